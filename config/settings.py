@@ -1,0 +1,198 @@
+"""All settings. The environment decides; every default is safe for a laptop and refused where it is not.
+
+DATABASE_URL      which database; SQLite in IDEALIST_DATA when absent
+IDEALIST_DATA     folder for the database, the secret key and collected static files (default: var/)
+IDEALIST_HOSTS    host names to answer to, separated by commas (default: this machine only)
+IDEALIST_HTTPS    1 behind TLS: secure cookies, HSTS, redirect from http
+IDEALIST_DEMO     1 offers "look around as …" to visitors; run.py sets it on a loopback address
+SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+import dj_database_url
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+def env_bool(name: str) -> bool:
+    value = os.environ.get(name, "0").strip().lower()
+    if value in {"1", "true", "yes"}:
+        return True
+    if value in {"", "0", "false", "no"}:
+        return False
+    raise ImproperlyConfigured(f"{name} is {value!r}; write 1 or 0.")
+
+
+def made_secret(path: Path) -> str:
+    """The key in `path`, made at the first start. Two processes that start together end with one key."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text().strip()
+    with os.fdopen(handle, "w") as file:
+        key = secrets.token_urlsafe(64)
+        file.write(key + "\n")
+    return key
+
+
+def checked_secret(key: str) -> str:
+    placeholder = key.startswith("django-insecure") or len(set(key)) < 10
+    if len(key) < 50 or placeholder:
+        raise ImproperlyConfigured(
+            "SECRET_KEY is short or a known placeholder. Give at least 50 random characters, "
+            "or leave it unset and Idealist makes one and keeps it."
+        )
+    return key
+
+
+DATA_DIR = Path(os.environ.get("IDEALIST_DATA", BASE_DIR / "var")).resolve()
+DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+SECRET_KEY = checked_secret(os.environ.get("SECRET_KEY") or made_secret(DATA_DIR / "secret.key"))
+DEBUG = False
+DEMO = env_bool("IDEALIST_DEMO")
+HTTPS = env_bool("IDEALIST_HTTPS")
+ALLOWED_HOSTS = os.environ.get("IDEALIST_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
+
+INSTALLED_APPS = [
+    "ratings",
+    "evaluation",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "csp",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django_permissions_policy.PermissionsPolicyMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    # Every view asks for a sign-in unless it says @login_not_required: forgetting is safe.
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+DATABASES = {
+    "default": dj_database_url.parse(
+        os.environ.get("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'db.sqlite3'}",
+        conn_max_age=600,
+        conn_health_checks=True,
+    )
+}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    DATABASES["default"]["OPTIONS"] = {
+        "timeout": 20,
+        # A transaction that reads first and then writes fails under load unless it starts as a writer.
+        "transaction_mode": "IMMEDIATE",
+        # FULL: a rating that was acknowledged survives a power cut.
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA mmap_size=134217728;"
+        " PRAGMA cache_size=-20000; PRAGMA temp_store=MEMORY;",
+    }
+    # A file, because a live server in a test and the test itself need two connections to one database.
+    DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "sign_in"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "home"
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "evaluation.vega.VegaBundleFinder",
+]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+        "object-src": [NONE],
+    }
+}
+PERMISSIONS_POLICY = {
+    feature: [] for feature in ("camera", "geolocation", "microphone", "payment", "usb", "interest-cohort")
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+if HTTPS:
+    SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = True
+    SECURE_HSTS_SECONDS = 31_536_000
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# Django prints errors only while debugging; a server that fails in silence helps nobody.
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {"django": {"handlers": [], "level": "WARNING", "propagate": True}},
+}

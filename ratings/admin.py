@@ -1,0 +1,262 @@
+"""The record as a person can read and keep it. Ratings, assignments and events are read here and written by
+`ratings.queue` alone; rankings are written once, by an import."""
+
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.http import urlencode
+
+from .models import (
+    Assignment,
+    Collection,
+    Document,
+    Grade,
+    Guidelines,
+    Membership,
+    Pair,
+    Query,
+    Ranking,
+    Rater,
+    Rating,
+    RatingEvent,
+    Role,
+    System,
+)
+
+admin.site.site_header = admin.site.site_title = "Idealist"
+admin.site.index_title = "The record"
+
+SHOWN_DOCUMENTS = 200
+
+
+class Scoped:
+    """An admin that shows a person only what belongs to collections of which they are admin."""
+
+    path_to_collection = "collection"
+
+    def get_queryset(self, request) -> QuerySet:
+        mine = Collection.objects.visible_to(request.user, Role.ADMIN)
+        return super().get_queryset(request).filter(**{f"{self.path_to_collection}__in": mine})
+
+    def has_module_permission(self, request) -> bool:
+        return request.user.is_staff and Collection.objects.visible_to(request.user, Role.ADMIN).exists()
+
+    def has_view_permission(self, request, obj: Model | None = None) -> bool:
+        return self.has_module_permission(request) and (
+            obj is None or self.get_queryset(request).filter(pk=obj.pk).exists()
+        )
+
+    has_change_permission = has_view_permission
+    has_delete_permission = has_view_permission
+
+    def has_add_permission(self, request, obj: Model | None = None) -> bool:
+        return self.has_module_permission(request)
+
+    def get_readonly_fields(self, request, obj: Model | None = None) -> list[str]:
+        # Moved to another collection, a query or document would leave its rankings and ratings behind.
+        fixed = ["collection"] if obj and self.path_to_collection == "collection" else []
+        return [*super().get_readonly_fields(request, obj), *fixed]
+
+    def formfield_for_foreignkey(self, db_field, request, **kwargs):
+        if db_field.related_model is Collection:
+            kwargs["queryset"] = Collection.objects.visible_to(request.user, Role.ADMIN)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+
+class ReadOnly(Scoped):
+    def has_add_permission(self, request, obj: Model | None = None) -> bool:
+        return False
+
+    def has_change_permission(self, request, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request, obj: Model | None = None) -> bool:
+        return False
+
+
+class InCollection:
+    """An inline of a collection: whoever may change the collection may change it."""
+
+    extra = 0
+
+    def has_view_permission(self, request, obj=None) -> bool:
+        return True
+
+    def has_add_permission(self, request, obj=None) -> bool:
+        return True
+
+    has_change_permission = has_view_permission
+    has_delete_permission = has_view_permission
+
+
+class GradeInline(InCollection, admin.TabularInline):
+    model = Grade
+
+
+class MembershipInline(InCollection, admin.TabularInline):
+    model = Membership
+    autocomplete_fields = ["user"]
+
+    def has_view_permission(self, request, obj=None) -> bool:
+        return request.user.is_superuser  # the list of all accounts is no collection's business
+
+    has_add_permission = has_change_permission = has_delete_permission = has_view_permission
+
+
+class GuidelinesInline(InCollection, admin.StackedInline):
+    model = Guidelines
+    fields = ["text"]
+    max_num = 1
+    verbose_name = "new version of the guidelines"
+    verbose_name_plural = "guidelines: write a new version here"
+
+    def get_queryset(self, request) -> QuerySet:
+        return super().get_queryset(request).none()  # earlier versions stay as they were
+
+
+@admin.register(Collection)
+class CollectionAdmin(Scoped, admin.ModelAdmin):
+    path_to_collection = "pk"
+    list_display = ["name", "slug", "created_at"]
+    search_fields = ["name", "slug"]
+    prepopulated_fields = {"slug": ["name"]}
+    readonly_fields = ["current_guidelines"]
+    inlines = [GradeInline, MembershipInline, GuidelinesInline]
+
+    def has_add_permission(self, request, obj=None) -> bool:
+        return request.user.is_superuser
+
+    def has_delete_permission(self, request, obj=None) -> bool:
+        return False
+
+    @admin.display(description="Guidelines now")
+    def current_guidelines(self, collection: Collection) -> str:
+        guidelines = collection.latest_guidelines() if collection.pk else None
+        return f"Version {guidelines.version}\n\n{guidelines.text}" if guidelines else "None yet."
+
+    def save_formset(self, request, form, formset, change) -> None:
+        collection = form.instance
+        if formset.model is Guidelines:
+            latest = collection.latest_guidelines()
+            for guidelines in formset.save(commit=False):
+                guidelines.version = latest.version + 1 if latest else 1
+                guidelines.save()
+            return
+        super().save_formset(request, form, formset, change)
+        if formset.model is Grade and formset.has_changed():
+            collection.scale_version += 1
+            collection.save(update_fields=["scale_version"])
+            collection.touch()
+
+
+@admin.register(Query)
+class QueryAdmin(Scoped, admin.ModelAdmin):
+    list_display = ["key", "text", "collection", "weight"]
+    list_filter = [("collection", admin.RelatedOnlyFieldListFilter)]
+    search_fields = ["key", "text"]
+
+
+@admin.register(Document)
+class DocumentAdmin(Scoped, admin.ModelAdmin):
+    list_display = ["key", "title", "collection"]
+    list_filter = [("collection", admin.RelatedOnlyFieldListFilter)]
+    search_fields = ["key", "title"]
+    # A delete of many would pass over Document.delete, which keeps what rankings name.
+    actions = None
+
+
+@admin.register(System)
+class SystemAdmin(Scoped, admin.ModelAdmin):
+    list_display = ["name", "collection", "rankings_link", "created_at"]
+    list_filter = [("collection", admin.RelatedOnlyFieldListFilter)]
+    search_fields = ["name"]
+
+    @admin.display(description="Rankings")
+    def rankings_link(self, system: System) -> str:
+        address = reverse("admin:ratings_ranking_changelist") + "?" + urlencode({"system__id__exact": system.pk})
+        return format_html('<a href="{}">show</a>', address)
+
+    def delete_model(self, request, obj: System) -> None:
+        super().delete_model(request, obj)
+        obj.collection.touch()
+
+    def delete_queryset(self, request, queryset: QuerySet) -> None:
+        collections = list(Collection.objects.filter(systems__in=queryset).distinct())
+        super().delete_queryset(request, queryset)
+        for collection in collections:
+            collection.touch()
+
+
+@admin.register(Ranking)
+class RankingAdmin(ReadOnly, admin.ModelAdmin):
+    path_to_collection = "system__collection"
+    list_display = ["system", "query", "depth"]
+    list_select_related = ["system", "query"]
+    list_filter = [("system", admin.RelatedOnlyFieldListFilter)]
+    search_fields = ["query__key", "query__text"]
+    fields = ["system", "query", "ranked_documents"]
+    readonly_fields = ["ranked_documents"]
+    has_delete_permission = Scoped.has_view_permission  # with its system
+
+    @admin.display(description="Documents")
+    def depth(self, ranking: Ranking) -> int:
+        return len(ranking.documents)
+
+    @admin.display(description="Documents, best first")
+    def ranked_documents(self, ranking: Ranking) -> str:
+        ids = ranking.documents[:SHOWN_DOCUMENTS].tolist()
+        scores = [""] * len(ids) if ranking.scores is None else ranking.scores[:SHOWN_DOCUMENTS].tolist()
+        found = Document.objects.in_bulk(ids)
+        rows = format_html_join(
+            "",
+            '<li><a href="{}">{}</a> <code>{}</code> {}</li>',
+            (
+                (reverse("admin:ratings_document_change", args=[pk]), found[pk], found[pk].key, score)
+                for pk, score in zip(ids, scores, strict=True)
+            ),
+        )
+        rest = len(ranking.documents) - len(ids)
+        return format_html("<ol>{}</ol>{}", rows, f"and {rest:,} more" if rest else "")
+
+
+@admin.register(Rater)
+class RaterAdmin(Scoped, admin.ModelAdmin):
+    list_display = ["name", "kind", "user", "collection"]
+    list_filter = [("collection", admin.RelatedOnlyFieldListFilter), "kind"]
+    search_fields = ["name"]
+    autocomplete_fields = ["user"]
+
+
+@admin.register(Pair)
+class PairAdmin(ReadOnly, admin.ModelAdmin):
+    path_to_collection = "query__collection"
+    list_display = ["query", "document", "wanted"]
+    list_select_related = ["query", "document"]
+    search_fields = ["query__key", "document__key"]
+
+
+@admin.register(Assignment)
+class AssignmentAdmin(ReadOnly, admin.ModelAdmin):
+    path_to_collection = "pair__query__collection"
+    list_display = ["pair", "state", "rater", "leased_until"]
+    list_select_related = ["pair__query", "pair__document", "rater"]
+    list_filter = ["state"]
+
+
+@admin.register(Rating)
+class RatingAdmin(ReadOnly, admin.ModelAdmin):
+    path_to_collection = "pair__query__collection"
+    list_display = ["pair", "rater", "grade", "reason", "changed_at"]
+    list_select_related = ["pair__query", "pair__document", "rater", "grade"]
+    list_filter = [("rater", admin.RelatedOnlyFieldListFilter), "reason"]
+    search_fields = ["pair__query__key", "pair__document__key", "comment"]
+
+
+@admin.register(RatingEvent)
+class RatingEventAdmin(ReadOnly, admin.ModelAdmin):
+    path_to_collection = "pair__query__collection"
+    list_display = ["created_at", "rater", "kind", "pair", "value", "reason", "seconds"]
+    list_select_related = ["pair__query", "pair__document", "rater"]
+    list_filter = ["kind", ("rater", admin.RelatedOnlyFieldListFilter)]
+    search_fields = ["pair__query__key", "pair__document__key"]

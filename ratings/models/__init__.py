@@ -1,0 +1,25 @@
+"""The record: what was ranked, who graded what."""
+
+from .collection import Collection, Grade, Guidelines, Membership, Rater, Role, short_value
+from .content import Document, Query
+from .ranking import Ranking, System
+from .rating import Assignment, Pair, Rating, RatingEvent, Reason
+
+__all__ = [
+    "Assignment",
+    "Collection",
+    "Document",
+    "Grade",
+    "Guidelines",
+    "Membership",
+    "Pair",
+    "Query",
+    "Ranking",
+    "Rater",
+    "Rating",
+    "RatingEvent",
+    "Reason",
+    "Role",
+    "System",
+    "short_value",
+]

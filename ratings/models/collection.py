@@ -1,0 +1,192 @@
+"""A test collection: its scale, its guidelines, its people."""
+
+from decimal import Decimal
+
+from django.conf import settings
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import F, Q
+from django.urls import reverse
+
+
+class Role(models.TextChoices):
+    RATER = "rater", "rater"
+    ANALYST = "analyst", "analyst"
+    ADMIN = "admin", "admin"
+
+
+class CollectionQuerySet(models.QuerySet):
+    def visible_to(self, user, *roles: str) -> "CollectionQuerySet":
+        """Collections where `user` has one of `roles` (any, when none is named). Superusers are admins."""
+        if not user.is_authenticated or not user.is_active:
+            return self.none()
+        if user.is_superuser:
+            return self if not roles or Role.ADMIN in roles else self.none()
+        memberships = Membership.objects.filter(user=user)
+        if roles:
+            memberships = memberships.filter(role__in=roles)
+        return self.filter(pk__in=memberships.values("collection"))
+
+
+class Collection(models.Model):
+    slug = models.SlugField(max_length=80, unique=True, help_text="The name in addresses and commands.")
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True)
+    relevant_from = models.DecimalField(
+        max_digits=15,
+        decimal_places=9,
+        default=Decimal(1),
+        help_text="The least grade that counts as relevant for P, R, AP and RR.",
+    )
+    scale_version = models.PositiveIntegerField(default=1, editable=False)
+    # Goes up with every change of the record, so that numbers computed from it can be kept until then.
+    version = models.PositiveBigIntegerField(default=0, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = CollectionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("overview", args=[self.slug])
+
+    def role_of(self, user) -> str:
+        """One query. Raises Membership.DoesNotExist for a stranger."""
+        if user.is_superuser:
+            return Role.ADMIN
+        return self.memberships.get(user=user).role
+
+    def touch(self) -> None:
+        """Say that the record changed. Last in a transaction, so that the row is locked briefly."""
+        Collection.objects.filter(pk=self.pk).update(version=F("version") + 1)
+
+    def latest_guidelines(self) -> "Guidelines | None":
+        return self.guidelines.order_by("-version").first()
+
+
+class Grade(models.Model):
+    """One step of a collection's scale."""
+
+    collection = models.ForeignKey(Collection, models.CASCADE, related_name="grades")
+    value = models.DecimalField(max_digits=15, decimal_places=9)
+    label = models.CharField(max_length=60, blank=True)
+    meaning = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["value"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["collection", "value"],
+                name="one_grade_per_value",
+                violation_error_message="The scale has this value already.",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.short} {self.label}".strip()
+
+    @property
+    def short(self) -> str:
+        """The value as people write it: −1, 0, 0.5, with a true minus."""
+        return short_value(self.value)
+
+    @property
+    def plain(self) -> str:
+        """The value as programs write it: -1, 0, 0.5."""
+        return self.short.replace("−", "-")
+
+
+def short_value(value: Decimal) -> str:
+    text = f"{value:f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return text.replace("-", "−") if text != "-0" else "0"
+
+
+class Guidelines(models.Model):
+    """What raters are told. A new text is a new version; an old one is never changed."""
+
+    collection = models.ForeignKey(Collection, models.CASCADE, related_name="guidelines")
+    version = models.PositiveIntegerField()
+    text = models.TextField(help_text="Markdown.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "guidelines"
+        ordering = ["-version"]
+        constraints = [
+            models.UniqueConstraint(fields=["collection", "version"], name="one_guidelines_per_version")
+        ]
+
+    def __str__(self) -> str:
+        return f"version {self.version}"
+
+
+class Membership(models.Model):
+    """What a person may do in a collection. One role: who rates must not see the results."""
+
+    collection = models.ForeignKey(Collection, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role.choices)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["collection", "user"],
+                name="one_role_per_person",
+                violation_error_message="This person has a role in the collection already.",
+            ),
+            models.CheckConstraint(condition=Q(role__in=Role.values), name="role_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}, {self.role}"
+
+    def save(self, *args, **kwargs) -> None:
+        """Who is made a rater can rate at once: the rater's record is made along."""
+        super().save(*args, **kwargs)
+        if self.role != Role.RATER or self.collection.raters.filter(user=self.user).exists():
+            return
+        name = self.user.get_username()
+        if self.collection.raters.filter(name=name).exists():
+            name = f"{name} (account {self.user.pk})"
+        Rater.objects.create(collection=self.collection, user=self.user, name=name)
+
+
+class Rater(models.Model):
+    """Who gives ratings in a collection."""
+
+    class Kind(models.TextChoices):
+        PERSON = "person", "person"
+        IMPORTED = "imported", "imported"
+        MACHINE = "machine", "machine"
+
+    collection = models.ForeignKey(Collection, models.CASCADE, related_name="raters")
+    name = models.CharField(max_length=150)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="raters"
+    )
+    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.PERSON)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["collection", "name"],
+                name="one_rater_per_name",
+                violation_error_message="The collection has a rater of this name already.",
+            ),
+            models.UniqueConstraint(fields=["collection", "user"], name="one_rater_per_person"),
+            models.CheckConstraint(condition=Q(kind__in=["person", "imported", "machine"]), name="kind_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+# A key is an opaque string; only what could not be shown or sent on one line of a file is refused.
+key_validator = RegexValidator(r"^[^\s\x00-\x1f\x7f]+$", "A key has no blanks and no control characters.")

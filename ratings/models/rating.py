@@ -1,0 +1,155 @@
+"""Which pairs want ratings, and what raters said. Only `ratings.queue` writes these tables."""
+
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from .collection import Grade, Rater
+from .content import Document, Query
+
+
+class Reason(models.TextChoices):
+    """Why a pair could not be judged."""
+
+    BROKEN = "broken", "The text is missing or broken"
+    LANGUAGE = "language", "I do not read this language"
+    KNOWLEDGE = "knowledge", "I do not know the subject"
+    UNCLEAR = "unclear", "The query is unclear"
+    OTHER = "other", "Another reason"
+
+
+class Pair(models.Model):
+    """One (query, document) that wants ratings. The pool is all pairs of a collection."""
+
+    query = models.ForeignKey(Query, models.CASCADE, related_name="pairs")
+    document = models.ForeignKey(Document, models.RESTRICT, related_name="pairs")
+    # What raters see in addresses: random, so that it tells neither rank nor order of import.
+    token = models.UUIDField(default=uuid4, unique=True, editable=False)
+    wanted = models.PositiveSmallIntegerField(default=0, help_text="How many grades this pair should get.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["query", "document"], name="one_pair")]
+
+    def __str__(self) -> str:
+        return f"{self.query.key} and {self.document.key}"
+
+
+class Assignment(models.Model):
+    """One wanted rating of one pair: as many rows as ratings wanted, so the number cannot be passed."""
+
+    class State(models.TextChoices):
+        OPEN = "open", "open"
+        LEASED = "leased", "leased"
+        DONE = "done", "done"
+
+    pair = models.ForeignKey(Pair, models.CASCADE, related_name="assignments")
+    rater = models.ForeignKey(Rater, models.RESTRICT, null=True, blank=True, related_name="assignments")
+    state = models.CharField(max_length=6, choices=State.choices, default=State.OPEN)
+    leased_until = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["state", "leased_until"], name="assignment_free")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["pair", "rater"], condition=Q(rater__isnull=False), name="one_assignment_per_rater"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="open", rater__isnull=True, leased_until__isnull=True)
+                | Q(state="leased", rater__isnull=False, leased_until__isnull=False)
+                | Q(state="done", rater__isnull=False, leased_until__isnull=True),
+                name="assignment_state_is_whole",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pair}, {self.state}"
+
+
+class Rating(models.Model):
+    """What one rater says of one pair now: a grade, or that it cannot be judged and why. Never both."""
+
+    pair = models.ForeignKey(Pair, models.CASCADE, related_name="ratings")
+    rater = models.ForeignKey(Rater, models.RESTRICT, related_name="ratings")
+    grade = models.ForeignKey(Grade, models.RESTRICT, null=True, blank=True, related_name="ratings")
+    reason = models.CharField(max_length=10, choices=Reason.choices, blank=True)
+    comment = models.TextField(blank=True)
+    # Sent with the form and compared on saving: an old tab cannot overwrite a newer grade unseen.
+    revision = models.PositiveIntegerField(default=1)
+    created_at = models.DateTimeField()
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["pair", "rater"], name="one_rating_per_rater"),
+            models.CheckConstraint(
+                condition=Q(grade__isnull=False, reason="") | Q(grade__isnull=True, reason__in=Reason.values),
+                name="grade_or_reason",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pair}: {self.grade or self.get_reason_display()}"
+
+
+class RatingEventQuerySet(models.QuerySet):
+    def update(self, **kwargs):
+        raise TypeError("Rating events are written once and never changed.")
+
+    def delete(self):
+        raise TypeError("Rating events are written once and never deleted.")
+
+
+class RatingEvent(models.Model):
+    """What happened to ratings, in order. Append-only: the present ratings can be rebuilt from it."""
+
+    class Kind(models.TextChoices):
+        GRADE = "grade", "graded"
+        CANNOT = "cannot", "could not judge"
+        SKIP = "skip", "put off"
+        UNDO = "undo", "undid"
+        IMPORT = "import", "imported"
+        ADJUDICATE = "adjudicate", "adjudicated"
+
+    pair = models.ForeignKey(Pair, models.CASCADE, related_name="events")
+    rater = models.ForeignKey(Rater, models.RESTRICT, related_name="events")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    # The number itself, not the row of the scale: history stays true when the scale gets a new version.
+    value = models.DecimalField(max_digits=15, decimal_places=9, null=True)
+    reason = models.CharField(max_length=10, choices=Reason.choices, blank=True)
+    comment = models.TextField(blank=True)
+    undoes = models.OneToOneField("self", models.RESTRICT, null=True, related_name="undone_by")
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    scale_version = models.PositiveIntegerField()
+    guidelines_version = models.PositiveIntegerField(default=0)
+    seconds = models.FloatField(null=True, help_text="Time spent on the pair.")
+    client_key = models.UUIDField(null=True, help_text="Made where the key was pressed: a retry is the same act.")
+    created_at = models.DateTimeField()
+
+    objects = RatingEventQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+        indexes = [models.Index(fields=["rater", "-id"], name="event_latest_of_rater")]
+        constraints = [
+            models.UniqueConstraint(fields=["rater", "client_key"], name="one_event_per_client_key"),
+            models.CheckConstraint(
+                condition=Q(seconds__isnull=True) | Q(seconds__gte=0), name="seconds_not_negative"
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="undo", undoes__isnull=False) | (~Q(kind="undo") & Q(undoes__isnull=True)),
+                name="an_undo_undoes_one_event",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rater} {self.get_kind_display()} {self.pair}"
+
+    def save(self, *args, **kwargs):
+        if self.pk is not None:
+            raise TypeError("Rating events are written once and never changed.")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args, **kwargs):
+        raise TypeError("Rating events are written once and never deleted.")

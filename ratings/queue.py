@@ -1,0 +1,453 @@
+"""Claim, save, put off, undo: the only writer of assignments and ratings.
+
+Each act of a rater runs in one transaction that begins by locking the rater's row, so that two tabs of one person
+take turns; on SQLite every transaction is a writer from its start. What several raters could do to one pair is
+settled by conditional updates and unique indexes, never by reading first and writing later.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import Count, Exists, OuterRef, Q
+from django.utils import timezone
+
+from .models import Assignment, Grade, Pair, Rater, Rating, RatingEvent
+
+LEASE = timedelta(minutes=30)
+
+Kind = RatingEvent.Kind
+State = Assignment.State
+
+
+class Conflict(Exception):
+    """The rating was changed elsewhere since the form was shown. `current` is what is stored (None: withdrawn)."""
+
+    def __init__(self, current: Rating | None) -> None:
+        self.current = current
+        super().__init__("This rating was changed in another window.")
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a rater has done and what is left."""
+
+    done: int
+    left: int  # pairs that this rater could rate now
+    held_by_others: int  # pairs that come back when somebody else's lease runs out
+    next_return: datetime | None
+
+
+@dataclass(frozen=True)
+class ImportedRating:
+    query_id: int
+    document_id: int
+    grade: Grade | None
+    reason: str = ""
+    comment: str = ""
+    seconds: float | None = None
+    at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class ImportedRatings:
+    new: int
+    changed: int
+    unchanged: int
+
+
+# What a rater does
+
+
+@transaction.atomic
+def claim(rater: Rater, *, now: datetime | None = None) -> Pair | None:
+    """The pair that `rater` should rate now, leased to them. None when there is nothing for them at the moment.
+
+    A pair once claimed stays theirs until they rate it, put it off or stop, or until the lease runs out and
+    somebody else takes it. Pairs come query by query, because a new query costs the reader most; the order is
+    random but fixed for each rater.
+    """
+    now = now or timezone.now()
+    _lock(rater)
+    held = held_by(rater)
+    if held:
+        Assignment.objects.filter(pair=held, rater=rater).update(leased_until=now + LEASE)
+        return held
+    for pair_id in _in_order(rater, now):
+        if _take(rater, pair_id, State.LEASED, now):
+            return Pair.objects.select_related("query", "document").get(pk=pair_id)
+    return None
+
+
+def held_by(rater: Rater) -> Pair | None:
+    """The pair that is leased to `rater`. An expired lease holds until somebody else takes the pair."""
+    leased = Pair.objects.filter(assignments__rater=rater, assignments__state=State.LEASED)
+    return leased.select_related("query", "document").order_by("pk").first()
+
+
+@transaction.atomic
+def save(
+    rater: Rater,
+    pair: Pair,
+    *,
+    grade: Grade | None = None,
+    reason: str = "",
+    comment: str = "",
+    base_revision: int = 0,
+    client_key: UUID | None = None,
+    seconds: float | None = None,
+    now: datetime | None = None,
+) -> Rating | None:
+    """Record a grade, or why the pair cannot be judged. The same `client_key` again is the same save.
+
+    `base_revision` is the revision of the rating that the rater saw, 0 for none. Raises Conflict when it is no
+    longer the stored one, ValueError for a grade or pair of another collection or for both or neither of grade
+    and reason. Late work, after the lease was lost, is kept.
+    """
+    now = now or timezone.now()
+    if (grade is None) == (reason == ""):
+        raise ValueError("A rating is a grade or a reason why the pair cannot be judged.")
+    if rater.collection_id != pair.query.collection_id or (grade and grade.collection_id != rater.collection_id):
+        raise ValueError("The grade, the pair and the rater must belong to one collection.")
+    _lock(rater)
+    current = Rating.objects.select_related("grade").filter(pair=pair, rater=rater).first()
+    sent = client_key and RatingEvent.objects.filter(rater=rater, client_key=client_key).first()
+    if sent:
+        # The back button can bring back a form that was sent: another grade from it is no retry.
+        if (sent.value, sent.reason) != (grade.value if grade else None, reason):
+            raise Conflict(current)
+        return current
+    if (current.revision if current else 0) != base_revision:
+        raise Conflict(current)
+    rating = current or Rating(pair=pair, rater=rater, revision=0, created_at=now)
+    _write(rating, grade=grade, reason=reason, comment=comment, now=now)
+    _event(
+        rater,
+        pair,
+        Kind.GRADE if grade else Kind.CANNOT,
+        now,
+        value=grade.value if grade else None,
+        reason=reason,
+        comment=comment,
+        seconds=seconds,
+        client_key=client_key,
+    )
+    _settle(rating, now)
+    rater.collection.touch()
+    return rating
+
+
+@transaction.atomic
+def skip(rater: Rater, pair: Pair, *, client_key: UUID | None = None, now: datetime | None = None) -> None:
+    """Put the pair off: it goes back to the pool and comes to this rater again after everything else."""
+    now = now or timezone.now()
+    _lock(rater)
+    if client_key and RatingEvent.objects.filter(rater=rater, client_key=client_key).exists():
+        return
+    _release(rater, pair)
+    _event(rater, pair, Kind.SKIP, now, client_key=client_key)
+
+
+@transaction.atomic
+def stop(rater: Rater) -> None:
+    """Give back whatever is leased to `rater`."""
+    _lock(rater)
+    _release(rater)
+
+
+@transaction.atomic
+def undo(rater: Rater, *, client_key: UUID | None = None, now: datetime | None = None) -> Pair | None:
+    """Take back the rater's last act that is not taken back yet, and hand them its pair. None: nothing to undo."""
+    now = now or timezone.now()
+    _lock(rater)
+    if client_key and RatingEvent.objects.filter(rater=rater, client_key=client_key).exists():
+        return held_by(rater)
+    last = last_act(rater)
+    if last is None:
+        return None
+    pair = last.pair
+    if last.kind != Kind.SKIP:
+        _restore(rater, pair, _before(last), now)
+        rater.collection.touch()
+    _event(rater, pair, Kind.UNDO, now, undoes=last, client_key=client_key)
+    _release(rater)
+    done = Assignment.objects.filter(pair=pair, rater=rater, state=State.DONE)
+    if not Rating.objects.filter(pair=pair, rater=rater).exists():
+        if not done.update(state=State.LEASED, leased_until=now + LEASE):
+            _take(rater, pair.pk, State.LEASED, now)
+    return pair
+
+
+def last_act(rater: Rater) -> RatingEvent | None:
+    """The act that undo would take back."""
+    acts = RatingEvent.objects.filter(
+        rater=rater, kind__in=[Kind.GRADE, Kind.CANNOT, Kind.SKIP], undone_by__isnull=True
+    )
+    return acts.select_related("pair__query", "pair__document").order_by("-pk").first()
+
+
+def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
+    """Counts for the rater's own progress. Three queries, none of which tells what others did."""
+    now = now or timezone.now()
+    mine = Q(rater=rater, state=State.LEASED)
+    left = _unrated_by(rater).filter(_free(now) | mine).values("pair").distinct().count()
+    others = _unrated_by(rater).filter(state=State.LEASED, leased_until__gte=now).exclude(rater=rater)
+    returns = list(others.order_by("leased_until").values_list("pair", "leased_until"))
+    return Outlook(
+        done=Rating.objects.filter(rater=rater).count(),
+        left=left,
+        held_by_others=len({pair for pair, _ in returns}),
+        next_return=returns[0][1] if returns else None,
+    )
+
+
+# What an admin does
+
+
+@transaction.atomic
+def want(pair_ids: Sequence[int], wanted: int) -> int:
+    """Ask for `wanted` grades of each pair, and say how many assignments that added. Never asks for fewer."""
+    added = []
+    for start in range(0, len(pair_ids), 5_000):
+        chunk = pair_ids[start : start + 5_000]
+        pairs = Pair.objects.filter(pk__in=chunk)
+        rows = dict(pairs.annotate(n=Count("assignments")).values_list("pk", "n"))
+        # A grade without an assignment (imported, or later than its lease) counts as well.
+        extra = Counter(
+            Rating.objects.filter(pair__in=chunk, grade__isnull=False)
+            .filter(~Exists(_row_of(OuterRef("pair"), OuterRef("rater"))))
+            .values_list("pair", flat=True)
+        )
+        for pk, n in rows.items():
+            added += [Assignment(pair_id=pk) for _ in range(wanted - n - extra[pk])]
+        pairs.filter(wanted__lt=wanted).update(wanted=wanted)
+    Assignment.objects.bulk_create(added, batch_size=5_000)
+    return len(added)
+
+
+@transaction.atomic
+def record_imported(
+    rater: Rater, rows: Iterable[ImportedRating], *, actor=None, at: datetime | None = None
+) -> ImportedRatings:
+    """Record ratings that were made elsewhere. The same rating again changes nothing. Call in batches."""
+    at = at or timezone.now()
+    rows = list(rows)
+    if any((row.grade is None) == (row.reason == "") for row in rows):
+        raise ValueError("A rating is a grade or a reason why the pair cannot be judged.")
+    pairs = pairs_for([(row.query_id, row.document_id) for row in rows])
+    stored = {r.pair_id: r for r in Rating.objects.filter(rater=rater, pair__in=pairs.values())}
+    new, changed, events = [], [], []
+    for row in rows:
+        pair_id = pairs[row.query_id, row.document_id]
+        grade_id = row.grade.pk if row.grade else None
+        rating = stored.get(pair_id)
+        if rating and (rating.grade_id, rating.reason, rating.comment) == (grade_id, row.reason, row.comment):
+            continue
+        moment = row.at or at
+        if rating and rating.pk:
+            changed.append(rating)
+            rating.revision += 1
+        elif rating:
+            raise ValueError(f"Two ratings by {rater} of one pair in one batch: {rating.pair}")
+        else:
+            rating = stored[pair_id] = Rating(pair_id=pair_id, rater=rater, created_at=moment)
+            new.append(rating)
+        rating.grade, rating.reason, rating.comment = row.grade, row.reason, row.comment
+        rating.changed_at = moment
+        events.append(
+            RatingEvent(
+                pair_id=pair_id,
+                rater=rater,
+                kind=Kind.IMPORT,
+                value=row.grade.value if row.grade else None,
+                reason=row.reason,
+                comment=row.comment,
+                seconds=row.seconds,
+                actor=actor,
+                scale_version=rater.collection.scale_version,
+                created_at=moment,
+            )
+        )
+    Rating.objects.bulk_create(new, batch_size=5_000)
+    Rating.objects.bulk_update(changed, ["grade", "reason", "comment", "revision", "changed_at"], batch_size=500)
+    RatingEvent.objects.bulk_create(events, batch_size=5_000)
+    _fill_open([r.pair_id for r in new if r.grade_id], rater)
+    return ImportedRatings(len(new), len(changed), len(rows) - len(new) - len(changed))
+
+
+def pairs_for(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """(query id, document id) -> pair id, making the pairs that are missing."""
+    known = _known_pairs(wanted)
+    missing = [Pair(query_id=q, document_id=d) for q, d in dict.fromkeys(wanted) if (q, d) not in known]
+    if not missing:
+        return known
+    Pair.objects.bulk_create(missing, batch_size=5_000, ignore_conflicts=True)
+    return _known_pairs(wanted)
+
+
+# The parts
+
+
+def _lock(rater: Rater) -> None:
+    Rater.objects.select_for_update(no_key=True).get(pk=rater.pk)
+
+
+def _free(now: datetime) -> Q:
+    """An assignment that anybody may take. No sweeper: a lease that ran out is free by itself."""
+    return Q(state=State.OPEN) | Q(state=State.LEASED, leased_until__lt=now)
+
+
+def _row_of(pair, rater):
+    return Assignment.objects.filter(pair=pair, rater=rater)
+
+
+def _unrated_by(rater: Rater):
+    rated = Rating.objects.filter(rater=rater, pair=OuterRef("pair"))
+    return Assignment.objects.filter(pair__query__collection=rater.collection_id).filter(~Exists(rated))
+
+
+def _in_order(rater: Rater, now: datetime) -> list[int]:
+    """Ids of the pairs that are free for `rater`, in the order in which they should get them."""
+    free = dict(_unrated_by(rater).filter(_free(now)).values_list("pair_id", "pair__query_id"))
+    put_off = set(
+        RatingEvent.objects.filter(rater=rater, kind=Kind.SKIP, undone_by__isnull=True).values_list(
+            "pair", flat=True
+        )
+    )
+    latest = RatingEvent.objects.filter(rater=rater).order_by("-pk").values_list("pair__query", flat=True)
+    current_query = latest[0] if latest else None
+
+    def place(pair_id: int) -> tuple:
+        query_id = free[pair_id]
+        return (
+            pair_id in put_off,
+            query_id != current_query,
+            _shuffled(rater, "query", query_id),
+            _shuffled(rater, "pair", pair_id),
+        )
+
+    return sorted(free, key=place)
+
+
+def _shuffled(rater: Rater, kind: str, pk: int) -> bytes:
+    return blake2b(f"{rater.pk}/{kind}/{pk}".encode(), digest_size=8).digest()
+
+
+def _take(rater: Rater, pair_id: int, state: str, now: datetime) -> bool:
+    """Give one free assignment of the pair to `rater`, if there still is one."""
+    lease = now + LEASE if state == State.LEASED else None
+    for pk in Assignment.objects.filter(_free(now), pair=pair_id).values_list("pk", flat=True):
+        try:
+            with transaction.atomic():
+                # The condition is checked again by the update itself: of two raters, one gets the row.
+                if Assignment.objects.filter(_free(now), pk=pk).update(
+                    rater=rater, state=state, leased_until=lease
+                ):
+                    return True
+        except IntegrityError:  # the rater has another assignment of this pair
+            return False
+    return False
+
+
+def _release(rater: Rater, pair: Pair | None = None) -> None:
+    leased = Assignment.objects.filter(rater=rater, state=State.LEASED)
+    if pair:
+        leased = leased.filter(pair=pair)
+    leased.update(rater=None, state=State.OPEN, leased_until=None)
+
+
+def _write(rating: Rating, *, grade: Grade | None, reason: str, comment: str, now: datetime) -> None:
+    rating.grade, rating.reason, rating.comment = grade, reason, comment
+    rating.revision += 1
+    rating.changed_at = now
+    rating.save()
+
+
+def _event(rater: Rater, pair: Pair, kind: str, now: datetime, **facts) -> None:
+    guidelines = rater.collection.latest_guidelines()
+    RatingEvent.objects.create(
+        rater=rater,
+        pair=pair,
+        kind=kind,
+        actor_id=rater.user_id,
+        scale_version=rater.collection.scale_version,
+        guidelines_version=guidelines.version if guidelines else 0,
+        created_at=now,
+        **facts,
+    )
+
+
+def _settle(rating: Rating, now: datetime) -> None:
+    """Make the assignments agree with the rating: a grade fills one, "cannot judge" gives it back."""
+    own = _row_of(rating.pair_id, rating.rater_id)
+    if rating.grade_id:
+        if not own.update(state=State.DONE, leased_until=None):
+            _take(rating.rater, rating.pair_id, State.DONE, now)
+    elif own.exists():
+        _give_back(own.get())
+
+
+def _give_back(assignment: Assignment) -> None:
+    """Free an assignment, or let it count a grade that came when all assignments were taken."""
+    uncounted = (
+        Rating.objects.filter(pair=assignment.pair_id, grade__isnull=False)
+        .exclude(rater=assignment.rater_id)
+        .filter(~Exists(_row_of(OuterRef("pair"), OuterRef("rater"))))
+        .first()
+    )
+    assignment.rater_id = uncounted.rater_id if uncounted else None
+    assignment.state = State.DONE if uncounted else State.OPEN
+    assignment.leased_until = None
+    assignment.save()
+
+
+def _before(event: RatingEvent) -> RatingEvent | None:
+    """The event that set what the rater's rating of this pair was before `event`."""
+    return (
+        RatingEvent.objects.filter(
+            pair=event.pair_id,
+            rater=event.rater_id,
+            kind__in=[Kind.GRADE, Kind.CANNOT, Kind.IMPORT],
+            undone_by__isnull=True,
+            pk__lt=event.pk,
+        )
+        .order_by("-pk")
+        .first()
+    )
+
+
+def _restore(rater: Rater, pair: Pair, earlier: RatingEvent | None, now: datetime) -> None:
+    rating = Rating.objects.filter(pair=pair, rater=rater).first()
+    if earlier is None:
+        Rating.objects.filter(pair=pair, rater=rater).delete()
+        return
+    grade = None
+    if earlier.value is not None:
+        grade = Grade.objects.get(collection=rater.collection_id, value=earlier.value)
+    rating = rating or Rating(pair=pair, rater=rater, revision=0, created_at=now)
+    _write(rating, grade=grade, reason=earlier.reason, comment=earlier.comment, now=now)
+    _settle(rating, now)
+
+
+def _fill_open(pair_ids: list[int], rater: Rater) -> None:
+    """Let imported grades fill open assignments of their pairs."""
+    for start in range(0, len(pair_ids), 5_000):
+        rows = Assignment.objects.filter(pair__in=pair_ids[start : start + 5_000], state=State.OPEN)
+        first = dict(rows.order_by("-pk").values_list("pair", "pk"))
+        Assignment.objects.filter(pk__in=first.values(), state=State.OPEN).update(rater=rater, state=State.DONE)
+
+
+def _known_pairs(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """One query for 500 pairs or, when more are asked for, one for each of their queries."""
+    known = {}
+    by_query: dict[int, set[int]] = {}
+    for query_id, document_id in wanted:
+        by_query.setdefault(query_id, set()).add(document_id)
+    for query_id, documents in by_query.items():
+        rows = Pair.objects.filter(query=query_id).values_list("document_id", "pk")
+        known |= {(query_id, d): pk for d, pk in rows if d in documents}
+    return known

@@ -1,0 +1,61 @@
+"""A small cast for tests: plain functions with defaults, so that every number in a test has a visible origin."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from django.contrib.auth import get_user_model
+
+from ratings import queue
+from ratings.models import Collection, Document, Grade, Membership, Query, Ranking, Rater, Role, System
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+SCALE = {"-1": "Harmful", "0": "Irrelevant", "1": "Related", "2": "Good", "3": "Perfect"}
+
+
+def make_collection(slug: str = "hills", *, queries=("q1", "q2"), documents="abcd", scale=SCALE) -> Collection:
+    collection = Collection.objects.create(slug=slug, name=slug.title())
+    for value, label in scale.items():
+        Grade.objects.create(collection=collection, value=Decimal(value), label=label)
+    for key in queries:
+        Query.objects.create(collection=collection, key=key, text=f"text of {key}", need=f"need of {key}")
+    for key in documents:
+        Document.objects.create(
+            collection=collection, key=key, title=f"Title {key}", body=f"First of {key}.\n\nSecond."
+        )
+    return collection
+
+
+def make_user(username: str = "alice", **facts):
+    return get_user_model().objects.create_user(username, password="a pass phrase", **facts)
+
+
+def make_member(collection: Collection, username: str, role: str):
+    user = get_user_model().objects.filter(username=username).first() or make_user(username)
+    Membership.objects.create(collection=collection, user=user, role=role)
+    return user
+
+
+def make_rater(collection: Collection, username: str = "alice") -> Rater:
+    return Rater.objects.get(collection=collection, user=make_member(collection, username, Role.RATER))
+
+
+def make_ranking(collection: Collection, system: str, query: str, documents: str, scores=None) -> Ranking:
+    """Rank one-letter documents: make_ranking(c, "bm25", "q1", "abd")."""
+    ids = dict(collection.documents.values_list("key", "pk"))
+    return Ranking.objects.create(
+        system=System.objects.get_or_create(collection=collection, name=system)[0],
+        query=collection.queries.get(key=query),
+        documents=[ids[key] for key in documents],
+        scores=scores if scores is not None else [float(len(documents) - i) for i in range(len(documents))],
+    )
+
+
+def make_pair(collection: Collection, query: str = "q1", document: str = "a", *, wanted: int = 1):
+    ids = (collection.queries.get(key=query).pk, collection.documents.get(key=document).pk)
+    pk = queue.pairs_for([ids])[ids]
+    queue.want([pk], wanted)
+    return collection.queries.get(key=query).pairs.get(pk=pk)
+
+
+def grade(collection: Collection, value: str) -> Grade:
+    return collection.grades.get(value=Decimal(value))

@@ -1,0 +1,314 @@
+import threading
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+
+from ratings import queue
+from ratings.models import Assignment, Pair, Rater, Rating, RatingEvent
+
+from .cast import NOW, grade, make_collection, make_pair, make_rater
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def collection():
+    return make_collection()
+
+
+def states(pair: Pair) -> list[str]:
+    return sorted(pair.assignments.values_list("state", flat=True))
+
+
+def test_a_claimed_pair_stays_with_its_rater_until_it_is_rated(collection):
+    make_pair(collection, "q1", "a")
+    make_pair(collection, "q1", "b")
+    alice = make_rater(collection)
+    first = queue.claim(alice, now=NOW)
+    assert queue.claim(alice, now=NOW) == first
+    queue.save(alice, first, grade=grade(collection, "2"), now=NOW)
+    assert queue.claim(alice, now=NOW) not in (first, None)
+
+
+def test_two_raters_never_hold_the_one_assignment_of_a_pair(collection):
+    pair = make_pair(collection)
+    assert queue.claim(make_rater(collection, "alice"), now=NOW) == pair
+    assert queue.claim(make_rater(collection, "bob"), now=NOW) is None
+
+
+def test_a_pair_that_wants_two_ratings_gets_them_from_two_raters(collection):
+    pair = make_pair(collection, wanted=2)
+    alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
+    for rater in (alice, bob):
+        assert queue.claim(rater, now=NOW) == pair
+        queue.save(rater, pair, grade=grade(collection, "1"), now=NOW)
+    assert queue.claim(alice, now=NOW) is None
+    assert states(pair) == ["done", "done"]
+
+
+def test_a_lease_that_ran_out_is_free_for_others(collection):
+    pair = make_pair(collection)
+    alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
+    queue.claim(alice, now=NOW)
+    assert queue.claim(bob, now=NOW + queue.LEASE) is None
+    assert queue.claim(bob, now=NOW + queue.LEASE + timedelta(seconds=1)) == pair
+
+
+def test_late_work_is_kept_and_counts_once(collection):
+    pair = make_pair(collection)
+    alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
+    queue.claim(alice, now=NOW)
+    late = NOW + queue.LEASE * 2
+    queue.claim(bob, now=late)
+    queue.save(alice, pair, grade=grade(collection, "3"), now=late)
+    queue.save(bob, pair, grade=grade(collection, "0"), now=late)
+    assert Rating.objects.filter(pair=pair).count() == 2
+    assert states(pair) == ["done"]
+
+
+def test_the_same_client_key_is_the_same_save(collection):
+    pair, alice, key = make_pair(collection), make_rater(collection), uuid4()
+    for _ in range(2):
+        queue.save(alice, pair, grade=grade(collection, "2"), client_key=key, now=NOW)
+    assert RatingEvent.objects.count() == 1
+    assert Rating.objects.get().revision == 1
+
+
+def test_another_grade_under_a_used_client_key_is_a_conflict_not_a_retry(collection):
+    pair, alice, key = make_pair(collection), make_rater(collection), uuid4()
+    queue.save(alice, pair, grade=grade(collection, "2"), client_key=key, now=NOW)
+    with pytest.raises(queue.Conflict):
+        queue.save(alice, pair, grade=grade(collection, "3"), client_key=key, now=NOW)
+
+
+def test_an_old_form_cannot_overwrite_a_newer_grade(collection):
+    pair, alice = make_pair(collection), make_rater(collection)
+    queue.save(alice, pair, grade=grade(collection, "2"), now=NOW)
+    with pytest.raises(queue.Conflict) as conflict:
+        queue.save(alice, pair, grade=grade(collection, "0"), base_revision=0, now=NOW)
+    assert conflict.value.current.grade == grade(collection, "2")
+    assert Rating.objects.get().grade == grade(collection, "2")
+
+
+def test_cannot_judge_gives_the_assignment_back_and_never_returns_to_the_same_rater(collection):
+    pair = make_pair(collection)
+    alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
+    queue.claim(alice, now=NOW)
+    queue.save(alice, pair, reason="language", now=NOW)
+    assert states(pair) == ["open"]
+    assert queue.claim(alice, now=NOW) is None
+    assert queue.claim(bob, now=NOW) == pair
+
+
+def test_a_grade_and_a_reason_together_are_refused(collection):
+    pair, alice = make_pair(collection), make_rater(collection)
+    with pytest.raises(ValueError, match="a grade or a reason"):
+        queue.save(alice, pair, grade=grade(collection, "1"), reason="broken")
+    with pytest.raises(ValueError, match="a grade or a reason"):
+        queue.save(alice, pair)
+
+
+def test_a_grade_of_another_collection_is_refused(collection):
+    other = make_collection("sea")
+    with pytest.raises(ValueError, match="one collection"):
+        queue.save(make_rater(collection), make_pair(collection), grade=grade(other, "1"))
+
+
+def test_a_pair_put_off_comes_again_after_everything_else(collection):
+    make_pair(collection, "q1", "a")
+    make_pair(collection, "q2", "a")
+    alice = make_rater(collection)
+    first = queue.claim(alice, now=NOW)
+    queue.skip(alice, first, now=NOW)
+    second = queue.claim(alice, now=NOW)
+    assert second != first
+    queue.save(alice, second, grade=grade(collection, "1"), now=NOW)
+    assert queue.claim(alice, now=NOW) == first
+
+
+def test_undo_takes_a_grade_back_and_hands_the_pair_out_again(collection):
+    pair, alice = make_pair(collection), make_rater(collection)
+    queue.claim(alice, now=NOW)
+    queue.save(alice, pair, grade=grade(collection, "3"), now=NOW)
+    assert queue.undo(alice, now=NOW) == pair
+    assert not Rating.objects.exists()
+    assert queue.held_by(alice) == pair
+    assert [e.kind for e in RatingEvent.objects.all()] == ["grade", "undo"]
+
+
+def test_undo_goes_back_step_by_step_through_changes(collection):
+    pair, alice = make_pair(collection), make_rater(collection)
+    queue.save(alice, pair, grade=grade(collection, "3"), now=NOW)
+    queue.save(alice, pair, grade=grade(collection, "-1"), base_revision=1, comment="says to burn it", now=NOW)
+    queue.undo(alice, now=NOW)
+    assert (Rating.objects.get().grade, Rating.objects.get().comment) == (grade(collection, "3"), "")
+    queue.undo(alice, now=NOW)
+    assert not Rating.objects.exists()
+    assert queue.undo(alice, now=NOW) is None
+
+
+def test_undo_twice_with_one_key_undoes_once(collection):
+    alice, key = make_rater(collection), uuid4()
+    for document in "ab":
+        queue.save(alice, make_pair(collection, "q1", document), grade=grade(collection, "1"), now=NOW)
+    queue.undo(alice, client_key=key, now=NOW)
+    queue.undo(alice, client_key=key, now=NOW)
+    assert Rating.objects.count() == 1
+
+
+def test_undo_of_a_refusal_to_judge_takes_the_pair_again_if_it_is_free(collection):
+    pair, alice = make_pair(collection), make_rater(collection)
+    queue.claim(alice, now=NOW)
+    queue.save(alice, pair, reason="broken", now=NOW)
+    queue.undo(alice, now=NOW)
+    assert queue.held_by(alice) == pair
+    assert states(pair) == ["leased"]
+
+
+def test_changing_a_grade_to_cannot_judge_frees_the_place_for_a_grade_that_came_late(collection):
+    pair = make_pair(collection)
+    alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
+    queue.save(alice, pair, grade=grade(collection, "1"), now=NOW)
+    queue.save(bob, pair, grade=grade(collection, "2"), now=NOW)  # beyond the one wanted
+    queue.save(alice, pair, reason="unclear", base_revision=1, now=NOW)
+    assert list(pair.assignments.values_list("rater__name", "state")) == [("bob", "done")]
+
+
+def test_documents_of_one_query_come_together_and_differ_in_order_between_raters():
+    collection = make_collection(queries=[f"q{i}" for i in range(6)], documents="abcdef")
+    for query in range(6):
+        for document in "abcdef":
+            make_pair(collection, f"q{query}", document, wanted=2)
+    orders = []
+    for name in ("alice", "bob"):
+        rater, order = make_rater(collection, name), []
+        while pair := queue.claim(rater, now=NOW):
+            queue.save(rater, pair, grade=grade(collection, "0"), now=NOW)
+            order.append((pair.query.key, pair.document.key))
+        changes = sum(a[0] != b[0] for a, b in zip(order, order[1:], strict=False))
+        assert len(order) == 36
+        assert changes == 5
+        orders.append(order)
+    assert orders[0] != orders[1]
+
+
+def test_wanting_more_ratings_adds_assignments_and_counts_what_is_there(collection):
+    pair = make_pair(collection, wanted=1)
+    queue.save(make_rater(collection, "alice"), pair, grade=grade(collection, "1"), now=NOW)
+    queue.save(make_rater(collection, "bob"), pair, grade=grade(collection, "1"), now=NOW)  # surplus
+    assert queue.want([pair.pk], 3) == 1
+    assert queue.want([pair.pk], 3) == 0
+    assert states(pair) == ["done", "open"]
+
+
+def test_imported_ratings_are_recorded_once_and_fill_what_was_wanted(collection):
+    pair = make_pair(collection)
+    rater = Rater.objects.create(collection=collection, name="qrels", kind="imported")
+    row = queue.ImportedRating(pair.query_id, pair.document_id, grade(collection, "2"))
+    other = queue.ImportedRating(pair.query_id, pair.document_id, grade(collection, "3"))
+    assert queue.record_imported(rater, [row]) == queue.ImportedRatings(new=1, changed=0, unchanged=0)
+    assert queue.record_imported(rater, [row]) == queue.ImportedRatings(new=0, changed=0, unchanged=1)
+    assert queue.record_imported(rater, [other]) == queue.ImportedRatings(new=0, changed=1, unchanged=0)
+    assert states(pair) == ["done"]
+    assert [str(e.value.normalize()) for e in RatingEvent.objects.all()] == ["2", "3"]
+
+
+def test_outlook_counts_own_work_and_tells_all_done_from_all_taken(collection):
+    make_pair(collection)
+    alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
+    pair = queue.claim(alice, now=NOW)
+    assert queue.outlook(alice, now=NOW) == queue.Outlook(0, 1, 0, None)
+    assert queue.outlook(bob, now=NOW) == queue.Outlook(0, 0, 1, NOW + queue.LEASE)
+    queue.save(alice, pair, grade=grade(collection, "0"), now=NOW)
+    assert queue.outlook(alice, now=NOW) == queue.Outlook(1, 0, 0, None)
+    assert queue.outlook(bob, now=NOW) == queue.Outlook(0, 0, 0, None)
+
+
+def test_every_save_moves_the_version_of_the_collection(collection):
+    pair, alice = make_pair(collection), make_rater(collection)
+    queue.save(alice, pair, grade=grade(collection, "1"), now=NOW)
+    collection.refresh_from_db()
+    assert collection.version == 1
+
+
+def test_events_cannot_be_changed_or_deleted(collection):
+    pair, alice = make_pair(collection), make_rater(collection)
+    queue.save(alice, pair, grade=grade(collection, "1"), now=NOW)
+    event = RatingEvent.objects.get()
+    for act in (event.save, event.delete, RatingEvent.objects.all().delete):
+        with pytest.raises(TypeError):
+            act()
+    with pytest.raises(TypeError):
+        RatingEvent.objects.update(comment="changed")
+
+
+def test_the_database_refuses_a_rating_that_is_neither_grade_nor_reason(collection):
+    pair, alice = make_pair(collection), make_rater(collection)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Rating.objects.create(pair=pair, rater=alice, created_at=NOW, changed_at=NOW)
+
+
+def race(raters: list[Rater], act) -> list:
+    """Run `act(rater)` in one thread each, all starting together; the results in the order of raters."""
+    barrier, results = threading.Barrier(len(raters)), [None] * len(raters)
+
+    def run(i: int) -> None:
+        try:
+            barrier.wait()
+            results[i] = act(raters[i])
+        except Exception as error:
+            results[i] = error
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(len(raters))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+@pytest.mark.django_db(transaction=True)
+def test_eight_raters_racing_for_three_assignments_get_exactly_three():
+    collection = make_collection()
+    pair = make_pair(collection, wanted=3)
+    raters = [make_rater(collection, f"rater{i}") for i in range(8)]
+    got = race(raters, lambda rater: queue.claim(rater, now=NOW))
+    assert sum(result == pair for result in got) == 3, got
+    assert sum(result is None for result in got) == 5, got
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_the_condition_in_the_update_the_race_is_lost(monkeypatch):
+    """The twin of the test above: with the guard off, more than three raters believe they hold the pair."""
+
+    def unguarded(rater, pair_id, state, now):
+        row = Assignment.objects.filter(queue._free(now), pair=pair_id).first()
+        barrier.wait(timeout=20)  # everybody has looked before anybody writes
+        if row:
+            Assignment.objects.filter(pk=row.pk).update(rater=rater, state=state, leased_until=now + queue.LEASE)
+        return row is not None
+
+    collection = make_collection()
+    make_pair(collection, wanted=3)
+    raters = [make_rater(collection, f"rater{i}") for i in range(8)]
+    barrier = threading.Barrier(8)
+    monkeypatch.setattr(queue, "_take", unguarded)
+    # Outside a transaction: on SQLite a transaction would queue the raters up and hide the race.
+    unlocked = queue.claim.__wrapped__
+    monkeypatch.setattr(queue, "_lock", lambda rater: None)
+    got = race(raters, lambda rater: unlocked(rater, now=NOW))
+    assert sum(result is not None and not isinstance(result, Exception) for result in got) > 3, got
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_double_press_in_two_threads_is_one_rating():
+    collection = make_collection()
+    pair, alice, key = make_pair(collection), make_rater(collection), uuid4()
+    two = grade(collection, "2")
+    got = race([alice] * 6, lambda rater: queue.save(rater, pair, grade=two, client_key=key, now=NOW))
+    assert [result.pk for result in got] == [Rating.objects.get().pk] * 6
+    assert RatingEvent.objects.count() == 1
