@@ -1,0 +1,348 @@
+#!/usr/bin/env python3
+"""Start, use and test Idealist with nothing installed but Python 3.11 or newer.
+
+    python3 run.py                         serve on http://127.0.0.1:8000/ (Ctrl-C stops it)
+    python3 run.py --port 8001             serve on another port
+    python3 run.py --host 0.0.0.0          serve others: TLS in front, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names
+    python3 run.py manage COMMAND ...        a management command; nothing is added to its output
+    python3 run.py test [PYTEST OPTIONS]   every check and every test, on SQLite and on PostgreSQL
+
+The first start makes .venv beside this file and installs requirements.txt into it; later starts do so only
+when that file or Python changed. DATABASE_URL picks the database, WEB_CONCURRENCY the number of processes.
+The tests use the PostgreSQL server in IDEALIST_TEST_POSTGRES or start their own, and the browser in CHROMIUM.
+"""
+
+# Only the standard library, and only syntax of Python 3.8: an older Python must get far enough to be told so.
+from __future__ import annotations
+
+import argparse
+import contextlib
+import errno
+import hashlib
+import importlib.util
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+STAMP = VENV / "installed.txt"
+MANAGE = [str(PYTHON), str(ROOT / "manage.py")]
+RUNTIME, DEVELOPMENT = "requirements.txt", "requirements-dev.txt"
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+CHECKS = {
+    "ruff check": ["-m", "ruff", "check", "."],
+    "manage.py makemigrations --check": ["manage.py", "makemigrations", "--check", "--dry-run"],
+    "manage.py check": ["manage.py", "check"],
+}
+
+
+class Refusal(Exception):
+    """What went wrong and what to do about it, in one line for the person at the terminal."""
+
+
+def say(line: str) -> None:
+    """Everything but the server's address goes to standard error: standard output belongs to the command."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def require_python(version: Sequence[int]) -> None:
+    if tuple(version[:2]) < (3, 11):
+        found = ".".join(str(part) for part in version[:3])
+        raise Refusal(f"Idealist needs Python 3.11 or newer and this is {found}. Try: python3.11 run.py")
+
+
+def last_words(output: str) -> str:
+    """The line of a failed program's output that says why: its last error, or else its last line."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()] or ["it gave no reason"]
+    errors = [line for line in lines if line.lower().startswith("error")]
+    return (errors or lines)[-1]
+
+
+def quietly(command: Sequence[str], failure: str, cure: str = "", stdout=subprocess.PIPE) -> None:
+    """Run a step whose output matters only when it fails, and then in one line."""
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": stdout, "stderr": subprocess.PIPE}
+    done = subprocess.run(command, text=True, errors="replace", check=False, **pipes)
+    if done.returncode:
+        raise Refusal(f"{failure}: {last_words((done.stdout or '') + done.stderr)} {cure}".rstrip())
+
+
+# The environment
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Hold the project's lock: two commands started together must not both install or migrate."""
+    import fcntl  # absent on Windows, which main() has refused by now
+
+    folder = os.open(ROOT, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def fingerprint(name: str) -> str:
+    """A line that changes when this file of requirements or Python's minor version does."""
+    content = repr(sys.version_info[:2]).encode() + (ROOT / name).read_bytes()
+    return f"{name} {hashlib.sha256(content).hexdigest()}"
+
+
+def is_installed(requirements: Sequence[str]) -> bool:
+    if not (PYTHON.exists() and STAMP.exists()):
+        return False
+    return set(map(fingerprint, requirements)) <= set(STAMP.read_text().splitlines())
+
+
+def install_with_uv(uv: str, venv: Sequence[str], requirements: Path) -> bool:
+    try:
+        quietly([*venv, "--without-pip"], "Making .venv failed")
+        quietly([uv, "pip", "install", "--python", str(PYTHON), "-r", str(requirements)], "uv failed")
+    except Refusal as refusal:
+        say(f"{refusal} Trying pip ...")  # which may be told of an index that uv is not
+        return False
+    return True
+
+
+def install_with_pip(venv: Sequence[str], requirements: Path) -> None:
+    if not (importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip")):
+        raise Refusal("This Python cannot make a virtual environment. Cure: apt install python3-venv")
+    quietly(venv, "Making .venv failed")
+    pip = [str(PYTHON), "-m", "pip", "install", "-r", str(requirements), "--no-input"]
+    cure = f"(Is the network there? See all of it: .venv/bin/pip install -r {requirements.name})"
+    # Python compiles what it imports anyway; to compile everything doubles the time of an install.
+    quietly([*pip, "--no-compile", "--disable-pip-version-check"], "Installing failed", cure)
+
+
+def set_up(*requirements: str) -> None:
+    """Make .venv hold these files. The stamp goes first and comes back last: half an install never counts."""
+    if is_installed(requirements):
+        return
+    STAMP.unlink(missing_ok=True)
+    wanted = ROOT / requirements[-1]  # requirements-dev.txt includes requirements.txt
+    say(f"Installing {wanted.name} into .venv: about a minute, and only when it changed ...")
+    # Packages for this Python: repair .venv. None: it is new or belongs to another Python, so begin again.
+    packages = VENV / "lib" / "python{}.{}".format(*sys.version_info[:2]) / "site-packages"
+    venv = [sys.executable, "-m", "venv", str(VENV)] + ([] if packages.is_dir() else ["--clear"])
+    uv = shutil.which("uv")
+    if not (uv and install_with_uv(uv, venv, wanted)):
+        install_with_pip(venv, wanted)
+    STAMP.write_text("\n".join(map(fingerprint, requirements)) + "\n")
+
+
+# python3 run.py
+
+
+def data_folder() -> Path:
+    """As config/settings.py reads it."""
+    return Path(os.environ.get("IDEALIST_DATA", ROOT / "var")).resolve()
+
+
+def listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=128)
+    except (OSError, OverflowError) as error:
+        if getattr(error, "errno", None) == errno.EADDRINUSE:
+            cure = f"python3 run.py --port {port + 1}"
+            raise Refusal(f"Port {port} on {host} is already in use. Try: {cure}") from error
+        raise Refusal(f"Cannot listen on port {port} of {host}: {error}") from error
+
+
+def offer_demo(host: str) -> None:
+    """Let visitors in without a password on this machine only, and not where a proxy gives it other names."""
+    if host in LOOPBACK and not os.environ.get("IDEALIST_HOSTS"):
+        os.environ.setdefault("IDEALIST_DEMO", "1")
+        return
+    os.environ.pop("IDEALIST_DEMO", None)
+    say("The demo sign-in is off. To serve others: TLS in front, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names.")
+
+
+def serve(host: str, port: int) -> None:
+    """Prepare the database and become gunicorn. Does not return."""
+    listening(host, port).close()  # a busy port is refused before the long part
+    offer_demo(host)
+    os.environ["IDEALIST_DATA"] = str(data_folder())  # absolute, for the folder changes below
+    with alone():
+        set_up(RUNTIME)
+        cure = "(See all of it: python3 run.py manage prepare)"
+        quietly([*MANAGE, "prepare"], "Preparing failed", cure, stdout=None)
+    door = listening(host, port)
+    door.set_inheritable(True)
+    shown = f"[{host}]" if ":" in host else host
+    print(f"Idealist is at http://{shown}:{door.getsockname()[1]}/ (Ctrl-C stops it)", flush=True)
+    if (data_folder() / "sign-ins.txt").exists():
+        print(f"Sign-ins: {data_folder() / 'sign-ins.txt'}", flush=True)
+    os.chdir(ROOT)
+    gunicorn = [str(PYTHON), "-m", "gunicorn", "config.wsgi", "--bind", f"fd://{door.fileno()}"]
+    # By default gunicorn opens a control socket in the home folder, where two instances would meet.
+    options = ["--worker-class", "gthread", "--threads", "8", "--no-control-socket", "--log-level", "warning"]
+    os.execv(PYTHON, [*gunicorn, *options])
+
+
+# python3 run.py manage
+
+
+def manage(arguments: Sequence[str]) -> None:
+    """Become manage.py, so that streams, signals and exit status are its own. Does not return."""
+    with alone():
+        set_up(RUNTIME)
+        if not os.environ.get("DATABASE_URL") and not (data_folder() / "db.sqlite3").exists():
+            cure = "(See all of it: .venv/bin/python manage.py migrate)"
+            quietly([*MANAGE, "migrate"], "Making the database failed", cure)
+    os.execv(PYTHON, [*MANAGE, *arguments])
+
+
+# python3 run.py test
+
+
+def chromium() -> str | None:
+    named = os.environ.get("CHROMIUM")
+    names = [named] if named else ["chromium", "chromium-browser", "google-chrome"]
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+def initdb() -> str | None:
+    """Debian keeps the programs of a server off PATH, in a folder for each version."""
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
+    return shutil.which("initdb") or (str(debian[-1]) if debian else None)
+
+
+def absent_tools() -> list[str]:
+    absent = []
+    if not (os.environ.get("IDEALIST_TEST_POSTGRES") or initdb()):
+        absent.append("tests on PostgreSQL, there is no initdb (apt install postgresql)")
+    if not chromium():
+        absent.append("tests in a browser, there is no Chromium (apt install chromium, or set CHROMIUM)")
+    return absent
+
+
+@contextlib.contextmanager
+def throwaway_postgres() -> Iterator[str]:
+    """The URL of a server on a socket of its own, gone without a trace when the tests end."""
+    as_postgres = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    create = [*as_postgres, initdb(), "-U", "postgres", "-A", "trust", "--encoding=UTF8", "--no-locale"]
+    control = [*as_postgres, str(Path(initdb()).resolve().with_name("pg_ctl"))]
+    # In /tmp, because another user must reach it and the path of a socket must be short.
+    with tempfile.TemporaryDirectory(prefix="idealist-postgres-", dir="/tmp") as folder:
+        data, log = ["-D", f"{folder}/data"], ["-l", f"{folder}/log"]
+        settings = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
+        try:
+            if as_postgres:
+                shutil.chown(folder, "postgres", "postgres")
+            quietly([*create, *data, "--no-sync"], "PostgreSQL: initdb failed")
+            quietly([*control, *data, *log, "-w", "-o", settings, "start"], "PostgreSQL did not start")
+            yield f"postgres://postgres@{quote(folder, safe='')}/postgres"
+        except LookupError as error:
+            raise Refusal("PostgreSQL refuses to run as root, and no user is named postgres") from error
+        finally:
+            subprocess.run([*control, *data, "-m", "immediate", "stop"], check=False, capture_output=True)
+
+
+def status_of(title: str, arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Exit status of a step that writes to the terminal itself."""
+    print(f"\n== {title}", flush=True)
+    with subprocess.Popen([str(PYTHON), *arguments], env=environment) as process:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            process.wait()  # it got the same Ctrl-C and is closing its browser and its database
+            raise
+        except SystemExit:
+            process.terminate()
+            raise
+
+
+def counted(report: Path) -> str:
+    """The outcome of a pytest run in pytest's words, from its JUnit report."""
+    suite = ElementTree.parse(report).getroot().find("testsuite")
+    failed, errors, skipped = (int(suite.get(name)) for name in ("failures", "errors", "skipped"))
+    passed = int(suite.get("tests")) - failed - errors - skipped
+    counts = {"failed": failed, "passed": passed, "skipped": skipped, "errors": errors}
+    words = ", ".join(f"{count} {name}" for name, count in counts.items() if count or name == "passed")
+    return f"{words} in {float(suite.get('time')):.2f}s"
+
+
+def run_pytest(engine: str, arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[bool, str]:
+    """Whether everything passed, and a closing line."""
+    report = Path(environment["IDEALIST_DATA"], f"{engine}.xml")
+    command = ["-m", "pytest", f"--junitxml={report}", *arguments]
+    status = status_of(f"pytest on {engine}", command, environment)
+    outcome = "no tests were collected" if status == 5 else f"pytest ended with status {status}"
+    if status in (0, 1) and report.exists():
+        outcome = counted(report)
+    return status == 0, f" {engine}: {outcome} ".center(80, "=")
+
+
+def results(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterator[tuple[bool, str]]:
+    """Whether it passed, and a line for the end, of every check and of pytest on either engine."""
+    for title, command in CHECKS.items():
+        passed = status_of(title, command, environment) == 0
+        yield passed, f"{'passed' if passed else 'failed'}: {title}"
+    yield run_pytest("SQLite", arguments, environment)
+    server = os.environ.get("IDEALIST_TEST_POSTGRES")
+    if server or initdb():
+        with contextlib.nullcontext(server) if server else throwaway_postgres() as url:
+            yield run_pytest("PostgreSQL", arguments, {**environment, "DATABASE_URL": url})
+
+
+def test(arguments: Sequence[str]) -> int:
+    absent = absent_tools()
+    if absent and os.environ.get("CI"):
+        raise Refusal("With CI set no test may be skipped: " + "; ".join(absent))
+    with alone():
+        set_up(RUNTIME, DEVELOPMENT)
+    os.chdir(ROOT)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # else the server would stay
+    own = {"DATABASE_URL", "SECRET_KEY", "IDEALIST_HOSTS", "IDEALIST_HTTPS", "IDEALIST_DEMO", "CHROMIUM"}
+    environment = {name: value for name, value in os.environ.items() if name not in own}
+    if chromium():
+        environment["CHROMIUM"] = chromium()
+    with tempfile.TemporaryDirectory(prefix="idealist-test-") as environment["IDEALIST_DATA"]:
+        outcomes = list(results(arguments, environment))
+    print("", *(line for _, line in outcomes), *(f"skipped: {reason}" for reason in absent), sep="\n")
+    return 0 if all(passed for passed, _ in outcomes) else 1
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:
+        raise Refusal(f"{message}. Try: python3 run.py --help")
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = Parser(add_help=False)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    try:
+        require_python(sys.version_info)
+        if os.name != "posix":
+            raise Refusal("Idealist runs on Linux and macOS. On Windows, run it inside WSL")
+        if argv[:1] == ["manage"]:
+            manage(argv[1:])
+        if argv[:1] == ["test"]:
+            return test(argv[1:])
+        if {"-h", "--help"} & set(argv):
+            print(__doc__.strip())
+            return 0
+        chosen = parser.parse_args(argv)
+        serve(chosen.host, chosen.port)
+    except KeyboardInterrupt:
+        say("\nStopped.")
+        return 128 + signal.SIGINT
+    except (Refusal, OSError) as error:
+        say(f"run.py: {error}")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
