@@ -52,6 +52,8 @@ def checked_secret(key: str) -> str:
 
 DATA_DIR = Path(os.environ.get("IDEALIST_DATA", BASE_DIR / "var")).resolve()
 DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT.mkdir(exist_ok=True)
 
 SECRET_KEY = checked_secret(os.environ.get("SECRET_KEY") or made_secret(DATA_DIR / "secret.key"))
 DEBUG = False
@@ -146,7 +148,6 @@ USE_I18N = False
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",

@@ -1,0 +1,248 @@
+"""Every address for every kind of visitor. A new address that is not in the table fails here."""
+
+import re
+from html import unescape
+
+import pytest
+from django.apps import apps
+from django.contrib.sessions.models import Session
+from django.test import Client
+from django.urls import URLPattern, get_resolver, reverse
+
+from ratings import queue
+from ratings.models import Role
+from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
+
+pytestmark = pytest.mark.django_db
+
+SIGN_IN = 302  # to the sign-in page
+ACTORS = ["anonymous", "rater", "analyst", "admin", "stranger"]
+
+# name: (method, expected status for each of ACTORS)
+READ = ("get", [SIGN_IN, 404, 200, 200, 404])
+RATE = ("get", [SIGN_IN, 200, 404, 404, 404])
+ACT = ("post", [SIGN_IN, 302, 404, 404, 404])
+TABLE = {
+    "home": ("get", [200, 200, 200, 200, 200]),
+    "sign_in": ("get", [200, 302, 302, 302, 302]),
+    "sign_out": ("post", [302, 302, 302, 302, 302]),
+    "password_change": ("get", [SIGN_IN, 200, 200, 200, 200]),
+    "look_around": ("post", [404, 404, 404, 404, 404]),  # the demo is off in tests
+    "rate": RATE,
+    "rate_pair": RATE,
+    "my_ratings": RATE,
+    "claim": ACT,
+    "save_rating": ACT,
+    "skip_pair": ACT,
+    "undo_rating": ACT,
+    "stop_rating": ACT,
+    "document": READ,
+    "overview": READ,
+    "overview_csv": READ,
+    "queries": READ,
+    "queries_csv": READ,
+    "query": READ,
+    "query_csv": READ,
+    "system": READ,
+    "system_csv": READ,
+}
+
+
+class World:
+    """One collection with a rating, and one visitor of each kind; the stranger is admin of another collection."""
+
+    def __init__(self) -> None:
+        self.collection = make_collection()
+        make_ranking(self.collection, "bm25", "q1", "abcd")
+        make_ranking(self.collection, "dense", "q1", "dcba")
+        self.pair = make_pair(self.collection, "q1", "a", wanted=3)
+        self.rater = make_rater(self.collection, "rater")
+        queue.claim(self.rater)
+        queue.save(self.rater, self.pair, grade=grade(self.collection, "2"))
+        self.users = {
+            "rater": self.rater.user,
+            "analyst": make_member(self.collection, "analyst", Role.ANALYST),
+            "admin": make_member(self.collection, "admin", Role.ADMIN),
+            "stranger": make_member(make_collection("sea"), "stranger", Role.ADMIN),
+        }
+        for name in ("admin", "stranger"):
+            self.users[name].is_staff = True
+            self.users[name].save()
+
+    def client(self, actor: str) -> Client:
+        client = Client()
+        if actor != "anonymous":
+            client.force_login(self.users[actor])
+        return client
+
+    def arguments(self, name: str) -> dict:
+        query, system = self.collection.queries.get(key="q1"), self.collection.systems.get(name="bm25")
+        known = {
+            "slug": self.collection.slug,
+            "role": "analyst",
+            "token": self.pair.token,
+            "pk": {
+                "query": query.pk,
+                "query_csv": query.pk,
+                "system": system.pk,
+                "system_csv": system.pk,
+                "document": self.pair.document_id,
+            }.get(name),
+        }
+        return {key: known[key] for key in converters()[name]}
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def patterns() -> list[URLPattern]:
+    """Every address of the project outside Django's admin, which has a test of its own."""
+    found = []
+
+    def walk(entries) -> None:
+        for entry in entries:
+            if isinstance(entry, URLPattern):
+                found.append(entry)
+            elif getattr(entry, "app_name", None) != "admin":
+                walk(entry.url_patterns)
+
+    walk(get_resolver().url_patterns)
+    return found
+
+
+def converters() -> dict[str, list[str]]:
+    return {p.name: list(p.pattern.converters) for p in patterns()}
+
+
+def test_every_address_is_in_the_table():
+    assert sorted(converters()) == sorted(TABLE)
+
+
+@pytest.mark.parametrize("actor", ACTORS)
+@pytest.mark.parametrize("name", TABLE)
+def test_who_gets_what(world, name, actor):
+    method, expected = TABLE[name]
+    address = reverse(name, kwargs=world.arguments(name))
+    data = {"grade": "1", "base_revision": "1"} if name == "save_rating" else {}
+    response = getattr(world.client(actor), method)(address, data)
+    assert response.status_code == expected[ACTORS.index(actor)]
+    if expected[ACTORS.index(actor)] == SIGN_IN and actor == "anonymous" and name not in {"sign_in", "sign_out"}:
+        assert response.url.startswith(reverse("sign_in"))
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_the_other_method_is_refused(world, name):
+    """What acts is never a GET; what reads takes no POST."""
+    method, expected = TABLE[name]
+    if name in {"sign_in", "password_change"}:
+        return  # a form on its own address: both methods
+    other = "post" if method == "get" else "get"
+    actor = ACTORS[expected.index(200)] if 200 in expected else "rater"
+    if actor == "anonymous":
+        actor = "analyst"
+    response = getattr(world.client(actor), other)(reverse(name, kwargs=world.arguments(name)))
+    assert response.status_code == 405
+
+
+@pytest.mark.parametrize("name", [name for name, (method, _) in TABLE.items() if method == "post"])
+def test_an_act_without_a_csrf_token_is_refused(world, name):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(world.users["rater"])
+    assert client.post(reverse(name, kwargs=world.arguments(name))).status_code == 403
+
+
+def test_a_rater_cannot_open_a_pair_that_was_never_given_to_them(world):
+    other = make_pair(world.collection, "q2", "b")
+    address = reverse("rate_pair", args=[world.collection.slug, other.token])
+    assert world.client("rater").get(address).status_code == 404
+
+
+def test_a_deactivated_account_is_nobody(world):
+    client = world.client("analyst")
+    world.users["analyst"].is_active = False
+    world.users["analyst"].save()
+    assert client.get(reverse("overview", args=["hills"])).status_code == SIGN_IN
+
+
+ADMIN_MODELS = [m._meta.model_name for m in apps.get_app_config("ratings").get_models()]
+REGISTERED = [name for name in ADMIN_MODELS if name not in {"grade", "guidelines", "membership"}]
+
+
+@pytest.mark.parametrize("model", REGISTERED)
+def test_django_admin_shows_only_ones_own_collections(world, model):
+    listing = reverse(f"admin:ratings_{model}_changelist")
+    for actor in ("anonymous", "rater", "analyst"):
+        assert world.client(actor).get(listing).status_code == 302
+    own = world.client("admin").get(listing)
+    assert own.status_code == 200
+    foreign = world.client("stranger").get(listing)
+    assert foreign.status_code == 200
+    row = apps.get_model("ratings", model).objects.filter(**own_filter(model, world)).first()
+    page = reverse(f"admin:ratings_{model}_change", args=[row.pk])
+    assert world.client("admin").get(page).status_code == 200
+    assert world.client("stranger").get(page).status_code == 302  # "does not exist"
+    assert world.client("stranger").post(page, {}).status_code in {302, 403}
+    assert f"/{model}/{row.pk}/change/" in own.content.decode()
+    assert f"/{model}/{row.pk}/change/" not in foreign.content.decode()
+
+
+def own_filter(model: str, world: World) -> dict:
+    paths = {
+        "collection": "pk",
+        "ranking": "system__collection",
+        "pair": "query__collection",
+        "assignment": "pair__query__collection",
+        "rating": "pair__query__collection",
+        "ratingevent": "pair__query__collection",
+    }
+    return {paths.get(model, "collection"): world.collection.pk}
+
+
+@pytest.mark.parametrize("actor", ACTORS)
+def test_a_crawl_with_get_changes_no_row(world, actor):
+    client = world.client(actor)
+    before, seen = rows(), set()
+    todo = [reverse("home")]
+    while todo and len(seen) < 300:
+        address = todo.pop()
+        if address in seen:
+            continue
+        seen.add(address)
+        response = client.get(address)
+        assert response.status_code < 500, address
+        if response.status_code in {301, 302}:
+            todo.append(response.url)
+        elif "html" in response.get("Content-Type", ""):
+            links = re.findall(r'(?:href|action)="([^"#]+)', response.content.decode())
+            todo += [unescape(link) for link in links if link.startswith("/") and "/static/" not in link]
+    assert len(seen) > 1
+    assert rows() == before
+
+
+def rows() -> dict:
+    """Every row of every table, but for the visitor's own session."""
+    return {
+        model._meta.label: list(model.objects.order_by("pk").values())
+        for model in apps.get_models()
+        if model is not Session
+    }
+
+
+def test_the_headers_of_every_page_are_strict(world):
+    for actor, name in [("anonymous", "home"), ("rater", "rate"), ("analyst", "overview"), ("analyst", "query")]:
+        response = world.client(actor).get(reverse(name, kwargs=world.arguments(name)))
+        policy = dict(
+            part.strip().split(" ", 1) for part in response["Content-Security-Policy"].split(";") if part.strip()
+        )
+        assert policy["default-src"] == "'none'"
+        assert policy["script-src"] == policy["style-src"] == "'self'"
+        assert "unsafe" not in response["Content-Security-Policy"]
+        assert response["X-Frame-Options"] == "DENY"
+        assert response["X-Content-Type-Options"] == "nosniff"
+        assert response["Referrer-Policy"] == "same-origin"
+        assert response["Cross-Origin-Opener-Policy"] == "same-origin"
+        assert "camera=()" in response["Permissions-Policy"]
+        html = response.content.decode()
+        assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?![^>]*(src=|application/json))", html)

@@ -1,0 +1,345 @@
+"""run.py: what it decides, what it passes on, and its failures in one line. Nothing here installs anything."""
+
+import ast
+import importlib.util
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "run.py"
+SET_BY_THE_USER = ("DATABASE_URL", "CI", "CHROMIUM", "IDEALIST_HOSTS", "IDEALIST_DEMO", "IDEALIST_TEST_POSTGRES")
+MANAGE = """
+import json, os, sys
+from pathlib import Path
+
+data = Path(os.environ["IDEALIST_DATA"])
+with open(data / "calls", "a") as calls:
+    calls.write(sys.argv[1] + "\\n")
+if sys.argv[1] == "migrate":
+    sys.stdin.read()
+    print("Applying ratings.0001 ... OK")
+    (data / "db.sqlite3").touch()
+elif sys.argv[1] == "prepare":
+    raise ValueError("the disk is full")
+else:
+    print(json.dumps([sys.argv[1:], os.getcwd(), sys.stdin.read()]))
+    sys.exit(7)
+"""
+
+
+def loaded(source: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("run", source)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch) -> Path:
+    """A folder with run.py, requirements, a stand-in for manage.py, and no .venv."""
+    for name in SET_BY_THE_USER:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("IDEALIST_DATA", str(tmp_path / "data"))
+    (tmp_path / "data").mkdir()
+    shutil.copy(SOURCE, tmp_path)
+    (tmp_path / "requirements.txt").write_text("Django==5.2\n")
+    (tmp_path / "requirements-dev.txt").write_text("-r requirements.txt\npytest==9.2\n")
+    (tmp_path / "manage.py").write_text(MANAGE)
+    return tmp_path
+
+
+@pytest.fixture
+def run(project) -> ModuleType:
+    return loaded(project / "run.py")
+
+
+@pytest.fixture
+def installed(project, run) -> Path:
+    """The project with an environment that looks finished."""
+    (project / ".venv" / "bin").mkdir(parents=True)
+    (project / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    stamp(run, "requirements.txt")
+    return project
+
+
+def stamp(run: ModuleType, *requirements: str) -> None:
+    run.STAMP.write_text("".join(run.fingerprint(name) + "\n" for name in requirements))
+
+
+def started(project: Path, *arguments: str, **options) -> subprocess.CompletedProcess:
+    command = [sys.executable, str(project / "run.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, **{"input": "", **options})
+
+
+def refused_in_one_line(done: subprocess.CompletedProcess) -> str:
+    assert (done.returncode, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+def calls(project: Path) -> list[str]:
+    return (project / "data" / "calls").read_text().split()
+
+
+# An unsuitable machine
+
+
+def test_python_3_8_can_read_the_file_and_has_all_that_it_imports():
+    tree = ast.parse(SOURCE.read_text(), feature_version=(3, 8))
+    modules = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    modules += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    assert {module.split(".")[0] for module in modules} <= sys.stdlib_module_names
+
+
+def test_an_old_python_is_named_and_the_needed_one_too(run):
+    with pytest.raises(run.Refusal, match=r"3\.11 or newer and this is 3\.10\.13\."):
+        run.require_python((3, 10, 13, "final", 0))
+    run.require_python((3, 11, 0, "final", 0))
+
+
+def test_without_ensurepip_the_cure_is_named(run, monkeypatch):
+    monkeypatch.setattr(run.shutil, "which", lambda name: None)
+    monkeypatch.setattr(run.importlib.util, "find_spec", lambda name: None if name == "ensurepip" else "found")
+    with pytest.raises(run.Refusal, match="apt install python3-venv"):
+        run.set_up("requirements.txt")
+    assert not run.VENV.exists()
+
+
+def test_a_busy_port_is_refused_before_anything_is_installed(project):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        line = refused_in_one_line(started(project, "--port", str(port)))
+    assert f"Port {port} on 127.0.0.1 is already in use." in line
+    assert line.endswith(f"python3 run.py --port {port + 1}")
+    assert not (project / ".venv").exists()
+
+
+@pytest.mark.parametrize("arguments", [["--port", "eighty"], ["--port", "65536"], ["--host", "::bad"], ["srve"]])
+def test_a_wrong_argument_is_refused_in_one_line(project, arguments):
+    assert arguments[-1] in refused_in_one_line(started(project, *arguments))
+
+
+def test_help_shows_the_commands(project):
+    done = started(project, "--help")
+    assert done.returncode == 0
+    assert "python3 run.py manage COMMAND" in done.stdout
+
+
+# The environment
+
+
+def test_an_install_counts_until_the_requirements_or_python_change(installed, run, monkeypatch):
+    assert run.is_installed(["requirements.txt"])
+    with monkeypatch.context() as patch:
+        patch.setattr(run.sys, "version_info", (3, 99, 0, "final", 0))
+        assert not run.is_installed(["requirements.txt"])
+    (installed / "requirements.txt").write_text("Django==5.3\n")
+    assert not run.is_installed(["requirements.txt"])
+
+
+def test_the_development_install_holds_the_runtime_too_but_not_the_reverse(installed, run):
+    both = ["requirements.txt", "requirements-dev.txt"]
+    assert not run.is_installed(both)
+    stamp(run, *both)
+    assert run.is_installed(both)
+    assert run.is_installed(["requirements.txt"])
+
+
+def test_a_stamp_without_a_python_does_not_count(installed, run):
+    run.PYTHON.unlink()
+    run.PYTHON.symlink_to(installed / "removed" / "python")
+    assert not run.is_installed(["requirements.txt"])
+
+
+def test_a_failed_install_takes_the_old_stamp_away(installed, run, monkeypatch):
+    def fail(*arguments, **options) -> None:
+        raise run.Refusal("no network")
+
+    before = (installed / "requirements.txt").read_text()
+    (installed / "requirements.txt").write_text("Django==5.3\n")
+    monkeypatch.setattr(run, "quietly", fail)
+    with pytest.raises(run.Refusal, match="no network"):
+        run.set_up("requirements.txt")
+    (installed / "requirements.txt").write_text(before)
+    assert not run.is_installed(["requirements.txt"])
+
+
+def test_where_uv_fails_pip_is_asked(project, run, monkeypatch):
+    asked = []
+
+    def only_pip_works(command, *rest, **options) -> None:
+        asked.append(command[0])
+        if command[0] == "/bin/uv":
+            raise run.Refusal("uv failed")
+        run.VENV.mkdir(exist_ok=True)
+
+    monkeypatch.setattr(run.shutil, "which", lambda name: "/bin/uv")
+    monkeypatch.setattr(run, "quietly", only_pip_works)
+    run.set_up("requirements.txt")
+    assert asked == [sys.executable, "/bin/uv", sys.executable, str(run.PYTHON)]
+    assert run.STAMP.read_text().split() == run.fingerprint("requirements.txt").split()
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        ("ERROR: no version of x\nnote: try again\n", "ERROR: no version of x"),
+        ("Traceback (most recent call last):\n  File ...\nValueError: 3 is odd\n", "ValueError: 3 is odd"),
+        ("\n", "it gave no reason"),
+    ],
+)
+def test_the_last_words_of_a_failed_program_say_why(run, output, words):
+    assert run.last_words(output) == words
+
+
+# Serving
+
+
+def test_a_failed_preparation_is_one_line_and_says_how_to_see_the_rest(installed):
+    line = refused_in_one_line(started(installed, "--port", "0"))
+    assert "Preparing failed: ValueError: the disk is full" in line
+    assert "python3 run.py manage prepare" in line
+
+
+@pytest.mark.parametrize(
+    ("host", "names", "before", "after"),
+    [
+        ("127.0.0.1", None, None, "1"),
+        ("::1", None, None, "1"),
+        ("127.0.0.1", None, "0", "0"),
+        ("127.0.0.1", "ratings.example.org", None, None),
+        ("0.0.0.0", None, "1", None),
+        ("192.0.2.7", None, None, None),
+    ],
+)
+def test_the_demo_sign_in_is_for_this_machine_only(run, monkeypatch, host, names, before, after):
+    for name, value in {"IDEALIST_HOSTS": names, "IDEALIST_DEMO": before}.items():
+        monkeypatch.setenv(name, value or "")
+        if value is None:
+            monkeypatch.delenv(name)
+    run.offer_demo(host)
+    assert os.environ.get("IDEALIST_DEMO") == after
+
+
+def test_an_open_address_is_told_about_tls_and_host_names(run, capsys):
+    run.offer_demo("0.0.0.0")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert all(word in captured.err for word in ("demo sign-in is off", "TLS", "IDEALIST_HOSTS"))
+
+
+def test_ctrl_c_is_no_traceback(run, monkeypatch, capsys):
+    def interrupted(host: str, port: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "serve", interrupted)
+    assert run.main([]) == 130
+    assert capsys.readouterr().err.split() == ["Stopped."]
+
+
+# manage
+
+
+def test_manage_passes_arguments_streams_folder_and_exit_status_unchanged(installed, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    arguments = ["import_run", "--port", "-", "two words", "test"]
+    done = started(installed, "manage", *arguments, input="q1 Q0 d1 1 0.5 tag\n", cwd=elsewhere)
+    assert done.returncode == 7
+    assert done.stdout.count("\n") == 1
+    assert json.loads(done.stdout) == [arguments, str(elsewhere), "q1 Q0 d1 1 0.5 tag\n"]
+    assert done.stderr == ""
+
+
+def test_manage_makes_the_database_in_silence_and_only_once(installed):
+    started(installed, "manage", "evaluate")
+    started(installed, "manage", "compare")
+    assert calls(installed) == ["migrate", "evaluate", "compare"]
+
+
+def test_manage_leaves_a_database_that_has_an_address_alone(installed, monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", "postgres://db.example.org/idealist")
+    started(installed, "manage", "evaluate")
+    assert calls(installed) == ["evaluate"]
+
+
+def test_a_database_that_cannot_be_made_is_one_line(installed):
+    (installed / "manage.py").write_text("raise OSError('read-only file system')")
+    line = refused_in_one_line(started(installed, "manage", "evaluate"))
+    assert "Making the database failed: OSError: read-only file system" in line
+
+
+# test
+
+
+def test_with_ci_set_a_missing_browser_is_a_failure(installed, monkeypatch):
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv("CHROMIUM", "/nowhere/chromium")
+    monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
+    assert "there is no Chromium" in refused_in_one_line(started(installed, "test"))
+
+
+def test_a_missing_tool_is_named_with_its_cure(run, monkeypatch):
+    monkeypatch.setattr(run, "initdb", lambda: None)
+    monkeypatch.setattr(run, "chromium", lambda: None)
+    postgres, browser = run.absent_tools()
+    assert "apt install postgresql" in postgres
+    assert "apt install chromium" in browser
+    monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
+    assert run.absent_tools() == [browser]
+
+
+def test_the_closing_line_counts_as_pytest_does(run, tmp_path, monkeypatch):
+    def report(title, command, environment) -> int:
+        (tmp_path / "SQLite.xml").write_text(
+            '<testsuites><testsuite errors="1" failures="2" skipped="3" tests="10" time="1.254"/></testsuites>'
+        )
+        return 1
+
+    monkeypatch.setattr(run, "status_of", report)
+    passed, line = run.run_pytest("SQLite", [], {"IDEALIST_DATA": str(tmp_path)})
+    assert not passed
+    assert line.strip("= ") == "SQLite: 2 failed, 4 passed, 3 skipped, 1 errors in 1.25s"
+    assert len(line) == 80
+
+
+@pytest.mark.parametrize(("status", "words"), [(5, "no tests were collected"), (4, "pytest ended with status 4")])
+def test_a_pytest_that_ran_nothing_is_a_failure(run, tmp_path, monkeypatch, status, words):
+    monkeypatch.setattr(run, "status_of", lambda *arguments: status)
+    passed, line = run.run_pytest("PostgreSQL", [], {"IDEALIST_DATA": str(tmp_path)})
+    assert not passed
+    assert line.strip("= ") == f"PostgreSQL: {words}"
+
+
+def test_every_check_runs_on_both_engines_and_one_failure_fails_all(installed, run, monkeypatch, capsys):
+    seen = []
+
+    def status(title, command, environment) -> int:
+        seen.append((title, environment.get("DATABASE_URL")))
+        assert environment["IDEALIST_DATA"] != str(installed / "data")
+        return 1 if title == "ruff check" else 0
+
+    stamp(run, "requirements.txt", "requirements-dev.txt")
+    monkeypatch.chdir(installed)
+    monkeypatch.setenv("DATABASE_URL", "postgres://db.example.org/production")
+    monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
+    monkeypatch.setattr(run, "status_of", status)
+    monkeypatch.setattr(run, "chromium", lambda: None)
+    monkeypatch.setattr(run.signal, "signal", lambda *arguments: None)
+    assert run.main(["test", "-x"]) == 1
+    assert seen == [
+        ("ruff check", None),
+        ("manage.py makemigrations --check", None),
+        ("manage.py check", None),
+        ("pytest on SQLite", None),
+        ("pytest on PostgreSQL", "postgres://db.example.org/test"),
+    ]
+    lines = capsys.readouterr().out.splitlines()
+    assert "failed: ruff check" in lines
+    assert lines[-1].startswith("skipped: tests in a browser")

@@ -1,0 +1,148 @@
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError, transaction
+from django.db.models import ProtectedError
+from django.urls import reverse
+
+from ratings import queue
+from ratings.models import Collection, Document, Membership, Ranking, Rater, Role
+from ratings.templatetags.grades import tone, written
+
+from .cast import NOW, grade, make_collection, make_member, make_pair, make_ranking, make_rater, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_ranking_comes_back_as_it_was_written():
+    ranking = make_ranking(make_collection(), "bm25", "q1", "cab", scores=[2.5, 0.1, -1e300])
+    stored = Ranking.objects.get()
+    assert stored.documents.dtype == np.dtype("<u4")
+    assert stored.documents.tolist() == list(ranking.documents)
+    assert stored.scores.tolist() == [2.5, 0.1, -1e300]
+
+
+def test_an_id_that_does_not_fit_is_refused_not_cut():
+    collection = make_collection()
+    with pytest.raises(ValueError, match="cannot be kept"):
+        Ranking.objects.create(
+            system=collection.systems.create(name="bm25"), query=collection.queries.first(), documents=[2**32]
+        )
+
+
+def test_a_document_that_a_ranking_names_cannot_be_deleted():
+    collection = make_collection()
+    make_ranking(collection, "bm25", "q1", "a")
+    with pytest.raises(ProtectedError, match="A ranking names this document"):
+        collection.documents.get(key="a").delete()
+    with pytest.raises(ProtectedError):
+        Document.objects.filter(key__in="ab").delete()
+    Document.objects.filter(key="b").delete()
+    assert sorted(collection.documents.values_list("key", flat=True)) == ["a", "c", "d"]
+
+
+def test_a_whole_collection_can_go_with_all_that_it_holds():
+    collection = make_collection()
+    make_ranking(collection, "bm25", "q1", "a")
+    queue.save(make_rater(collection), make_pair(collection), grade=grade(collection, "1"), now=NOW)
+    collection.delete()
+    assert not Ranking.objects.exists() and not Rater.objects.exists()
+
+
+def test_keys_differ_by_case():
+    collection = make_collection(documents=["Nike", "nike"])
+    assert collection.documents.count() == 2
+
+
+def test_one_grade_per_value():
+    with pytest.raises(IntegrityError), transaction.atomic():
+        make_collection().grades.create(value=Decimal("1.0"))
+
+
+def test_who_is_made_a_rater_can_rate_even_when_an_imported_rater_has_the_name():
+    collection = make_collection()
+    Rater.objects.create(collection=collection, name="alice", kind="imported")
+    rater = make_rater(collection, "alice")
+    assert rater.name != "alice"
+    assert collection.raters.count() == 2
+
+
+def test_collections_are_visible_to_their_members_by_role():
+    hills, sea = make_collection("hills"), make_collection("sea")
+    alice = make_member(hills, "alice", Role.ANALYST)
+    assert list(Collection.objects.visible_to(alice)) == [hills]
+    assert list(Collection.objects.visible_to(alice, Role.ADMIN)) == []
+    assert list(Collection.objects.visible_to(make_user("root", is_superuser=True), Role.ADMIN)) == [hills, sea]
+
+
+def test_the_admin_shows_a_ranking_as_a_list_of_linked_documents_with_scores(admin_client):
+    collection = make_collection()
+    ranking = make_ranking(collection, "bm25", "q1", "ba", scores=[7.5, 1.25])
+    html = admin_client.get(reverse("admin:ratings_ranking_change", args=[ranking.pk])).content.decode()
+    second = collection.documents.get(key="a")
+    assert f'<a href="{reverse("admin:ratings_document_change", args=[second.pk])}">Title a</a>' in html
+    assert html.index("Title b") < html.index("Title a")
+    assert "7.5" in html and "1.25" in html
+
+
+def test_a_changed_scale_gets_a_new_version(admin_client):
+    collection = make_collection(scale={"0": "No"})
+    step = collection.grades.get()
+    form = {
+        "name": "Hills", "slug": "hills", "relevant_from": "1", "description": "",
+        "grades-TOTAL_FORMS": "2", "grades-INITIAL_FORMS": "1",
+        "grades-0-id": step.pk, "grades-0-collection": collection.pk, "grades-0-value": "0", "grades-0-label": "No",
+        "grades-1-collection": collection.pk, "grades-1-value": "0.5", "grades-1-label": "Half",
+        "memberships-TOTAL_FORMS": "0", "memberships-INITIAL_FORMS": "0",
+        "guidelines-TOTAL_FORMS": "1", "guidelines-INITIAL_FORMS": "0", "guidelines-0-text": "Read twice.",
+    }  # fmt: skip
+    response = admin_client.post(reverse("admin:ratings_collection_change", args=[collection.pk]), form)
+    assert response.status_code == 302, response.context["errors"]
+    collection.refresh_from_db()
+    assert (collection.scale_version, collection.version) == (2, 1)
+    assert [g.plain for g in collection.grades.all()] == ["0", "0.5"]
+    assert collection.latest_guidelines().text == "Read twice."
+
+
+def test_add_member_makes_an_account_and_tells_its_password_once(capsys):
+    make_collection()
+    call_command("add_member", "hills", "carol", "rater")
+    assert "Password, shown only now:" in capsys.readouterr().out
+    call_command("add_member", "hills", "carol", "analyst")
+    assert "Password" not in capsys.readouterr().out
+    assert Membership.objects.get().role == "analyst"
+
+
+def test_no_migration_is_missing():
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+
+
+@pytest.mark.parametrize(
+    ("value", "scale", "look"),
+    [
+        (-1, [-1, 0, 1, 2, 3], "n1"),
+        (-2, [-2, -1, 0, 1], "n2"),
+        (-1, [-2, -1, 0, 1], "n2"),
+        (0, [-1, 0, 1], "z"),
+        (1, [0, 1, 2, 3], "p2"),
+        (3, [0, 1, 2, 3], "p4"),
+        (2.4, [0, 1, 2, 3], "p3"),
+        (-0.33, [-1, 0, 1], "z"),
+        (-0.67, [-1, 0, 1], "n1"),
+        (0.25, [-0.5, 0, 0.25, 1], "p2"),
+        (None, [0, 1], "u"),
+        (float("nan"), [0, 1], "u"),
+        (5, [], "p4"),
+    ],
+)
+def test_the_look_of_a_grade_follows_its_place_on_the_scale(value, scale, look):
+    assert tone(value, scale) == look
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(-1, "−1"), (2.0, "2"), (2 / 3, "0.67"), (-0.001, "0"), (Decimal("0.500"), "0.5")]
+)
+def test_grades_are_written_short_with_a_true_minus(value, text):
+    assert written(value) == text

@@ -1,0 +1,159 @@
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from ratings import queue
+from ratings.models import Rating
+
+from .cast import NOW, grade, make_collection, make_pair, make_rater
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def collection():
+    return make_collection()
+
+
+@pytest.fixture
+def alice(collection):
+    return make_rater(collection, "alice")
+
+
+@pytest.fixture
+def client(alice):
+    client = Client()
+    client.force_login(alice.user)
+    return client
+
+
+def address(name: str, *arguments) -> str:
+    return reverse(name, args=["hills", *arguments])
+
+
+def test_a_round_by_plain_forms_ends_with_thanks(client, collection):
+    for document in "abc":
+        make_pair(collection, "q1", document)
+    page = client.post(address("claim"), follow=True)
+    for value in ("-1", "0", "3"):
+        token = page.context["token"]
+        sent = {
+            "grade": value,
+            "base_revision": page.context["base_revision"],
+            "client_key": page.context["client_key"],
+        }
+        page = client.post(address("save_rating", token), sent, follow=True)
+    assert "All done" in page.content.decode()
+    assert sorted(float(r.grade.value) for r in Rating.objects.all()) == [-1, 0, 3]
+
+
+def test_opening_the_desk_claims_nothing(client, collection, alice):
+    make_pair(collection)
+    assert "Start" in client.get(address("rate")).content.decode()
+    assert queue.held_by(alice) is None
+
+
+def test_decimal_grades_have_their_buttons(client):
+    collection = make_collection("tenths", scale={"-0.5": "Bad", "0": "Nothing", "0.25": "A bit", "1": "All"})
+    make_pair(collection)
+    make_rater(collection, "bob")
+    bob = Client()
+    bob.force_login(collection.raters.get(name="bob").user)
+    page = bob.post(reverse("claim", args=["tenths"]), follow=True)
+    html = page.content.decode()
+    assert [f'value="{v}"' in html for v in ("-0.5", "0", "0.25", "1")] == [True] * 4
+    bob.post(
+        reverse("save_rating", args=["tenths", page.context["token"]]), {"grade": "0.25", "base_revision": "0"}
+    )
+    assert str(Rating.objects.get().grade.value.normalize()) == "0.25"
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({}, "Choose a grade, or say why"),
+        ({"grade": "7"}, "The scale has no grade 7"),
+        ({"grade": "x"}, "Enter a number"),
+        ({"grade": "1", "reason": "broken"}, "Choose a grade, or say why"),
+        ({"reason": "bored"}, "not one of the available choices"),
+    ],
+)
+def test_a_form_that_makes_no_sense_is_explained_and_nothing_is_saved(client, collection, sent, said):
+    make_pair(collection)
+    page = client.post(address("claim"), follow=True)
+    response = client.post(address("save_rating", page.context["token"]), {**sent, "base_revision": "0"})
+    assert response.status_code == 400
+    assert said in response.content.decode()
+    assert not Rating.objects.exists()
+
+
+def test_a_conflict_shows_what_is_stored_and_lets_the_rater_choose(client, collection, alice):
+    pair = make_pair(collection)
+    client.post(address("claim"))
+    queue.save(alice, pair, grade=grade(collection, "2"), now=NOW)
+    response = client.post(address("save_rating", pair.token), {"grade": "0", "base_revision": "0"})
+    assert response.status_code == 409
+    assert "In another window you graded this" in response.content.decode()
+    assert response.context["base_revision"] == 1
+    client.post(address("save_rating", pair.token), {"grade": "0", "base_revision": "1"})
+    assert Rating.objects.get().grade == grade(collection, "0")
+
+
+def test_cannot_judge_needs_a_reason_and_keeps_the_comment(client, collection):
+    pair = make_pair(collection)
+    client.post(address("claim"))
+    sent = {"reason": "language", "comment": " in Finnish ", "base_revision": "0"}
+    client.post(address("save_rating", pair.token), sent)
+    rating = Rating.objects.get()
+    assert (rating.grade, rating.reason, rating.comment) == (None, "language", "in Finnish")
+
+
+def test_undo_brings_the_document_back(client, collection):
+    pair = make_pair(collection)
+    client.post(address("claim"))
+    client.post(address("save_rating", pair.token), {"grade": "3", "base_revision": "0"})
+    page = client.post(address("undo_rating"), follow=True)
+    assert page.context["token"] == pair.token
+    assert not Rating.objects.exists()
+
+
+def test_later_moves_on_and_stop_gives_the_document_back(client, collection, alice):
+    for document in "ab":
+        make_pair(collection, "q1", document)
+    first = client.post(address("claim"), follow=True).context["token"]
+    second = client.post(address("skip_pair", first), follow=True).context["token"]
+    assert second != first
+    client.post(address("stop_rating"))
+    assert queue.held_by(alice) is None
+
+
+def test_a_grade_changed_from_my_ratings_returns_there(client, collection, alice):
+    done, waiting = make_pair(collection, "q1", "a"), make_pair(collection, "q1", "b")
+    queue.save(alice, done, grade=grade(collection, "1"), now=NOW)
+    client.post(address("claim"))
+    page = client.get(address("my_ratings"))
+    assert "Title a" in page.content.decode()
+    response = client.post(address("save_rating", done.token), {"grade": "3", "base_revision": "1"})
+    assert response.url == address("my_ratings")
+    assert queue.held_by(alice) == waiting
+
+
+def test_hostile_text_is_shown_as_text(client, collection):
+    pair = make_pair(collection)
+    attack = '<script>alert(1)</script><img src=x onerror=alert(1)> "><svg onload=alert(1)>'
+    type(pair.document).objects.update(title=attack, body=attack, url="javascript:alert(1)")
+    type(pair.query).objects.update(text=attack, need=attack)
+    collection.guidelines.create(version=1, text=f"{attack}\n\n[x](javascript:alert(1))")
+    html = client.post(address("claim"), follow=True).content.decode()
+    assert "<script>alert" not in html and "<img" not in html and "<svg onload" not in html
+    assert 'href="javascript' not in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+
+
+def test_the_desk_asks_the_database_a_fixed_number_of_times(client, collection, django_assert_num_queries):
+    for query in ("q1", "q2"):
+        for document in "abcd":
+            make_pair(collection, query, document)
+    client.post(address("claim"))
+    with django_assert_num_queries(13):
+        client.get(address("rate"))
