@@ -1,0 +1,171 @@
+"""The packed arrays that every measure works on: the judgments of a collection, one system's rankings."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+# A (query, document) pair is sorted and looked up as one 63-bit number.
+DOCUMENT_BITS = 40
+QUERY_BITS = 63 - DOCUMENT_BITS
+
+# More sets of options than a page compares; judgments that live long must not collect lists without end.
+REMEMBERED = 16
+
+
+def whole_numbers(values, name: str) -> np.ndarray:
+    """`values` as a one-dimensional integer array, not copied when it is one already."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, not of shape {array.shape}")
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must hold whole numbers, not {array.dtype}")
+    return array
+
+
+def pair_key(query: np.ndarray, document: np.ndarray) -> np.ndarray:
+    return (query.astype(np.int64) << DOCUMENT_BITS) | document.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Judgments:
+    """The judgments of a collection: row i says that `document[i]` has `grade[i]` for query `query[i]`.
+
+    `query` counts from 0 to queries - 1. Rows may come in any order; they are kept by query, then document.
+    A pair given twice, a grade that is not finite, or a number out of range is a ValueError.
+    """
+
+    queries: int
+    query: np.ndarray  # int64[n]
+    document: np.ndarray  # int64[n], 0 <= document < 2**40
+    grade: np.ndarray  # float64[n]
+    key: np.ndarray = field(init=False, repr=False)  # int64[n], query and document in one, ascending
+    _memory: dict = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self):
+        if not 0 <= self.queries < 1 << QUERY_BITS:
+            raise ValueError(f"queries must be from 0 to {(1 << QUERY_BITS) - 1}, not {self.queries}")
+        query = whole_numbers(self.query, "query").astype(np.int64, copy=False)
+        document = whole_numbers(self.document, "document").astype(np.int64, copy=False)
+        grade = np.asarray(self.grade, dtype=np.float64)
+        if not query.shape == document.shape == grade.shape:
+            raise ValueError(
+                f"query, document and grade differ in length: {len(query)}, {len(document)}, {len(grade)}"
+            )
+        _refuse_outside(query, self.queries, "query")
+        _refuse_outside(document, 1 << DOCUMENT_BITS, "document")
+        if not np.isfinite(grade).all():
+            at = np.flatnonzero(~np.isfinite(grade))[0]
+            raise ValueError(f"grade {grade[at]} of document {document[at]} for query {query[at]} is not finite")
+
+        key = pair_key(query, document)
+        order = np.argsort(key)
+        key = key[order]
+        twice = np.flatnonzero(key[1:] == key[:-1])
+        if twice.size:
+            at = order[twice[0]]
+            raise ValueError(f"document {document[at]} is judged twice for query {query[at]}")
+        for name, array in (("query", query), ("document", document), ("grade", grade)):
+            object.__setattr__(self, name, array[order])
+        object.__setattr__(self, "key", key)
+
+    @cached_property
+    def count(self) -> np.ndarray:
+        """How many documents are judged, int64[queries]."""
+        return np.bincount(self.query, minlength=self.queries)
+
+    def relevant(self, least: float) -> np.ndarray:
+        """How many documents have at least the grade `least`, int64[queries]."""
+        return np.bincount(self.query[self.grade >= least], minlength=self.queries)
+
+    def remember(self, key: Hashable, make: Callable):
+        """What `make` gives, made once for each `key`: ideal lists serve every system and cutoff."""
+        if key not in self._memory:
+            if len(self._memory) >= REMEMBERED:
+                self._memory.clear()
+            self._memory[key] = make()
+        return self._memory[key]
+
+    def only(self, query: int) -> "Judgments":
+        """The judgments of one query, as a collection of one."""
+        first, last = np.searchsorted(self.query, [query, query + 1])
+        return Judgments(1, np.zeros(last - first, np.int64), self.document[first:last], self.grade[first:last])
+
+
+@dataclass(frozen=True, eq=False)
+class Rankings:
+    """The rankings of one system: query i got `documents[offsets[i]:offsets[i + 1]]`, best first.
+
+    `scores` (nan where a ranking came without) and `tiebreak` (larger = earlier among equal scores) stand
+    beside `documents`. `present[i]` is False where the system has no ranking for query i, which is not the
+    same as an empty one; without `present`, the queries with at least one document are taken as present.
+    A ranking names a document once; the import sees to that.
+    """
+
+    offsets: np.ndarray  # int64[queries + 1]
+    documents: np.ndarray  # any integers [n]
+    scores: np.ndarray | None = None  # float64[n]
+    present: np.ndarray | None = None  # bool[queries]
+    tiebreak: np.ndarray | None = None  # int64[n]
+
+    def __post_init__(self):
+        offsets = whole_numbers(self.offsets, "offsets").astype(np.int64, copy=False)
+        documents = whole_numbers(self.documents, "documents")
+        if offsets.size == 0 or offsets[0] != 0 or offsets[-1] != len(documents) or (np.diff(offsets) < 0).any():
+            raise ValueError(f"offsets must rise from 0 to the {len(documents)} documents")
+        lengths = np.diff(offsets)
+        present = lengths > 0 if self.present is None else np.asarray(self.present, dtype=bool)
+        if present.shape != lengths.shape:
+            raise ValueError(f"present has {present.size} entries for {lengths.size} queries")
+        absurd = np.flatnonzero(~present & (lengths > 0))
+        if absurd.size:
+            raise ValueError(f"query {absurd[0]} has documents, but its ranking is marked as not present")
+        object.__setattr__(self, "offsets", offsets)
+        object.__setattr__(self, "documents", documents)
+        object.__setattr__(self, "present", present)
+        if self.scores is not None:
+            object.__setattr__(self, "scores", self._beside(np.asarray(self.scores, np.float64), "scores"))
+        if self.tiebreak is not None:
+            object.__setattr__(
+                self, "tiebreak", self._beside(whole_numbers(self.tiebreak, "tiebreak"), "tiebreak")
+            )
+
+    def _beside(self, values: np.ndarray, name: str) -> np.ndarray:
+        if values.shape != self.documents.shape:
+            raise ValueError(f"{name} has {values.size} entries for {self.documents.size} documents")
+        return values
+
+    @property
+    def queries(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def length(self) -> np.ndarray:
+        """Documents in each ranking, int64[queries]."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def query(self) -> np.ndarray:
+        """The query of each row, int64[n]."""
+        return np.repeat(np.arange(self.queries), self.length)
+
+    def only(self, query: int) -> "Rankings":
+        """The ranking of one query, as a system that answered one query."""
+        rows = slice(self.offsets[query], self.offsets[query + 1])
+        documents = self.documents[rows]
+        return Rankings(
+            offsets=np.array([0, len(documents)]),
+            documents=documents,
+            scores=None if self.scores is None else self.scores[rows],
+            present=self.present[query : query + 1],
+            tiebreak=None if self.tiebreak is None else self.tiebreak[rows],
+        )
+
+
+def _refuse_outside(values: np.ndarray, limit: int, name: str) -> None:
+    outside = np.flatnonzero((values < 0) | (values >= limit))
+    if outside.size:
+        raise ValueError(f"{name} {values[outside[0]]} is not from 0 to {limit - 1}")

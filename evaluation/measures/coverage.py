@@ -1,0 +1,14 @@
+"""How much of a ranking has been judged."""
+
+import numpy as np
+
+from .grading import GradedRankings
+
+
+def judged(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
+    """Judged@k, the judged share of the documents down to rank k, float64[queries]; nan for an empty ranking.
+
+    Under unjudged=condensed this looks at the condensed ranking.
+    """
+    listed = graded.listed_to(cutoff)
+    return np.divide(graded.judged_to(cutoff), listed, out=np.full(graded.queries, np.nan), where=listed > 0)

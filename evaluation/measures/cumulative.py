@@ -1,0 +1,48 @@
+"""Cumulative gain, with and without discount, against the ideal: CG, DCG, IDCG, nDCG."""
+
+import numpy as np
+
+from .grading import GradedRankings
+from .ideal import best_lists, worst_lists
+
+# Sums of the same numbers in another order may differ by about this much, relative to their span.
+ROUNDING = 1e-12
+
+
+def cg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
+    """CG@k, the sum of the gains, signed, float64[queries]."""
+    return graded.total(graded.gain, cutoff)
+
+
+def dcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
+    """DCG@k, the sum of the discounted gains, signed, float64[queries]."""
+    return graded.total(graded.contribution, cutoff)
+
+
+def idcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
+    """IDCG@k, the DCG of the best list; it does not shrink with a short ranking, float64[queries]."""
+    best = best_lists(graded)
+    return best.total(best.contribution, cutoff)
+
+
+def min_dcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
+    """The DCG of the worst list, float64[queries]; at most 0 unless closed, 0 under raw and clip."""
+    if graded.options.negatives in ("raw", "clip"):
+        return np.zeros(graded.queries)
+    worst = worst_lists(graded)
+    return worst.total(worst.contribution, cutoff)
+
+
+def ndcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
+    """nDCG@k = (DCG - W) / (IDCG - W), W the DCG of the worst list, float64[queries]; nan where IDCG = W.
+
+    Without negative gains W = 0, and this is DCG / IDCG (Järvelin & Kekäläinen 2002). The default, an open
+    form of the min-max of Gienapp et al. (CIKM 2020), is within [0, 1] for every ranking.
+    """
+    best, worst = idcg(graded, cutoff), min_dcg(graded, cutoff)
+    span = best - worst
+    values = np.full(graded.queries, np.nan)
+    np.divide(dcg(graded, cutoff) - worst, span, out=values, where=span > 0)
+    values[(values < 0) & (values > -ROUNDING)] = 0.0
+    values[(values > 1) & (values < 1 + ROUNDING)] = 1.0
+    return values

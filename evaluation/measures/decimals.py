@@ -1,0 +1,19 @@
+"""Decimal numbers as values and as text: how options and measures check, read and print them."""
+
+import math
+
+
+def finite(value: object, name: str) -> float:
+    """`value` as a float; ValueError naming it where it is no finite number."""
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be a finite number, not {value!r}")
+    return number
+
+
+def plain(number: float) -> str:
+    """The shortest text that reads back as the same number: 2, 0.5, 2.718281828459045."""
+    return repr(float(number)).removesuffix(".0")

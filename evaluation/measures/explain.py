@@ -1,0 +1,75 @@
+"""One query laid open, rank by rank: the rows whose sums are the numbers that `evaluate` gives."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .arrays import Judgments, Rankings
+from .cumulative import min_dcg
+from .grading import GradedLists, grade_rankings
+from .ideal import best_lists, worst_lists
+from .kernel import evaluate
+from .notation import Measure
+from .options import Options
+from .reasons import REASONS
+
+
+@dataclass(frozen=True)
+class Row:
+    """One rank of a list. Under ties=average the gain is the one expected of the rank."""
+
+    rank: int
+    document: int
+    grade: float  # nan = unjudged
+    gain: float
+    discount: float
+    contribution: float  # gain x discount
+    running: float  # the DCG down to this rank
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """nDCG = (dcg - min_dcg) / (idcg - min_dcg); `reason` says "counted", or why the query does not count."""
+
+    ranking: list[Row]  # adds up to dcg
+    ideal: list[Row]  # adds up to idcg
+    worst: list[Row]  # adds up to min_dcg; empty where `negatives` has no lower end
+    cg: float
+    dcg: float
+    idcg: float
+    min_dcg: float
+    ndcg: float
+    reason: str
+
+
+def explain(
+    cutoff: int | None, judgments: Judgments, rankings: Rankings, options: Options, query: int
+) -> Explanation:
+    """How nDCG at `cutoff` (None: the whole ranking) of one query, given by its index, comes about."""
+    if not 0 <= query < judgments.queries:
+        raise ValueError(f"query {query} is not from 0 to {judgments.queries - 1}")
+    judgments, rankings = judgments.only(query), rankings.only(query)
+    measures = [Measure(name, cutoff) for name in ("CG", "DCG", "IDCG", "nDCG")]
+    scores = evaluate(measures, judgments, rankings, options)
+    cg, dcg, idcg, ndcg = (float(scores.values[measure][0]) for measure in measures)
+    graded = grade_rankings(judgments, rankings, options, every_row=True)
+    has_worst = options.negatives not in ("raw", "clip")
+    return Explanation(
+        ranking=_rows(graded, cutoff),
+        ideal=_rows(best_lists(graded), cutoff),
+        worst=_rows(worst_lists(graded), cutoff) if has_worst else [],
+        cg=cg,
+        dcg=dcg,
+        idcg=idcg,
+        min_dcg=float(min_dcg(graded, cutoff)[0]),
+        ndcg=ndcg,
+        reason=REASONS[scores.reasons[measures[-1]][0]],
+    )
+
+
+def _rows(lists: GradedLists, cutoff: int | None) -> list[Row]:
+    """The rows of the only query down to the cutoff."""
+    top = slice(cutoff)
+    columns = (lists.rank, lists.document, lists.grade, lists.gain, lists.discount, lists.contribution)
+    running = np.cumsum(lists.contribution[top])
+    return [Row(*row) for row in zip(*(column[top].tolist() for column in columns), running.tolist(), strict=True)]

@@ -1,0 +1,53 @@
+"""How much a grade gains."""
+
+import numpy as np
+
+from .decimals import plain
+from .options import Options
+
+# 2 ** 30 is a thousand million: from there on, one document decides a whole list.
+OVERWHELMING = 30
+
+
+def gain(grade: np.ndarray, options: Options) -> np.ndarray:
+    """The gain of each grade, float64 of the same shape; 0.0 where the grade is nan (unjudged).
+
+    A grade that a gain map does not list, or whose gain is not finite, is a ValueError.
+    """
+    graded = ~np.isnan(grade)
+    gains = np.zeros(grade.shape)
+    with np.errstate(over="ignore"):
+        gains[graded] = _gain(grade[graded], options)
+    if not np.isfinite(gains).all():
+        raise ValueError(f"the {options.gain} gain of grade {plain(grade[~np.isfinite(gains)][0])} is not finite")
+    return np.maximum(gains, 0) if options.negatives == "clip" else gains
+
+
+def _gain(grade: np.ndarray, options: Options) -> np.ndarray:
+    if options.gain == "exponential":
+        return np.exp2(grade) - 1
+    if options.gain == "exponential_signed":
+        return np.sign(grade) * (np.exp2(np.abs(grade)) - 1)
+    if options.gain == "map":
+        return _mapped(grade, options)
+    return grade
+
+
+def _mapped(grade: np.ndarray, options: Options) -> np.ndarray:
+    listed, gains = np.array(options.gain_map).T
+    at = np.minimum(np.searchsorted(listed, grade), len(listed) - 1)
+    unlisted = np.flatnonzero(listed[at] != grade)
+    if unlisted.size:
+        raise ValueError(f"gain=map does not list the grade {plain(grade[unlisted[0]])}")
+    return gains[at]
+
+
+def cautions(options: Options, grades: np.ndarray) -> list[str]:
+    """Sentences for a reader: what these options do to these grades that may surprise."""
+    said = []
+    exponential = options.gain.startswith("exponential")
+    if exponential and (np.abs(grades) > OVERWHELMING).any():
+        said.append(f"With {options.gain} gain a grade beyond {OVERWHELMING} decides everything alone.")
+    if options.gain == "exponential" and (grades < 0).any():
+        said.append("Exponential gain never falls below -1: a very bad document costs hardly more than a bad one.")
+    return said

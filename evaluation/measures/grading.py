@@ -1,0 +1,122 @@
+"""Ranked lists with the grade, gain and discount of every row: the one view that all measures share."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .arrays import Judgments, Rankings
+from .discounts import discount
+from .gains import gain
+from .matching import match
+from .options import Options
+from .ties import by_score, by_score_only
+
+
+@dataclass(frozen=True, eq=False)
+class GradedLists:
+    """One list of documents for each query, packed: query after query, rank after rank."""
+
+    queries: int
+    query: np.ndarray
+    rank: np.ndarray  # from 1
+    document: np.ndarray
+    grade: np.ndarray  # nan = unjudged
+    gain: np.ndarray
+    discount: np.ndarray
+
+    @cached_property
+    def contribution(self) -> np.ndarray:
+        """What each row adds to the discounted cumulative gain."""
+        return self.gain * self.discount
+
+    def total(self, values: np.ndarray, cutoff: int | None) -> np.ndarray:
+        """The sum of `values` down to the cutoff, float64[queries]."""
+        top = slice(None) if cutoff is None else self.rank <= cutoff
+        # Of no rows at all, bincount makes integers.
+        return np.bincount(self.query[top], values[top], self.queries).astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class GradedRankings(GradedLists):
+    """One system's rankings as the options see them. Rows that cannot matter, unjudged ones, may be left out.
+
+    Under ties=average the gains are those expected of a rank; grades stay those of the documents.
+    """
+
+    judgments: Judgments
+    options: Options
+    judged: np.ndarray  # bool[rows]
+    length: np.ndarray  # int64[queries], after unjudged documents left under unjudged=condensed
+    present: np.ndarray  # bool[queries]
+    tie: np.ndarray | None  # group of each row
+
+    def expected(self, values: np.ndarray) -> np.ndarray:
+        """`values` of the rows; under ties=average their mean over the tie group (McSherry & Najork 2008)."""
+        return values.astype(np.float64) if self.tie is None else _mean_of_group(values, self.tie)
+
+    def relevant(self, least: float | None) -> np.ndarray:
+        """1.0 where the grade is at least `least` (by default the options' relevant_from), float64[rows]."""
+        return self.expected(self.grade >= (self.options.relevant_from if least is None else least))
+
+    def judged_to(self, cutoff: int | None) -> np.ndarray:
+        """How many judged documents stand above the cutoff, float64[queries]."""
+        return self.total(self.expected(self.judged), cutoff)
+
+    def listed_to(self, cutoff: int | None) -> np.ndarray:
+        """How many documents stand above the cutoff, int64[queries]."""
+        return self.length if cutoff is None else np.minimum(self.length, cutoff)
+
+
+def grade_rankings(
+    judgments: Judgments, rankings: Rankings, options: Options, every_row: bool = False
+) -> GradedRankings:
+    """Join once what every measure and cutoff then reads; `every_row` keeps the unjudged rows too."""
+    tie = None
+    if options.ties == "score":
+        rankings = by_score(rankings)
+    elif options.ties == "average":
+        rankings, tie = by_score_only(rankings)
+    row, judgment = match(judgments, rankings)
+    if options.unjudged == "condensed":
+        query = judgments.query[judgment]
+        length = np.bincount(query, minlength=judgments.queries)
+        rank = np.arange(len(row)) - (np.cumsum(length) - length)[query] + 1
+    else:
+        if every_row or tie is not None or options.assumed_grade is not None:
+            row, judgment = _with_unjudged(row, judgment, rankings)
+        query, length = rankings.query[row], rankings.length
+        rank = row - rankings.offsets[query] + 1
+
+    judged = judgment >= 0
+    grade = np.full(len(row), np.nan if options.assumed_grade is None else options.assumed_grade)
+    grade[judged] = judgments.grade[judgment[judged]]
+    tie = None if tie is None else tie[row]
+    gains = gain(grade, options)
+    return GradedRankings(
+        queries=judgments.queries,
+        query=query,
+        rank=rank,
+        document=rankings.documents[row],
+        grade=grade,
+        gain=gains if tie is None else _mean_of_group(gains, tie),
+        discount=discount(rank, options),
+        judgments=judgments,
+        options=options,
+        judged=judged,
+        length=length,
+        present=rankings.present,
+        tie=tie,
+    )
+
+
+def _with_unjudged(row: np.ndarray, judgment: np.ndarray, rankings: Rankings) -> tuple[np.ndarray, np.ndarray]:
+    """Every row of the rankings, with -1 for the judgment of those that have none."""
+    of_every_row = np.full(len(rankings.documents), -1)
+    of_every_row[row] = judgment
+    return np.arange(len(rankings.documents)), of_every_row
+
+
+def _mean_of_group(values: np.ndarray, group: np.ndarray) -> np.ndarray:
+    size = np.maximum(np.bincount(group), 1)
+    return (np.bincount(group, values) / size)[group]

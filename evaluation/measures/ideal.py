@@ -1,0 +1,49 @@
+"""The best and the worst list that a query's documents allow."""
+
+import numpy as np
+
+from .discounts import discount
+from .gains import gain
+from .grading import GradedLists, GradedRankings
+from .options import Options
+
+
+def best_lists(graded: GradedRankings) -> GradedLists:
+    """The ideal of every query, whole: gains descending, those above 0 only, since a slot may stay empty.
+
+    Under minmax_closed all judged documents stand in it.
+    """
+    return _extreme_lists(graded, "best")
+
+
+def worst_lists(graded: GradedRankings) -> GradedLists:
+    """The worst of every query, whole: gains ascending, those below 0 only; under minmax_closed all."""
+    return _extreme_lists(graded, "worst")
+
+
+def _extreme_lists(graded: GradedRankings, end: str) -> GradedLists:
+    judgments, options = graded.judgments, graded.options
+    if options.ideal == "retrieved":
+        # From the grades: under ties=average the gains of the rows are expectations.
+        return _sorted_lists(graded.queries, graded.query, graded.document, graded.grade, options, end)
+    decisive = (options.gain, options.gain_map, options.discount, options.log_base, options.negatives)
+    return judgments.remember(
+        (end, *decisive),
+        lambda: _sorted_lists(
+            judgments.queries, judgments.query, judgments.document, judgments.grade, options, end
+        ),
+    )
+
+
+def _sorted_lists(
+    queries: int, query: np.ndarray, document: np.ndarray, grade: np.ndarray, options: Options, end: str
+) -> GradedLists:
+    gains = gain(grade, options)
+    if options.negatives == "minmax_closed":
+        wanted = np.flatnonzero(~np.isnan(grade))
+    else:
+        wanted = np.flatnonzero(gains > 0 if end == "best" else gains < 0)
+    order = wanted[np.lexsort((-gains[wanted] if end == "best" else gains[wanted], query[wanted]))]
+    query = query[order]
+    rank = np.arange(len(order)) - np.searchsorted(query, np.arange(queries))[query] + 1
+    return GradedLists(queries, query, rank, document[order], grade[order], gains[order], discount(rank, options))

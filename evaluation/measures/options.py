@@ -1,0 +1,172 @@
+"""The options that decide what a number means, as values, as command line text and as a short fingerprint."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+
+from .decimals import finite, plain
+
+CHOICES = {
+    "gain": ("linear", "exponential", "exponential_signed", "map"),
+    "discount": ("log_shift", "jk2002"),
+    "ideal": ("judged", "retrieved"),
+    "unjudged": ("zero", "condensed", "require"),
+    "negatives": ("minmax", "minmax_closed", "raw", "clip"),
+    "undefined": ("skip", "zero"),
+    "missing": ("empty", "skip"),
+    "ties": ("rank", "score", "average"),
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How grades become numbers. Two values are comparable only when their options are the same.
+
+    A combination without a meaning is a ValueError that gives the reason.
+    """
+
+    gain: str = "linear"
+    gain_map: tuple[tuple[float, float], ...] | Mapping[float, float] | None = (
+        None  # (grade, gain), for gain="map"
+    )
+    discount: str = "log_shift"
+    log_base: float = 2.0
+    ideal: str = "judged"
+    # A number is the grade assumed for unjudged documents of a ranking. The ideal and the count of relevant
+    # documents stay those of the judgments, so that nDCG, R and AP can then exceed 1.
+    unjudged: str | float = "zero"
+    negatives: str = "minmax"
+    undefined: str = "skip"
+    missing: str = "empty"
+    ties: str = "rank"
+    relevant_from: float = 1.0
+
+    def __post_init__(self):
+        for name in ("log_base", "relevant_from"):
+            object.__setattr__(self, name, finite(getattr(self, name), name))
+        if not isinstance(self.unjudged, str):
+            object.__setattr__(self, "unjudged", finite(self.unjudged, "unjudged"))
+        for name, choices in CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices and not (name == "unjudged" and isinstance(value, float)):
+                raise ValueError(f"{name} must be {_one_of(name)}, not {value!r}{_nearest(value, choices)}")
+        if self.log_base <= 1:
+            raise ValueError(f"log_base must be greater than 1, not {plain(self.log_base)}")
+        if self.negatives == "minmax_closed" and self.ideal == "retrieved":
+            raise ValueError(
+                "negatives=minmax_closed cannot stand with ideal=retrieved: "
+                "its best and worst lists are those of all judged documents"
+            )
+        object.__setattr__(self, "gain_map", self._checked_map())
+
+    def _checked_map(self) -> tuple[tuple[float, float], ...] | None:
+        if self.gain != "map":
+            if self.gain_map is not None:
+                raise ValueError(f"gain={self.gain} takes no list of grades; gain=map does")
+            return None
+        if self.gain_map is None:
+            raise ValueError("gain=map needs a gain for each grade, for example map:0=0,1=1,2=3")
+        steps = self.gain_map.items() if isinstance(self.gain_map, Mapping) else self.gain_map
+        steps = tuple(sorted((finite(grade, "grade"), finite(gain, "gain")) for grade, gain in steps))
+        if not steps:
+            raise ValueError("gain=map lists no grade")
+        for (grade, gain), (next_grade, next_gain) in zip(steps, steps[1:], strict=False):
+            if grade == next_grade:
+                raise ValueError(f"gain=map lists grade {plain(grade)} twice")
+            if next_gain < gain:
+                raise ValueError(
+                    f"gain=map falls from {plain(gain)} to {plain(next_gain)} between the grades "
+                    f"{plain(grade)} and {plain(next_grade)}: a better grade must not gain less"
+                )
+        if self.assumed_grade is not None and self.assumed_grade not in dict(steps):
+            raise ValueError(f"unjudged={plain(self.assumed_grade)} is not a grade that gain=map lists")
+        return steps
+
+    @property
+    def assumed_grade(self) -> float | None:
+        """The grade that unjudged documents of a ranking are taken to have, where one is assumed."""
+        return None if isinstance(self.unjudged, str) else self.unjudged
+
+    @classmethod
+    def parse(cls, **strings: str) -> "Options":
+        """Options from command line or URL text, e.g. parse(gain="map:0=0,1=3", log_base="e")."""
+        return cls().revised(**strings)
+
+    def revised(self, **strings: str) -> "Options":
+        """These options with some of them, given as text, changed: a profile and what departs from it."""
+        values = {}
+        for name, text in strings.items():
+            if name not in TEXT_NAMES:
+                raise ValueError(f"unknown option {name!r}{_nearest(name, TEXT_NAMES)}")
+            values |= _parse(name, str(text).strip())
+        return replace(self, **values)
+
+    def as_dict(self) -> dict[str, str]:
+        """Option names and text values exactly as on the command line; `parse` reads them back."""
+        return {name: _text(self, name) for name in TEXT_NAMES}
+
+    def fingerprint(self) -> str:
+        """What stands beside a number: "lin log2 ideal=judged unj=0 neg=minmax", and what else departs from it."""
+        gain = {"linear": "lin", "exponential": "exp", "exponential_signed": "expsigned"}.get(self.gain)
+        base = _text(self, "log_base")
+        unjudged = {"zero": "0"}.get(self.unjudged, self.unjudged)
+        parts = [
+            gain or _text(self, "gain"),
+            f"log{base}" if self.discount == "log_shift" else f"jk{base}",
+            f"ideal={self.ideal}",
+            f"unj={unjudged}" if self.assumed_grade is None else f"unj=grade:{plain(self.assumed_grade)}",
+            f"neg={self.negatives}",
+        ]
+        for name in ("undefined", "missing", "ties", "relevant_from"):
+            if getattr(self, name) != getattr(DEFAULT, name):
+                parts.append(f"{name}={_text(self, name)}")
+        return " ".join(parts)
+
+
+TEXT_NAMES = tuple(field.name for field in fields(Options) if field.name != "gain_map")
+DEFAULT = Options()
+
+
+def _parse(name: str, text: str) -> dict:
+    if name == "gain":
+        kind, colon, steps = text.partition(":")
+        return {"gain": kind, "gain_map": _parse_map(steps)} if colon else {"gain": text, "gain_map": None}
+    if name == "log_base" and text == "e":
+        return {name: math.e}
+    if name in ("log_base", "relevant_from"):
+        return {name: finite(text, name)}
+    if name == "unjudged" and text not in CHOICES[name]:
+        try:
+            return {name: finite(text, name)}
+        except ValueError:
+            raise ValueError(f"unjudged must be {_one_of(name)}, not {text!r}") from None
+    return {name: text}
+
+
+def _parse_map(text: str) -> tuple[tuple[float, float], ...]:
+    steps = []
+    for step in text.split(","):
+        grade, equals, gain = step.partition("=")
+        if not equals:
+            raise ValueError(f"gain=map:{text} must list grade=gain, for example map:0=0,1=1,2=3")
+        steps.append((finite(grade, "a grade of gain=map"), finite(gain, "a gain of gain=map")))
+    return tuple(steps)
+
+
+def _text(options: Options, name: str) -> str:
+    value = getattr(options, name)
+    if name == "gain" and options.gain_map is not None:
+        return "map:" + ",".join(f"{plain(grade)}={plain(gain)}" for grade, gain in options.gain_map)
+    if name == "log_base" and value == math.e:
+        return "e"
+    return value if isinstance(value, str) else plain(value)
+
+
+def _one_of(name: str) -> str:
+    return "one of " + ", ".join(CHOICES[name]) + (" or a grade" if name == "unjudged" else "")
+
+
+def _nearest(name: object, known: tuple[str, ...]) -> str:
+    near = get_close_matches(str(name), known)
+    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -1,0 +1,45 @@
+"""Small collections written out as dicts, turned into the arrays that the measures work on."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from .arrays import Judgments, Rankings
+
+
+def pack(
+    judgments: Mapping[str, Mapping[str, float]],
+    rankings: Mapping[str, Sequence[str] | Mapping[str, float]],
+) -> tuple[Judgments, Rankings]:
+    """Arrays for {query: {document: grade}} and {query: [document, best first]} or {query: {document: score}}.
+
+    Queries are numbered as they appear, documents in the byte order of their keys, so that the numbers are
+    also trec_eval's tiebreak. A query that `rankings` leaves out has no ranking.
+    """
+    queries = list(dict.fromkeys([*judgments, *rankings]))
+    keys = {key for lists in (judgments, rankings) for listed in lists.values() for key in listed}
+    number = {key: place for place, key in enumerate(sorted(keys, key=str.encode))}
+    lists = [_best_first(rankings.get(query, [])) for query in queries]
+    documents = np.array([number[key] for listed in lists for key, _ in listed], np.int64)
+    graded = [
+        (place, number[key], grade)
+        for place, query in enumerate(queries)
+        for key, grade in judgments.get(query, {}).items()
+    ]
+    query, document, grade = zip(*graded, strict=True) if graded else ((), (), ())
+    return (
+        Judgments(len(queries), query, document, grade),
+        Rankings(
+            offsets=np.cumsum([0, *map(len, lists)]),
+            documents=documents,
+            scores=np.array([score for listed in lists for _, score in listed], np.float64),
+            present=np.array([query in rankings for query in queries], bool),
+            tiebreak=documents,
+        ),
+    )
+
+
+def _best_first(ranking: Sequence[str] | Mapping[str, float]) -> list[tuple[str, float]]:
+    if isinstance(ranking, Mapping):
+        return sorted(ranking.items(), key=lambda scored: -scored[1])
+    return [(key, np.nan) for key in ranking]

@@ -1,0 +1,74 @@
+"""What the packed arrays refuse, and how they are kept."""
+
+import numpy as np
+import pytest
+
+from evaluation.measures import Judgments, Rankings
+
+
+def test_judgments_come_in_any_order():
+    judgments = Judgments(2, [1, 0, 1], [3, 9, 2], [0.5, 1, -2])
+    assert judgments.query.tolist() == [0, 1, 1]
+    assert judgments.document.tolist() == [9, 2, 3]
+    assert judgments.grade.tolist() == [1, -2, 0.5]
+    assert judgments.count.tolist() == [1, 2]
+
+
+def test_judgments_leave_the_given_arrays_as_they_were():
+    query = np.array([1, 0])
+    Judgments(2, query, [1, 1], [1, 1])
+    assert query.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1, [0, 0], [4, 4], [1, 2]), "document 4 is judged twice for query 0"),
+        ((1, [0], [4], [np.nan]), "grade nan of document 4 for query 0 is not finite"),
+        ((1, [0], [4], [np.inf]), "grade inf of document 4"),
+        ((1, [1], [4], [1]), "query 1 is not from 0 to 0"),
+        ((1, [-1], [4], [1]), "query -1"),
+        ((1, [0], [-4], [1]), "document -4"),
+        ((1, [0], [1 << 40], [1]), "document 1099511627776"),
+        ((1, [0, 0], [4], [1]), "differ in length: 2, 1, 1"),
+        ((1, [0.0], [4], [1]), "query must hold whole numbers, not float64"),
+        ((1, [[0]], [4], [1]), "one-dimensional"),
+        ((-1, [], [], []), "queries must be from 0"),
+    ],
+)
+def test_bad_judgments_are_refused_with_the_value(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Judgments(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"offsets": [0, 2], "documents": [1]}, "offsets must rise from 0 to the 1 documents"),
+        ({"offsets": [], "documents": []}, "offsets must rise"),
+        ({"offsets": [1, 1], "documents": [1]}, "offsets must rise"),
+        ({"offsets": [0, 2, 1, 2], "documents": [1, 2]}, "offsets must rise"),
+        ({"offsets": [0, 1], "documents": [1], "scores": [1, 2]}, "scores has 2 entries for 1 documents"),
+        ({"offsets": [0, 1], "documents": [1], "tiebreak": []}, "tiebreak has 0 entries"),
+        ({"offsets": [0, 1], "documents": [1], "present": [True, True]}, "present has 2 entries for 1 queries"),
+        ({"offsets": [0, 1], "documents": [1], "present": [False]}, "query 0 has documents"),
+        ({"offsets": [0, 1], "documents": ["d1"]}, "documents must hold whole numbers"),
+    ],
+)
+def test_bad_rankings_are_refused_with_the_value(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Rankings(**arguments)
+
+
+def test_without_being_told_a_ranking_is_present_where_it_has_documents():
+    assert Rankings([0, 0, 2], [5, 6]).present.tolist() == [False, True]
+
+
+def test_one_query_can_be_taken_out():
+    judgments = Judgments(3, [1, 1, 2], [5, 6, 5], [1, 2, 3]).only(1)
+    assert (judgments.queries, judgments.document.tolist(), judgments.grade.tolist()) == (1, [5, 6], [1, 2])
+    rankings = Rankings([0, 1, 3, 3], [9, 5, 6], scores=[1, 3, 2], tiebreak=[0, 1, 2])
+    assert rankings.only(1).documents.tolist() == [5, 6]
+    assert rankings.only(1).scores.tolist() == [3, 2]
+    assert rankings.only(1).tiebreak.tolist() == [1, 2]
+    assert rankings.only(2).present.tolist() == [False]

@@ -1,0 +1,76 @@
+"""P, R, AP, RR and Judged against numbers worked out by hand."""
+
+import numpy as np
+import pytest
+
+from evaluation.measures import Options, evaluate, pack
+
+# Seven judged documents; relevant from 1: D1 D2 D3 D5 D6 D7 D8; from 2: D1 D2 D3 D6 D7 D8. U is unjudged.
+GRADES = {"D1": 3, "D2": 2, "D3": 3, "D4": 0, "D5": 1, "D6": 2, "D7": 3, "D8": 2}
+RANKING = ["D1", "D2", "D3", "D4", "D5", "U", "D6"]
+
+
+def value(measure: str, grades: dict, ranking: list | dict, **options) -> float:
+    judgments, rankings = pack({"q": grades}, {"q": ranking})
+    (values,) = evaluate([measure], judgments, rankings, Options(**options)).values.values()
+    return values[0]
+
+
+@pytest.mark.parametrize(
+    ("measure", "expected"),
+    [
+        ("P@5", 4 / 5),
+        ("P(rel=2)@5", 3 / 5),
+        ("P@10", 5 / 10),  # the ranking ends at 7, the divisor stays 10
+        ("P", 5 / 7),
+        ("R@5", 4 / 7),
+        ("R", 5 / 7),
+        ("R(rel=3)@1", 1 / 3),
+        ("AP", (1 / 1 + 2 / 2 + 3 / 3 + 4 / 5 + 5 / 7) / 7),
+        ("AP(rel=2)", (1 / 1 + 2 / 2 + 3 / 3 + 4 / 7) / 6),
+        ("AP@2", (1 / 1 + 2 / 2) / 7),
+        ("RR", 1.0),
+        ("Judged@5", 1.0),
+        ("Judged@6", 5 / 6),
+        ("Judged@10", 6 / 7),  # of the documents present
+        ("Judged", 6 / 7),
+    ],
+)
+def test_a_worked_ranking_scores(measure, expected):
+    assert value(measure, GRADES, RANKING) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_reciprocal_rank_is_that_of_the_first_relevant_document_above_the_cutoff():
+    assert value("RR", {"A": 0, "B": 1, "C": 1}, ["A", "X", "B", "C"]) == 1 / 3
+    assert value("RR@3", {"A": 0, "B": 1}, ["A", "X", "B"]) == 1 / 3
+    assert value("RR@2", {"A": 0, "B": 1}, ["A", "X", "B"]) == 0.0
+
+
+def test_relevance_begins_where_the_options_say_unless_the_measure_says_so():
+    assert value("P@5", GRADES, RANKING, relevant_from=2.0) == value("P(rel=2)@5", GRADES, RANKING)
+    assert value("P(rel=1)@5", GRADES, RANKING, relevant_from=2.0) == 4 / 5
+
+
+def test_a_negative_threshold_does_not_make_unjudged_documents_relevant():
+    assert value("P(rel=-1)@2", {"A": -1}, ["A", "X"]) == 1 / 2
+
+
+@pytest.mark.parametrize("measure", ["R@5", "AP", "RR"])
+def test_what_needs_a_relevant_document_is_undefined_without_one(measure):
+    assert np.isnan(value(measure, {"A": 0}, ["A"]))
+    assert value(measure, {"A": 0}, ["A"], undefined="zero") == 0.0
+
+
+def test_precision_is_zero_where_no_document_is_relevant():
+    assert value("P@5", {"A": 0}, ["A"]) == 0.0
+    assert value("P", {"A": 1}, []) == 0.0
+
+
+def test_an_assumed_grade_can_make_unjudged_documents_relevant():
+    assert value("P@2", {"A": 1}, ["A", "X"], unjudged=1.0) == 1.0
+    assert value("P@2", {"A": 1}, ["A", "X"], unjudged=0.5) == 0.5
+
+
+def test_the_judged_share_looks_at_the_condensed_ranking_under_condensed():
+    assert value("Judged@2", {"A": 1}, ["X", "A"], unjudged="condensed") == 1.0
+    assert value("Judged@2", {"A": 1}, ["X", "A"], unjudged=0.0) == 0.5

@@ -1,0 +1,136 @@
+"""Which queries count in a mean, which do not, and why."""
+
+import numpy as np
+import pytest
+
+from evaluation.measures import Judgments, Options, Rankings, evaluate, mean, pack, parse_measure, weighted_mean
+
+NAN = float("nan")
+
+
+def scored(measure: str, judgments: dict, rankings: dict, **options):
+    scores = evaluate([measure], *pack(judgments, rankings), Options(**options))
+    key = parse_measure(measure)
+    return scores.values[key].tolist(), scores.tally(key), scores.mean(key)
+
+
+def same(expected: list):
+    return pytest.approx(expected, nan_ok=True)
+
+
+QUERIES = {"found": {"A": 1}, "missed": {"A": 1}, "nothing": {"A": 0}, "unjudged": {}, "absent": {"A": 1}}
+RUN = {"found": ["A"], "missed": ["X"], "nothing": ["A"], "unjudged": ["A"]}
+
+
+def test_by_default_undefined_queries_are_skipped_and_missing_rankings_are_empty():
+    values, tally, average = scored("nDCG@10", QUERIES, RUN)
+    assert values == same([1, 0, NAN, NAN, 0])
+    assert tally == {"counted": 3, "not judged": 1, "nothing to find": 1}
+    assert average == pytest.approx(1 / 3)
+
+
+def test_undefined_as_zero_counts_what_has_nothing_to_find_but_not_what_nobody_judged():
+    values, tally, average = scored("nDCG@10", QUERIES, RUN, undefined="zero")
+    assert values == same([1, 0, 0, NAN, 0])
+    assert tally == {"counted": 4, "not judged": 1}
+    assert average == pytest.approx(1 / 4)
+
+
+def test_missing_rankings_can_be_skipped():
+    values, tally, average = scored("nDCG@10", QUERIES, RUN, missing="skip")
+    assert values == same([1, 0, NAN, NAN, NAN])
+    assert tally == {"counted": 2, "not judged": 1, "nothing to find": 1, "no ranking": 1}
+    assert average == pytest.approx(1 / 2)
+
+
+def test_an_empty_ranking_is_not_a_missing_one():
+    values, tally, _ = scored("nDCG@10", {"q": {"A": 1}}, {"q": []}, missing="skip")
+    assert values == [0.0]
+    assert tally == {"counted": 1}
+
+
+@pytest.mark.parametrize("measure", ["CG@5", "DCG@5", "IDCG@5", "Judged@5"])
+def test_what_is_zero_for_a_query_without_judgments_still_counts_in_no_mean(measure):
+    values, tally, average = scored(measure, {"q": {}}, {"q": ["A"]})
+    assert values == [0.0]
+    assert tally == {"counted": 0, "not judged": 1}
+    assert np.isnan(average)
+
+
+@pytest.mark.parametrize("measure", ["nDCG@5", "P@5", "R@5", "AP", "RR"])
+def test_other_measures_have_no_value_for_a_query_without_judgments(measure):
+    values, tally, _ = scored(measure, {"q": {}}, {"q": ["A"]})
+    assert values == same([NAN])
+    assert tally == {"counted": 0, "not judged": 1}
+
+
+def test_the_judged_share_of_an_empty_ranking_has_no_value():
+    values, tally, _ = scored("Judged@5", {"q": {"A": 1}, "r": {"A": 1}}, {"q": []})
+    assert values == same([NAN, NAN])
+    assert tally == {"counted": 0, "no ranking": 2}
+
+
+def test_required_judgments_that_are_missing_are_the_reason():
+    values, tally, _ = scored("P@2", {"q": {"A": 1}}, {"q": ["A", "X"]}, unjudged="require")
+    assert values == same([NAN])
+    assert tally == {"counted": 0, "unjudged above the cutoff": 1}
+
+
+def test_an_all_negative_query_is_defined_under_minmax_and_undefined_under_raw():
+    judgments, rankings = {"q": {"A": -1, "B": -2}}, {"q": ["X", "A"]}
+    assert scored("nDCG@2", judgments, rankings)[0] == pytest.approx([0.760187533431869])
+    assert scored("nDCG@2", judgments, rankings, negatives="raw")[1] == {"counted": 0, "nothing to find": 1}
+
+
+def test_a_collection_without_queries_or_without_judgments_has_no_mean():
+    assert np.isnan(scored("nDCG@10", {}, {})[2])
+    assert scored("nDCG@10", {"q": {}}, {})[1] == {"counted": 0, "not judged": 1}
+
+
+def test_the_label_carries_measure_and_options():
+    scores = evaluate(["ndcg@10"], *pack({"q": {"A": 1}}, {"q": ["A"]}), Options())
+    assert [scores.label(measure) for measure in scores.values] == [
+        "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax"
+    ]
+
+
+def test_a_mean_is_over_the_counted_values_only():
+    values, counted = np.array([1.0, NAN, 0.5]), np.array([True, False, True])
+    assert mean(values, counted) == 0.75
+    assert np.isnan(mean(values, np.zeros(3, bool)))
+
+
+def test_a_weighted_mean_is_another_number():
+    values, counted = np.array([1.0, NAN, 0.5]), np.array([True, False, True])
+    assert weighted_mean(values, counted, np.array([3.0, 9.0, 1.0])) == (3 * 1 + 1 * 0.5) / 4
+    assert np.isnan(weighted_mean(values, counted, np.array([0.0, 9.0, 0.0])))
+    with pytest.raises(ValueError, match="not negative"):
+        weighted_mean(values, counted, np.array([1.0, 1.0, -1.0]))
+
+
+def test_judgments_and_rankings_must_have_the_same_queries():
+    with pytest.raises(ValueError, match="judgments of 2 queries, rankings of 1"):
+        evaluate(["nDCG"], Judgments(2, [0], [1], [1]), Rankings([0, 1], [1]), Options())
+
+
+def test_a_judged_document_twice_in_a_ranking_is_refused():
+    with pytest.raises(ValueError, match="ranking of query 1 names document 7 twice"):
+        evaluate(["nDCG"], Judgments(2, [1], [7], [1]), Rankings([0, 0, 2], [7, 7]), Options())
+
+
+def test_documents_beyond_the_range_of_judgments_are_only_unjudged():
+    judgments = Judgments(2, [0, 1], [5, 5], [1, 1])
+    huge = [(1 << 40) + 5, -1, (1 << 62) + 5, -(1 << 40) + 5]  # the first has the bits of query 1, document 5
+    (values,) = evaluate(["CG"], judgments, Rankings([0, 3, 4], huge), Options()).values.values()
+    assert values.tolist() == [0, 0]
+
+
+def test_the_same_judgments_serve_different_options_and_systems():
+    judgments, first = pack({"q": {"A": 2, "B": 1, "C": -1}}, {"q": ["B", "A", "C"]})
+    second = Rankings([0, 1], [2])
+    for options in (Options(), Options(gain="exponential"), Options(negatives="raw"), Options(log_base=3)):
+        for rankings in (first, second):
+            fresh = Judgments(1, judgments.query, judgments.document, judgments.grade)
+            again = evaluate(["nDCG@2", "IDCG"], judgments, rankings, options).values
+            alone = evaluate(["nDCG@2", "IDCG"], fresh, rankings, options).values
+            assert [*map(list, again.values())] == [*map(list, alone.values())]

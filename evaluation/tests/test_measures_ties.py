@@ -1,0 +1,81 @@
+"""Equal scores: by key as trec_eval orders them, or by the expected value over all orders."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from evaluation.measures import Judgments, Options, Rankings, evaluate, pack
+
+GRADES = {"A": 3, "B": 1, "C": 0}
+
+
+def value(measure: str, grades: dict, ranking: list | dict, **options) -> float:
+    judgments, rankings = pack({"q": grades}, {"q": ranking})
+    (values,) = evaluate([measure], judgments, rankings, Options(**options)).values.values()
+    return values[0]
+
+
+def test_equal_scores_go_by_key_descending():
+    # C B A: 0 + 1/log2(3) + 3/2 = 2.130930 of 3 + 1/log2(3) = 3.630930
+    tied = {"A": 1.0, "B": 1.0, "C": 1.0}
+    assert value("nDCG@3", GRADES, tied, ties="score") == pytest.approx(0.586882671436)
+
+
+def test_scores_that_differ_beyond_32_bits_are_equal():
+    # As a 32-bit float 1.00000001 is 1, so that B comes first: 1 + 3/log2(3) = 2.892789.
+    assert value("DCG@2", GRADES, {"A": 1.00000001, "B": 1.0}, ties="score") == pytest.approx(2.892789)
+    assert value("DCG@2", GRADES, {"A": 1.000001, "B": 1.0}, ties="score") == pytest.approx(3.630930)
+
+
+def test_scores_overrule_the_given_order_and_ranks_ignore_scores():
+    judgments, _ = pack({"q": GRADES}, {})
+    rankings = Rankings([0, 2], [1, 0], scores=[1.0, 2.0], tiebreak=[1, 0])  # B, A as listed
+    (by_score,) = evaluate(["DCG@2"], judgments, rankings, Options(ties="score")).values.values()
+    (by_rank,) = evaluate(["DCG@2"], judgments, rankings, Options()).values.values()
+    assert by_score[0] == pytest.approx(3 + 1 / np.log2(3))
+    assert by_rank[0] == pytest.approx(1 + 3 / np.log2(3))
+
+
+def test_only_the_rankings_that_are_out_of_order_change():
+    judgments = Judgments(3, [0, 0, 1, 1, 2, 2], [1, 2, 1, 2, 1, 2], [1, 0, 1, 0, 1, 0])
+    rankings = Rankings([0, 2, 4, 6], [2, 1, 2, 1, 2, 1], [1, 2, 5, 4, 3, 3], tiebreak=[2, 1, 2, 1, 0, 9])
+    (values,) = evaluate(["RR"], judgments, rankings, Options(ties="score")).values.values()
+    assert values.tolist() == [1.0, 0.5, 1.0]
+
+
+@pytest.mark.parametrize("measure", ["nDCG@2", "nDCG@3", "DCG", "CG@2", "P@2", "R(rel=3)@1"])
+def test_the_average_is_the_mean_over_every_order_of_the_tied(measure):
+    scores = {"T": 2.0, "A": 1.0, "B": 1.0, "C": 1.0, "Z": 0.5}
+    grades = {**GRADES, "T": 2, "Z": -1}
+    orders = [["T", *middle, "Z"] for middle in permutations("ABC")]
+    expected = np.mean([value(measure, grades, order) for order in orders])
+    assert value(measure, grades, scores, ties="average") == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_average_takes_unjudged_documents_of_the_group_in():
+    # A at rank 1 or 2 with the same chance: 3 x (1 + 0.630930) / 2
+    assert value("DCG", {"A": 3}, {"A": 1.0, "X": 1.0}, ties="average") == pytest.approx(2.446395)
+    assert value("DCG", {"A": 3}, {"A": 1.0, "X": 1.0}, ties="average", unjudged="condensed") == 3
+
+
+def test_a_measure_that_is_not_a_sum_over_ranks_has_no_average():
+    with pytest.raises(ValueError, match="ties=average cannot give AP"):
+        value("AP", GRADES, {"A": 1.0}, ties="average")
+
+
+@pytest.mark.parametrize("ties", ["score", "average"])
+def test_rankings_without_scores_are_named(ties):
+    judgments, rankings = pack({"q": GRADES, "r": GRADES}, {"q": {"A": 1.0}, "r": ["A", "B"]})
+    with pytest.raises(ValueError, match=f"ties={ties} needs scores; 1 rankings lack them: queries 1"):
+        evaluate(["nDCG"], judgments, rankings, Options(ties=ties))
+    bare = Rankings(rankings.offsets, rankings.documents)
+    with pytest.raises(ValueError, match="2 rankings lack them: queries 0, 1"):
+        evaluate(["nDCG"], judgments, bare, Options(ties=ties))
+
+
+def test_equal_scores_without_a_tiebreak_are_refused_and_unequal_ones_are_not():
+    judgments, _ = pack({"q": GRADES}, {})
+    with pytest.raises(ValueError, match="needs a tiebreak: documents of query 0"):
+        evaluate(["nDCG"], judgments, Rankings([0, 2], [0, 1], scores=[1, 1]), Options(ties="score"))
+    evaluate(["nDCG"], judgments, Rankings([0, 2], [0, 1], scores=[2, 1]), Options(ties="score"))
