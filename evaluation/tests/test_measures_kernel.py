@@ -125,6 +125,14 @@ def test_documents_beyond_the_range_of_judgments_are_only_unjudged():
     assert values.tolist() == [0, 0]
 
 
+def test_a_document_that_is_judged_for_the_next_query_only_is_unjudged():
+    # So many judgments of query 0 that no document is sent away before it is looked up.
+    judgments = Judgments(64, [0] * 2000 + [1], [*range(2000), 5000], np.ones(2001))
+    rankings = Rankings([0, 2] + [2] * 63, [5000, 1999])
+    (values,) = evaluate(["RR"], judgments, rankings, Options()).values.values()
+    assert values[:2].tolist() == [1 / 2, 0]
+
+
 def test_the_same_judgments_serve_different_options_and_systems():
     judgments, first = pack({"q": {"A": 2, "B": 1, "C": -1}}, {"q": ["B", "A", "C"]})
     second = Rankings([0, 1], [2])

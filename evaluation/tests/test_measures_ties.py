@@ -59,6 +59,14 @@ def test_the_average_takes_unjudged_documents_of_the_group_in():
     assert value("DCG", {"A": 3}, {"A": 1.0, "X": 1.0}, ties="average", unjudged="condensed") == 3
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_tie_group_that_condensing_empties_leaves_no_trace():
+    scores = {"X": 3.0, "Y": 3.0, "A": 2.0, "B": 2.0}
+    # A and B share ranks 1 and 2: (3 + 1) / 2 x (1 + 0.630930)
+    found = value("DCG", {"A": 3, "B": 1}, scores, ties="average", unjudged="condensed")
+    assert found == pytest.approx(3.261860, abs=1e-6)
+
+
 def test_a_measure_that_is_not_a_sum_over_ranks_has_no_average():
     with pytest.raises(ValueError, match="ties=average cannot give AP"):
         value("AP", GRADES, {"A": 1.0}, ties="average")
