@@ -1,12 +1,18 @@
+from django.conf import settings
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
 from django.urls import path, reverse_lazy
 
+from . import sample
 from .views import documents, look_around, rate
 
 urlpatterns = [
     path(
         "accounts/sign-in/",
-        LoginView.as_view(template_name="ratings/sign_in.html", redirect_authenticated_user=True),
+        LoginView.as_view(
+            template_name="ratings/sign_in.html",
+            redirect_authenticated_user=True,
+            extra_context={"sign_ins_file": sample.sign_ins_file() if settings.DEMO else None},
+        ),
         name="sign_in",
     ),
     path("accounts/sign-out/", LogoutView.as_view(), name="sign_out"),

@@ -28,37 +28,27 @@ addEventListener("pageshow", () => { sent = false; });
 
 function press(button) {
   if (!button) return;
-  button.classList.add("pressed");
+  button.classList.add("lit");
   button.click();
 }
 
-function toggle(details, focus) {
-  details.open = !details.open;
-  if (details.open && focus) focus.focus();
-}
-
-function closeAll() {
-  cannot.open = false;
-  if (comment.open) comment.open = false;
-  document.activeElement.blur();
-}
+const isOpen = (sheet) => sheet.matches(":popover-open");
 
 function digit(key) {
   const place = key === "0" ? 9 : Number(key) - 1;
-  const buttons = cannot.open ? cannot.querySelectorAll("button") : form.querySelectorAll("button.grade");
+  const buttons = isOpen(cannot) ? cannot.querySelectorAll("button") : form.querySelectorAll("button.grade");
   press(buttons[place]);
 }
 
 const keys = {
-  x: () => toggle(cannot, cannot.querySelector("button")),
+  x: () => cannot.togglePopover(),
   l: () => press(document.getElementById("later")),
-  c: () => toggle(comment, comment.querySelector("textarea")),
+  c: () => comment.showPopover(),
   u: () => press(document.querySelector("#undo button")),
-  g: () => toggle(guide),
+  g: () => { guide.open = !guide.open; },
 };
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") return closeAll();
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches("input, textarea, select, [contenteditable]")) return;
   const act = /^[0-9]$/.test(event.key) ? () => digit(event.key) : keys[event.key.toLowerCase()];

@@ -224,7 +224,7 @@ def test_a_crawl_with_get_changes_no_row(world, actor):
 def rows() -> dict:
     """Every row of every table, but for the visitor's own session."""
     return {
-        model._meta.label: list(model.objects.order_by("pk").values())
+        model._meta.label: repr(list(model.objects.order_by("pk").values()))
         for model in apps.get_models()
         if model is not Session
     }

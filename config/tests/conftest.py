@@ -1,0 +1,78 @@
+"""A real browser for the tests marked `browser`: Debian's Chromium, driven by Playwright."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+FLAGS = [
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if path is None:
+        if os.environ.get("CI"):
+            pytest.fail("there is no Chromium, and in CI the browser tests must run")
+        pytest.skip("there is no Chromium; install it or name it in CHROMIUM")
+    # Playwright keeps an event loop in this thread, and Django would take the tests for asynchronous code.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    flags = FLAGS + (["--no-sandbox"] if os.geteuid() == 0 else [])
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=flags)
+        yield chromium
+        chromium.close()
+
+
+@dataclass
+class Visit:
+    """Opens pages and remembers what a visitor must never cause: console lines, errors, outside requests."""
+
+    browser: Browser
+    server: str
+    complaints: list[str] = field(default_factory=list)
+    contexts: list[BrowserContext] = field(default_factory=list)
+
+    def page(self, **options) -> Page:
+        context = self.browser.new_context(base_url=self.server, **options)
+        self.contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda line: self.complaints.append(f"console: {line.text}"))
+        page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        page.on("request", lambda request: self.note_request(request.url))
+        return page
+
+    def note_request(self, url: str) -> None:
+        if not url.startswith((self.server, "data:", "blob:")):
+            self.complaints.append(f"outside: {url}")
+
+    def sign_in(self, page: Page, username: str) -> Page:
+        """By keyboard alone, as a person who never touches the mouse."""
+        page.goto("/accounts/sign-in/")
+        page.get_by_label("Username").focus()
+        page.keyboard.type(username)
+        page.keyboard.press("Tab")
+        page.keyboard.type("a pass phrase")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/")
+        return page
+
+
+@pytest.fixture
+def visit(browser: Browser, live_server) -> Iterator[Visit]:
+    visit = Visit(browser, live_server.url)
+    yield visit
+    for context in visit.contexts:
+        context.close()
+    assert visit.complaints == []

@@ -1,0 +1,202 @@
+"""The whole way in a real browser: a rater's keys, the analyst's numbers, and what axe says of every page."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from ratings import queue
+from ratings.models import Rating, Role
+from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+# The grade that the rater finds right for each document, and the key of its button on the scale −1 0 1 2 3.
+GRADES = {"a": 3, "b": -1, "c": 2, "d": 0, "e": 1}
+KEYS = {-1: "1", 0: "2", 1: "3", 2: "4", 3: "5"}
+
+
+@pytest.fixture
+def collection():
+    """Two queries; bm25 ranks a b c d e, dense ranks e d c b a. Nobody has rated anything."""
+    collection = make_collection(documents="abcde")
+    for query in ("q1", "q2"):
+        make_ranking(collection, "bm25", query, "abcde")
+        make_ranking(collection, "dense", query, "edcba")
+        for document in "abcde":
+            make_pair(collection, query, document)
+    make_rater(collection, "rater")
+    make_member(collection, "analyst", Role.ANALYST)
+    make_member(collection, "admin", Role.ADMIN)
+    return collection
+
+
+def rated(count: int) -> None:
+    assert Rating.objects.count() == count
+
+
+def shown_mean(page: Page, system: str) -> str:
+    """The mean of a system in the overview's main table."""
+    page.goto("/collections/hills/?measure=nDCG@10")
+    row = page.locator("#systems-table tbody tr", has=page.get_by_role("rowheader", name=system))
+    return row.locator("[data-column=mean]").inner_text()
+
+
+def test_ten_pairs_by_keyboard_alone_and_the_numbers_that_follow(visit, collection):
+    rater = visit.sign_in(visit.page(), "rater")
+    analyst = visit.sign_in(visit.page(), "analyst")
+    assert shown_mean(analyst, "bm25") == "–"
+
+    rater.goto("/collections/hills/rate/")
+    rater.keyboard.press("Enter")  # the one button has the focus
+    for count in range(1, 11):
+        title = rater.locator("article.doc h2")
+        document = title.inner_text().removeprefix("Title ")
+        here = rater.url, rater.locator("[name=client_key]").first.input_value()
+        rater.keyboard.press(KEYS[GRADES[document]])
+        if count < 10:
+            expect(rater.locator("#rating [name=client_key]")).not_to_have_value(here[1])
+    expect(rater.locator("main")).to_contain_text("All done")
+    rated(10)
+
+    # DCG of bm25 on either query: 3 − 1/log2(3) + 2/2 + 0 + 1/log2(6) = 3.755923; IDCG 3 + 2/log2(3) + 1/2 = 4.761860;
+    # the worst list has b first, −1. nDCG = (3.755923 + 1) / (4.761860 + 1) = 0.825414.
+    assert shown_mean(analyst, "bm25") == "0.8254"
+    # dense: 1 + 0 + 2/2 − 1/log2(5) + 3/log2(6) = 2.729881; (2.729881 + 1) / 5.761860 = 0.647340.
+    assert shown_mean(analyst, "dense") == "0.6473"
+
+    # The rater changes their mind about e on q1: Related becomes Perfect.
+    rater.goto("/collections/hills/my-ratings/")
+    row = rater.locator("tr", has_text="Title e").filter(has_text="text of q1")
+    row.get_by_role("link").focus()
+    rater.keyboard.press("Enter")
+    expect(rater.locator("article.doc h2")).to_have_text("Title e")
+    rater.keyboard.press(KEYS[3])
+    rater.wait_for_url("**/my-ratings/")
+    rated(10)
+
+    # q1 now: IDCG 3 + 3/log2(3) + 2/2 = 5.892789, DCG of bm25 2.369070 + 1 + 3/log2(6) = 4.529629 and
+    # nDCG (4.529629 + 1) / 6.892789 = 0.802234. Mean with q2: (0.802234 + 0.825414) / 2 = 0.813824.
+    assert shown_mean(analyst, "bm25") == "0.8138"
+
+
+def test_undo_comment_cannot_judge_and_later_by_keyboard(visit, collection):
+    page = visit.sign_in(visit.page(), "rater")
+    page.goto("/collections/hills/rate/")
+    page.keyboard.press("Enter")
+    first = page.locator("article.doc h2").inner_text()
+
+    page.keyboard.press("c")
+    expect(page.get_by_label("Comment, saved with your grade")).to_be_focused()
+    page.keyboard.type("4 of 5 steps, u see")  # digits and letters are text here
+    page.keyboard.press("Escape")
+    page.keyboard.press("4")
+    expect(page.locator("article.doc h2")).not_to_have_text(first)
+    assert Rating.objects.get().comment == "4 of 5 steps, u see"
+
+    page.keyboard.press("u")
+    expect(page.locator("article.doc h2")).to_have_text(first)
+    rated(0)
+
+    page.keyboard.press("l")
+    expect(page.locator("article.doc h2")).not_to_have_text(first)
+    second = page.locator("article.doc h2").inner_text()
+    page.keyboard.press("x")
+    expect(page.get_by_role("button", name="I do not read this language")).to_be_visible()
+    page.keyboard.press("2")
+    expect(page.locator("article.doc h2")).not_to_have_text(second)
+    assert Rating.objects.get().reason == "language"
+
+
+def test_a_key_held_down_rates_once(visit, collection):
+    page = visit.sign_in(visit.page(), "rater")
+    page.goto("/collections/hills/rate/")
+    page.keyboard.press("Enter")
+    first = page.locator("article.doc h2").inner_text()
+    for _ in range(10):
+        page.keyboard.down("3")  # the second and later ones are repeats of the first
+    expect(page.locator("article.doc h2")).not_to_have_text(first)
+    page.keyboard.up("3")
+    page.wait_for_load_state()
+    rated(1)
+
+
+def test_a_round_without_javascript(visit, collection):
+    page = visit.sign_in(visit.page(java_script_enabled=False), "rater")
+    page.goto("/collections/hills/rate/")
+    page.get_by_role("button", name="Start").click()
+    page.locator("button.grade", has_text="Good").click()
+    page.get_by_role("button", name="Cannot judge").click()
+    page.get_by_role("button", name="The query is unclear").click()
+    page.get_by_role("button", name="Undo").click()
+    page.locator("button.grade", has_text="Harmful").click()
+    assert sorted(float(r.grade.value) for r in Rating.objects.all()) == [-1, 2]
+
+
+def pages(role: str, collection) -> list[str]:
+    base = f"/collections/{collection.slug}"
+    query, system = collection.queries.get(key="q1"), collection.systems.get(name="bm25")
+    if role == "anonymous":
+        return ["/", "/accounts/sign-in/", "/no-such-page/"]
+    if role == "rater":
+        pair = collection.queries.get(key="q1").pairs.get(document__key="a")
+        return ["/", f"{base}/rate/", f"{base}/rate/{pair.token}/", f"{base}/my-ratings/", "/accounts/password/"]
+    return [
+        "/",
+        f"{base}/",
+        f"{base}/?measure=AP&profile=trec_eval%20-c",
+        f"{base}/?measure=nonsense",
+        f"{base}/queries/",
+        f"{base}/queries/{query.pk}/",
+        f"{base}/systems/{system.pk}/",
+        f"{base}/documents/{collection.documents.get(key='b').pk}/",
+    ]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("role", ["anonymous", "rater", "analyst"])
+def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, collection, role, scheme, width):
+    rater = collection.raters.get()
+    for document, value in GRADES.items():
+        if document != "e":
+            pair = collection.queries.get(key="q1").pairs.get(document__key=document)
+            queue.save(rater, pair, grade=grade(collection, str(value)), comment="a comment")
+    queue.claim(rater)
+    page = visit.page(color_scheme=scheme, viewport={"width": width, "height": 900})
+    if role != "anonymous":
+        visit.sign_in(page, role)
+    for address in pages(role, collection):
+        page.goto(address)
+        charts = page.locator("[data-chart]")
+        for i in range(charts.count()):
+            expect(charts.nth(i).locator("svg").first).to_be_visible()
+        found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]})
+        assert found.violations_count == 0, f"{address}\n{found.generate_report()}"
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, f"{address} is {wide} px wider than the screen"
+    # A page that is not there, or whose options make no sense, says so in the console too; nothing else may.
+    visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 40[04] ", c)]
+
+
+def test_long_and_foreign_documents_are_readable_on_a_phone(visit, collection):
+    hebrew = "מים ממעיין נראים נקיים, אך כדאי להרתיח אותם לפני השתייה."
+    documents = collection.documents
+    documents.filter(key="a").update(body="\n".join(f"Line {i} of a long page." for i in range(300)))
+    documents.filter(key="b").update(title=hebrew, body=hebrew)
+    documents.filter(key="c").update(body="x" * 2_000)
+    page = visit.sign_in(visit.page(viewport={"width": 390, "height": 844}), "rater")
+    page.goto("/collections/hills/rate/")
+    page.get_by_role("button", name="Start").click()
+    for _ in range(10):
+        expect(page.locator("button.grade").first).to_be_in_viewport()
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0
+        if page.locator("article.doc h2").inner_text() == hebrew:
+            direction = page.locator("article.doc h2").evaluate("e => getComputedStyle(e).direction")
+            assert direction == "rtl"
+        key = page.locator("#rating [name=client_key]").input_value()
+        page.locator("button.grade").nth(1).click()
+        if page.get_by_text("All done").count() == 0:
+            expect(page.locator("#rating [name=client_key]")).not_to_have_value(key)

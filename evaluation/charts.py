@@ -1,0 +1,265 @@
+"""Scores as charts: rows in, a Vega-Lite document out. Knows no Django and no database.
+
+Colours are names of the style sheet, "var(--accent)": `static/charts.js` puts in what they are in the reader's
+theme. `url(#neg)` and `url(#unj)` are the page's hatches for harm and for "no value". Titles, sentences and
+keys stand in the page, so that a chart carries none.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+from altair.utils import schemapi
+
+# Altair checks every part of a chart against the schema, which takes most of a second a page. Here the tests do.
+schemapi.disable_debug_mode()
+
+INK, SOFT, ACCENT, WARN = "var(--ink)", "var(--soft)", "var(--accent)", "var(--warn)"
+PAPER, EDGE = "var(--paper)", "var(--edge)"
+BELOW, UNDEFINED = "url(#neg)", "url(#unj)"
+SHADES = ("var(--wash)", "var(--p1)", "var(--p2)", "var(--p3)", "var(--p4)")
+
+ROW = 48  # pixels for a system with its dot and the number above it
+LABEL = 17  # pixels that a line of text needs, so that names below each other can be read
+SHORT = ".2~f"  # labels of a score axis: 0, 0.2, 1
+LONGEST = 150  # pixels that a name may take before it is cut; tooltip and table give it whole
+
+Rows = Sequence[Mapping]
+
+
+def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> dict:
+    """A dot for each system's mean on its interval, in the order given.
+
+    A row: system, mean, low, high (None without an interval), queries, leader (bool). `neutral` is what an empty
+    list scores on average, marked where it is given.
+    """
+    ends = [row[name] for row in rows for name in ("mean", "low", "high")]
+    scale = alt.Scale(domain=score_domain(ends, bounded), nice=False)
+    tone, fill = _leads(alt.StrokeValue, ACCENT, INK), _leads(alt.FillValue, ACCENT, PAPER)
+    base = alt.Chart(alt.NamedData("means")).encode(
+        y=alt.Y("system:N").sort(None).title(None).axis(grid=False, labelColor=INK),
+        tooltip=[
+            alt.Tooltip("system:N", title="System"),
+            alt.Tooltip("mean:Q", title="Mean", format=".4f"),
+            alt.Tooltip("low:Q", title="95 % from", format=".4f"),
+            alt.Tooltip("high:Q", title="to", format=".4f"),
+            alt.Tooltip("queries:Q", title="Queries counted"),
+        ],
+    )
+    at_mean = alt.X("mean:Q", scale=scale, title=None, axis=alt.Axis(format=SHORT))
+    layers = [
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=5)
+        .encode(x=alt.X("low:Q", scale=scale, title=None), x2="high:Q", stroke=tone),
+        base.mark_point(size=120, strokeWidth=2, opacity=1).encode(x=at_mean, stroke=tone, fill=fill),
+        base.mark_text(dy=-15).encode(
+            x=at_mean, text=alt.Text("mean:Q", format=".4f"), tooltip=alt.TooltipValue(None)
+        ),
+    ]
+    if neutral is not None:
+        tick = base.mark_tick(size=14, thickness=2, color=WARN)
+        says = alt.TooltipValue(f"An empty list scores {neutral:.4f}")
+        layers.insert(0, tick.encode(x=alt.X("neutral:Q", scale=scale, title=None), tooltip=says))
+        rows = [{**row, "neutral": neutral} for row in rows]
+    return _spec(alt.layer(*layers), height=ROW * max(len(rows), 1), means=rows)
+
+
+def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float = 1.0) -> dict:
+    """A cell for each query and system, shaded in five equal steps from 0 to `top`.
+
+    A cell: query (key), system, value (None: undefined), below (bool: under the neutral point). A query: query,
+    text, url; their order is that of the columns.
+    """
+    few = len(queries) <= 60
+    keys = [query["query"] for query in queries]
+    x = (
+        alt.X("query:N")
+        .sort(None)
+        .title(None)
+        .axis(None)
+        .scale(domain=keys, paddingInner=0.08 if few else 0, paddingOuter=0)
+    )
+    y = alt.Y("system:N").sort(None).title(None).axis(labelColor=INK, grid=False)
+    y = y.scale(domain=list(systems), paddingInner=0.06, paddingOuter=0)
+    shade = alt.Color("value:Q").legend(None)
+    shade = shade.scale(
+        type="threshold", domain=[top * step / 5 for step in (1, 2, 3, 4)], range=list(SHADES)
+    )
+    base = (
+        alt.Chart(alt.NamedData("cells"))
+        .transform_lookup("query", alt.LookupData(alt.NamedData("queries"), "query", ["text", "url"]))
+        .encode(
+            x=x,
+            y=y,
+            href="url:N",
+            tooltip=[
+                alt.Tooltip("text:N", title="Query"),
+                alt.Tooltip("query:N", title="Key"),
+                alt.Tooltip("system:N", title="System"),
+                alt.Tooltip("shown:N", title="Value"),
+            ],
+        )
+    )
+    layers = [
+        base.transform_filter("isValid(datum.value) && !datum.below").mark_rect().encode(fill=shade),
+        base.transform_filter("isValid(datum.value) && datum.below").mark_rect(fill=BELOW),
+        base.transform_filter("!isValid(datum.value)").mark_rect(fill=UNDEFINED),
+    ]
+    ends = alt.Chart(alt.NamedData("ends")).encode(y=alt.YValue(-8), text="text:N")
+    at_end = "hardest, then undefined" if any(cell["value"] is None for cell in cells) else "hardest"
+    layers += [
+        ends.transform_filter("!datum.last").mark_text(align="left").encode(x=alt.XValue(0)),
+        ends.transform_filter("datum.last").mark_text(align="right").encode(x=alt.XValue("width")),
+    ]
+    both = [{"text": "easiest", "last": False}, {"text": at_end, "last": True}]
+    shown = [{**cell, "shown": _shown(cell["value"], cell["below"])} for cell in cells]
+    height = len(systems) * (34 if len(systems) <= 12 else 20)
+    return _spec(alt.layer(*layers), height=height, cells=shown, queries=queries, ends=both)
+
+
+def curves(rows: Rows, *, bounded: bool = True) -> dict:
+    """A line for each system over the cutoffs. A row: system, cutoff, value (None: undefined), leader (bool).
+
+    The axis of cutoffs is logarithmic, since the first ranks decide most. Names stand at the ends of the lines.
+    """
+    cutoffs = sorted({row["cutoff"] for row in rows})
+    ends = {row["system"]: row for row in rows if row["cutoff"] == cutoffs[-1] and row["value"] is not None}
+    height = max(300, LABEL * (len(ends) + 2))
+    domain = score_domain([row["value"] for row in rows], bounded, whole=False)
+    x = alt.X("cutoff:Q", title="k, the cutoff").scale(
+        type="log", domain=[cutoffs[0], cutoffs[-1]], nice=False
+    )
+    x = x.axis(values=cutoffs, grid=False, labelOverlap=False, labelExpr="datum.value")
+    return _lines(rows, list(ends.values()), x=x, domain=domain, height=height, step=False)
+
+
+def running(rows: Rows) -> dict:
+    """The DCG summed down the ranks, a line for each list.
+
+    A row: system, cutoff (the rank), value, leader (bool), ideal (bool).
+    """
+    last = {row["system"]: row for row in rows}
+    height = max(280, LABEL * (len(last) + 2))
+    values = [row["value"] for row in rows] + [0.0]
+    domain = [min(values), max(values) or 1.0]
+    deepest = max(row["cutoff"] for row in rows)
+    x = alt.X("cutoff:Q", title="rank").scale(domain=[1, max(deepest, 2)], nice=False)
+    x = x.axis(grid=False, format="d", tickMinStep=1, tickCount=10)
+    return _lines(rows, list(last.values()), x=x, domain=domain, height=height, step=True)
+
+
+def by_query(rows: Rows, *, bounded: bool = True) -> dict:
+    """A bar for each query of one system, in the order given; its best and its worst query are named.
+
+    A row: query (key), text, value, below (bool: under the neutral point), url.
+    """
+    keys = [row["query"] for row in rows]
+    padding = 0.15 if len(rows) <= 120 else 0
+    base = alt.Chart(alt.NamedData("bars")).encode(
+        x=alt.X("query:N").sort(None).axis(None).scale(domain=keys, paddingInner=padding, paddingOuter=0),
+        y=alt.Y("value:Q", title=None, axis=alt.Axis(format=SHORT)).scale(
+            domain=score_domain([row["value"] for row in rows], bounded), nice=False
+        ),
+        href="url:N",
+        tooltip=[
+            alt.Tooltip("text:N", title="Query"),
+            alt.Tooltip("query:N", title="Key"),
+            alt.Tooltip("value:Q", title="Value", format=".4f"),
+        ],
+    )
+    layers = [
+        base.transform_filter("!datum.below").mark_bar(fill="var(--p3)"),
+        base.transform_filter("datum.below").mark_bar(fill=BELOW, stroke=WARN, strokeWidth=0.75),
+    ]
+    return _spec(alt.layer(*layers), height=240, bars=rows)
+
+
+def score_domain(values: Sequence[float | None], bounded: bool, whole: bool = True) -> list[float]:
+    """The ends of a score axis: always with 0; to 1 where the measure ends there and the `whole` is wanted."""
+    known = [value for value in values if value is not None]
+    least, most = min([*known, 0.0]), max([*known, 0.0])
+    if bounded and whole:
+        return [least, max(1.0, most)]
+    if bounded and 0 < most <= 1:
+        # The next tenth, so that the axis ends on a line of its grid.
+        return [least, min(1.0, int(most * 10 + 1) / 10)]
+    return [least, most * 1.05 or 1.0]
+
+
+def spread(values: Sequence[float], room: float) -> list[float]:
+    """Places for labels near `values`, in the same order, at least `room` apart from each other.
+
+    Labels that would touch form a block around the middle of their values.
+    """
+    blocks: list[list] = []  # [sum of values, count, first index in the order]
+    order = sorted(range(len(values)), key=values.__getitem__)
+    for index in order:
+        blocks.append([values[index], 1])
+        while len(blocks) > 1 and _start(blocks[-1], room) < _start(blocks[-2], room) + blocks[-2][1] * room:
+            total, count = blocks.pop()
+            blocks[-1][0] += total
+            blocks[-1][1] += count
+    placed = [_start(block, room) + room * step for block in blocks for step in range(block[1])]
+    places = [0.0] * len(values)
+    for index, place in zip(order, placed, strict=True):
+        places[index] = place
+    return places
+
+
+def _start(block: list, room: float) -> float:
+    total, count = block
+    return total / count - room * (count - 1) / 2
+
+
+def _lines(rows: Rows, ends: Rows, *, x: alt.X, domain: list[float], height: int, step: bool) -> dict:
+    """Lines over `cutoff` with the name of each list beside its end. The leader's is the accented one."""
+    scale = alt.Scale(domain=domain, nice=False)
+    stroke = _leads(alt.StrokeValue, ACCENT, INK)
+    width = _leads(alt.StrokeWidthValue, 2.5, 1.25)
+    dash = alt.StrokeDashValue([1, 0], condition={"test": "datum.ideal", "value": [2, 3]})
+    base = alt.Chart(alt.NamedData("lines")).encode(
+        x=x,
+        y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT)),
+        detail="system:N",
+        tooltip=[
+            alt.Tooltip("system:N", title="List"),
+            alt.Tooltip("cutoff:Q", title="Down to rank"),
+            alt.Tooltip("value:Q", title="Value", format=".4f"),
+        ],
+    )
+    names = alt.Chart(alt.NamedData("names")).encode(
+        x=alt.XValue("width"),
+        y=alt.Y("place:Q", title=None, scale=scale),
+        text="system:N",
+        tooltip="system:N",
+    )
+    layers = [
+        base.mark_line(interpolate="step-after" if step else "linear").encode(
+            stroke=stroke, strokeWidth=width, strokeDash=dash
+        ),
+        base.mark_point(size=28, opacity=1, strokeWidth=1.25).encode(
+            stroke=stroke, fill=_leads(alt.FillValue, ACCENT, PAPER)
+        ),
+        names.mark_text(align="left", baseline="middle", dx=10, limit=LONGEST),
+    ]
+    places = spread([row["value"] for row in ends], LABEL * (domain[1] - domain[0]) / height)
+    named = [{"system": row["system"], "place": place} for row, place in zip(ends, places, strict=True)]
+    return _spec(alt.layer(*layers), height=height, lines=rows, names=named)
+
+
+def _leads(channel: type, yes: object, no: object):
+    """One look for the leader, another for the rest. Without alt.when, whose check of each condition is slow."""
+    return channel(no, condition={"test": "datum.leader", "value": yes})
+
+
+def _shown(value: float | None, below: bool) -> str:
+    if value is None:
+        return "undefined"
+    text = f"{value:.4f}".replace("-", "−")
+    return f"{text}, below an empty list" if below else text
+
+
+def _spec(chart: alt.LayerChart, *, height: int, **datasets: Rows) -> dict:
+    """The chart as wide as its place, with its rows. Altair's own look is left out: the page has one."""
+    spec = chart.properties(width="container", height=height).to_dict(validate=False)
+    del spec["config"]
+    return spec | {"datasets": {name: list(rows) for name, rows in datasets.items()}}

@@ -1,0 +1,90 @@
+import re
+from collections import Counter
+
+import numpy as np
+
+from evaluation import record
+from evaluation.judgments import RULES, combine
+from ratings.management.commands._collection_command import ExportCommand, Refused
+from ratings.models import Collection
+
+EXAMPLES = 5
+
+
+class Command(ExportCommand):
+    help = "Export the judgments as TREC qrels: query, 0, document, grade."
+
+    def add_arguments(self, parser) -> None:
+        # A map may begin with a negative grade; argparse would take "-1=0" for an option.
+        parser._negative_number_matcher = re.compile(r"^-[\d.]")
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--rule", default="mean", help=f"several ratings to one judgment: {', '.join(RULES)}"
+        )
+        parser.add_argument(
+            "--map", default="", help="an integer for each grade qrels cannot hold: -1=0,0.5=1"
+        )
+
+    def handle(self, *, slug: str, rule: str, output: str | None, **options) -> None:
+        collection = self.collection(slug)
+        try:
+            rows = qrels(collection, rule, parse_map(options["map"]))
+        except ValueError as error:
+            raise Refused(str(error)) from error
+        self.put_out((f"{query} 0 {document} {grade}\n" for query, document, grade in rows), output)
+        if not rows:
+            self.stderr.write(f"{slug} has no ratings yet: import_qrels {slug} FILE, or pool {slug} and rate")
+        negative = sum(grade < 0 for _, _, grade in rows)
+        if negative:
+            self.stderr.write(
+                f"{negative:,} grades are negative: trec_eval takes such documents for unjudged"
+            )
+
+
+def qrels(collection: Collection, rule: str, replacing: dict[float, int]) -> list[tuple[str, str, int]]:
+    """(query, document, grade) in the natural order of keys. ValueError where a grade is no qrels grade."""
+    read = record.load(collection, systems=())
+    judgments = combine(read.ratings, rule)
+    queries = read.queries["key"].to_numpy()[judgments.query].tolist()
+    keys = record.document_keys(np.unique(judgments.document).tolist())
+    documents = [keys[pk] for pk in judgments.document.tolist()]
+    grades = [replacing.get(grade, grade) for grade in judgments.grade.tolist()]
+    rows = list(zip(queries, documents, grades, judgments.grade.tolist(), strict=True))
+    refused = [row for row in rows if row[3] not in replacing and (row[3] < 0 or row[3] % 1)]
+    if refused:
+        cure = "; --rule median keeps to the grades of the scale" if rule == "mean" else ""
+        raise ValueError(refusal(refused, len(rows)) + cure)
+    in_order = sorted(rows, key=lambda row: (record.natural(row[0]), record.natural(row[1])))
+    return [(query, document, int(grade)) for query, document, grade, _ in in_order]
+
+
+def refusal(refused: list[tuple], total: int) -> str:
+    counts = Counter(grade for *_, grade in refused)
+    like = {grade: f"{query} {document}" for query, document, _, grade in reversed(refused)}
+    some = sorted(counts)[:EXAMPLES]
+    listed = ", ".join(f"{plain(grade)} ({counts[grade]:,}, like {like[grade]})" for grade in some)
+    more = f" and {len(counts) - EXAMPLES:,} other grades" if len(counts) > EXAMPLES else ""
+    return (
+        f"{len(refused):,} of {total:,} judgments have grades that qrels cannot hold, decimal or negative: "
+        f"{listed}{more}. Give an integer for each: --map {','.join(plain(grade) + '=…' for grade in some)}"
+    )
+
+
+def parse_map(text: str) -> dict[float, int]:
+    """{grade: integer} of "-1=0,0.5=1"; ValueError names the step that cannot be read."""
+    steps = {}
+    for step in text.split(",") if text.strip() else ():
+        match = re.fullmatch(r"\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*=\s*([+-]?\d+)\s*", step)
+        if not match:
+            raise ValueError(
+                f"cannot read {step!r} of --map {text}: each step is grade=integer, like -1=0,0.5=1"
+            )
+        grade = float(match[1])
+        if grade in steps:
+            raise ValueError(f"--map {text} gives grade {plain(grade)} twice")
+        steps[grade] = int(match[2])
+    return steps
+
+
+def plain(grade: float) -> str:
+    return repr(grade).removesuffix(".0")

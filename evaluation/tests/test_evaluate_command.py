@@ -1,0 +1,260 @@
+import csv
+import io
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from evaluation.measures import Options
+from ratings.tests.cast import make_collection, make_ranking
+
+from .hills import HYBRID_Q1, IDEAL, KEYWORD_Q1, KEYWORD_Q2, NEUTRAL_Q2, SECOND, rate, worked_collection
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*arguments: str) -> tuple[str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    call_command("evaluate", *arguments, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+def as_json(*arguments: str) -> dict:
+    return json.loads(run(*arguments, "--format", "json")[0])
+
+
+def refusal(*arguments: str) -> str:
+    with pytest.raises(CommandError) as refused:
+        run(*arguments)
+    assert refused.value.returncode == 1
+    return str(refused.value)
+
+
+def test_json_holds_what_scripts_depend_on():
+    worked_collection()
+    document = as_json("hills", "--measure", "nDCG@10", "--system", "keyword", "--per-query")
+    assert document["collection"] == "hills"
+    assert document["options"] == Options().as_dict()
+    (result,) = document["results"]
+    assert (result["system"], result["measure"]) == ("keyword", "nDCG@10")
+    assert (result["queries"], result["undefined"], result["why"]) == (2, 0, {})
+    assert result["mean"] == pytest.approx((KEYWORD_Q1 + KEYWORD_Q2) / 2, abs=1e-15)
+    assert result["low"] < result["mean"] < result["high"]
+    assert result["judged"] == pytest.approx((2 / 3 + 1) / 2)
+    assert result["per_query"] == pytest.approx({"q1": KEYWORD_Q1, "q2": KEYWORD_Q2}, abs=1e-15)
+
+
+def test_json_says_which_options_made_the_numbers():
+    worked_collection()
+    document = as_json(
+        "hills", "--profile", "trec_eval -c", "--gain", "map:-1=0,0=0,1=1,2=3,3=7", "--rule", "max"
+    )
+    assert (document["profile"], document["rule"]) == ("trec_eval -c", "max")
+    assert document["options"]["gain"] == "map:-1=0,0=0,1=1,2=3,3=7"
+    assert document["options"]["ties"] == "score"
+    assert document["fingerprint"].startswith("map:-1=0")
+    assert document["fingerprint"].endswith(" rule=max")
+
+
+def test_numbers_are_not_rounded():
+    collection = make_collection(queries=("q1",))
+    rate(collection, "q1", a="1", b="1", c="1")
+    make_ranking(collection, "s", "q1", "a")
+    text, _ = run("hills", "--measure", "R", "--format", "json", "--per-query")
+    assert text.count("0.3333333333333333") == 2
+    text, _ = run("hills", "--measure", "R", "--format", "csv")
+    assert "0.3333333333333333" in text
+
+
+def test_no_value_is_null_and_an_unjudged_query_sums_to_nothing():
+    collection = worked_collection()
+    collection.queries.create(key="q3", text="rated by nobody")
+    make_ranking(collection, "keyword", "q3", "abc")
+    results = as_json(
+        "hills",
+        "--system=keyword",
+        "--per-query",
+        *(f"--measure={name}@10" for name in ("nDCG", "CG", "DCG", "IDCG")),
+    )["results"]
+    by_measure = {result["measure"]: result for result in results}
+    assert by_measure["nDCG@10"]["per_query"]["q3"] is None
+    assert [by_measure[f"{name}@10"]["per_query"]["q3"] for name in ("CG", "DCG", "IDCG")] == [0.0, 0.0, 0.0]
+    assert {(r["queries"], r["undefined"]) for r in results} == {(2, 1)}
+    assert by_measure["CG@10"]["why"] == {"not judged": 1}
+    # q1 gathers 2 + 3 and q2 -1 + 1; q3 counts in no mean.
+    assert by_measure["CG@10"]["mean"] == 2.5
+
+
+def test_one_query_has_a_mean_and_no_interval():
+    worked_collection()
+    (result,) = as_json("hills", "--profile", "trec_eval", "--system", "hybrid", "--measure", "RR")["results"]
+    assert (result["mean"], result["low"], result["high"]) == (1.0, None, None)
+    assert "per_query" not in result
+
+
+def test_option_flags_override_the_profile():
+    worked_collection()
+    skipped = as_json("hills", "--profile", "trec_eval", "--system=hybrid", "--measure=RR")["results"][0]
+    emptied = as_json("hills", "--profile", "trec_eval", "--missing=empty", "--system=hybrid", "--measure=RR")
+    assert (skipped["queries"], emptied["results"][0]["queries"]) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "name"),
+    [
+        ("--gain", "exponential", "gain"),
+        ("--discount", "jk2002", "discount"),
+        ("--log-base", "10", "log_base"),
+        ("--ideal", "retrieved", "ideal"),
+        ("--unjudged", "-1", "unjudged"),
+        ("--negatives", "raw", "negatives"),
+        ("--undefined", "zero", "undefined"),
+        ("--missing", "skip", "missing"),
+        ("--ties", "average", "ties"),
+        ("--relevant-from", "2", "relevant_from"),
+    ],
+)
+def test_every_option_has_its_flag(flag, value, name):
+    worked_collection()
+    changed = {"unjudged": -1.0, "log_base": 10.0, "relevant_from": 2.0}.get(name, value)
+    assert as_json("hills", flag, value)["options"] == Options(**{name: changed}).as_dict()
+
+
+def test_the_collection_says_from_where_a_document_is_relevant():
+    collection = worked_collection()
+    collection.relevant_from = 3
+    collection.save()
+    document = as_json("hills", "--measure", "P@1", "--system", "keyword")
+    assert document["options"]["relevant_from"] == "3"
+    assert document["results"][0]["mean"] == 0
+    assert (
+        as_json("hills", "--measure=P@1", "--system=keyword", "--relevant-from=2")["results"][0]["mean"]
+        == 0.5
+    )
+
+
+def test_the_default_measure_is_ndcg_at_10_for_all_systems():
+    worked_collection()
+    assert [(r["system"], r["measure"]) for r in as_json("hills")["results"]] == [
+        ("hybrid", "nDCG@10"),
+        ("keyword", "nDCG@10"),
+    ]
+
+
+def test_the_table_is_aligned_and_ends_with_what_made_it():
+    worked_collection()
+    text, err = run("hills", "--measure", "nDCG@10", "--measure", "CG@1")
+    lines = text.splitlines()
+    assert lines[0].split("  ")[0] == "system"
+    assert [line.split()[:3] for line in lines[1:5]] == [
+        ["hybrid", "nDCG@10", "0.7500"],
+        ["hybrid", "CG@1", "1.5000"],
+        ["keyword", "nDCG@10", f"{(KEYWORD_Q1 + KEYWORD_Q2) / 2:.4f}"],
+        ["keyword", "CG@1", "0.5000"],
+    ]
+    assert len({line.index("0") for line in (lines[1], lines[3])}) == 1
+    assert lines[3].split()[-3:] == ["2", "0", "83.3%"]
+    assert lines[-1] == Options().fingerprint()
+    assert err == ""
+
+
+def test_the_table_says_why_queries_do_not_count():
+    collection = worked_collection()
+    collection.queries.create(key="q3", text="rated by nobody")
+    text, _ = run("hills")
+    assert text.splitlines()[-1] == "undefined: 1 not judged"
+    text, _ = run("hills", "--missing", "skip")
+    assert text.splitlines()[-2:] == [
+        "undefined, hybrid, nDCG@10: 1 not judged, 1 no ranking",
+        "undefined, keyword, nDCG@10: 1 not judged",
+    ]
+
+
+def test_the_table_of_every_query_has_a_column_for_each_system():
+    worked_collection()
+    text, _ = run("hills", "--per-query")
+    table = [line.split() for line in text.splitlines() if line.startswith(("nDCG@10", "q"))]
+    assert table == [
+        ["nDCG@10", "hybrid", "keyword"],
+        ["q1", f"{HYBRID_Q1:.4f}", f"{KEYWORD_Q1:.4f}"],
+        ["q2", f"{NEUTRAL_Q2:.4f}", f"{KEYWORD_Q2:.4f}"],
+    ]
+
+
+def test_csv_has_a_row_for_each_system_and_measure():
+    worked_collection()
+    text, _ = run("hills", "--measure", "DCG@10", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["system"] for row in rows] == ["hybrid", "keyword"]
+    assert float(rows[0]["mean"]) == pytest.approx(IDEAL / 2, abs=1e-15)
+    assert float(rows[1]["mean"]) == pytest.approx((2 + 3 * SECOND - 1 + SECOND) / 2, abs=1e-15)
+    assert rows[0]["options"] == Options().fingerprint()
+    assert (rows[0]["queries"], rows[0]["undefined"], rows[0]["why"]) == ("2", "0", "")
+
+
+def test_csv_per_query_has_a_row_for_each_query_and_leaves_no_value_empty():
+    collection = worked_collection()
+    collection.queries.create(key="q10", text="rated by nobody")
+    text, _ = run("hills", "--system", "keyword", "--per-query", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["query"] for row in rows] == ["q1", "q2", "q10"]
+    assert float(rows[0]["value"]) == pytest.approx(KEYWORD_Q1, abs=1e-15)
+    assert [(row["value"], row["reason"]) for row in rows[2:]] == [("", "not judged")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--measure", "nDGC@10"], "unknown measure 'nDGC'; did you mean nDCG?"),
+        (["--measure", "nDCG@0"], "must be a whole number from 1 on"),
+        (["--system", "keywords"], "unknown system 'keywords'; did you mean keyword?"),
+        (["--profile", "trec"], "unknown profile 'trec'; did you mean trec_eval?"),
+        (["--gain", "linaer"], "gain must be one of linear"),
+        (["--gain", "map:0=0,1=1"], "gain=map"),
+        (["--log-base", "1"], "log_base must be greater than 1"),
+        (["--rule", "avarage"], "unknown rule 'avarage'"),
+        (["--format", "xml"], "unknown format 'xml'; known are table, csv, json"),
+    ],
+)
+def test_what_is_not_known_is_refused_in_one_line_with_the_nearest(arguments, says):
+    worked_collection()
+    line = refusal("hills", *arguments)
+    assert says in line
+    assert "\n" not in line
+
+
+def test_an_unknown_collection_is_refused_with_the_command_that_makes_one():
+    assert "no collection 'hill'" in refusal("hill")
+    assert "create_collection" in refusal("hill")
+
+
+def test_ties_by_score_without_scores_are_refused_with_the_system():
+    collection = worked_collection()
+    collection.systems.get(name="hybrid").rankings.update(scores=None)
+    assert "hybrid has none for 1 queries: q1. Use ties=rank" in refusal("hills", "--ties", "score")
+
+
+def test_before_there_is_anything_to_score_it_says_what_comes_next():
+    collection = make_collection(queries=(), documents=(), scale={})
+    out, err = run("hills", "--format", "json")
+    assert json.loads(out)["results"] == []
+    assert err == "hills has no queries yet: import_queries hills FILE\n"
+
+    collection = make_collection("valleys")
+    out, err = run("valleys", "--format", "csv")
+    assert len(out.splitlines()) == 1
+    assert err == "valleys has no systems yet: import_run valleys FILE\n"
+
+    make_ranking(collection, "s", "q1", "ab")
+    collection.touch()
+    document, err = run("valleys", "--format", "json")
+    assert json.loads(document)["results"][0]["mean"] is None
+    assert err.startswith("valleys has no ratings yet: import_qrels valleys FILE")
+    assert "–" in run("valleys")[0]
+
+
+def test_the_numbers_can_go_to_a_file(tmp_path):
+    worked_collection()
+    path = tmp_path / "scores.json"
+    assert run("hills", "--format", "json", "--output", str(path)) == ("", "")
+    assert len(json.loads(path.read_text())["results"]) == 2

@@ -1,0 +1,121 @@
+import io
+
+import pytest
+from django.core.management import CommandError, call_command, load_command_class
+
+from ratings.tests.cast import make_collection
+
+from .hills import rate, worked_collection
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*arguments: str) -> tuple[str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    call_command("export_qrels", *arguments, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+def refusal(*arguments: str) -> str:
+    with pytest.raises(CommandError) as refused:
+        run(*arguments)
+    assert refused.value.returncode == 1
+    return str(refused.value)
+
+
+def test_judgments_come_as_qrels_in_the_natural_order_of_keys():
+    collection = make_collection(queries=("q10", "q9"), documents=("d10", "d9"))
+    rate(collection, "q10", d10="0", d9="2")
+    rate(collection, "q9", d9="3")
+    assert run("hills") == ("q9 0 d9 3\nq10 0 d9 2\nq10 0 d10 0\n", "")
+
+
+def test_several_ratings_become_one_line_by_the_rule():
+    collection = make_collection(queries=("q1",))
+    rate(collection, "q1", rater="x", a="3", b="unclear")
+    rate(collection, "q1", rater="y", a="1")
+    assert run("hills")[0] == "q1 0 a 2\n"
+    assert run("hills", "--rule", "max")[0] == "q1 0 a 3\n"
+
+
+def test_grades_that_qrels_cannot_hold_are_refused_with_counts_and_examples():
+    collection = worked_collection()
+    rate(collection, "q1", rater="second", b="3")
+    line = refusal("hills")
+    assert "2 of 5 judgments have grades that qrels cannot hold" in line
+    assert "-1 (1, like q2 d), 2.5 (1, like q1 b)" in line
+    assert "--map -1=…,2.5=…; --rule median" in line
+    assert refusal("hills", "--rule", "max").endswith("--map -1=…")
+    assert "\n" not in line
+
+
+def test_many_different_decimals_are_counted_and_not_all_listed():
+    collection = make_collection(scale={str(value): "" for value in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)})
+    rate(collection, "q1", a="0.1", b="0.2", c="0.3", d="0.4")
+    rate(collection, "q2", a="0.5", b="0.6", c="0.7")
+    assert "0.5 (1, like q2 a) and 2 other grades" in refusal("hills")
+
+
+def test_a_map_gives_an_integer_for_each_of_them():
+    collection = worked_collection()
+    rate(collection, "q1", rater="second", b="3")
+    assert run("hills", "--map", "-1=0,2.5=3") == (
+        "q1 0 a 3\nq1 0 b 3\nq1 0 c 0\nq2 0 a 1\nq2 0 d 0\n",
+        "",
+    )
+    assert "1 of 5 judgments" in refusal("hills", "--map", "-1=0")
+
+
+def test_a_map_may_begin_with_a_minus_on_the_command_line_too():
+    parser = load_command_class("evaluation", "export_qrels").create_parser("manage.py", "export_qrels")
+    assert parser.parse_args(["hills", "--map", "-1=0,0.5=1"]).map == "-1=0,0.5=1"
+    assert parser.parse_args(["hills", "--map", "-.5=0", "--rule", "min"]).map == "-.5=0"
+
+
+def test_a_negative_integer_must_be_asked_for_and_is_warned_of():
+    worked_collection()
+    out, err = run("hills", "--map=-1=-1")
+    assert "q2 0 d -1\n" in out
+    assert err == "1 grades are negative: trec_eval takes such documents for unjudged\n"
+
+
+def test_an_inverted_scale_can_be_turned_around():
+    collection = make_collection(queries=("q1",))
+    rate(collection, "q1", a="1", b="2", c="3")
+    assert run("hills", "--map", "1=3,3=1")[0] == "q1 0 a 3\nq1 0 b 2\nq1 0 c 1\n"
+
+
+@pytest.mark.parametrize("text", ["0.5", "0.5=0.5", "a=1", "0.5=1,,", "1=2=3", "nan=1", "0.5=1,0.50=2"])
+def test_a_map_that_cannot_be_read_is_refused(text):
+    worked_collection()
+    assert text in refusal("hills", "--map", text)
+
+
+def test_qrels_can_go_to_a_file(tmp_path):
+    collection = make_collection(queries=("q1",), documents=("é",))
+    rate(collection, "q1", é="1")
+    path = tmp_path / "hills.qrels"
+    assert run("hills", "--output", str(path)) == ("", "")
+    assert path.read_bytes() == "q1 0 é 1\n".encode()
+    assert "No such file" in refusal("hills", "--output", str(tmp_path / "no" / "folder"))
+
+
+def test_a_refused_export_leaves_the_file_as_it_was(tmp_path):
+    worked_collection()
+    path = tmp_path / "hills.qrels"
+    path.write_text("before")
+    refusal("hills", "--output", str(path))
+    assert path.read_text() == "before"
+
+
+def test_unknown_collections_and_rules_are_refused():
+    assert "no collection 'hill'" in refusal("hill")
+    worked_collection()
+    assert "unknown rule 'avg'" in refusal("hills", "--rule", "avg")
+
+
+def test_without_ratings_nothing_is_printed_but_what_comes_next():
+    make_collection()
+    out, err = run("hills")
+    assert out == ""
+    assert err.startswith("hills has no ratings yet: import_qrels hills FILE")

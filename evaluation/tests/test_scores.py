@@ -1,0 +1,371 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from evaluation import scores
+from evaluation.measures import PROFILES, Options
+from ratings.models import Collection, Query, Ranking
+from ratings.tests.cast import make_collection, make_ranking
+
+from .hills import HYBRID_Q1, IDEAL, KEYWORD_Q1, KEYWORD_Q2, NEUTRAL_Q2, SECOND, rate, worked_collection
+
+pytestmark = pytest.mark.django_db
+
+DEFAULT = Options()
+
+
+def queries_asked(act) -> int:
+    with CaptureQueriesContext(connection) as captured:
+        act()
+    return len(captured)
+
+
+def test_two_queries_and_two_systems_by_hand():
+    evaluation = scores.evaluate(worked_collection(), ["nDCG@10", "DCG@10"], DEFAULT)
+    assert evaluation.per_query.index.tolist() == ["q1", "q2"]
+    assert evaluation.per_query.columns.tolist() == [
+        ("nDCG@10", "hybrid"),
+        ("nDCG@10", "keyword"),
+        ("DCG@10", "hybrid"),
+        ("DCG@10", "keyword"),
+    ]
+    assert evaluation.per_query.to_numpy() == pytest.approx(
+        np.array(
+            [
+                [HYBRID_Q1, KEYWORD_Q1, IDEAL, 2 + 3 * SECOND],
+                [NEUTRAL_Q2, KEYWORD_Q2, 0.0, -1 + SECOND],
+            ]
+        ),
+        abs=1e-12,
+    )
+    means = evaluation.summary["mean"]
+    assert means["keyword", "nDCG@10"] == pytest.approx((KEYWORD_Q1 + KEYWORD_Q2) / 2, abs=1e-12)
+    assert means["hybrid", "DCG@10"] == pytest.approx(IDEAL / 2, abs=1e-12)
+    assert (evaluation.collection, evaluation.systems) == ("hills", ("hybrid", "keyword"))
+
+
+def test_judged_stands_beside_every_measure_at_its_cutoff():
+    collection = worked_collection()
+    summary = scores.evaluate(collection, ["nDCG@2", "nDCG@10", "AP"], DEFAULT).summary
+    # keyword: b a d with d unjudged for q1, d a for q2. hybrid returned nothing for q2, which tells nothing.
+    assert summary.loc["keyword", "judged"].tolist() == pytest.approx([1.0, (2 / 3 + 1) / 2, (2 / 3 + 1) / 2])
+    assert summary.loc["hybrid", "judged"].tolist() == [1.0, 1.0, 1.0]
+
+
+def test_judged_tells_what_condensing_left_out():
+    collection = worked_collection()
+    condensed = scores.evaluate(
+        collection, ["nDCG@10", "Judged@10"], replace(DEFAULT, unjudged="condensed")
+    ).summary
+    assert condensed.loc[("keyword", "nDCG@10"), "judged"] == pytest.approx((2 / 3 + 1) / 2)
+    assert condensed.loc[("keyword", "Judged@10"), "mean"] == 1.0
+
+
+def test_queries_that_do_not_count_are_counted_with_their_reason():
+    collection = make_collection(queries=("q1", "q2", "q3", "q4"))
+    rate(collection, "q1", a="2")
+    rate(collection, "q2", a="0", b="0")
+    rate(collection, "q4", a="1")
+    for query in ("q1", "q2", "q3"):
+        make_ranking(collection, "s", query, "ab")
+    evaluation = scores.evaluate(collection, ["nDCG@10", "DCG@10"], DEFAULT)
+    ndcg = evaluation.summary.loc[("s", "nDCG@10")]
+    assert (ndcg["queries"], ndcg["undefined"]) == (2, 2)
+    assert ndcg["why"] == {"not judged": 1, "nothing to find": 1}
+    assert scores.why(ndcg["why"]) == "1 not judged, 1 nothing to find"
+    assert ndcg["mean"] == 0.5
+    assert evaluation.reasons["nDCG@10", "s"].tolist() == [
+        "counted",
+        "nothing to find",
+        "not judged",
+        "counted",
+    ]
+    assert evaluation.per_query["nDCG@10", "s"].isna().tolist() == [False, True, True, False]
+    # A sum has a value where there is nothing to find, and shows 0 for q3 without counting it.
+    dcg = evaluation.summary.loc[("s", "DCG@10")]
+    assert (dcg["queries"], dcg["why"], dcg["mean"]) == (3, {"not judged": 1}, pytest.approx(2 / 3))
+    assert evaluation.per_query["DCG@10", "s"].tolist() == [2.0, 0.0, 0.0, 0.0]
+
+
+def test_a_missing_ranking_is_empty_by_default_and_skipped_as_trec_eval_does():
+    collection = worked_collection()
+    summary = scores.evaluate(collection, ["RR"], DEFAULT, ["hybrid"]).summary.loc[("hybrid", "RR")]
+    assert (summary["mean"], summary["queries"], summary["undefined"]) == (0.5, 2, 0)
+    summary = scores.evaluate(collection, ["RR"], PROFILES["trec_eval"], ["hybrid"]).summary.loc[
+        ("hybrid", "RR")
+    ]
+    assert (summary["mean"], summary["queries"], summary["why"]) == (1.0, 1, {"no ranking": 1})
+    summary = scores.evaluate(collection, ["RR"], PROFILES["trec_eval -c"], ["hybrid"]).summary.loc[
+        ("hybrid", "RR")
+    ]
+    assert (summary["mean"], summary["queries"]) == (0.5, 2)
+
+
+def test_three_raters_are_averaged_and_other_rules_give_their_own_numbers():
+    collection = make_collection(queries=("q1",))
+    for rater, grade in (("x", "3"), ("y", "2"), ("z", "2")):
+        rate(collection, "q1", rater=rater, a=grade)
+    rate(collection, "q1", rater="x", b="1")
+    make_ranking(collection, "s", "q1", "a")
+
+    def cg(rule: str) -> float:
+        return scores.evaluate(collection, ["CG"], DEFAULT, rule=rule).summary.loc[("s", "CG"), "mean"]
+
+    assert cg("mean") == 7 / 3
+    assert [cg(rule) for rule in ("median", "min", "max", "majority")] == [2, 2, 3, 2]
+
+
+def test_the_interval_lies_around_the_mean_and_within_the_scale():
+    keys = [f"q{i}" for i in range(1, 13)]
+    collection = make_collection(queries=keys)
+    for place, key in enumerate(keys):
+        rate(collection, key, a="1")
+        make_ranking(collection, "s", key, "ba" if place == 0 else "ab")
+    row = scores.evaluate(collection, ["RR"], DEFAULT).summary.loc[("s", "RR")]
+    # Eleven 1s and one 0.5: every third resample is all 1s, so that only the end of the scale stops the widening.
+    assert row["mean"] == pytest.approx(11.5 / 12)
+    assert row["low"] < row["mean"] < row["high"] == 1.0
+
+
+def test_one_query_has_no_interval():
+    collection = worked_collection()
+    row = scores.evaluate(collection, ["nDCG@10"], PROFILES["trec_eval"], ["hybrid"]).summary.iloc[0]
+    assert row["queries"] == 1
+    assert np.isnan(row["low"])
+    assert np.isnan(row["high"])
+
+
+def test_measures_may_be_given_twice_and_in_any_spelling():
+    evaluation = scores.evaluate(worked_collection(), ["ndcg@10", "nDCG@10", "map"], DEFAULT)
+    assert [str(measure) for measure in evaluation.measures] == ["nDCG@10", "AP"]
+
+
+@pytest.mark.parametrize("undefined", ["skip", "zero"])
+def test_a_collection_without_rankings_ratings_or_queries_gives_empty_frames(undefined):
+    options = Options(undefined=undefined)
+    bare = make_collection("bare", queries=(), documents=(), scale={})
+    evaluation = scores.evaluate(bare, ["nDCG@10", "AP"], options)
+    assert (evaluation.per_query.shape, len(evaluation.summary)) == ((0, 0), 0)
+
+    unrated = make_collection("unrated")
+    make_ranking(unrated, "s", "q1", "ab")
+    evaluation = scores.evaluate(unrated, ["nDCG@10", "AP"], options)
+    assert evaluation.per_query.shape == (2, 2)
+    row = evaluation.summary.loc[("s", "nDCG@10")]
+    assert (row["queries"], row["undefined"], row["why"]) == (0, 2, {"not judged": 2})
+    assert np.isnan(row["mean"])
+    assert np.isnan(row["judged"])
+
+    bare.systems.create(name="s")
+    bare.touch()
+    evaluation = scores.evaluate(bare, ["nDCG@10"], options)
+    assert (evaluation.per_query.shape, evaluation.summary.loc[("s", "nDCG@10"), "undefined"]) == ((0, 1), 0)
+
+
+def test_options_come_from_the_profile_the_collection_and_what_is_given():
+    collection = make_collection()
+    collection.relevant_from = 2
+    assert scores.options_for(collection) == Options(relevant_from=2.0)
+    chosen = scores.options_for(collection, "trec_eval -c", ties="rank", relevant_from="0.5")
+    assert chosen == replace(PROFILES["trec_eval -c"], ties="rank", relevant_from=0.5)
+    with pytest.raises(ValueError, match="unknown profile 'trec_evil'; did you mean trec_eval"):
+        scores.options_for(collection, "trec_evil")
+    with pytest.raises(ValueError, match="negatives must be one of"):
+        scores.options_for(collection, negatives="minimax")
+
+
+def test_the_fingerprint_names_a_rule_that_is_not_the_mean():
+    collection = worked_collection()
+    assert scores.evaluate(collection, ["AP"], DEFAULT).fingerprint == DEFAULT.fingerprint()
+    assert scores.evaluate(collection, ["AP"], DEFAULT, rule="max").fingerprint.endswith(" rule=max")
+
+
+def test_the_open_query_adds_up_to_the_number_that_is_shown():
+    collection = worked_collection()
+    value = scores.evaluate(collection, ["nDCG@10"], DEFAULT).per_query.loc["q2", ("nDCG@10", "keyword")]
+    opened = scores.explain(collection, None, "q2", "nDCG@10", DEFAULT)
+    assert list(opened) == ["hybrid", "keyword"]
+    keyword = opened["keyword"]
+    ids = dict(collection.documents.values_list("key", "pk"))
+    assert [(row.rank, row.document, row.grade) for row in keyword.ranking] == [
+        (1, ids["d"], -1),
+        (2, ids["a"], 1),
+    ]
+    assert sum(row.contribution for row in keyword.ranking) == pytest.approx(keyword.dcg, abs=1e-15)
+    assert (keyword.dcg - keyword.min_dcg) / (keyword.idcg - keyword.min_dcg) == value == keyword.ndcg
+    assert opened["hybrid"].ranking == []
+    assert opened["hybrid"].ndcg == NEUTRAL_Q2
+
+
+def test_an_unknown_query_or_system_cannot_be_opened():
+    collection = worked_collection()
+    with pytest.raises(ValueError, match="unknown query 'q3' in hills"):
+        scores.explain(collection, None, "q3", "nDCG", DEFAULT)
+    with pytest.raises(ValueError, match="unknown system 'hybrids'; did you mean hybrid"):
+        scores.explain(collection, ["hybrids"], "q1", "nDCG", DEFAULT)
+
+
+def test_the_judgments_can_be_had_without_a_system():
+    collection = make_collection()
+    rate(collection, "q2", a="-1", b="2")
+    queries, judgments = scores.judgments_of(collection)
+    assert queries["key"].tolist() == ["q1", "q2"]
+    assert (judgments.query.tolist(), judgments.grade.tolist()) == ([1, 1], [-1.0, 2.0])
+
+
+# Numbers are kept for as long as the record has not changed
+
+
+def test_a_collection_is_read_once_for_all_measures_of_a_page():
+    collection = worked_collection()
+    first = queries_asked(lambda: scores.evaluate(collection, ["nDCG@10"], DEFAULT))
+    assert first == 1 + 5
+    assert queries_asked(lambda: scores.evaluate(collection, ["AP", "P@5"], DEFAULT)) == 1
+    assert queries_asked(lambda: scores.evaluate(collection, ["nDCG@10"], DEFAULT)) == 1
+    assert queries_asked(lambda: scores.explain(collection, None, "q1", "nDCG@10", DEFAULT)) == 1
+    assert (
+        queries_asked(lambda: scores.evaluate(collection, ["AP"], replace(DEFAULT, gain="exponential"))) == 1
+    )
+
+
+def test_a_new_rating_changes_the_number_at_once():
+    collection = worked_collection()
+    before = scores.evaluate(collection, ["nDCG@10"], DEFAULT).per_query.loc["q1", ("nDCG@10", "keyword")]
+    # The one that holds the collection need not know that its version went up.
+    rate(Collection.objects.get(pk=collection.pk), "q1", d="3")
+    after = scores.evaluate(collection, ["nDCG@10"], DEFAULT).per_query.loc["q1", ("nDCG@10", "keyword")]
+    assert before == pytest.approx(KEYWORD_Q1)
+    # b a d, now 2, 3 and 3, against the ideal 3 3 2.
+    assert after == pytest.approx((2 + 3 * SECOND + 3 / 2) / (3 + 3 * SECOND + 2 / 2))
+    opened = scores.explain(collection, ["keyword"], "q1", "nDCG@10", DEFAULT)["keyword"]
+    assert opened.ranking[2].grade == 3
+
+
+def test_a_collection_made_anew_after_a_rollback_gets_its_own_numbers():
+    numbers = []
+    for documents in ("ab", "ba"):
+        point = transaction.savepoint()
+        collection = make_collection("again", queries=("q1",))
+        rate(collection, "q1", a="1")
+        make_ranking(collection, "s", "q1", documents)
+        numbers.append(scores.evaluate(collection, ["RR"], DEFAULT).summary["mean"].tolist())
+        transaction.savepoint_rollback(point)
+    assert numbers == [[1.0], [0.5]]
+
+
+def test_rules_options_and_systems_do_not_get_each_others_numbers():
+    collection = worked_collection()
+    rate(collection, "q1", rater="second", a="0")
+
+    def mean(system="keyword", options=DEFAULT, **choice) -> float:
+        return scores.evaluate(collection, ["CG"], options, **choice).summary.loc[(system, "CG"), "mean"]
+
+    assert mean(rule="max") - mean(rule="min") == 1.5
+    assert mean(options=replace(DEFAULT, negatives="clip")) == mean() + 0.5
+    assert len(scores.evaluate(collection, ["CG"], DEFAULT, systems=["hybrid"]).summary) == 1
+    assert len(scores.evaluate(collection, ["CG"], DEFAULT).summary) == 2
+
+
+def test_changing_a_frame_does_not_change_what_is_kept():
+    collection = worked_collection()
+    first = scores.evaluate(collection, ["nDCG@10"], DEFAULT)
+    first.per_query.loc["q1"] = 99.0
+    first.summary["mean"] = 99.0
+    second = scores.evaluate(collection, ["nDCG@10"], DEFAULT)
+    assert second.per_query.loc["q1", ("nDCG@10", "keyword")] == pytest.approx(KEYWORD_Q1)
+    assert second.summary["mean"].max() <= 1
+
+
+def test_only_the_latest_are_kept():
+    recent = scores._Recent(2)
+    assert [recent.get(key, lambda key=key: key * 2) for key in (1, 2, 1, 3)] == [2, 4, 2, 6]
+    assert recent.get(1, lambda: "made again") == 2
+    assert recent.get(2, lambda: "made again") == "made again"
+
+
+# The worked cases, through the database
+
+
+def loaded_case(query: Query, case: dict, letters: dict[str, int]) -> None:
+    rate(query.collection, query.key, **{key: str(grade) for key, grade in case["judgements"].items()})
+    if "scores" in case:
+        # In an order that only the scores can put right.
+        ranked = sorted(case["scores"])
+        given = np.array([case["scores"][key] for key in ranked], np.float64)
+    elif "ranking" in case:
+        ranked, given = list(dict.fromkeys(case["ranking"])), None
+    else:
+        return
+    system, _ = query.collection.systems.get_or_create(name="s")
+    Ranking.objects.create(
+        system=system, query=query, documents=[letters[key] for key in ranked], scores=given
+    )
+
+
+def as_collections(cases: list[dict]):
+    """(options, cutoff) -> cases, each a query of one collection; cases of means keep their queries together."""
+    groups = {}
+    for case in cases:
+        given = {name: value for name, value in case["options"].items() if name not in ("k", "ties")}
+        options = Options(**given, ties="score" if "scores" in case else "rank")
+        members = case["queries"].items() if case["kind"] == "mean" else [("q", case)]
+        alone = case["id"] if case["kind"] == "mean" else ""
+        group = groups.setdefault((options, case["options"].get("k"), alone), {})
+        group.update({f"{case['id']}/{name}": member for name, member in members})
+    return groups
+
+
+def test_every_worked_case_gives_its_numbers_through_the_database(shared):
+    cases = json.loads((shared / "conformance" / "cases.json").read_text())["cases"]
+    # Exact bounds are a step of their own.
+    cases = [case for case in cases if case["kind"] in ("query", "mean")]
+    wanted = {f"{case['id']}/q": case["expected"] for case in cases if case["kind"] == "query"}
+    means = {case["id"]: case["expected"] for case in cases if case["kind"] == "mean"}
+    names = {"cg": "CG", "dcg": "DCG", "idcg": "IDCG", "ndcg": "nDCG", "judged_at_k": "Judged"}
+    checked = 0
+    for number, ((options, cutoff, mean_of), queries) in enumerate(as_collections(cases).items()):
+        grades = {str(grade) for query in queries.values() for grade in query["judgements"].values()}
+        documents = {
+            key for query in queries.values() for key in (*query["judgements"], *query.get("ranking", ()))
+        }
+        collection = make_collection(
+            f"case-{number}",
+            queries=queries,
+            documents=sorted(documents),
+            scale=dict.fromkeys(sorted(grades), ""),
+        )
+        letters = dict(collection.documents.values_list("key", "pk"))
+        for query in collection.queries.all():
+            loaded_case(query, queries[query.key], letters)
+        at = {key: f"{name}@{cutoff}" if cutoff else name for key, name in names.items()}
+        evaluation = scores.evaluate(collection, at.values(), options)
+        values = evaluation.per_query.xs("s", axis="columns", level="system")
+        for key in queries:
+            expected = wanted.get(key)
+            if expected is None:
+                expected = {"ndcg": means[mean_of]["per_query"][key.removeprefix(f"{mean_of}/")]}
+            for name, value in expected.items():
+                if name in at:
+                    assert values.loc[key, at[name]] == close(value), (key, name)
+                    checked += 1
+        if mean_of:
+            row = evaluation.summary.loc[("s", at["ndcg"])]
+            assert row["mean"] == close(means[mean_of]["mean"])
+            assert row["queries"] == means[mean_of]["queries_counted"]
+    assert checked > 200
+
+
+def close(expected: float | None):
+    return pytest.approx(np.nan if expected is None else expected, abs=1e-12, rel=1e-11, nan_ok=True)
+
+
+def test_reasons_and_values_agree_on_what_has_no_value():
+    evaluation = scores.evaluate(worked_collection(), ["nDCG@10", "R@1"], PROFILES["trec_eval"])
+    undefined = evaluation.reasons != "counted"
+    assert undefined.to_numpy().any()
+    pd.testing.assert_frame_equal(evaluation.per_query.isna(), undefined)

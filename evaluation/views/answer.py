@@ -1,0 +1,246 @@
+"""What the pages say of a collection: its scores, put beside the names, texts and counts of the record."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from ratings.models import Assignment, Collection, Pair, Rater, Rating, System
+
+from .. import measures as kernel
+from .. import scores
+from ..measures import Judgments, Measure, Rankings
+from ..record import Record
+from .asked import Asked, CannotAnswer
+
+# What differs by less is a difference of rounding.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A system's mean and what stands beside it. None = no value."""
+
+    system: System
+    measure: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    queries: int  # how many count
+    undefined: int
+    why: str
+    judged: float | None  # mean Judged@k
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The scores that a page asked for. Loads the record once for each version of the collection."""
+
+    collection: Collection
+    asked: Asked
+    evaluation: scores.Evaluation
+    systems: dict[str, System]
+    alone: System | None = None  # the only system that was evaluated
+
+    @classmethod
+    def of(
+        cls, collection: Collection, asked: Asked, more: Iterable[Measure] = (), system: System | None = None
+    ):
+        """Scores in the asked measure, and in `more`. CannotAnswer where the options do not fit the collection."""
+        names = None if system is None else [system.name]
+        measures = [asked.measure, asked.at("Judged"), *more]
+        try:
+            evaluation = scores.evaluate(collection, measures, asked.options, names, asked.rule)
+        except ValueError as error:
+            raise CannotAnswer(str(error)) from error
+        known = (
+            {each.name: each for each in collection.systems.all()}
+            if system is None
+            else {system.name: system}
+        )
+        return cls(
+            collection, asked, evaluation, {name: known[name] for name in evaluation.systems if name in known}
+        )
+
+    def values(self, measure: Measure | None = None) -> pd.DataFrame:
+        """float64[queries, systems] by key and name; nan = no value."""
+        return self.evaluation.per_query[str(measure or self.asked.measure)]
+
+    def reasons(self, measure: Measure | None = None) -> pd.DataFrame:
+        return self.evaluation.reasons[str(measure or self.asked.measure)]
+
+    def standing(self, name: str, measure: Measure | None = None) -> Standing:
+        text = str(measure or self.asked.measure)
+        row = self.evaluation.summary.loc[(name, text)]
+        why = scores.why(row["why"])
+        mean, low, high, judged = (known(row[column]) for column in ("mean", "low", "high", "judged"))
+        return Standing(
+            self.systems[name], text, mean, low, high, int(row["queries"]), int(row["undefined"]), why, judged
+        )
+
+    @cached_property
+    def standings(self) -> list[Standing]:
+        """Highest mean first; systems without a mean last; equal ones by name."""
+        rows = [self.standing(name) for name in self.systems]
+        return sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0), row.system.name))
+
+    @cached_property
+    def record(self) -> Record:
+        return self._read[0]
+
+    @cached_property
+    def judgments(self) -> Judgments:
+        return self._read[1]
+
+    @cached_property
+    def _read(self) -> tuple[Record, Judgments]:
+        names = None if self.alone is None else frozenset([self.alone.name])
+        version = scores._version(self.collection)
+        return scores._read(self.collection, version, names, self.asked.options, self.asked.rule)
+
+    @cached_property
+    def neutral(self) -> pd.Series:
+        """What an empty list scores, by query key: above 0 where the ideal of avoiding harm is worth something."""
+        queries = self.judgments.queries
+        empty = Rankings(
+            np.zeros(queries + 1, np.int64), np.empty(0, np.int64), present=np.ones(queries, bool)
+        )
+        options = replace(self.asked.options, ties="rank", unjudged="zero", undefined="skip")
+        found = kernel.evaluate([self.asked.measure], self.judgments, empty, options)
+        return pd.Series(found.values[self.asked.measure], pd.Index(self.record.queries["key"], name="query"))
+
+    @cached_property
+    def negative(self) -> int:
+        """How many queries hold a judgment below 0."""
+        return len(np.unique(self.judgments.query[self.judgments.grade < 0]))
+
+    @cached_property
+    def below(self) -> pd.DataFrame:
+        """Which values lie under the neutral point of their query, bool[queries, systems]."""
+        values = self.values()
+        if self.asked.measure.name != "nDCG":
+            return values < -ROUNDING
+        return values.lt(self.neutral - ROUNDING, axis=0)
+
+    def places(self, name: str) -> np.ndarray:
+        """How many documents the system lists down to the cutoff, int64[queries]."""
+        length = self.record.rankings[name].length
+        cutoff = self.asked.measure.cutoff
+        return length if cutoff is None else np.minimum(length, cutoff)
+
+    def holes(self) -> tuple[int, int]:
+        """Unjudged places down to the cutoff, over all systems and the judged queries, and all such places."""
+        rated = self.judgments.count > 0
+        holes = total = 0
+        for name in self.systems:
+            places = self.places(name)[rated]
+            holes += int(np.rint(np.nansum((1 - self.judged(name)[rated]) * places)))
+            total += int(places.sum())
+        return holes, total
+
+    def judged(self, name: str) -> np.ndarray:
+        """Judged@k of each query, float64[queries], of the ranking as the system gave it."""
+        measure = self.asked.at("Judged")
+        if self.asked.options.unjudged != "condensed":
+            return self.values(measure)[name].to_numpy()
+        plain = replace(self.asked.options, unjudged="zero")
+        return kernel.evaluate([measure], self.judgments, self.record.rankings[name], plain).values[measure]
+
+    def by_ease(self) -> list[int]:
+        """Rows of the queries from easiest to hardest by the median over systems, undefined ones last."""
+        values = self.values().to_numpy()
+        middle = [np.nanmedian(row) if not np.isnan(row).all() else -np.inf for row in values]
+        return sorted(range(len(middle)), key=lambda row: (-middle[row], row))
+
+    def reason_of(self, row: int) -> str:
+        """Why a query has no value, in the words of the first system that lacks one."""
+        reasons = [reason for reason in self.reasons().iloc[row] if reason != "counted"]
+        return reasons[0] if reasons else "no value"
+
+
+def known(value: float) -> float | None:
+    return None if value is None or np.isnan(value) else float(value)
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """How much the record holds."""
+
+    queries: int
+    documents: int
+    textless: int
+    systems: int
+    pairs: int
+    judged: int  # pairs with a grade
+    ratings: int  # grades
+    cannot: int
+    raters: int
+    wanted: int
+    done: int
+
+
+def holdings(collection: Collection) -> Holdings:
+    """Seven counts, whatever the size."""
+    ratings = Rating.objects.filter(rater__collection=collection)
+    graded = ratings.filter(grade__isnull=False).exclude(rater__kind=Rater.Kind.MACHINE)
+    assignments = Assignment.objects.filter(pair__query__collection=collection)
+    documents = collection.documents
+    return Holdings(
+        queries=collection.queries.count(),
+        documents=documents.count(),
+        textless=documents.filter(body="").count(),
+        systems=collection.systems.count(),
+        pairs=Pair.objects.filter(query__collection=collection).count(),
+        judged=graded.values("pair").distinct().count(),
+        ratings=graded.count(),
+        cannot=ratings.filter(grade__isnull=True).count(),
+        raters=graded.values("rater").distinct().count(),
+        wanted=assignments.count(),
+        done=assignments.filter(state=Assignment.State.DONE).count(),
+    )
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """What is missing before there are numbers, and what brings it."""
+
+    lack: str
+    cure: str
+    commands: tuple[str, ...] = ()
+
+
+def next_step(collection: Collection, held: Holdings) -> NextStep | None:
+    """The first thing that is missing, None when there are numbers to show."""
+    run = "python3 run.py manage"
+    slug = collection.slug
+    if not held.queries:
+        return NextStep(
+            "This collection has no queries yet.",
+            "Bring a file with one query a line: its key, its text, and what the person wanted.",
+            (f"{run} import_queries {slug} queries.tsv",),
+        )
+    if not held.systems:
+        return NextStep(
+            "No system has been asked yet.",
+            "Bring what your systems returned, one file a system.",
+            (f"{run} import_run {slug} system.run",),
+        )
+    if not held.ratings and not held.wanted:
+        return NextStep(
+            "Nothing has been judged yet, so there is no score.",
+            "Ask raters for the documents at the top of the rankings, or bring judgments that you have.",
+            (
+                f"{run} pool {slug}",
+                f"{run} add_member {slug} NAME rater",
+                f"{run} import_qrels {slug} judgments.qrels",
+            ),
+        )
+    if not held.ratings:
+        return NextStep(
+            "Nothing has been judged yet, so there is no score.",
+            f"{held.wanted:,} ratings wait for raters. Tell them; numbers appear here with the first rating.",
+            (f"{run} add_member {slug} NAME rater",),
+        )
+    return None

@@ -1,0 +1,95 @@
+"""The first page: what this is for a stranger, and a person's own collections for who is signed in."""
+
+from dataclasses import dataclass
+
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from ratings import queue, sample
+from ratings.models import Collection, Rater, Role
+from ratings.views import look_around
+
+from .. import charts
+from ..scores import options_for
+from . import overview, sentences
+from .answer import Answer, Holdings, Standing, holdings
+from .asked import MEASURE, PROFILE, RULE, Asked, CannotAnswer, parse_measure
+
+# The leaders of so many collections are worked out for one page; the others have a link.
+LEADERS = 20
+
+
+@require_GET
+@login_not_required
+def home(request: HttpRequest) -> HttpResponse:
+    if not request.user.is_authenticated:
+        return welcome(request)
+    context = {"section": "home", "mine": mine(request.user)}
+    return render(request, "evaluation/home.html", context)
+
+
+def welcome(request: HttpRequest) -> HttpResponse:
+    """For a stranger. The sample's numbers are shown to those who may look around in it, to nobody else."""
+    context = {"offered": look_around.offered(request)}
+    if context["offered"]:
+        context |= sampled()
+    return render(request, "evaluation/welcome.html", context)
+
+
+def sampled() -> dict:
+    """The sample's own chart of means; nothing where the sample is absent or has no scores."""
+    collection = Collection.objects.filter(slug=sample.SLUG).first()
+    answer = collection and answered(collection)
+    if not answer or answer.standings[0].mean is None:
+        return {"offered": bool(collection)}
+    neutral = overview.neutral_mean(answer)
+    return {
+        "sample": collection,
+        "n": holdings(collection),
+        "lead": sentences.leading(answer.standings, MEASURE),
+        "standings": answer.standings,
+        "neutral": neutral,
+        "label": answer.asked.label,
+        "spec": charts.means(overview.dots(answer), neutral=neutral),
+        "says": overview.says(answer),
+    }
+
+
+@dataclass(frozen=True)
+class Mine:
+    """One collection of a person. What a rater sees of it holds no system and no result."""
+
+    collection: Collection
+    role: str
+    outlook: queue.Outlook | None = None
+    holdings: Holdings | None = None
+    leader: Standing | None = None
+
+
+def mine(user: AbstractBaseUser) -> list[Mine]:
+    """The person's collections by name, with their role in each."""
+    roles = dict(user.memberships.values_list("collection", "role"))
+    rows = []
+    for place, collection in enumerate(Collection.objects.visible_to(user)):
+        role = Role.ADMIN if user.is_superuser else roles[collection.pk]
+        if role == Role.RATER:
+            rater = Rater.objects.filter(collection=collection, user=user).first()
+            rows.append(Mine(collection, role, outlook=rater and queue.outlook(rater)))
+            continue
+        answer = answered(collection) if place < LEADERS else None
+        leader = answer.standings[0] if answer and answer.standings[0].mean is not None else None
+        rows.append(Mine(collection, role, holdings=holdings(collection), leader=leader))
+    return rows
+
+
+def answered(collection: Collection) -> Answer | None:
+    """The usual measure under the usual options. None without systems, or where it cannot be computed."""
+    asked = Asked(parse_measure(MEASURE), PROFILE, (), options_for(collection, PROFILE), RULE)
+    try:
+        answer = Answer.of(collection, asked)
+    except CannotAnswer:
+        return None
+    return answer if answer.systems else None

@@ -1,0 +1,197 @@
+"""The results of a collection: which system is best, how far that can be believed, where they differ."""
+
+import numpy as np
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from ratings.models import Collection
+
+from .. import charts
+from ..measures import Measure, cautions
+from ..templatetags.numbers import decimals
+from . import heat, sentences
+from .answer import Answer, holdings, next_step
+from .asked import Asked, for_analysts, form_for
+from .export import csv_response
+
+CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
+
+# More rows than this belong on a page of their own.
+SHORT = 60
+
+# Below this share of judged places a mean says more about the judgments than about the system.
+WORTH_A_LOOK = 0.9
+
+
+@require_GET
+@for_analysts
+def overview(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    held = holdings(collection)
+    context = {
+        "collection": collection,
+        "role": collection.role,
+        "section": "results",
+        "asked": asked,
+        "form": form_for(request),
+        "n": held,
+        "heading": sentences.heading(held.systems, held.queries),
+        "next_step": next_step(collection, held),
+    }
+    if held.systems and held.queries and held.ratings:
+        context |= results(collection, asked)
+    return render(request, "evaluation/overview.html", context)
+
+
+def results(collection: Collection, asked: Asked) -> dict:
+    """What the page says and draws of the scores."""
+    answer = Answer.of(collection, asked, [*gains(asked), *steps(asked)])
+    shown = heat.rows(answer)
+    below = sum(low for row in shown for _, low in row.values)
+    counted = max(standing.queries for standing in answer.standings)
+    neutral = neutral_mean(answer)
+    rows = [
+        (standing, [answer.standing(standing.system.name, measure).mean for measure in gains(asked)])
+        for standing in answer.standings
+    ]
+    cutoffs, curve = curves(answer)
+    return {
+        "lead": sentences.leading(answer.standings, str(asked.measure)),
+        "standings": rows,
+        "gains": [str(measure) for measure in gains(asked)],
+        "judged_label": str(asked.at("Judged")),
+        "top_label": f"in the top {asked.measure.cutoff}" if asked.measure.cutoff else "in the rankings",
+        "unjudged_words": sentences.unjudged(asked.options),
+        "trust": trust(answer),
+        "most_counted": counted,
+        "neutral": neutral,
+        "described": sentences.described(asked.options, asked.rule),
+        "cautions": cautions(asked.options, answer.judgments.grade),
+        "differing": sentences.differing(answer.standings, heat.wins(answer), counted, below),
+        "heat": heat.picture(answer, shown),
+        "heads": heat.heads(answer),
+        "matrix": [shown[row] for row in answer.by_ease()] if len(shown) <= SHORT else None,
+        "cutoffs": cutoffs,
+        "curve": curve,
+        "curve_label": f"{asked.to(None)}@k {asked.fingerprint}",
+        "charts": {
+            "means": charts.means(dots(answer), bounded=asked.bounded, neutral=neutral),
+            "means_say": says(answer),
+            **drawn_curves(answer, cutoffs, curve),
+        },
+    }
+
+
+def gains(asked: Asked) -> list[Measure]:
+    return [asked.at(name) for name in ("CG", "DCG", "IDCG") if name != asked.measure.name]
+
+
+def steps(asked: Asked) -> list[Measure]:
+    """The measure at the cutoffs of the curve."""
+    cutoffs = {*CUTOFFS, asked.measure.cutoff} - {None}
+    return [asked.to(cutoff) for cutoff in sorted(cutoffs)]
+
+
+def trust(answer: Answer) -> dict:
+    """The strip that says whether the numbers can be believed yet."""
+    holes, places = answer.holes()
+    judged = [standing for standing in answer.standings if standing.judged is not None]
+    worst = min(judged, key=lambda standing: standing.judged, default=None)
+    same = worst is not None and all(standing.judged == worst.judged for standing in judged)
+    most = max(answer.standings, key=lambda standing: standing.undefined)
+    return {
+        "judged": float(np.mean([standing.judged for standing in judged])) if judged else None,
+        "worst": None if same else worst,
+        "look": worst is not None and worst.judged < WORTH_A_LOOK,
+        "holes": holes,
+        "places": places,
+        "undefined": most.undefined,
+        "why": most.why,
+        "negative": answer.negative,
+    }
+
+
+def neutral_mean(answer: Answer) -> float | None:
+    """What an empty list scores on average, where negative judgments lift it above 0."""
+    if answer.asked.measure.name != "nDCG" or not answer.negative:
+        return None
+    mean = answer.neutral.mean()
+    return float(mean) if mean > 0 else None
+
+
+def dots(answer: Answer) -> list[dict]:
+    leader = answer.standings[0].system.name
+    return [
+        {
+            "system": standing.system.name,
+            "mean": standing.mean,
+            "low": standing.low,
+            "high": standing.high,
+            "queries": standing.queries,
+            "leader": standing.system.name == leader,
+        }
+        for standing in answer.standings
+        if standing.mean is not None
+    ]
+
+
+def says(answer: Answer) -> str:
+    """The chart of means in words."""
+    parts = [f"{standing.system.name} {decimals(standing.mean)}" for standing in answer.standings]
+    return f"Mean {answer.asked.measure} by system, highest first: {', '.join(parts)}."
+
+
+def curves(answer: Answer) -> tuple[list[int], list[tuple[str, list[float | None]]]]:
+    """The cutoffs down to the deepest ranking, and the means of each system at them."""
+    deepest = max(
+        (int(answer.record.rankings[name].length.max(initial=0)) for name in answer.systems), default=0
+    )
+    measures = steps(answer.asked)
+    within = [measure for measure in measures if measure.cutoff <= max(deepest, 2)]
+    names = [standing.system.name for standing in answer.standings]
+    table = [(name, [answer.standing(name, measure).mean for measure in within]) for name in names]
+    return [measure.cutoff for measure in within], table
+
+
+def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list[float | None]]]) -> dict:
+    leader = answer.standings[0].system.name
+    rows = [
+        {"system": name, "cutoff": cutoff, "value": value, "leader": name == leader}
+        for name, values in curve
+        for cutoff, value in zip(cutoffs, values, strict=True)
+        if value is not None
+    ]
+    if not rows:
+        return {}
+    last = ", ".join(f"{name} {decimals(values[-1])}" for name, values in curve)
+    return {
+        "curves": charts.curves(rows, bounded=answer.asked.bounded),
+        "curves_say": f"Mean {answer.asked.measure.name}@k by system for k from {cutoffs[0]} to {cutoffs[-1]}. "
+        f"At {cutoffs[-1]}: {last}.",
+    }
+
+
+@require_GET
+@for_analysts
+def overview_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """One row a system: the mean in the asked measure and what stands beside it on the page."""
+    answer = Answer.of(collection, asked, gains(asked))
+    header = ["system", "measure", "mean", "low95", "high95", "queries", "undefined", "why", "judged"]
+    header += [str(measure) for measure in gains(asked)] + ["options"]
+    rows = [
+        [
+            s.system.name,
+            s.measure,
+            s.mean,
+            s.low,
+            s.high,
+            s.queries,
+            s.undefined,
+            s.why,
+            s.judged,
+            *(answer.standing(s.system.name, measure).mean for measure in gains(asked)),
+            asked.label,
+        ]
+        for s in answer.standings
+    ]
+    return csv_response(f"{collection.slug}-systems-{asked.measure}", header, rows)

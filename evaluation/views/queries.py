@@ -1,0 +1,98 @@
+"""Every query of a collection with what each system scored on it."""
+
+from django.core.paginator import Page, Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from ratings.models import Collection
+
+from . import heat, sentences
+from .answer import Answer, holdings, next_step
+from .asked import Asked, for_analysts, form_for
+from .export import csv_response
+
+AT_ONCE = 100
+
+
+@require_GET
+@for_analysts
+def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    answer = Answer.of(collection, asked)
+    shown = heat.rows(answer)
+    q, sort = request.GET.get("q", "").strip(), request.GET.get("sort", "")
+    found = [row for row in shown if q.casefold() in f"{row.key}\n{row.text}".casefold()]
+    context = {
+        "collection": collection,
+        "role": collection.role,
+        "section": "queries",
+        "asked": asked,
+        "form": form_for(request),
+        "heading": sentences.heading(len(answer.systems), len(shown)),
+        "q": q,
+        "found": len(found),
+        "total": len(shown),
+        "hidden": [(name, value) for name, value in request.GET.items() if name not in ("q", "page")],
+        "heads": heat.heads(answer, sort),
+        **paged(request, ordered(found, sort, answer)),
+    }
+    if shown and answer.systems and answer.judgments.count.any():
+        below = sum(low for row in shown for _, low in row.values)
+        counted = max(standing.queries for standing in answer.standings)
+        context["heat"] = heat.picture(answer, shown)
+        context["differing"] = sentences.differing(answer.standings, heat.wins(answer), counted, below)
+    elif not shown:
+        context["next_step"] = next_step(collection, holdings(collection))
+    return render(request, "evaluation/queries.html", context)
+
+
+def ordered(rows: list[heat.Row], sort: str, answer: Answer) -> list[heat.Row]:
+    """By the column that `sort` names, "-" in front for from the highest down; what has no value comes last."""
+    name = sort.removeprefix("-")
+    column = {f"s{answer.systems[system].pk}": place for place, system in enumerate(answer.values().columns)}
+    if name == "text":
+        return sorted(rows, key=lambda row: row.text.casefold(), reverse=sort.startswith("-"))
+    if name in column:
+        values = [(row.values[column[name]][0], row) for row in rows]
+    elif name in ("mean", "spread", "judged"):
+        values = [(getattr(row, name), row) for row in rows]
+    else:
+        return rows
+    known = [pair for pair in values if pair[0] is not None]
+    known.sort(key=lambda pair: pair[0], reverse=sort.startswith("-"))
+    return [row for _, row in known] + [row for value, row in values if value is None]
+
+
+def paged(request: HttpRequest, rows: list) -> dict[str, Page | list]:
+    """One page of `rows`, the number of which is in the address; a number too high gives the last."""
+    paginator = Paginator(rows, AT_ONCE)
+    page = paginator.get_page(request.GET.get("page"))
+    return {"page": page, "numbers": list(paginator.get_elided_page_range(page.number))}
+
+
+@require_GET
+@for_analysts
+def queries_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """One row for each query and system."""
+    answer = Answer.of(collection, asked)
+    values, reasons, judged = answer.values(), answer.reasons(), {}
+    for name in answer.systems:
+        judged[name] = answer.judged(name)
+    rows = (
+        [row.key, row.text, name, str(asked.measure), values.at[row.key, name], reasons.at[row.key, name]]
+        + [judged[name][place], row.judged, asked.label]
+        for place, row in enumerate(heat.rows(answer))
+        for name in answer.systems
+    )
+    header = [
+        "query",
+        "text",
+        "system",
+        "measure",
+        "value",
+        "why",
+        str(asked.at("Judged")),
+        "judgments",
+        "options",
+    ]
+    return csv_response(f"{collection.slug}-queries-{asked.measure}", header, rows)

@@ -1,0 +1,161 @@
+"""Numbers as sentences. Each says no more than its numbers hold: a mean with an interval is not a test."""
+
+from collections.abc import Sequence
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from ..measures import Options
+from ..templatetags.numbers import decimals
+from .answer import Standing
+
+# So many systems are named in a sentence; the table has them all.
+WINNERS = 4
+
+WORDS = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Three systems, 16 queries: a small number is a word."""
+    return f"{WORDS[number] if number < len(WORDS) else f'{number:,}'} {one if number == 1 else many}"
+
+
+def heading(systems: int, queries: int) -> str:
+    text = f"{counted(systems, 'system', 'systems')} on {counted(queries, 'query', 'queries')}"
+    return text[0].upper() + text[1:]
+
+
+def named(names: Sequence[str], most: int = 3) -> SafeString:
+    """b, c and d; a long list is cut: b, c, d and 4 more."""
+    shown, rest = list(names[:most]), len(names) - most
+    if len(names) == most + 1:
+        shown, rest = list(names), 0
+    bold = [format_html("<b>{}</b>", name) for name in shown]
+    last = [str(rest) + " more"] if rest > 0 else []
+    parts = bold + last
+    if len(parts) < 2:
+        return format_html_join("", "{}", ((part,) for part in parts))
+    head = format_html_join(", ", "{}", ((part,) for part in parts[:-1]))
+    return format_html("{} and {}", head, parts[-1])
+
+
+def leading(standings: Sequence[Standing], measure: str) -> SafeString:
+    """Which system has the highest mean, and whether the intervals tell it from the next."""
+    known = [standing for standing in standings if standing.mean is not None]
+    if not known:
+        return format_html("No system has a value of {} yet.", measure)
+    best, others = known[0], known[1:]
+    value = decimals(best.mean)
+    start = format_html("<b>{}</b> has the highest mean {}, {}", best.system.name, measure, value)
+    if not others:
+        return format_html("<b>{}</b> has a mean {} of {}.", best.system.name, measure, value)
+    equal = [standing for standing in others if standing.mean == best.mean]
+    if equal:
+        names = named([standing.system.name for standing in (best, *equal)])
+        return format_html("{} share the highest mean {}, {}.", names, measure, value)
+    if best.low is None or any(standing.high is None for standing in others):
+        return format_html(
+            "{}. One query gives no interval, so that nothing can be told from it alone.", start
+        )
+    near = [standing.system.name for standing in others if standing.high >= best.low]
+    if not near:
+        return format_html(
+            "{}. Its 95 % interval lies above {}.",
+            start,
+            "that of the other" if len(others) == 1 else "those of all others",
+        )
+    which = "which of the two" if len(near) == 1 else "which of them"
+    its = "that" if len(near) == 1 else "those"
+    return format_html(
+        "{}. Its 95 % interval overlaps {} of {}: {} is better <em>cannot be told</em> from the means alone.",
+        start,
+        its,
+        named(near),
+        which,
+    )
+
+
+def differing(standings: Sequence[Standing], won: dict[str, int], queries: int, below: int) -> SafeString:
+    """On how many queries each system alone is best, and how many values lie below an empty list."""
+    winners = [(standing.system.name, won[standing.system.name]) for standing in standings]
+    winners = [(name, wins) for name, wins in winners if wins]
+    parts = []
+    if len(won) > 1 and winners:
+        listed = [format_html("<b>{}</b> on {}", name, wins) for name, wins in winners[:WINNERS]]
+        if len(winners) > WINNERS:
+            listed.append(f"others on {sum(wins for _, wins in winners[WINNERS:])}")
+        named_wins = format_html_join(", ", "{}", ((part,) for part in listed))
+        parts.append(format_html("Alone at the top: {}, of {} queries.", named_wins, queries))
+    if below:
+        cells = "value lies" if below == 1 else "values lie"
+        parts.append(format_html("{} {} below the neutral point: worse than an empty list.", below, cells))
+    return format_html_join(" ", "{}", ((part,) for part in parts))
+
+
+GAINS = {
+    "linear": "linear: the grade itself",
+    "exponential": "exponential: 2^grade − 1",
+    "exponential_signed": "exponential on both sides of 0",
+}
+CHOSEN = {
+    "ideal": {"judged": "all judged documents of the query", "retrieved": "only what the system returned"},
+    "unjudged": {
+        "zero": "counted as gain 0",
+        "condensed": "removed, the ranks close up",
+        "require": "no value while one is left",
+    },
+    "negatives": {
+        "minmax": "open min-max, from 0 to 1",
+        "minmax_closed": "closed min-max (Gienapp 2020)",
+        "raw": "as they are, no lower end",
+        "clip": "count as 0",
+    },
+    "undefined": {"skip": "left out and counted", "zero": "count as 0"},
+    "missing": {"empty": "an empty list", "skip": "left out and counted"},
+    "ties": {
+        "rank": "the rank decides",
+        "score": "score, then document key",
+        "average": "average over all orders",
+    },
+}
+
+
+def unjudged(options: Options) -> str:
+    """What an unjudged document of a ranking counts as."""
+    grade = options.assumed_grade
+    return CHOSEN["unjudged"][options.unjudged] if grade is None else f"taken as grade {decimals(grade, 2)}"
+
+
+def described(options: Options, rule: str) -> list[tuple[str, str]]:
+    """Each option as a name and a phrase."""
+    texts = options.as_dict()
+    base = texts["log_base"]
+    discount = f"1 / log{base}(rank + 1)"
+    if options.discount == "jk2002":
+        discount = f"1 / log{base}(rank) from rank {base} on, 1 before"
+    return [
+        ("Gain", GAINS.get(texts["gain"], texts["gain"])),
+        ("Discount", discount),
+        ("Ideal list", CHOSEN["ideal"][options.ideal]),
+        ("Unjudged", unjudged(options)),
+        ("Negative", CHOSEN["negatives"][options.negatives]),
+        ("Undefined", CHOSEN["undefined"][options.undefined]),
+        ("No ranking", CHOSEN["missing"][options.missing]),
+        ("Ties", CHOSEN["ties"][options.ties]),
+        ("Relevant", f"from grade {texts['relevant_from']} on"),
+        ("Judgments", f"{rule} of the raters"),
+    ]

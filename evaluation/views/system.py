@@ -1,0 +1,150 @@
+"""One system: its means, its best and its worst queries, its rankings."""
+
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_GET
+
+from ratings.models import Collection, System
+
+from .. import charts
+from ..measures import MEASURES, Measure, parse_measure
+from ..templatetags.numbers import decimals
+from .answer import Answer
+from .asked import Asked, for_analysts, form_for
+from .export import csv_response
+from .queries import paged
+
+MAIN = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
+
+
+@require_GET
+@for_analysts
+def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
+    found = get_object_or_404(System, collection=collection, pk=pk)
+    answer = Answer.of(collection, asked, main_measures(asked), system=found)
+    rows = ranked(answer, found)
+    defined = [row for row in rows if row["value"] is not None]
+    measures = dict.fromkeys([asked.measure, *main_measures(asked)])
+    standing = answer.standing(found.name)
+    rankings = answer.record.rankings[found.name]
+    context = {
+        "collection": collection,
+        "role": collection.role,
+        "section": "results",
+        "asked": asked,
+        "form": form_for(request),
+        "system": found,
+        "lead": lead(standing, str(asked.measure)),
+        "standing": standing,
+        "means": [answer.standing(found.name, measure) for measure in measures],
+        "fingerprint": asked.fingerprint,
+        "judged_label": str(asked.at("Judged")),
+        "present": int(rankings.present.sum()),
+        "queries": len(rows),
+        "listed": len(rankings.documents),
+        "deepest": int(rankings.length.max(initial=0)),
+        "defined": len(defined),
+        "below": any(row["below"] for row in defined),
+        **paged(request, rows),
+    }
+    if defined:
+        best, worst = defined[0], defined[-1]
+        context["bars"] = charts.by_query(defined, bounded=asked.bounded)
+        context["bars_say"] = f"{asked.measure} of {found.name} on {len(defined)} queries, best first."
+        context["extremes"] = extremes(best, worst)
+    return render(request, "evaluation/system.html", context)
+
+
+def main_measures(asked: Asked) -> list[Measure]:
+    """The measures that every system page gives, as far as the options allow them."""
+    measures = [parse_measure(text) for text in MAIN]
+    return [m for m in measures if asked.options.ties != "average" or MEASURES[m.name].sums_ranks]
+
+
+def ranked(answer: Answer, found: System) -> list[dict]:
+    """A row for each query, highest value first, those without a value last."""
+    record, asked = answer.record, answer.asked
+    values, below, reasons = (
+        answer.values()[found.name],
+        answer.below[found.name],
+        answer.reasons()[found.name],
+    )
+    judged, rankings = answer.judged(found.name), record.rankings[found.name]
+    keep = f"{asked.keep[1:]}&" if asked.keep else ""
+    rows = [
+        {
+            "pk": pk,
+            "query": key,
+            "key": key,
+            "text": text,
+            "value": None if values.iloc[place] != values.iloc[place] else float(values.iloc[place]),
+            "below": bool(below.iloc[place]),
+            "why": reasons.iloc[place],
+            "judged": float(judged[place]),
+            "present": bool(rankings.present[place]),
+            "length": int(rankings.length[place]),
+            "left": keep + urlencode({"left": found.pk}),
+            "url": "",
+        }
+        for place, (pk, key, text) in enumerate(record.queries[["pk", "key", "text"]].itertuples(index=False))
+    ]
+    for row in rows:
+        row["url"] = reverse("query", args=[answer.collection.slug, row["pk"]]) + "?" + row["left"]
+    return sorted(rows, key=lambda row: (row["value"] is None, -(row["value"] or 0)))
+
+
+def lead(standing, measure: str) -> SafeString:
+    if standing.mean is None:
+        return format_html(
+            "No query counts for a mean {} yet: {}.", measure, standing.why or "there are no queries"
+        )
+    interval = ""
+    if standing.low is not None:
+        interval = f", 95 % interval {decimals(standing.low)} to {decimals(standing.high)}"
+    return format_html(
+        "Mean {} of <b>{}</b>{}, n = {}.", measure, decimals(standing.mean), interval, f"{standing.queries:,}"
+    )
+
+
+def extremes(best: dict, worst: dict) -> SafeString:
+    if best is worst:
+        return format_html("The only one: “{}”, {}.", best["text"], decimals(best["value"]))
+    return format_html(
+        "Best: <a href='{}'>“{}”</a>, {}. Worst: <a href='{}'>“{}”</a>, {}.",
+        best["url"],
+        best["text"],
+        decimals(best["value"]),
+        worst["url"],
+        worst["text"],
+        decimals(worst["value"]),
+    )
+
+
+@require_GET
+@for_analysts
+def system_csv(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
+    """One row for each query."""
+    found = get_object_or_404(System, collection=collection, pk=pk)
+    answer = Answer.of(collection, asked, system=found)
+    header = [
+        "query",
+        "text",
+        "system",
+        "measure",
+        "value",
+        "why",
+        str(asked.at("Judged")),
+        "documents",
+        "options",
+    ]
+    rows = [
+        [row["key"], row["text"], found.name, str(asked.measure), row["value"], row["why"], row["judged"]]
+        + [row["length"] if row["present"] else None, asked.label]
+        for row in ranked(answer, found)
+    ]
+    return csv_response(f"{collection.slug}-system-{found.pk}-{asked.measure}", header, rows)

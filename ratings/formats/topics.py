@@ -1,0 +1,223 @@
+"""Queries: tab-separated lines, and the topic formats of TREC. Which one a file holds is seen from its content."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import NamedTuple
+from xml.parsers import expat
+
+from . import values
+from .refusal import Refusal
+from .source import LONGEST_LINE, Line, Source
+
+
+class Topic(NamedTuple):
+    """One query. None means that the file says nothing of it; "" that it says there is none."""
+
+    line: int
+    key: str
+    text: str
+    need: str | None = None
+    tags: tuple[str, ...] | None = None
+
+
+TSV_CURE = "A line is KEY, a tab, the query, and after another tab, if you like, the information need."
+MARKUP_CURE = "A topic is <top> with <num> and <title>, or <topic number=…> with <query>."
+
+# One name for the many that TREC's tracks gave to the same thing.
+_PARTS = {
+    "num": "key", "number": "key", "identifier": "key",
+    "title": "title", "query": "title",
+    "desc": "description", "description": "description", "question": "description",
+    "narr": "narrative", "narrative": "narrative",
+    "summary": "summary", "subtopic": "subtopic",
+    "dom": "", "smry": "", "con": "", "fac": "", "def": "", "head": "", "nat": "", "time": "",
+}  # fmt: skip
+_LABELS = {"key": "number", "title": "topic", "description": "description", "narrative": "narrative"}
+_TEXT_FROM = ["title", "description", "summary", "narrative"]
+_TOPIC_TAGS = {"top", "topic"}
+
+_top = re.compile(r"(</?top\s*>)", re.IGNORECASE)
+_part = re.compile(rf"<(/?)({'|'.join(_PARTS)})\s*>", re.IGNORECASE)
+
+
+def read_topics(source: Source) -> Iterator[Topic | Refusal]:
+    """Topics in the order of the file, each with the line on which it begins."""
+    lines = source.lines()
+    blank, first = [], None
+    for first in lines:
+        if isinstance(first, Refusal) or first.text.strip():
+            break
+        blank.append(first)
+    if first is None:
+        return
+    start = "" if isinstance(first, Refusal) else first.text.lstrip().lower()
+    whole = chain(blank, [first], lines)
+    if start.startswith("<top>"):
+        yield from _read_sgml(source, whole)
+    elif start.startswith("<"):
+        yield from _read_xml(source, whole)
+    else:
+        yield from _read_tsv(source, whole)
+
+
+def _read_tsv(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[Topic | Refusal]:
+    for item in lines:
+        if isinstance(item, Refusal):
+            yield item
+        elif item.text.strip():
+            try:
+                yield _topic_of_cells(item.number, item.text.rstrip("\r").split("\t"))
+            except ValueError as error:
+                yield source.refusal(item.number, str(error), TSV_CURE)
+
+
+def _topic_of_cells(number: int, cells: list[str]) -> Topic:
+    if len(cells) == 1:
+        raise ValueError(f"there is no tab in {values.shown(cells[0])}")
+    if len(cells) > 3:
+        raise ValueError(f"there are {len(cells)} columns, at most three are known")
+    key = values.checked_key(cells[0], "query", values.QUERY_KEY_LENGTH)
+    if not cells[1].strip():
+        raise ValueError(f"query {values.shown(key)} has no text")
+    return Topic(number, key, cells[1].strip(), cells[2].strip() if len(cells) == 3 else None)
+
+
+def _read_sgml(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[Topic | Refusal]:
+    """Topics between <top> and </top>, whose parts may or may not be closed."""
+    begun, text, size = 0, [], 0
+    for item in lines:
+        if isinstance(item, Refusal):
+            yield item
+            continue
+        for piece in _top.split(item.text):
+            tag = piece.lower().replace(" ", "")
+            if tag == "</top>" and begun:
+                yield _topic(source, begun, _parts("\n".join(text)))
+                begun = 0
+            elif tag == "<top>":
+                if begun:
+                    yield _unclosed(source, begun)
+                begun, text, size = item.number, [], 0
+            elif begun:
+                text.append(piece)
+                size += len(piece)
+        if size > LONGEST_LINE:
+            break
+    if begun:
+        yield _unclosed(source, begun)
+
+
+def _unclosed(source: Source, begun: int) -> Refusal:
+    return source.refusal(begun, "the topic that begins here is not closed", "End each topic with </top>.")
+
+
+def _parts(text: str) -> dict[str, list[str]]:
+    """The parts of one SGML topic. A part ends where the next begins."""
+    found = defaultdict(list)
+    _, *pieces = _part.split(text)
+    for closing, tag, content in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
+        if not closing:
+            found[_PARTS[tag.lower()]].append(content)
+    return found
+
+
+class _TopicsInXml:
+    """Collects topics while expat reads. Knows no entities: a file that declares some is refused."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.found: list[Topic | Refusal] = []
+        self.any = False
+        self.path: list[str] = []  # open tags from the topic inwards
+        self.begun, self.size = 0, 0
+        self.parts: dict[str, list[str]] = {}
+        self.tags: tuple[str, ...] | None = None
+        self.parser = parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartElementHandler = self.start
+        parser.EndElementHandler = self.end
+        parser.CharacterDataHandler = self.text
+        parser.EntityDeclHandler = self.entity
+        parser.SkippedEntityHandler = self.entity
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        tag = tag.lower()
+        if self.path:
+            self.path.append(tag)
+            if len(self.path) == 2:
+                self.parts.setdefault(_PARTS.get(tag, ""), []).append("")
+        elif tag in _TOPIC_TAGS:
+            self.path, self.begun, self.size = [tag], self.parser.CurrentLineNumber, 0
+            number = attributes.get("number") or attributes.get("id") or attributes.get("num")
+            self.parts = {"key": [number]} if number else {}
+            self.tags = (attributes["type"],) if attributes.get("type") else None
+
+    def text(self, text: str) -> None:
+        self.size += len(text)
+        if self.size > LONGEST_LINE:
+            raise ValueError("there are more than 10 MB of text in one topic")
+        if len(self.path) >= 2:
+            self.parts[_PARTS.get(self.path[1], "")][-1] += text
+
+    def end(self, tag: str) -> None:
+        if self.path:
+            self.path.pop()
+            if not self.path:
+                self.any = True
+                self.found.append(_topic(self.source, self.begun, self.parts, self.tags))
+
+    def entity(self, name: str, *declaration: object) -> None:
+        raise ValueError(
+            f"the XML entity {values.shown(name)} is declared or left open, and entities are never expanded"
+        )
+
+
+def _read_xml(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[Topic | Refusal]:
+    topics = _TopicsInXml(source)
+    number = 1
+    try:
+        for item in lines:
+            if isinstance(item, Refusal):
+                yield item
+                return
+            number = item.number
+            topics.parser.Parse(item.text + "\n")
+            yield from topics.found
+            topics.found.clear()
+        topics.parser.Parse("", True)
+    except expat.ExpatError as error:
+        problem = f"the XML is not well-formed ({expat.ErrorString(error.code)})"
+        yield source.refusal(
+            error.lineno, problem, "Repair the markup, or give the topics as tab-separated lines."
+        )
+    except ValueError as error:
+        yield source.refusal(number, str(error), "Write the text itself instead.")
+    else:
+        if not topics.any:
+            yield source.refusal(number, "there is no topic in the XML", MARKUP_CURE)
+
+
+def _topic(
+    source: Source, line: int, parts: dict[str, list[str]], tags: tuple[str, ...] | None = None
+) -> Topic | Refusal:
+    """A topic from its parts. The text is the title, or what comes nearest to one; the rest is the need."""
+    clean = {name: [_without_label(name, text) for text in texts] for name, texts in parts.items() if name}
+    try:
+        key = values.checked_key(clean.get("key", [""])[0], "topic number", values.QUERY_KEY_LENGTH)
+    except ValueError as error:
+        return source.refusal(line, str(error), MARKUP_CURE)
+    texts = {name: "\n\n".join(filter(None, clean.get(name, []))) for name in _TEXT_FROM}
+    chosen = next((name for name in _TEXT_FROM if texts[name]), None)
+    if chosen is None:
+        return source.refusal(line, f"topic {values.shown(key)} has no title and no query", MARKUP_CURE)
+    subtopics = [f"{i}. {text}" for i, text in enumerate(clean.get("subtopic", []), 1)]
+    paragraphs = [texts[name] for name in _TEXT_FROM if name != chosen] + ["\n".join(subtopics)]
+    return Topic(line, key, texts[chosen], "\n\n".join(filter(None, paragraphs)) or None, tags)
+
+
+def _without_label(name: str, text: str) -> str:
+    text = " ".join(text.split())
+    label = _LABELS.get(name)
+    return re.sub(rf"^{label}\s*:\s*", "", text, flags=re.IGNORECASE) if label else text

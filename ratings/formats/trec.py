@@ -1,0 +1,141 @@
+"""TREC runs (six columns) and qrels (four columns), with tabs or blanks between them."""
+
+import math
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+from . import values
+from .refusal import Refusal
+from .source import Line, Source
+from .values import KEY, NUMBER
+
+
+class RunLine(NamedTuple):
+    line: int
+    query: str
+    document: str
+    rank: int
+    score: float
+    system: str
+    extra: bool = False  # further columns stood behind the six
+
+
+class QrelsLine(NamedTuple):
+    line: int
+    query: str
+    document: str
+    grade: Decimal
+
+
+# A line that fits is read by one expression; only a line that does not is looked at cell by cell.
+_gap = r"[ \t\v\f]+"
+_query = rf"({KEY}{{1,{values.QUERY_KEY_LENGTH}}})"
+_document = rf"({KEY}{{1,{values.DOCUMENT_KEY_LENGTH}}})"
+_system = rf"({KEY}{{1,{values.SYSTEM_NAME_LENGTH}}})"
+_run = re.compile(
+    _gap.join([_query, r"\S+", _document, rf"({values.INTEGER})", rf"({NUMBER})", rf"{_system}({_gap}.*)?"])
+)
+_qrels = re.compile(_gap.join([_query, r"\S+", _document, rf"({NUMBER})"]))
+_blanks = " \t\v\f\r"
+
+RUN_CURE = "A run has six columns: query, Q0, document, rank, score, system."
+QRELS_CURE = "Qrels have four columns: query, iteration, document, grade."
+
+
+def read_run(source: Source) -> Iterator[RunLine | Refusal]:
+    """Results in the order of the file. Blank lines and lines that begin with # are passed over."""
+    fits = _run.fullmatch
+    for item in _filled_lines(source):
+        if isinstance(item, Refusal):
+            yield item
+            continue
+        number, text = item
+        cells = fits(text)
+        score = float(cells[4]) if cells else math.nan
+        if math.isfinite(score):
+            query, document, rank, _, system, extra = cells.groups()
+            yield RunLine(number, query, document, int(rank), score, system, extra is not None)
+        else:
+            yield source.refusal(number, _wrong_in_run(_cells(text)), RUN_CURE)
+
+
+def read_qrels(source: Source) -> Iterator[QrelsLine | Refusal]:
+    """Grades in the order of the file. Blank lines and lines that begin with # are passed over."""
+    for item in _filled_lines(source):
+        if isinstance(item, Refusal):
+            yield item
+            continue
+        number, text = item
+        cells = _qrels.fullmatch(text)
+        try:
+            if cells is None:
+                raise ValueError(_wrong_in_qrels(_cells(text)))
+            grade = values.grade(cells[3])
+        except ValueError as error:
+            yield source.refusal(number, str(error), _qrels_cure(_cells(text)))
+        else:
+            yield QrelsLine(number, cells[1], cells[2], grade)
+
+
+def run_line(row: RunLine) -> str:
+    """The score is written so that reading it gives the same float again."""
+    return f"{row.query} Q0 {row.document} {row.rank} {row.score!r} {row.system}\n"
+
+
+def _filled_lines(source: Source) -> Iterator[Line | Refusal]:
+    for item in source.lines():
+        if isinstance(item, Refusal):
+            yield item
+            continue
+        text = item.text.strip(_blanks)
+        if text.startswith("#"):
+            source.comments += 1
+        elif text:
+            yield Line(item.number, text)
+
+
+def _cells(text: str) -> list[str]:
+    return re.split(_gap, text)
+
+
+def _columns(cells: list[str]) -> str:
+    return f"there is {len(cells)} column" if len(cells) == 1 else f"there are {len(cells)} columns"
+
+
+def _wrong_in_run(cells: list[str]) -> str:
+    if len(cells) < 6:
+        return f"{_columns(cells)}, a run needs six"
+    query, _, document, rank, score, system = cells[:6]
+    try:
+        values.checked_key(query, "query", values.QUERY_KEY_LENGTH)
+        values.checked_key(document, "document", values.DOCUMENT_KEY_LENGTH)
+        values.integer(rank, "rank")
+        values.number(score, "score")
+        values.checked_key(system, "system", values.SYSTEM_NAME_LENGTH)
+    except ValueError as error:
+        return str(error)
+    return "the line cannot be read as a run"
+
+
+def _wrong_in_qrels(cells: list[str]) -> str:
+    if len(cells) != 4:
+        return f"{_columns(cells)}, qrels have four"
+    try:
+        values.checked_key(cells[0], "query", values.QUERY_KEY_LENGTH)
+        values.checked_key(cells[2], "document", values.DOCUMENT_KEY_LENGTH)
+        values.grade(cells[3])
+    except ValueError as error:
+        return str(error)
+    return "the line cannot be read as qrels"
+
+
+def _qrels_cure(cells: list[str]) -> str:
+    if len(cells) >= 6:
+        return "This looks like a run: use import_run."
+    if len(cells) == 5:
+        return f"{QRELS_CURE} Preference files have five, and hold no grades."
+    if len(cells) == 3:
+        return f"{QRELS_CURE} Add the iteration, 0, as second column."
+    return QRELS_CURE

@@ -1,0 +1,77 @@
+"""What may stand in one cell: keys, grades, numbers. Each check says in its ValueError what is wrong."""
+
+import math
+import re
+from decimal import Decimal
+from functools import lru_cache
+
+KEY = r"[^\s\x00-\x1f\x7f]"
+NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
+INTEGER = r"[+-]?[0-9]{1,18}"
+
+QUERY_KEY_LENGTH = 200
+DOCUMENT_KEY_LENGTH = 500
+SYSTEM_NAME_LENGTH = 200
+RATER_NAME_LENGTH = 150
+
+_key = re.compile(rf"{KEY}+")
+_number = re.compile(NUMBER)
+_integer = re.compile(INTEGER)
+_control = re.compile(r"[\x00-\x1f\x7f]")
+
+_BILLIONTH = Decimal("1e-9")
+
+
+def shown(value: object, longest: int = 60) -> str:
+    """A value as a message quotes it: on one line, control characters visible, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(str(value)):,} characters)"
+
+
+def checked_key(text: str, what: str, longest: int) -> str:
+    if not text:
+        raise ValueError(f"the {what} is empty")
+    if len(text) > longest:
+        raise ValueError(f"the {what} {shown(text)} is longer than {longest} characters")
+    if not _key.fullmatch(text):
+        raise ValueError(f"the {what} {shown(text)} has a blank or a control character")
+    return text
+
+
+def checked_name(text: str, what: str, longest: int) -> str:
+    """A name may hold blanks, unlike a key, but not at its ends."""
+    if not text or text != text.strip() or _control.search(text):
+        raise ValueError(
+            f"the {what} {shown(text)} is empty, begins or ends with a blank or has a control character"
+        )
+    if len(text) > longest:
+        raise ValueError(f"the {what} {shown(text)} is longer than {longest} characters")
+    return text
+
+
+def integer(text: str, what: str) -> int:
+    if not _integer.fullmatch(text):
+        raise ValueError(f"the {what} {shown(text)} is not an integer")
+    return int(text)
+
+
+def number(text: str, what: str) -> float:
+    """A finite number. Stricter than float(): no nan, inf, underscores or digits of other scripts."""
+    value = float(text) if _number.fullmatch(text) else math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"the {what} {shown(text)} is not a finite number")
+    return value
+
+
+@lru_cache(maxsize=4096)
+def grade(text: str) -> Decimal:
+    """A decimal with at most 6 digits before and 9 after the point, as the record keeps it, always to 9 places."""
+    if not _number.fullmatch(text):
+        raise ValueError(f"the grade {shown(text)} is not a decimal number")
+    value = Decimal(text)
+    if value and value.adjusted() >= 6:
+        raise ValueError(f"the grade {shown(text)} has more than 6 digits before the point")
+    kept = value.quantize(_BILLIONTH)
+    if kept != value:
+        raise ValueError(f"the grade {shown(text)} has more than 9 digits after the point")
+    return kept + 0  # no negative zero

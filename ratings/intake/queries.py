@@ -1,0 +1,95 @@
+"""Import of queries."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from django.db.models import Exists, OuterRef
+
+from ..formats.source import Source
+from ..formats.topics import read_topics
+from ..models import Collection, Query, Ranking, Rating
+from .publishing import publishing
+from .report import Report, counted, some
+from .stage import Progress, batched, put, refuse_repeats, rows_of, silent, staged
+
+TABLE = "query (key TEXT, text TEXT, need TEXT, tags TEXT, file INTEGER, line INTEGER)"
+
+
+def import_queries(
+    collection: Collection, sources: Sequence[Source], *, progress: Progress = silent
+) -> Report:
+    """Add queries and correct those that are there. What a file does not say of a query stays as it is."""
+    report = Report()
+    with staged(TABLE) as stage:
+        for file, source in enumerate(sources):
+            topics = rows_of(source, read_topics, report, progress)
+            put(
+                stage,
+                "query",
+                ((t.key, t.text, t.need, t.tags and json.dumps(t.tags), file, t.line) for t in topics),
+            )
+        refuse_repeats(stage, "query", "query", sources, report)
+        if report.refused:
+            return report
+        rows = stage.execute("SELECT key, text, need, tags FROM query ORDER BY rowid")
+        with publishing(collection, sources, report):
+            _publish(collection, rows, report)
+        if report.refused:
+            return report
+        in_files = {key for (key,) in stage.execute("SELECT key FROM query")}
+    counts = report.counts
+    report.facts.append(
+        f"{counted(len(in_files), 'query', 'queries')}: {counts['new']:,} new, {counts['changed']:,} changed,"
+        f" {counts['unchanged']:,} unchanged."
+    )
+    _compare_with_record(collection, in_files, report)
+    return report
+
+
+def _publish(collection: Collection, rows: Iterable[tuple], report: Report) -> None:
+    used, reworded = set(_used_keys(collection)), []
+    for batch in batched(rows, 1_000):
+        stored = {q.key: q for q in collection.queries.filter(key__in=[key for key, *_ in batch])}
+        new, changed = [], []
+        for key, text, need, tags in batch:
+            query = stored.get(key)
+            before = query and (query.text, query.need, query.tags)
+            query = query or Query(collection=collection, key=key)
+            if before and key in used and text != query.text:
+                reworded.append(key)
+            query.text = text
+            query.need = query.need if need is None else need
+            query.tags = query.tags if tags is None else json.loads(tags)
+            if before is None:
+                new.append(query)
+            elif before != (query.text, query.need, query.tags):
+                changed.append(query)
+        Query.objects.bulk_create(new)
+        Query.objects.bulk_update(changed, ["text", "need", "tags"], batch_size=200)
+        report.counts.update(
+            new=len(new), changed=len(changed), unchanged=len(batch) - len(new) - len(changed)
+        )
+    if reworded:
+        report.warnings.append(
+            f"{counted(len(reworded), 'query', 'queries')} with rankings or ratings got another text"
+            f" ({some(reworded)}). Check that the numbering is that of your runs and qrels."
+        )
+
+
+def _used_keys(collection: Collection) -> Iterable[str]:
+    """Keys of the queries that have rankings or ratings. One query."""
+    ranked = Exists(Ranking.objects.filter(query=OuterRef("pk")))
+    rated = Exists(Rating.objects.filter(pair__query=OuterRef("pk")))
+    return collection.queries.filter(ranked | rated).values_list("key", flat=True)
+
+
+def _compare_with_record(collection: Collection, in_files: set[str], report: Report) -> None:
+    """Warn when a file fits the rankings and ratings only in part. A file of new queries only is no mismatch."""
+    used = set(_used_keys(collection))
+    without, absent = in_files - used, used - in_files
+    if without and absent and in_files & used:
+        report.warnings.append(
+            f"topic ids do not match: {len(without):,} of {len(in_files):,} queries in the import"
+            f" have no rankings and no ratings ({some(without)}) and {len(absent):,} of {len(used):,} queries that"
+            f" have some were not in it ({some(absent)}). Check that both use the same numbering."
+        )

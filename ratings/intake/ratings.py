@@ -1,0 +1,234 @@
+"""Import of ratings that were made elsewhere: qrels, with one grade a pair, or the ratings of several people."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
+from functools import partial
+from itertools import groupby
+
+from .. import queue
+from ..formats.delimited import RatingLine, read_ratings
+from ..formats.refusal import Refusal
+from ..formats.source import Source
+from ..formats.trec import read_qrels
+from ..models import Collection, Grade, Rater, Rating, Reason, short_value
+from .documents import ids_of, tell_of_bare_documents
+from .publishing import publishing
+from .report import Report, counted
+from .stage import Progress, batched, place, put, rows_of, silent, staged
+from .topics import Topics, compare_topics, refuse_strangers, refuse_without_queries
+
+TABLE = (
+    "rating (rater TEXT, query INTEGER, document TEXT, grade TEXT, reason TEXT, comment TEXT, seconds REAL,"
+    " rated_at TEXT, file INTEGER, line INTEGER)"
+)
+BATCH = 2_000
+WIDE_SCALE = 20
+
+
+def import_qrels(
+    collection: Collection, sources: Sequence[Source], *, rater: str = "qrels", progress: Progress = silent
+) -> Report:
+    """Record the grades of qrels as ratings by one imported rater."""
+    return _import(collection, sources, partial(_read_qrels, rater), "qrels", progress)
+
+
+def import_ratings(
+    collection: Collection, sources: Sequence[Source], *, progress: Progress = silent
+) -> Report:
+    """Record ratings of several raters."""
+    return _import(collection, sources, read_ratings, "ratings", progress)
+
+
+def _read_qrels(rater: str, source: Source) -> Iterator[RatingLine | Refusal]:
+    for row in read_qrels(source):
+        if isinstance(row, Refusal):
+            yield row
+        else:
+            yield RatingLine(row.line, row.query, row.document, rater, row.grade)
+
+
+def _import(
+    collection: Collection, sources: Sequence[Source], read: Callable, what: str, progress: Progress
+) -> Report:
+    report = Report()
+    query_ids = dict(collection.queries.values_list("key", "pk"))
+    refuse_without_queries(query_ids, sources, report)
+    if report.refused:
+        return report
+    with staged(TABLE) as stage:
+        named: set[str] = set()
+        for file, source in enumerate(sources):
+            topics = Topics(query_ids)
+            put(stage, "rating", _known(source, file, read, topics, report, progress))
+            refuse_strangers(source, topics, report)
+            named |= topics.named
+        stage.execute("CREATE INDEX rating_in_order ON rating (rater, query, document, file, line)")
+        scale = _check_scale(stage, collection, sources, report)
+        _check_raters(stage, collection, sources, report)
+        total = _check_repeats(stage, sources, report)
+        if not report.refused:
+            with publishing(collection, sources, report):
+                _publish(stage, collection, scale, total, report, progress)
+    if not report.refused:
+        _tell(report, total, what)
+        rated = Rating.objects.filter(pair__query__collection=collection)
+        without = query_ids.keys() - set(rated.values_list("pair__query__key", flat=True).distinct())
+        compare_topics(report, unknown=named - query_ids.keys(), named=len(named), without=without, what=what)
+    return report
+
+
+def _known(
+    source: Source, file: int, read: Callable, topics: Topics, report: Report, progress: Progress
+) -> Iterator[tuple]:
+    """The rows for queries of the collection, as the stage keeps them."""
+    for row in rows_of(source, read, report, progress):
+        query = topics.id_of(row.query)
+        if query is None:
+            continue
+        if row.reason and row.reason not in Reason.values:
+            problem = f"the reason {row.reason!r} is not known"
+            report.refuse(source.refusal(row.line, problem, f"Known are {', '.join(Reason.values)}."))
+            continue
+        grade = None if row.grade is None else f"{row.grade:f}"
+        at = row.rated_at and row.rated_at.isoformat()
+        yield row.rater, query, row.document, grade, row.reason, row.comment, row.seconds, at, file, row.line
+
+
+# Check
+
+
+def _check_scale(
+    stage: sqlite3.Connection, collection: Collection, sources: Sequence[Source], report: Report
+) -> dict[str, Grade]:
+    """Grades by their text in the stage: the collection's scale or, where it has none, what the files hold."""
+    texts = [text for (text,) in stage.execute("SELECT DISTINCT grade FROM rating WHERE grade IS NOT NULL")]
+    scale = {f"{grade.value:f}": grade for grade in collection.grades.all()}
+    if not scale:
+        grades = [Grade(collection=collection, value=value) for value in sorted(map(Decimal, texts))]
+        return {f"{grade.value:f}": grade for grade in grades}
+    steps = ", ".join(grade.plain for grade in scale.values())
+    for text in texts:
+        if text in scale:
+            continue
+        for file, line in stage.execute(
+            "SELECT file, line FROM rating WHERE grade = ? ORDER BY file, line", [text]
+        ):
+            problem = f"the grade {_plain(text)} is not on the scale of the collection"
+            report.refuse(
+                sources[file].refusal(
+                    line, problem, f"The scale is {steps}. Correct the line or extend the scale."
+                )
+            )
+    return scale
+
+
+def _plain(text: str) -> str:
+    return short_value(Decimal(text)).replace("−", "-")
+
+
+def _check_raters(
+    stage: sqlite3.Connection, collection: Collection, sources: Sequence[Source], report: Report
+) -> None:
+    """An import never speaks for somebody who rates here."""
+    here = collection.raters.exclude(kind=Rater.Kind.IMPORTED).values_list("name", flat=True)
+    for name in here:
+        row = stage.execute(
+            "SELECT file, line FROM rating WHERE rater = ? ORDER BY file, line", [name]
+        ).fetchone()
+        if row:
+            file, line = row
+            problem = f"{name} rates in this collection, and an import cannot speak for them"
+            report.refuse(sources[file].refusal(line, problem, "Give the imported rater another name."))
+
+
+def _rows(stage: sqlite3.Connection) -> Iterator[tuple[tuple, list[tuple]]]:
+    """For each rater and pair, in their order, all rows of the files, the first first."""
+    rows = stage.execute("SELECT * FROM rating ORDER BY rater, query, document, file, line")
+    for pair, group in groupby(rows, key=lambda row: row[:3]):
+        yield pair, list(group)
+
+
+def _check_repeats(stage: sqlite3.Connection, sources: Sequence[Source], report: Report) -> int:
+    """Count repeated rows and refuse those that say something else. Returns how many pairs of rater and pair."""
+    total = 0
+    for (_, _, document), (first, *others) in _rows(stage):
+        total += 1
+        for other in others:
+            if other[3:6] == first[3:6]:
+                report.counts["duplicates"] += 1
+                continue
+            file, line = other[8:]
+            where = place(sources, *first[8:], seen_from=file)
+            problem = f"document {document} has another grade for the same query on {where}"
+            report.refuse(sources[file].refusal(line, problem, "Keep one of the two."))
+    return total
+
+
+# Publish
+
+
+def _publish(
+    stage: sqlite3.Connection,
+    collection: Collection,
+    scale: dict[str, Grade],
+    total: int,
+    report: Report,
+    progress: Progress,
+) -> None:
+    _make_scale(scale, report)
+    done = 0
+    for name, rows in groupby((group[0] for _, group in _rows(stage)), key=lambda row: row[0]):
+        rater, _ = Rater.objects.get_or_create(
+            collection=collection, name=name, defaults={"kind": Rater.Kind.IMPORTED}
+        )
+        for batch in batched(rows, BATCH):
+            ids = ids_of(collection, {row[2] for row in batch}, report)
+            recorded = queue.record_imported(rater, _imported(batch, ids, scale))
+            report.counts.update(new=recorded.new, changed=recorded.changed, unchanged=recorded.unchanged)
+            done += len(batch)
+            progress("writing", done / total, done)
+
+
+def _make_scale(scale: dict[str, Grade], report: Report) -> None:
+    missing = [grade for grade in scale.values() if grade.pk is None]
+    if not missing:
+        return
+    Grade.objects.bulk_create(missing)
+    report.counts["grades"] = len(missing)
+    report.facts.append(
+        f"The collection takes its scale from here: {', '.join(grade.plain for grade in missing)}."
+    )
+    if len(missing) > WIDE_SCALE:
+        report.warnings.append(
+            f"the scale has {len(missing):,} grades. Check that the grades stand in their column."
+        )
+
+
+def _imported(
+    rows: Iterable[tuple], ids: dict[str, int], scale: dict[str, Grade]
+) -> list[queue.ImportedRating]:
+    return [
+        queue.ImportedRating(
+            query_id=query,
+            document_id=ids[document],
+            grade=scale[grade] if grade is not None else None,
+            reason=reason,
+            comment=comment,
+            seconds=seconds,
+            at=datetime.fromisoformat(at) if at else None,
+        )
+        for _, query, document, grade, reason, comment, seconds, at, _, _ in rows
+    ]
+
+
+def _tell(report: Report, total: int, what: str) -> None:
+    counts = report.counts
+    report.facts.append(
+        f"{counted(total, 'rating')} from {what}: {counts['new']:,} new, {counts['changed']:,} changed,"
+        f" {counts['unchanged']:,} unchanged."
+    )
+    if counts["duplicates"]:
+        report.facts.append(f"{counted(counts['duplicates'], 'line')} said again what an earlier line says.")
+    tell_of_bare_documents(report)

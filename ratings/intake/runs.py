@@ -1,0 +1,404 @@
+"""Import of runs: what systems returned.
+
+A run may hold several systems, and its lines may come in any order. They are kept on disk in pieces, one piece for
+the lines of one ranking that stood near each other, so that a file that is grouped by query is as good as sorted.
+"""
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+
+from ..formats import values
+from ..formats.refusal import Refusal
+from ..formats.source import Source
+from ..formats.trec import read_run
+from ..models import Collection, Query, Ranking, System
+from .documents import ids_of, known_ids, tell_of_bare_documents
+from .publishing import publishing
+from .report import EXAMPLES, Report, counted
+from .stage import Progress, place, rows_of, silent, staged
+from .topics import Topics, compare_topics, refuse_strangers, refuse_without_queries
+
+TABLE = (
+    "piece (system TEXT, query INTEGER, file INTEGER, lines BLOB, ranks BLOB, scores BLOB, documents TEXT)"
+)
+HELD = 50_000  # results held in memory
+ORDERS = ("rank", "score")
+
+
+@dataclass
+class Staged:
+    """One ranking as the files give it, in the order of their lines."""
+
+    system: str
+    query: int
+    files: np.ndarray
+    lines: np.ndarray
+    ranks: np.ndarray  # int64
+    scores: np.ndarray  # float64
+    documents: list[str]
+
+
+@dataclass
+class Tally:
+    """What the check finds out about one system."""
+
+    rankings: int = 0
+    results: int = 0
+    unchanged: int = 0
+    ties: int = 0
+    queries: set[int] = field(default_factory=set)
+    contradictions: int = 0
+    contradicting: int = 0  # rankings
+    first_contradiction: Refusal | None = None
+
+
+def import_run(
+    collection: Collection,
+    sources: Sequence[Source],
+    *,
+    system: str | None = None,
+    order: str | None = None,
+    progress: Progress = silent,
+) -> Report:
+    """Add rankings. The rank column orders them where it agrees with the scores up to ties, or as `order` says.
+
+    `system` renames the one system of the files. A ranking is written once: the same again is counted as
+    unchanged, another one for its system and query is refused. Raises ValueError for an unknown `order` and for a
+    `system` that no run could name.
+    """
+    if order not in (None, *ORDERS):
+        raise ValueError(f"The order is {order!r}; give rank or score.")
+    if system is not None:
+        values.checked_key(system, "system", values.SYSTEM_NAME_LENGTH)
+    report = Report()
+    query_ids = dict(collection.queries.values_list("key", "pk"))
+    refuse_without_queries(query_ids, sources, report)
+    if report.refused:
+        return report
+    with staged(TABLE) as stage:
+        named = _stage(stage, sources, query_ids, system, report, progress)
+        tallies = _check(stage, collection, sources, order, report, progress)
+        if not report.refused:
+            _publish(stage, collection, sources, order, tallies, report, progress)
+    if not report.refused:
+        _tell(tallies, report)
+        _compare(collection, named, query_ids, tallies, report)
+    return report
+
+
+# Stage
+
+
+def _stage(
+    stage: sqlite3.Connection,
+    sources: Sequence[Source],
+    query_ids: dict[str, int],
+    system: str | None,
+    report: Report,
+    progress: Progress,
+) -> set[str]:
+    """Put the lines of known queries on disk. Returns the queries that the files name."""
+    named: set[str] = set()
+    tags: dict[str, tuple[int, int]] = {}  # where each run tag stood first
+    for file, source in enumerate(sources):
+        topics, extra = Topics(query_ids), 0
+        held, count = _no_pieces(), 0
+        for row in rows_of(source, read_run, report, progress):
+            tags.setdefault(row.system, (file, row.line))
+            extra += row.extra
+            query = topics.id_of(row.query)
+            if query is None:
+                continue
+            lines, ranks, scores, documents = held[system or row.system, query]
+            lines.append(row.line)
+            ranks.append(row.rank)
+            scores.append(row.score)
+            documents.append(row.document)
+            count += 1
+            if count == HELD:
+                _put(stage, file, held)
+                held, count = _no_pieces(), 0
+        _put(stage, file, held)
+        refuse_strangers(source, topics, report)
+        if extra:
+            report.facts.append(
+                f"{source.name}: {counted(extra, 'line')} with more than six columns; the rest was ignored."
+            )
+        named |= topics.named
+    if system and len(tags) > 1:
+        _, (tag, (file, line)), *_ = tags.items()
+        problem = f"{tag} is another system than {next(iter(tags))}, and --system can rename only one"
+        report.refuse(
+            sources[file].refusal(line, problem, "Leave --system out, or give one system at a time.")
+        )
+    return named
+
+
+def _no_pieces() -> defaultdict[tuple[str, int], tuple[list, list, list, list]]:
+    return defaultdict(lambda: ([], [], [], []))
+
+
+def _put(stage: sqlite3.Connection, file: int, held: dict[tuple[str, int], tuple]) -> None:
+    stage.executemany(
+        "INSERT INTO piece VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                system,
+                query,
+                file,
+                np.array(lines, np.int64).tobytes(),
+                np.array(ranks, np.int64).tobytes(),
+                np.array(scores, np.float64).tobytes(),
+                "\n".join(documents),
+            )
+            for (system, query), (lines, ranks, scores, documents) in held.items()
+        ),
+    )
+
+
+def _rankings(stage: sqlite3.Connection) -> Iterator[Staged]:
+    pieces = stage.execute("SELECT * FROM piece ORDER BY system, query, rowid")
+    for (system, query), group in groupby(pieces, key=lambda piece: piece[:2]):
+        _, _, files, lines, ranks, scores, documents = zip(*group, strict=True)
+        lines = [np.frombuffer(part, np.int64) for part in lines]
+        yield Staged(
+            system,
+            query,
+            np.repeat(files, [len(part) for part in lines]),
+            np.concatenate(lines),
+            np.concatenate([np.frombuffer(part, np.int64) for part in ranks]),
+            np.concatenate([np.frombuffer(part, np.float64) for part in scores]),
+            "\n".join(documents).split("\n"),
+        )
+
+
+def _batches(stage: sqlite3.Connection) -> Iterator[list[Staged]]:
+    batch, count = [], 0
+    for ranking in _rankings(stage):
+        batch.append(ranking)
+        count += len(ranking.documents)
+        if count >= HELD:
+            yield batch
+            batch, count = [], 0
+    if batch:
+        yield batch
+
+
+# Check
+
+
+def _check(
+    stage: sqlite3.Connection,
+    collection: Collection,
+    sources: Sequence[Source],
+    order: str | None,
+    report: Report,
+    progress: Progress,
+) -> dict[str, Tally]:
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    done = 0
+    for batch in _batches(stage):
+        for ranking in batch:
+            tally = tallies[ranking.system]
+            tally.rankings += 1
+            tally.results += len(ranking.documents)
+            tally.queries.add(ranking.query)
+            _check_repeats(ranking, sources, report)
+            if order != "score":
+                _check_ranks(ranking, sources, tally, agree=order is None)
+            in_order = _order(ranking, order)
+            tally.ties += int(np.count_nonzero(np.diff(_as_trec_eval(ranking.scores[in_order])) == 0))
+        _check_stored(collection, batch, sources, order, tallies, report)
+        done += sum(len(r.documents) for r in batch)
+        progress("checking", None, done)
+    for name, tally in tallies.items():
+        if tally.first_contradiction:
+            report.refuse(_all_contradictions(name, tally))
+    return tallies
+
+
+def _as_trec_eval(scores: np.ndarray) -> np.ndarray:
+    """Scores in the precision in which trec_eval compares them; beyond its range all are infinite and tie."""
+    with np.errstate(over="ignore"):
+        narrow = scores.astype(np.float32)
+    return np.clip(narrow, np.finfo(np.float32).min, np.finfo(np.float32).max)
+
+
+def _order(ranking: Staged, order: str | None) -> np.ndarray:
+    """Positions of the results, best first. By score as trec_eval: ties by document key, descending in bytes."""
+    if order != "score":
+        return np.argsort(ranking.ranks, kind="stable")
+    scores = _as_trec_eval(ranking.scores).tolist()
+    keys = [(score, key.encode()) for score, key in zip(scores, ranking.documents, strict=True)]
+    return np.array(sorted(range(len(keys)), key=keys.__getitem__, reverse=True))
+
+
+def _check_repeats(ranking: Staged, sources: Sequence[Source], report: Report) -> None:
+    if len(set(ranking.documents)) == len(ranking.documents):
+        return
+    earlier: dict[str, int] = {}
+    for i, key in enumerate(ranking.documents):
+        if key not in earlier:
+            earlier[key] = i
+            continue
+        file, first = int(ranking.files[i]), earlier[key]
+        where = place(sources, int(ranking.files[first]), int(ranking.lines[first]), seen_from=file)
+        report.refuse(
+            sources[file].refusal(
+                int(ranking.lines[i]),
+                f"document {key} stands on {where} already, in the same ranking of {ranking.system}",
+                "Keep one of the two.",
+            )
+        )
+
+
+def _check_ranks(ranking: Staged, sources: Sequence[Source], tally: Tally, *, agree: bool) -> None:
+    """Count where a rank stands twice and, if the two should agree, where a lower rank has a higher score."""
+    by_rank = np.argsort(ranking.ranks, kind="stable")
+    ranks, scores = ranking.ranks[by_rank], ranking.scores[by_rank]
+    wrong = np.diff(ranks) == 0
+    if agree:
+        wrong |= np.diff(_as_trec_eval(scores)) > 0
+    if not wrong.any():
+        return
+    tally.contradictions += int(np.count_nonzero(wrong))
+    tally.contradicting += 1
+    if tally.first_contradiction is None:
+        i = int(np.argmax(wrong))
+        upper, lower = int(by_rank[i]), int(by_rank[i + 1])
+        file = int(ranking.files[lower])
+        where = place(sources, int(ranking.files[upper]), int(ranking.lines[upper]), seen_from=file)
+        rank, earlier = ranks[i + 1], ranks[i]
+        if rank == earlier:
+            problem, cure = f"rank {rank} stands on {where} already", "Give --order score."
+        else:
+            problem = f"rank {rank} has the score {scores[i + 1]}, rank {earlier} on {where} only {scores[i]}"
+            cure = "Give --order rank or --order score."
+        tally.first_contradiction = sources[file].refusal(int(ranking.lines[lower]), problem, cure)
+
+
+def _all_contradictions(system: str, tally: Tally) -> Refusal:
+    first = tally.first_contradiction
+    count = f"ranks and scores of {system} contradict each other {counted(tally.contradictions, 'time')}"
+    rankings = f"in {tally.contradicting:,} of {counted(tally.rankings, 'ranking')}"
+    return Refusal(first.file, first.line, f"{first.problem}; {count} {rankings}", first.cure)
+
+
+def _stored(collection: Collection, batch: list[Staged]) -> dict[tuple[str, int], Ranking]:
+    """The rankings of the record that the batch names again."""
+    rows = Ranking.objects.filter(
+        system__collection=collection,
+        system__name__in={ranking.system for ranking in batch},
+        query__in=[ranking.query for ranking in batch],
+    )
+    return {(ranking.system.name, ranking.query_id): ranking for ranking in rows.select_related("system")}
+
+
+def _check_stored(
+    collection: Collection,
+    batch: list[Staged],
+    sources: Sequence[Source],
+    order: str | None,
+    tallies: dict[str, Tally],
+    report: Report,
+) -> None:
+    """Count the rankings that the record holds already, and refuse others in their place."""
+    stored = _stored(collection, batch)
+    again = [ranking for ranking in batch if (ranking.system, ranking.query) in stored]
+    ids = known_ids(collection, {key for ranking in again for key in ranking.documents})
+    for ranking in again:
+        before, in_order = stored[ranking.system, ranking.query], _order(ranking, order)
+        documents = [ids.get(ranking.documents[i]) for i in in_order]
+        if documents == before.documents.tolist() and np.array_equal(ranking.scores[in_order], before.scores):
+            tallies[ranking.system].unchanged += 1
+            continue
+        query = Query.objects.get(pk=ranking.query)
+        report.refuse(
+            sources[int(ranking.files[0])].refusal(
+                int(ranking.lines[0]),
+                f"{ranking.system} has another ranking for query {query.key}, and a ranking is never overwritten",
+                "Give the new version its own name with --system NAME, or delete the system in the admin.",
+            )
+        )
+
+
+# Publish
+
+
+def _publish(
+    stage: sqlite3.Connection,
+    collection: Collection,
+    sources: Sequence[Source],
+    order: str | None,
+    tallies: dict[str, Tally],
+    report: Report,
+    progress: Progress,
+) -> None:
+    for tally in tallies.values():
+        report.counts.update(new=tally.rankings - tally.unchanged, unchanged=tally.unchanged)
+    if not report.changed:
+        return
+    total, done = sum(tally.results for tally in tallies.values()), 0
+    with publishing(collection, sources, report):
+        systems = {
+            name: System.objects.get_or_create(collection=collection, name=name)[0] for name in tallies
+        }
+        for batch in _batches(stage):
+            stored = _stored(collection, batch)
+            new = [ranking for ranking in batch if (ranking.system, ranking.query) not in stored]
+            ids = ids_of(collection, {key for ranking in new for key in ranking.documents}, report)
+            Ranking.objects.bulk_create(_record(systems[r.system], r, ids, _order(r, order)) for r in new)
+            done += sum(len(ranking.documents) for ranking in batch)
+            progress("writing", done / total, done)
+
+
+def _record(system: System, ranking: Staged, ids: dict[str, int], in_order: np.ndarray) -> Ranking:
+    documents = np.array([ids[key] for key in ranking.documents], np.int64)
+    return Ranking(
+        system=system,
+        query_id=ranking.query,
+        documents=documents[in_order],
+        scores=ranking.scores[in_order],
+    )
+
+
+# Tell
+
+
+def _tell(tallies: dict[str, Tally], report: Report) -> None:
+    for name, tally in tallies.items():
+        report.facts.append(
+            f"{name}: {counted(tally.rankings, 'ranking')} with {counted(tally.results, 'result')};"
+            f" {tally.rankings - tally.unchanged:,} new, {tally.unchanged:,} unchanged."
+        )
+        if tally.ties:
+            neighbours = tally.results - tally.rankings
+            report.facts.append(
+                f"{name}: {tally.ties:,} of {neighbours:,} neighbouring results ({tally.ties / neighbours:.1%})"
+                " have tied scores; trec_eval orders those by document key."
+            )
+    tell_of_bare_documents(report)
+
+
+def _compare(
+    collection: Collection,
+    named: set[str],
+    query_ids: dict[str, int],
+    tallies: dict[str, Tally],
+    report: Report,
+) -> None:
+    """Warn of queries without a ranking, once for systems that lack the same ones."""
+    unknown = named - query_ids.keys()
+    lacking: dict[frozenset[str], list[str]] = defaultdict(list)
+    for name, tally in tallies.items():
+        ranked = Ranking.objects.filter(system__collection=collection, system__name=name)
+        has = tally.queries | set(ranked.values_list("query", flat=True))
+        lacking[frozenset(key for key, pk in query_ids.items() if pk not in has)].append(name)
+    for without, names in lacking.items():
+        what = f"ranking by {', '.join(names[:EXAMPLES])}"
+        compare_topics(report, unknown=unknown, named=len(named), without=without, what=what)

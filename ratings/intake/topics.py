@@ -1,0 +1,65 @@
+"""Which queries the files of an import name, held against those of the collection."""
+
+from collections.abc import Collection as Keys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..formats.source import Source
+from .report import Report, counted, some
+
+
+@dataclass
+class Topics:
+    """What one file names. Grows with the number of queries, not with that of lines."""
+
+    ids: dict[str, int]  # key -> id of the collection's queries
+    named: set[str] = field(default_factory=set)
+    skipped: int = 0  # lines
+
+    def id_of(self, key: str) -> int | None:
+        """None for a query outside the collection, whose line is to be skipped."""
+        self.named.add(key)
+        found = self.ids.get(key)
+        self.skipped += found is None
+        return found
+
+
+def refuse_without_queries(query_ids: dict[str, int], sources: Sequence[Source], report: Report) -> None:
+    if not query_ids:
+        cure = "Import the queries first, with import_queries."
+        report.refuse(sources[0].refusal(0, "the collection has no queries yet", cure))
+
+
+def refuse_strangers(source: Source, topics: Topics, report: Report) -> None:
+    """Refuse a file of which no query is in the collection; say how many lines of another were skipped."""
+    if topics.named and not topics.named & topics.ids.keys():
+        report.refuse(
+            source.refusal(
+                0,
+                f"none of its queries ({some(topics.named)}) is in the collection, which has {some(topics.ids)}",
+                "Check that both use the same numbering, or import the queries of this file first.",
+            )
+        )
+    elif topics.skipped:
+        lines = counted(topics.skipped, "line")
+        unknown = some(topics.named - topics.ids.keys())
+        report.facts.append(f"{source.name}: {lines} for queries outside the collection skipped ({unknown}).")
+
+
+def compare_topics(report: Report, *, unknown: Keys[str], named: int, without: Keys[str], what: str) -> None:
+    """Warn where the queries of the files and of the collection are not the same.
+
+    `unknown`: queries of the files that the collection lacks, out of `named`; `without`: queries of the collection
+    that have no `what` after this import.
+    """
+    topics = f"{len(unknown):,} of {counted(named, 'topic')} in the import"
+    strangers = f"{topics} are not in the collection ({some(unknown)})"
+    lacking = f"{counted(len(without), 'query has', 'queries have')} no {what} ({some(without)})"
+    if unknown and without:
+        report.warnings.append(
+            f"topic ids do not match: {strangers} and {lacking}. Check that both use the same numbering."
+        )
+    elif unknown:
+        report.warnings.append(f"{strangers}.")
+    elif without:
+        report.warnings.append(f"{lacking}.")

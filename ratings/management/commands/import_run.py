@@ -1,0 +1,21 @@
+from ratings import intake
+
+from ._collection_command import ImportCommand
+
+
+class Command(ImportCommand):
+    help = "Import TREC runs: query, Q0, document, rank, score, system."
+
+    def add_arguments(self, parser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--system", metavar="NAME", help="another name for the one system of the files")
+        parser.add_argument(
+            "--order",
+            choices=["rank", "score"],
+            help="what orders the results where ranks and scores contradict; score breaks ties as trec_eval does",
+        )
+
+    def handle(
+        self, *, slug: str, files: list[str], system: str | None, order: str | None, **options
+    ) -> None:
+        self.take_in(intake.import_run, slug, files, system=system, order=order)

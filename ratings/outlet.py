@@ -1,0 +1,73 @@
+"""Records -> rows, streamed."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .formats.delimited import RatingLine
+from .formats.trec import RunLine
+from .models import Collection, Document, Rating, RatingEvent, System
+
+CHUNK = 5_000
+Kind = RatingEvent.Kind
+
+
+def run(system: System) -> Iterator[RunLine]:
+    """What the system returned, in the order of the collection's queries. One query a ranking, and one more.
+
+    Raises ValueError for a name that cannot stand in a column. Results without scores get 1 / rank.
+    """
+    if not system.name or system.name.split() != [system.name]:
+        raise ValueError(
+            f"The system {system.name!r} has a blank in its name, and a run keeps the name in one column."
+        )
+    rankings = system.rankings.select_related("query").order_by("query").iterator(chunk_size=100)
+    for ranking in rankings:
+        ids = ranking.documents.tolist()
+        keys = _keys(ids)
+        scores = ranking.scores if ranking.scores is not None else 1 / np.arange(1, len(ids) + 1)
+        for rank, (pk, score) in enumerate(zip(ids, scores.tolist(), strict=True), 1):
+            yield RunLine(0, ranking.query.key, keys[pk], rank, score, system.name)
+
+
+def _keys(ids: list[int]) -> dict[int, str]:
+    found = {}
+    for start in range(0, len(ids), CHUNK):
+        chunk = ids[start : start + CHUNK]
+        found.update(Document.objects.filter(pk__in=chunk).values_list("pk", "key"))
+    return found
+
+
+def ratings(collection: Collection) -> Iterator[RatingLine]:
+    """Every present rating, ordered by query, document and rater, so that equal records give equal files.
+
+    Two queries for each query of the collection.
+    """
+    for query, key in sorted(collection.queries.values_list("pk", "key"), key=lambda row: row[1]):
+        rows = Rating.objects.filter(pair__query=query).values_list(
+            "pair",
+            "pair__document__key",
+            "rater",
+            "rater__name",
+            "grade__value",
+            "reason",
+            "comment",
+            "changed_at",
+        )
+        seconds = _seconds(query)
+        for pair, document, rater, name, grade, reason, comment, at in sorted(
+            rows, key=lambda row: (row[1], row[3])
+        ):
+            yield RatingLine(0, key, document, name, grade, reason, comment, seconds.get((pair, rater)), at)
+
+
+def _seconds(query: int) -> dict[tuple[int, int], float | None]:
+    """(pair id, rater id) -> the time that the present rating took."""
+    events = RatingEvent.objects.filter(
+        pair__query=query,
+        kind__in=[Kind.GRADE, Kind.CANNOT, Kind.IMPORT, Kind.ADJUDICATE],
+        undone_by__isnull=True,
+    )
+    return {
+        (pair, rater): s for pair, rater, s in events.order_by("pk").values_list("pair", "rater", "seconds")
+    }

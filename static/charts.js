@@ -1,0 +1,79 @@
+// Draws the page's charts. Each .chart[data-spec] names the JSON block that holds its Vega-Lite document.
+"use strict";
+(() => {
+  const places = [...document.querySelectorAll(".chart[data-spec]")];
+  if (!places.length || !window.vegaEmbed) return;
+  const drawn = new Map();
+
+  // light-dark() in a custom property is only worked out where it is used, so a probe uses it.
+  function colours() {
+    const probe = document.body.appendChild(document.createElement("span"));
+    const known = new Map();
+    const colour = (name) => {
+      if (!known.has(name)) {
+        probe.style.color = `var(${name})`;
+        known.set(name, getComputedStyle(probe).color);
+      }
+      return known.get(name);
+    };
+    return { colour, done: () => probe.remove() };
+  }
+
+  // Every "var(--name)" of a document as the colour that it is now.
+  function resolved(part, colour) {
+    if (typeof part === "string") {
+      const name = /^var\((--[\w-]+)\)$/.exec(part);
+      return name ? colour(name[1]) : part;
+    }
+    if (Array.isArray(part)) return part.map((item) => resolved(item, colour));
+    if (part && typeof part === "object") {
+      return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, resolved(value, colour)]));
+    }
+    return part;
+  }
+
+  function look(width) {
+    const { fontFamily } = getComputedStyle(document.body);
+    return {
+      background: null,
+      font: fontFamily,
+      view: { stroke: null },
+      padding: { left: 1, top: 8, right: 8, bottom: 4 },
+      axis: {
+        domain: false, ticks: false, labelPadding: 8, labelFontSize: 13, titleFontSize: 13, titleFontWeight: "normal",
+        labelColor: "var(--soft)", titleColor: "var(--soft)", gridColor: "var(--line)", tickCount: 5,
+      },
+      axisY: { labelLimit: Math.max(90, Math.min(220, width * 0.34)) },
+      text: { fontSize: 13, color: "var(--ink)" },
+      rule: { strokeCap: "butt" },
+    };
+  }
+
+  async function draw(place) {
+    const spec = JSON.parse(document.getElementById(place.dataset.spec).textContent);
+    const { colour, done } = colours();
+    const width = place.clientWidth;
+    const inner = document.createElement("div");
+    // Cells that are too narrow to be told apart are scrolled instead.
+    inner.style.minWidth = place.dataset.least ? `${place.dataset.least}px` : "";
+    const options = {
+      mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false,
+      tooltip: { disableDefaultStyle: true }, loader: { target: "_self" },
+      config: resolved(look(width), colour),
+    };
+    const whole = resolved(spec, colour);
+    done();
+    place.replaceChildren(inner);
+    const result = await window.vegaEmbed(inner, whole, options);
+    drawn.get(place)?.finalize();
+    drawn.set(place, result);
+  }
+
+  // One after the other: the first chart is there before the last is begun.
+  async function drawAll() {
+    for (const place of places) await draw(place).catch((error) => console.error(error));
+  }
+
+  drawAll();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+})();
