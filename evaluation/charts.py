@@ -128,7 +128,8 @@ def curves(rows: Rows, *, bounded: bool = True) -> dict:
     x = alt.X("cutoff:Q", title="k, the cutoff").scale(
         type="log", domain=[cutoffs[0], cutoffs[-1]], nice=False
     )
-    x = x.axis(values=cutoffs, grid=False, labelOverlap=False, labelExpr="datum.value")
+    # With fewer ticks than values Vega would leave some of the values out.
+    x = x.axis(values=cutoffs, tickCount=len(cutoffs), grid=False, labelOverlap=False, labelExpr="datum.value")
     return _lines(rows, list(ends.values()), x=x, domain=domain, height=height, step=False)
 
 

@@ -64,7 +64,7 @@ def evaluate(
     do not fit the collection.
     """
     measures = tuple(dict.fromkeys(parse_measure(m) if isinstance(m, str) else m for m in measures))
-    systems = None if systems is None else frozenset(systems)
+    systems = _chosen(systems)
     version = _version(collection)
     made = _evaluations.get(
         (version, measures, options, systems, rule),
@@ -85,24 +85,26 @@ def explain(
 ) -> dict[str, Explanation]:
     """How nDCG at the measure's cutoff came about for the query with this key, by system; documents are pks."""
     measure = parse_measure(measure) if isinstance(measure, str) else measure
-    read, judgments = _read(collection, _version(collection), None, options, rule)
-    places = np.flatnonzero(read.queries["key"] == query)
+    found, judgments = read(collection, options, rule=rule)
+    places = np.flatnonzero(found.queries["key"] == query)
     if not places.size:
         raise ValueError(f"unknown query {query!r} in {collection.slug}")
-    names = read.systems if systems is None else tuple(systems)
+    names = found.systems if systems is None else tuple(systems)
     for name in names:
-        if name not in read.rankings:
-            raise ValueError(record.unknown_system(name, read.systems))
+        if name not in found.rankings:
+            raise ValueError(record.unknown_system(name, found.systems))
     place = int(places[0])
     return {
-        name: kernel.explain(measure.cutoff, judgments, read.rankings[name], options, place) for name in names
+        name: kernel.explain(measure.cutoff, judgments, found.rankings[name], options, place)
+        for name in names
     }
 
 
-def judgments_of(collection: Collection, rule: str = "mean") -> tuple[pd.DataFrame, Judgments]:
-    """The queries of a collection (as in Record) and its judgments, whatever the systems."""
-    read, judgments = _read(collection, _version(collection), None, Options(), rule)
-    return read.queries, judgments
+def read(
+    collection: Collection, options: Options, systems: Iterable[str] | None = None, rule: str = "mean"
+) -> tuple[Record, Judgments]:
+    """The arrays that `evaluate` works on with these options, kept with its own. Do not change them."""
+    return _read(collection, _version(collection), _chosen(systems), options, rule)
 
 
 def why(reasons: dict[str, int]) -> str:
@@ -111,29 +113,31 @@ def why(reasons: dict[str, int]) -> str:
 
 
 def _evaluated(
-    read: Record, judgments: Judgments, measures: tuple[Measure, ...], options: Options, rule: str
+    found: Record, judgments: Judgments, measures: tuple[Measure, ...], options: Options, rule: str
 ) -> Evaluation:
     scores, coverage = {}, {}
-    for system in read.systems:
-        scores[system], coverage[system] = _score(measures, judgments, read.rankings[system], options)
-    columns = [(measure, system) for measure in measures for system in read.systems]
+    for system in found.systems:
+        scores[system], coverage[system] = _score(measures, judgments, found.rankings[system], options)
+    columns = [(measure, system) for measure in measures for system in found.systems]
     values = _columns(
-        [scores[system].values[measure] for measure, system in columns], len(read.queries), np.float64
+        [scores[system].values[measure] for measure, system in columns], len(found.queries), np.float64
     )
     reasons = _columns(
-        [scores[system].reasons[measure] for measure, system in columns], len(read.queries), np.int8
+        [scores[system].reasons[measure] for measure, system in columns], len(found.queries), np.int8
     )
-    index = pd.Index(read.queries["key"], name="query")
+    index = pd.Index(found.queries["key"], name="query")
     header = pd.MultiIndex.from_tuples([(str(m), s) for m, s in columns], names=["measure", "system"])
     return Evaluation(
-        collection=read.collection,
+        collection=found.collection,
         options=options,
         rule=rule,
         measures=measures,
-        systems=read.systems,
+        systems=found.systems,
         per_query=pd.DataFrame(values, index, header),
         reasons=pd.DataFrame(np.array(REASONS, object)[reasons], index, header),
-        summary=_summary(measures, read.systems, scores, coverage, _intervals(columns, values, reasons == 0)),
+        summary=_summary(
+            measures, found.systems, scores, coverage, _intervals(columns, values, reasons == 0)
+        ),
     )
 
 
@@ -229,9 +233,13 @@ def _version(collection: Collection) -> tuple:
     return Collection.objects.values_list("pk", "created_at", "version", "slug").get(pk=collection.pk)
 
 
+def _chosen(systems: Iterable[str] | None) -> frozenset[str] | None:
+    return None if systems is None else frozenset(systems)
+
+
 def _read(
     collection: Collection, version: tuple, systems: frozenset[str] | None, options: Options, rule: str
 ) -> tuple[Record, Judgments]:
     key = (version, systems, options.ties)
-    read = _records.get(key, lambda: record.load(collection, systems, options.ties))
-    return read, _judgments.get((key, rule), lambda: combine(read.ratings, rule))
+    found = _records.get(key, lambda: record.load(collection, systems, options.ties))
+    return found, _judgments.get((key, rule), lambda: combine(found.ratings, rule))

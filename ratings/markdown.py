@@ -2,8 +2,18 @@
 
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+
+
+def _demoted(state: StateCore) -> None:
+    """A heading one level down: the page has its own first heading."""
+    for token in state.tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
+
 
 _markdown = MarkdownIt("commonmark", {"html": False})
+_markdown.core.ruler.push("demoted", _demoted)
 
 
 def rendered(text: str) -> SafeString:

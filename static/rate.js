@@ -5,7 +5,7 @@ const form = document.getElementById("rating");
 const cannot = document.getElementById("cannot");
 const comment = document.getElementById("comment");
 const guide = document.querySelector("#guidelines details");
-const narrow = matchMedia("(max-width: 60rem)");
+const narrow = matchMedia("(max-width: 64rem)");
 
 let sent = false;
 let visibleSince = performance.now();
@@ -30,6 +30,13 @@ function press(button) {
   if (!button) return;
   button.classList.add("lit");
   button.click();
+}
+
+// A closed sheet must not keep the focus: the next key is a grade, not a letter of the comment.
+for (const sheet of [cannot, comment]) {
+  sheet.addEventListener("beforetoggle", (event) => {
+    if (event.newState === "closed") document.activeElement.blur();
+  });
 }
 
 const isOpen = (sheet) => sheet.matches(":popover-open");

@@ -48,6 +48,7 @@ class Visit:
         context = self.browser.new_context(base_url=self.server, **options)
         self.contexts.append(context)
         page = context.new_page()
+        page.set_default_timeout(15_000)
         page.on("console", lambda line: self.complaints.append(f"console: {line.text}"))
         page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         page.on("request", lambda request: self.note_request(request.url))
@@ -65,7 +66,7 @@ class Visit:
         page.keyboard.press("Tab")
         page.keyboard.type("a pass phrase")
         page.keyboard.press("Enter")
-        page.wait_for_url("**/")
+        page.get_by_role("button", name="Sign out").wait_for()
         return page
 
 

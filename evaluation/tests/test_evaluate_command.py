@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from evaluation.measures import Options
 from ratings.tests.cast import make_collection, make_ranking
 
-from .hills import HYBRID_Q1, IDEAL, KEYWORD_Q1, KEYWORD_Q2, NEUTRAL_Q2, SECOND, rate, worked_collection
+from .worked import HYBRID_Q1, IDEAL, KEYWORD_Q1, KEYWORD_Q2, NEUTRAL_Q2, SECOND, rate, worked_collection
 
 pytestmark = pytest.mark.django_db
 

@@ -5,7 +5,7 @@ from django.core.management import CommandError, call_command, load_command_clas
 
 from ratings.tests.cast import make_collection
 
-from .hills import rate, worked_collection
+from .worked import rate, worked_collection
 
 pytestmark = pytest.mark.django_db
 

@@ -141,7 +141,7 @@ def test_the_test_file_of_trec_eval_gives_what_trec_eval_prints(record, shared, 
 
 def test_negative_grades_gain_nothing_for_trec_eval(record, shared, tmp_path):
     collection = trec_eval_test(shared, tmp_path, "rel-level", "qrels.rel_level")
-    assert (scores.judgments_of(collection)[1].grade < 0).sum() == 304
+    assert (scores.read(collection, TREC_EVAL)[1].grade < 0).sum() == 304
     assert_means(collection, expected_in(shared, "trec_eval/expected.rel_level.json"))
     ours = scores.evaluate(collection, ["nDCG@10"], scores.options_for(collection, ties="score")).summary[
         "mean"

@@ -7,7 +7,7 @@ from evaluation import record
 from ratings.models import Ranking
 from ratings.tests.cast import make_collection, make_ranking
 
-from .hills import rate, worked_collection
+from .worked import rate, worked_collection
 
 pytestmark = pytest.mark.django_db
 
@@ -75,11 +75,11 @@ def test_scores_are_read_where_ties_want_them():
 def test_tied_documents_carry_the_order_of_their_keys():
     collection = make_collection(documents=["d9", "d10", "é", "z", "x"])
     ids = dict(collection.documents.values_list("key", "pk"))
-    listed = ["d9", "é", "x", "d10", "z"]
+    listed = ["d9", "x", "é", "d10", "z"]
     make_ranking(collection, "s", "q1", "", scores=[])
     # As 32-bit numbers 1.00000001 and 1 tie; the score of x is its own. The order is not that of the scores.
     Ranking.objects.update(
-        documents=np.array([ids[key] for key in listed]), scores=np.array([1.0, 1.00000001, 5.0, 1.0, 1.0])
+        documents=np.array([ids[key] for key in listed]), scores=np.array([1.0, 5.0, 1.00000001, 1.0, 1.0])
     )
     rankings = record.load(collection, ties="score").rankings["s"]
     tiebreak = dict(zip(listed, rankings.tiebreak.tolist(), strict=True))

@@ -12,7 +12,7 @@ from evaluation.measures import PROFILES, Options
 from ratings.models import Collection, Query, Ranking
 from ratings.tests.cast import make_collection, make_ranking
 
-from .hills import HYBRID_Q1, IDEAL, KEYWORD_Q1, KEYWORD_Q2, NEUTRAL_Q2, SECOND, rate, worked_collection
+from .worked import HYBRID_Q1, IDEAL, KEYWORD_Q1, KEYWORD_Q2, NEUTRAL_Q2, SECOND, rate, worked_collection
 
 pytestmark = pytest.mark.django_db
 
@@ -125,11 +125,15 @@ def test_the_interval_lies_around_the_mean_and_within_the_scale():
     collection = make_collection(queries=keys)
     for place, key in enumerate(keys):
         rate(collection, key, a="1")
-        make_ranking(collection, "s", key, "ba" if place == 0 else "ab")
-    row = scores.evaluate(collection, ["RR"], DEFAULT).summary.loc[("s", "RR")]
-    # Eleven 1s and one 0.5: every third resample is all 1s, so that only the end of the scale stops the widening.
-    assert row["mean"] == pytest.approx(11.5 / 12)
-    assert row["low"] < row["mean"] < row["high"] == 1.0
+        make_ranking(collection, "good", key, "ba" if place == 0 else "ab")
+        make_ranking(collection, "poor", key, "a" if place == 0 else "b")
+    summary = scores.evaluate(collection, ["RR"], DEFAULT).summary.xs("RR", level="measure")
+    # Every third resample misses the one query that differs, so that only the end of the scale stops the widening.
+    good, poor = summary.loc["good"], summary.loc["poor"]
+    assert good["mean"] == pytest.approx(11.5 / 12)
+    assert good["low"] < good["mean"] < good["high"] == 1.0
+    assert poor["mean"] == pytest.approx(1 / 12)
+    assert 0.0 == poor["low"] < poor["mean"] < poor["high"]
 
 
 def test_one_query_has_no_interval():
@@ -210,12 +214,15 @@ def test_an_unknown_query_or_system_cannot_be_opened():
         scores.explain(collection, ["hybrids"], "q1", "nDCG", DEFAULT)
 
 
-def test_the_judgments_can_be_had_without_a_system():
-    collection = make_collection()
-    rate(collection, "q2", a="-1", b="2")
-    queries, judgments = scores.judgments_of(collection)
-    assert queries["key"].tolist() == ["q1", "q2"]
-    assert (judgments.query.tolist(), judgments.grade.tolist()) == ([1, 1], [-1.0, 2.0])
+def test_the_arrays_behind_the_numbers_can_be_had_without_reading_them_again():
+    collection = worked_collection()
+    scores.evaluate(collection, ["AP"], DEFAULT)
+    with CaptureQueriesContext(connection) as asked:
+        found, judgments = scores.read(collection, DEFAULT)
+    assert len(asked) == 1
+    assert found.queries["key"].tolist() == ["q1", "q2"]
+    assert judgments.grade.tolist() == [3, 2, 0, 1, -1]
+    assert scores.read(collection, DEFAULT, ["hybrid"])[0].systems == ("hybrid",)
 
 
 # Numbers are kept for as long as the record has not changed

@@ -66,10 +66,14 @@ class Answer:
 
     def values(self, measure: Measure | None = None) -> pd.DataFrame:
         """float64[queries, systems] by key and name; nan = no value."""
-        return self.evaluation.per_query[str(measure or self.asked.measure)]
+        return self._of(self.evaluation.per_query, measure)
 
     def reasons(self, measure: Measure | None = None) -> pd.DataFrame:
-        return self.evaluation.reasons[str(measure or self.asked.measure)]
+        return self._of(self.evaluation.reasons, measure)
+
+    def _of(self, frame: pd.DataFrame, measure: Measure | None) -> pd.DataFrame:
+        """The columns of one measure; none where there are no systems."""
+        return frame[str(measure or self.asked.measure)] if self.systems else frame
 
     def standing(self, name: str, measure: Measure | None = None) -> Standing:
         text = str(measure or self.asked.measure)
@@ -85,6 +89,11 @@ class Answer:
         """Highest mean first; systems without a mean last; equal ones by name."""
         rows = [self.standing(name) for name in self.systems]
         return sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0), row.system.name))
+
+    @property
+    def names(self) -> list[str]:
+        """The systems, best first: the order of columns and rows everywhere."""
+        return [standing.system.name for standing in self.standings]
 
     @cached_property
     def record(self) -> Record:

@@ -28,8 +28,8 @@ class Row:
 
 
 def rows(answer: Answer) -> list[Row]:
-    """All queries in the order of the record."""
-    values, below = answer.values().to_numpy(), answer.below.to_numpy()
+    """All queries in the order of the record, the systems in that of their means."""
+    values, below = answer.values()[answer.names].to_numpy(), answer.below[answer.names].to_numpy()
     there = ~np.isnan(values)
     shown = []
     for row, (pk, key, text) in enumerate(
@@ -56,8 +56,6 @@ def rows(answer: Answer) -> list[Row]:
 def picture(answer: Answer, shown: Sequence[Row]) -> dict:
     """What `_heat.html` draws."""
     order = answer.by_ease()
-    systems = [standing.system.name for standing in answer.standings]
-    column = {name: place for place, name in enumerate(answer.values().columns)}
     numbers = [value for row in shown for value, _ in row.values if value is not None]
     top = 1.0 if answer.asked.bounded else max(numbers, default=0.0)
     top = top if top > 0 else 1.0
@@ -73,15 +71,14 @@ def picture(answer: Answer, shown: Sequence[Row]) -> dict:
     cells = [
         {"query": shown[row].key, "system": name, "value": value, "below": below}
         for row in order
-        for name in systems
-        for value, below in [shown[row].values[column[name]]]
+        for name, (value, below) in zip(answer.names, shown[row].values, strict=True)
     ]
     undefined = [shown[row].why for row in order if shown[row].mean is None]
     ends = [top * step / 5 for step in range(6)]
     places = 1 if answer.asked.bounded else 2
     return {
-        "spec": charts.heat_map(cells, queries, systems=systems, top=top),
-        "says": f"{answer.asked.measure} of {len(order)} queries by {len(systems)} systems, as shades. "
+        "spec": charts.heat_map(cells, queries, systems=answer.names, top=top),
+        "says": f"{answer.asked.measure} of {len(order)} queries by {len(answer.names)} systems, as shades. "
         "The table has the numbers.",
         "least": max(280, 3 * len(order) + 90) if len(order) > 60 else None,
         "key": [
@@ -106,7 +103,7 @@ def wins(answer: Answer) -> dict[str, int]:
 def heads(answer: Answer, sort: str | None = None) -> list[dict]:
     """The columns of the table; with `sort`, they are links that sort by it."""
     columns = [("text", "Query", False)]
-    columns += [(f"s{answer.systems[name].pk}", name, True) for name in answer.values().columns]
+    columns += [(f"s{answer.systems[name].pk}", name, True) for name in answer.names]
     columns += [("mean", "Mean", True), ("spread", "Spread", True), ("judged", "Judged", True)]
     if sort is None:
         return [{"text": text, "numeric": numeric} for _, text, numeric in columns]

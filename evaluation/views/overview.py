@@ -35,7 +35,7 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
         "asked": asked,
         "form": form_for(request),
         "n": held,
-        "heading": sentences.heading(held.systems, held.queries),
+        "heading": sentences.heading(collection.name, held.systems, held.queries),
         "next_step": next_step(collection, held),
     }
     if held.systems and held.queries and held.ratings:
@@ -148,8 +148,7 @@ def curves(answer: Answer) -> tuple[list[int], list[tuple[str, list[float | None
     )
     measures = steps(answer.asked)
     within = [measure for measure in measures if measure.cutoff <= max(deepest, 2)]
-    names = [standing.system.name for standing in answer.standings]
-    table = [(name, [answer.standing(name, measure).mean for measure in within]) for name in names]
+    table = [(name, [answer.standing(name, measure).mean for measure in within]) for name in answer.names]
     return [measure.cutoff for measure in within], table
 
 

@@ -28,7 +28,7 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         "section": "queries",
         "asked": asked,
         "form": form_for(request),
-        "heading": sentences.heading(len(answer.systems), len(shown)),
+        "heading": sentences.heading(collection.name, len(answer.systems), len(shown)),
         "q": q,
         "found": len(found),
         "total": len(shown),
@@ -49,7 +49,7 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
 def ordered(rows: list[heat.Row], sort: str, answer: Answer) -> list[heat.Row]:
     """By the column that `sort` names, "-" in front for from the highest down; what has no value comes last."""
     name = sort.removeprefix("-")
-    column = {f"s{answer.systems[system].pk}": place for place, system in enumerate(answer.values().columns)}
+    column = {f"s{answer.systems[system].pk}": place for place, system in enumerate(answer.names)}
     if name == "text":
         return sorted(rows, key=lambda row: row.text.casefold(), reverse=sort.startswith("-"))
     if name in column:
@@ -75,9 +75,8 @@ def paged(request: HttpRequest, rows: list) -> dict[str, Page | list]:
 def queries_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """One row for each query and system."""
     answer = Answer.of(collection, asked)
-    values, reasons, judged = answer.values(), answer.reasons(), {}
-    for name in answer.systems:
-        judged[name] = answer.judged(name)
+    values, reasons = answer.values(), answer.reasons()
+    judged = {name: answer.judged(name) for name in answer.systems}
     rows = (
         [row.key, row.text, name, str(asked.measure), values.at[row.key, name], reasons.at[row.key, name]]
         + [judged[name][place], row.judged, asked.label]

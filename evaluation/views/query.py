@@ -163,6 +163,8 @@ def compared(
         "lead": lead(pair, lists, asked),
         "links": links(sides) if right else None,
         "ideal": ideal_list(ideal, documents, cutoff),
+        # Made of what a system returned, the ideal is another one for each system.
+        "ideal_of": sides[0].system.name if options.ideal == "retrieved" else "",
         "negative": any(row.adds < 0 for side in sides for row in side.rows),
         "label": f"{asked.at('nDCG')} {asked.fingerprint}",
         "ndcg_label": str(asked.at("nDCG")),
@@ -172,7 +174,7 @@ def compared(
         "others": [str(measure) for measure in others(asked)],
         "formula": formula(ideal),
         "sums": sums(sides, lists, options),
-        "missed": missed(answer, place, sides, ideal, grades),
+        "missed": missed(answer, place, sides, ideal, documents),
         "running": running(explained, left, right, asked),
     }
 
@@ -328,7 +330,7 @@ def arithmetic(explanation: Explanation, dcg: float) -> str:
 
 
 def missed(
-    answer: Answer, place: int, sides: list[Side], ideal: Explanation, grades: dict[int, float]
+    answer: Answer, place: int, sides: list[Side], ideal: Explanation, documents: dict[int, Document]
 ) -> list[dict]:
     """Documents of the ideal list that a side does not list down to the cutoff, and where it has them."""
     cutoff = answer.asked.measure.cutoff
@@ -340,9 +342,8 @@ def missed(
     for row in ideal.ideal[:SHOWN]:
         at = [where.get(row.document) for where in ranks]
         if any(rank is None or (cutoff and rank > cutoff) for rank in at):
-            rows.append({"pk": row.document, "grade": row.grade, "ranks": at})
-    documents = titles({row["pk"] for row in rows})
-    return [{**row, "document": documents[row["pk"]]} for row in rows if row["pk"] in documents]
+            rows.append({"document": documents.get(row.document), "grade": row.grade, "ranks": at})
+    return rows
 
 
 def running(explained: dict[str, Explanation], left: dict, right: dict | None, asked: Asked) -> dict | None:

@@ -34,7 +34,10 @@ def counted(number: int, one: str, many: str) -> str:
     return f"{WORDS[number] if number < len(WORDS) else f'{number:,}'} {one if number == 1 else many}"
 
 
-def heading(systems: int, queries: int) -> str:
+def heading(name: str, systems: int, queries: int) -> str:
+    """Three systems on 16 queries; the collection's name while there is nothing to count."""
+    if not systems or not queries:
+        return name
     text = f"{counted(systems, 'system', 'systems')} on {counted(queries, 'query', 'queries')}"
     return text[0].upper() + text[1:]
 

@@ -57,7 +57,6 @@ def save_rating(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
     collection = collection_for(request, slug, Role.RATER)
     rater = rater_for(request, collection)
     pair = own_pair(rater, token)
-    held = queue.held_by(rater)
     form = RatingForm(request.POST, collection=collection)
     if not form.is_valid():
         return desk(request, collection, rater, pair, form=form, status=400)
@@ -66,7 +65,7 @@ def save_rating(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
     except queue.Conflict as conflict:
         context = {"conflict": conflict.current or "withdrawn"}
         return desk(request, collection, rater, pair, form=form, status=409, **context)
-    if held and held != pair:
+    if form.cleaned_data["base_revision"]:  # changed, not new: back to where it was opened
         return redirect("my_ratings", slug)
     queue.claim(rater)
     return redirect("rate", slug)

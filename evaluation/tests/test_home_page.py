@@ -1,0 +1,112 @@
+"""The first page: what strangers, raters and analysts see on it, and what they do not."""
+
+import re
+
+import numpy as np
+import pytest
+
+from evaluation import measures
+from evaluation.tests.hills import analyst, make_hills, text_of
+from ratings import sample
+from ratings.models import Role
+from ratings.tests.cast import make_collection, make_member, make_pair, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def demo(settings) -> None:
+    settings.DEMO = True
+
+
+def test_a_stranger_reads_what_it_is_and_can_sign_in(client):
+    page = text_of(client.get("/"))
+    assert "How close does your search come to the ideal list?" in page
+    assert "Sign in" in page
+    assert "Look around" not in page
+
+
+def test_the_drawing_adds_up(client):
+    page = client.get("/").content.decode()
+    lists = re.findall(r'<ol class="ladder".*?</ol>', page, re.S)
+    grades = [
+        [int(g.replace("−", "-")) for g in re.findall(r'class="rung[^>]*>([^<]+)<', part)] for part in lists
+    ]
+    returned, ideal = grades
+    assert len(returned) == len(ideal) == 5
+    # What was judged: the documents returned (0 to 4), and of the ideal a 3 and a 1 that were not.
+    judged = np.array([*returned, 3, 1], float)
+    judgments = measures.Judgments(1, np.zeros(7, int), np.arange(7), judged)
+    rankings = measures.Rankings(np.array([0, 5]), np.arange(5))
+    found = measures.explain(5, judgments, rankings, measures.Options(), 0)
+    assert [row.grade for row in found.ideal] == ideal
+    assert [
+        f"{row.contribution:+.2f}".replace("-", "−").replace("+0.00", "0.00") for row in found.ranking
+    ] == (re.findall(r'<span class="num">([^<]+)<', lists[0]))
+    for value in (found.dcg, found.idcg, found.ndcg):
+        assert f"<b>{value:.2f}</b>" in page
+
+
+def test_who_may_look_around_sees_the_sample_and_three_ways_in(client, demo):
+    make_hills(sample.SLUG)
+    response = client.get("/", SERVER_NAME="localhost")
+    page = text_of(response)
+    for role in ("a rater", "an analyst", "an admin"):
+        assert f"Look around as {role}" in page
+    assert "good 0.8155" in page
+    assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page
+
+
+def test_the_sample_is_not_shown_to_visitors_from_elsewhere(client, demo):
+    make_hills(sample.SLUG)
+    page = text_of(client.get("/", SERVER_NAME="localhost", HTTP_X_FORWARDED_FOR="203.0.113.9"))
+    assert "0.8155" not in page
+    assert "Look around" not in page
+
+
+def test_without_the_sample_nobody_is_sent_into_it(client, demo):
+    assert "Look around" not in text_of(client.get("/", SERVER_NAME="localhost"))
+
+
+def test_an_analyst_sees_counts_and_the_leader(client):
+    page = text_of(analyst(client, make_hills()).get("/"))
+    assert "good leads with nDCG@10 0.8155" in page
+    assert "n = 2" in page
+    assert "2 queries, 4 documents, 2 systems, 5 ratings" in page
+
+
+def test_a_rater_sees_their_own_progress_and_no_result(client):
+    collection = make_hills()
+    client.force_login(make_member(collection, "rita", Role.RATER))
+    make_pair(collection, "q2", "a")
+    collection.description = "Searched in three ways."
+    collection.save()
+    response = client.get("/")
+    page = text_of(response)
+    assert "0 rated, about 1 left" in page
+    assert 'action="/collections/hills/rate/next/"' in response.content.decode()
+    for hidden in ("good", "bad", "0.8155", "nDCG", "three ways"):
+        assert hidden not in page
+
+
+def test_collections_of_others_are_not_listed(client):
+    make_hills("secret")
+    page = text_of(analyst(client, make_hills()).get("/"))
+    assert "Secret" not in page
+
+
+def test_a_superuser_is_an_admin_everywhere(client):
+    make_hills()
+    client.force_login(make_user("root", is_superuser=True))
+    assert "You are an admin here" in text_of(client.get("/"))
+
+
+def test_an_unfinished_collection_says_how_far_it_is(client):
+    collection = make_collection(queries=())
+    client.force_login(make_member(collection, "ada", Role.ADMIN))
+    assert "No queries yet." in text_of(client.get("/"))
+
+
+def test_who_is_in_no_collection_learns_whom_to_ask(client):
+    client.force_login(make_user("new"))
+    assert "Ask the person who gave you this account" in text_of(client.get("/"))

@@ -1,0 +1,190 @@
+"""The overview: its numbers are those worked out in `hills`."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from evaluation.tests.hills import analyst, make_hills, rate, text_of
+from ratings.models import Role
+from ratings.tests.cast import make_collection, make_member, make_pair, make_ranking
+
+pytestmark = pytest.mark.django_db
+URL = "/collections/hills/"
+
+
+def spec_of(response, name: str) -> dict:
+    return json.loads(
+        re.search(rf'<script id="{name}"[^>]*>(.*?)</script>', response.content.decode(), re.S)[1]
+    )
+
+
+def test_it_shows_means_with_interval_n_and_judged_share(client):
+    page = text_of(analyst(client, make_hills()).get(URL))
+    assert "Two systems on two queries" in page
+    assert "good 0.8155" in page and "bad 0.2044" in page
+    assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page
+    assert "n = 2" in page
+
+
+def test_the_best_system_comes_first(client):
+    page = text_of(analyst(client, make_hills()).get(URL))
+    assert page.index("good 0.8155") < page.index("bad 0.2044")
+
+
+def test_overlapping_intervals_cannot_be_told_apart(client):
+    page = text_of(analyst(client, make_hills()).get(URL))
+    # Of two queries the intervals are wide: 0.63 to 1 and 0 to 0.41, widened by the square root of two.
+    assert "good has the highest mean nDCG@10, 0.8155" in page
+
+
+def test_it_says_how_far_the_numbers_can_be_believed(client):
+    page = text_of(analyst(client, make_hills()).get(URL))
+    assert "Judged@10 87.5 %" in page and "good 75.0 %" in page  # good: 3 of 3 and 1 of 2; bad: 2 of 2
+    assert "Holes in the top 10 1 of 7 unjudged places: counted as gain 0" in page
+    assert "Negative judgments 1 query" in page
+    assert "Ratings 5 by 1 rater on 5 pairs" in page
+
+
+def test_the_neutral_point_is_that_of_an_empty_list(client):
+    response = analyst(client, make_hills()).get(URL)
+    # 0.215939 for q1, where a harmful document can be avoided, and 0 for q2.
+    assert "neutral point, 0.1080" in text_of(response)
+    assert spec_of(response, "means")["datasets"]["means"][0]["neutral"] == pytest.approx(
+        0.215939 / 2, abs=1e-6
+    )
+
+
+def test_without_negative_judgments_there_is_no_neutral_point(client):
+    collection = make_hills(grades={("q1", "a"): "3", ("q2", "b"): "2"})
+    assert "neutral point" not in text_of(analyst(client, collection).get(URL))
+
+
+def test_values_below_the_neutral_point_are_counted(client):
+    rankings = {"good": {"q1": "ad", "q2": "b"}, "worse": {"q1": "c", "q2": "b"}}
+    response = analyst(client, make_hills(rankings=rankings)).get(URL)
+    assert "1 value lies below the neutral point" in text_of(response)
+    below = [cell for cell in spec_of(response, "heat")["datasets"]["cells"] if cell["below"]]
+    assert [(cell["query"], cell["system"]) for cell in below] == [("q1", "worse")]
+
+
+def test_the_table_by_query_links_to_every_query(client):
+    collection = make_hills()
+    page = analyst(client, collection).get(URL).content.decode()
+    for query in collection.queries.all():
+        assert f'href="/collections/hills/queries/{query.pk}/"' in page
+
+
+def test_an_undefined_query_is_counted_and_never_shown_as_nought(client):
+    collection = make_hills(grades={("q1", "a"): "3", ("q2", "b"): "0"})
+    response = analyst(client, collection).get(URL)
+    page = text_of(response)
+    assert "Undefined queries 1 of 2 1 nothing to find" in page
+    assert "– undefined: nothing to find" in page
+    cells = {(c["query"], c["system"]): c["value"] for c in spec_of(response, "heat")["datasets"]["cells"]}
+    assert cells["q2", "good"] is None
+
+
+def test_another_measure_is_kept_in_every_link(client):
+    response = analyst(client, make_hills()).get(URL, {"measure": "p@5", "gain": "exponential"})
+    page = response.content.decode()
+    assert "P@5 exp log2 ideal=judged unj=0 neg=minmax" in text_of(response)
+    assert "?measure=P@5&amp;gain=exponential" in page
+    # Two relevant documents of q1 and one of q2 in the first five places: (0.4 + 0.2) / 2.
+    assert "good 0.3000" in text_of(response)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"measure": "nDGC@10"}, "did you mean nDCG"),
+        ({"measure": "nDCG@0"}, "whole number from 1 on"),
+        ({"profile": "trec"}, "did you mean trec_eval"),
+        ({"gain": "cubic"}, "gain must be one of linear"),
+        ({"rule": "best"}, "unknown rule"),
+        ({"gain": "map:0=0,1=1"}, "does not list the grade"),
+    ],
+)
+def test_what_cannot_be_computed_is_refused_with_the_form(client, params, message):
+    response = analyst(client, make_hills()).get(URL, params)
+    assert response.status_code == 400
+    page = text_of(response)
+    assert message in page
+    assert "0.8155" not in page
+    (name, value) = next(iter(params.items()))
+    assert value in response.content.decode()
+
+
+def test_raters_and_strangers_find_nothing(client):
+    collection = make_hills()
+    rater = make_member(collection, "rita", Role.RATER)
+    stranger = make_member(make_collection("other"), "sam", Role.ADMIN)
+    for user in (rater, stranger):
+        client.force_login(user)
+        for path in ("", "scores.csv", "queries/", "queries/scores.csv"):
+            assert client.get(URL + path).status_code == 404
+
+
+def test_it_is_only_read(client):
+    assert analyst(client, make_hills()).post(URL).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("stage", "says"),
+    [
+        ("nothing", "import_queries hills queries.tsv"),
+        ("queries", "import_run hills system.run"),
+        ("systems", "pool hills"),
+        ("pool", "1 ratings wait for raters"),
+    ],
+)
+def test_an_unfinished_collection_says_what_to_do_next(client, stage, says):
+    collection = make_collection(queries=() if stage == "nothing" else ("q1", "q2"))
+    if stage in ("systems", "pool"):
+        make_ranking(collection, "good", "q1", "ab")
+    if stage == "pool":
+        make_pair(collection, "q1", "a")
+    response = analyst(client, collection).get(URL)
+    assert response.status_code == 200
+    assert says in text_of(response)
+
+
+def test_the_file_has_full_precision_and_the_options(client):
+    response = analyst(client, make_hills()).get(URL + "scores.csv")
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    assert response["Content-Disposition"] == 'attachment; filename="hills-systems-nDCG@10.csv"'
+    rows = list(csv.DictReader(io.StringIO(response.content.decode())))
+    assert [row["system"] for row in rows] == ["good", "bad"]
+    assert float(rows[0]["mean"]) == pytest.approx(0.8154648767857287, abs=1e-15)
+    assert float(rows[1]["CG@10"]) == 1.0  # (2 + 0) / 2
+    assert rows[0]["options"] == "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax"
+
+
+def test_text_that_a_spreadsheet_would_run_is_made_harmless(client):
+    collection = make_hills(rankings={"=1+1": {"q1": "ad"}})
+    response = analyst(client, collection).get(URL + "scores.csv")
+    assert "\r\n'=1+1," in response.content.decode()
+
+
+def test_a_bad_measure_in_the_address_of_a_file_is_a_line_of_text(client):
+    response = analyst(client, make_hills()).get(URL + "scores.csv", {"measure": "x"})
+    assert response.status_code == 400
+    assert response["Content-Type"].startswith("text/plain")
+
+
+def test_the_number_of_database_queries_does_not_grow(client, django_assert_num_queries):
+    small = analyst(client, make_hills())
+    with CaptureQueriesContext(connection) as first:
+        small.get(URL)
+    assert len(first) <= 25
+    queries = [f"q{n}" for n in range(1, 31)]
+    rankings = {f"system {n}": dict.fromkeys(queries, "abcd") for n in range(8)}
+    large = make_hills("large", queries=queries, rankings=rankings)
+    rate(large, {(query, "a"): "2" for query in queries}, rater="second")
+    analyst(client, large, "bea")
+    with django_assert_num_queries(len(first)):
+        client.get("/collections/large/")

@@ -1,0 +1,110 @@
+"""Every query with what each system scored: `hills` gives the numbers."""
+
+import csv
+import io
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from evaluation.tests.hills import analyst, make_hills, text_of
+
+pytestmark = pytest.mark.django_db
+URL = "/collections/hills/queries/"
+
+
+def rows_of(response) -> list[str]:
+    """The queries of the table, from the top down."""
+    page = response.content.decode()
+    return [part.split("<")[0] for part in page.split('<small class="mono">')[1:]]
+
+
+def test_each_query_has_its_values_mean_spread_and_judgments(client):
+    page = text_of(analyst(client, make_hills()).get(URL))
+    # good 1, bad 0.408728: mean 0.704364, spread 0.591272, four judged documents.
+    assert "text of q1 q1 1.0000 0.4087 0.7044 0.5913 4" in page
+    assert "text of q2 q2 0.6309 0.0000 0.3155 0.6309 1" in page
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [
+        ("", ["q1", "q2"]),
+        ("-mean", ["q1", "q2"]),
+        ("mean", ["q2", "q1"]),
+        ("-spread", ["q2", "q1"]),
+        ("-text", ["q2", "q1"]),
+        ("judged", ["q2", "q1"]),
+        ("nonsense", ["q1", "q2"]),
+    ],
+)
+def test_it_can_be_sorted(client, sort, order):
+    assert rows_of(analyst(client, make_hills()).get(URL, {"sort": sort})) == order
+
+
+def test_it_can_be_sorted_by_a_system_with_undefined_queries_last(client):
+    grades = {("q1", "b"): "0", ("q2", "b"): "2", ("q3", "a"): "1"}
+    rankings = {"good": {"q1": "a", "q2": "ab", "q3": "a"}}
+    collection = make_hills(queries=("q1", "q2", "q3"), grades=grades, rankings=rankings)
+    pk = collection.systems.get().pk
+    analyst(client, collection)
+    assert rows_of(client.get(URL, {"sort": f"s{pk}"})) == ["q2", "q3", "q1"]
+    assert rows_of(client.get(URL, {"sort": f"-s{pk}"})) == ["q3", "q2", "q1"]
+
+
+def test_queries_are_found_by_text_and_key(client):
+    response = analyst(client, make_hills()).get(URL, {"q": "OF Q2"})
+    assert rows_of(response) == ["q2"]
+    assert "1 of 2 queries with" in text_of(response)
+
+
+def test_finding_nothing_is_said(client):
+    assert "No query holds “zebra”" in text_of(analyst(client, make_hills()).get(URL, {"q": "zebra"}))
+
+
+def test_a_hundred_fit_a_page_and_a_page_too_high_is_the_last(client):
+    queries = [f"q{n}" for n in range(1, 102)]
+    collection = make_hills(queries=queries, grades={("q1", "a"): "1"}, rankings={"good": {"q1": "a"}})
+    analyst(client, collection)
+    assert len(rows_of(client.get(URL))) == 100
+    assert rows_of(client.get(URL, {"page": "9"})) == ["q101"]
+
+
+def test_the_file_has_a_row_for_each_query_and_system(client):
+    response = analyst(client, make_hills()).get(URL + "scores.csv")
+    rows = {
+        (row["query"], row["system"]): row for row in csv.DictReader(io.StringIO(response.content.decode()))
+    }
+    assert float(rows["q1", "bad"]["value"]) == pytest.approx(
+        1.8927892607143724 / 4.630929753571458, abs=1e-15
+    )
+    assert rows["q2", "bad"]["Judged@10"] == ""
+    assert rows["q2", "good"]["Judged@10"] == "0.5"
+    assert rows["q2", "good"]["options"].startswith("nDCG@10 lin log2")
+
+
+def test_an_undefined_value_is_an_empty_cell_with_its_reason(client):
+    collection = make_hills(grades={("q1", "a"): "3"})
+    response = analyst(client, collection).get(URL + "scores.csv")
+    rows = {
+        (row["query"], row["system"]): row for row in csv.DictReader(io.StringIO(response.content.decode()))
+    }
+    assert (rows["q2", "good"]["value"], rows["q2", "good"]["why"]) == ("", "not judged")
+
+
+def test_a_collection_without_queries_says_what_to_do(client):
+    collection = make_hills(queries=(), grades={}, rankings={})
+    assert "import_queries hills" in text_of(analyst(client, collection).get(URL))
+
+
+def test_the_number_of_database_queries_does_not_grow(client, django_assert_num_queries):
+    analyst(client, make_hills())
+    with CaptureQueriesContext(connection) as first:
+        client.get(URL)
+    queries = [f"q{n}" for n in range(1, 41)]
+    large = make_hills(
+        "large", queries=queries, rankings={f"s{n}": dict.fromkeys(queries, "abcd") for n in range(6)}
+    )
+    analyst(client, large, "bea")
+    with django_assert_num_queries(len(first)):
+        client.get("/collections/large/queries/")

@@ -1,0 +1,45 @@
+"""A worked collection for tests: two queries, two systems, grades from -1 to 3, small enough to add up by hand."""
+
+from decimal import Decimal
+from math import log2
+
+from ratings import queue
+from ratings.models import Collection, Rater
+from ratings.tests.cast import make_collection, make_ranking
+
+SECOND = 1 / log2(3)  # the discount of rank 2
+
+# q1 holds a=3 b=2 c=0, so its ideal list is a b; q2 holds a=1 d=-1, so its best list is a and its worst is d.
+IDEAL = 3 + 2 * SECOND
+KEYWORD_Q1 = (2 + 3 * SECOND) / IDEAL  # b a d, with d unjudged
+KEYWORD_Q2 = ((-1 + SECOND) - -1) / (1 - -1)  # d a
+HYBRID_Q1 = 1.0  # a b c
+NEUTRAL_Q2 = (0 - -1) / (1 - -1)  # no ranking counts as an empty one
+
+
+def worked_collection(slug: str = "hills") -> Collection:
+    collection = make_collection(slug)
+    rate(collection, "q1", a="3", b="2", c="0")
+    rate(collection, "q2", a="1", d="-1")
+    make_ranking(collection, "keyword", "q1", "bad")
+    make_ranking(collection, "keyword", "q2", "da")
+    make_ranking(collection, "hybrid", "q1", "abc")
+    return collection
+
+
+def rate(
+    collection: Collection, query: str, rater: str = "expert", kind: str = "imported", **grades: str
+) -> None:
+    """Grade documents as one rater: rate(c, "q1", a="3", b="unclear"); a word is why it cannot be judged."""
+    who, _ = Rater.objects.get_or_create(collection=collection, name=rater, defaults={"kind": kind})
+    documents = dict(collection.documents.values_list("key", "pk"))
+    scale = {grade.value: grade for grade in collection.grades.all()}
+    query_id = collection.queries.get(key=query).pk
+    rows = [
+        queue.ImportedRating(query_id, documents[key], None, reason=given)
+        if given.isalpha()
+        else queue.ImportedRating(query_id, documents[key], scale[Decimal(given)])
+        for key, given in grades.items()
+    ]
+    queue.record_imported(who, rows)
+    collection.touch()

@@ -1,0 +1,87 @@
+"""Documents as JSON lines."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratings.formats.jsonl import DocumentLine, read_documents
+from ratings.formats.refusal import Refusal
+from ratings.formats.source import Source
+
+
+def documents_of(text: str | bytes) -> list:
+    return list(
+        read_documents(Source("d.jsonl", io.BytesIO(text if isinstance(text, bytes) else text.encode())))
+    )
+
+
+def test_a_document_has_a_key_a_title_a_body_a_url_and_other_fields():
+    text = '{"id": "d1", "title": "T", "body": "B", "url": "http://x", "year": 1958, "by": ["a", "b"]}\n'
+    assert documents_of(text) == [
+        DocumentLine(1, "d1", "T", "B", "http://x", {"year": 1958, "by": ["a", "b"]})
+    ]
+
+
+@pytest.mark.parametrize("name", ["id", "docid", "doc_id", "docno", "_id", "key"])
+def test_the_key_has_many_names(name):
+    assert documents_of(f'{{"{name}": "7"}}') == [DocumentLine(1, "7", "", "", "", {})]
+
+
+@pytest.mark.parametrize("name", ["body", "text", "contents", "abstract"])
+def test_the_body_has_many_names(name):
+    assert documents_of(f'{{"id": "7", "{name}": "words"}}')[0].body == "words"
+
+
+def test_of_two_names_for_one_thing_the_second_stays_a_field():
+    (row,) = documents_of('{"docid": "7", "id": "x", "abstract": "short", "text": "long"}')
+    assert (row.key, row.body, row.fields) == ("x", "long", {"docid": "7", "abstract": "short"})
+
+
+def test_a_document_without_text_and_a_null_title_are_taken():
+    assert documents_of('{"docid": "471", "title": null, "text": ""}\n\n') == [
+        DocumentLine(1, "471", "", "", "", {})
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"id": "d1", "title": ', "the line is not JSON: Expecting value at character"),
+        ('["d1"]', "the line is ['d1'], not an object"),
+        ("12", "the line is 12, not an object"),
+        ('{"title": "T"}', "the object has none of the names id, docid, doc_id, docno, _id, key"),
+        ('{"id": 12}', "the id 12 is not a string; put it in quotation marks"),
+        ('{"id": null}', "the id None is not a string"),
+        ('{"id": "a b"}', "the id 'a b' has a blank or a control character"),
+        ('{"id": ""}', "the id is empty"),
+        ('{"id": "%s"}' % ("d" * 501), "is longer than 500 characters"),
+        ('{"id": "a", "id": "b"}', "the name 'id' stands twice in one object"),
+        ('{"id": "a", "x": {"y": 1, "y": 2}}', "the name 'y' stands twice in one object"),
+        ('{"id": "a", "text": ["x"]}', "the text ['x'] is not a string"),
+        ('{"id": "a", "x": NaN}', "NaN is not a JSON number"),
+        ('{"id": "a", "x": -Infinity}', "-Infinity is not a JSON number"),
+        ('{"id": "a", "x": 1e999}', "the number '1e999' is too large"),
+        ('{"id": "a", "x": ["\\u0000"]}', "holds a NUL or half a surrogate pair"),
+        ('{"id": "a", "\\ud800": 1}', "holds a NUL or half a surrogate pair"),
+        ('{"id": "a", "x": ' + "[" * 100_000 + "}", "the JSON is nested too deeply"),
+        ('{"id": "a", "x": ' + "1" * 5_000 + "}", "Exceeds the limit"),
+    ],
+)
+def test_a_line_that_is_no_document_is_refused(line, problem):
+    good, refusal = documents_of('{"id": "z"}\n' + line)
+    assert good.key == "z"
+    assert (refusal.file, refusal.line) == ("d.jsonl", 2)
+    assert problem in refusal.problem
+    assert refusal.cure.startswith('A line is one object such as {"id": "d1"')
+
+
+def test_an_escaped_backslash_and_a_whole_surrogate_pair_are_plain_text():
+    (row,) = documents_of(r'{"id": "a", "title": "\\u0000", "body": "\ud83d\ude00"}')
+    assert (row.title, row.body) == (r"\u0000", "😀")
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_at_all_break_the_reader(content):
+    assert all(isinstance(item, Refusal | DocumentLine) for item in documents_of(content))

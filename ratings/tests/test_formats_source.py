@@ -1,0 +1,90 @@
+"""Lines from bytes: encodings, gzip, and what is no text."""
+
+import gzip
+import io
+import os
+
+import pytest
+
+from ratings.formats.refusal import Refusal
+from ratings.formats.source import Line, Source, opened
+
+
+def lines_of(content: bytes) -> list[Line | Refusal]:
+    return list(Source("a.txt", io.BytesIO(content)).lines())
+
+
+def test_lines_are_numbered_from_one_and_the_last_needs_no_end():
+    assert lines_of(b"one\ntwo\n\nfour") == [(1, "one"), (2, "two"), (3, ""), (4, "four")]
+
+
+def test_a_byte_order_mark_is_taken_off():
+    assert lines_of("\ufeffé\n".encode()) == [(1, "é")]
+
+
+def test_gzip_is_known_by_its_first_bytes_and_may_have_several_members():
+    assert lines_of(gzip.compress(b"one\n") + gzip.compress(b"two\n")) == [(1, "one"), (2, "two")]
+
+
+def test_a_name_that_promises_gzip_means_nothing(tmp_path):
+    path = tmp_path / "plain.gz"
+    path.write_text("one\n")
+    with opened(str(path)) as source:
+        assert list(source.lines()) == [(1, "one")]
+
+
+@pytest.mark.parametrize("cut", [1, 9, 30])
+def test_cut_off_gzip_is_refused_without_a_traceback(cut):
+    whole = gzip.compress(os.urandom(60).hex().encode() + b"\n")
+    *_, refusal = lines_of(whole[:-cut])
+    assert isinstance(refusal, Refusal)
+    assert "the gzip data are cut off or damaged" in refusal.problem
+    assert str(refusal).endswith("Copy or download the file again.")
+
+
+def test_damaged_gzip_is_refused():
+    content = bytearray(gzip.compress(b"one\ntwo\n"))
+    content[12] ^= 0xFF
+    assert isinstance(lines_of(bytes(content))[-1], Refusal)
+
+
+def test_a_byte_that_is_not_utf_8_refuses_its_line_only():
+    first, second, third = lines_of(b"one\ncaf\xe9\nthree\n")
+    assert (first, third) == ((1, "one"), (3, "three"))
+    assert str(second) == (
+        "a.txt, line 2: byte 4 of the line, 0xe9, is not UTF-8. Unpack the file or save it as UTF-8 text."
+    )
+
+
+def test_a_nul_refuses_its_line_only():
+    first, second = lines_of(b"one\nt\0o\n")
+    assert first == (1, "one")
+    assert (second.line, second.problem) == (2, "character 2 of the line is a NUL")
+
+
+def test_a_line_beyond_10_mb_is_refused_and_ends_the_file():
+    first, second = lines_of(b"one\n" + b"x" * 12_000_000 + b"\nthree\n")
+    assert first == (1, "one")
+    assert (second.line, second.problem) == (2, "the line is longer than 10 MB")
+
+
+def test_a_bomb_of_one_line_is_refused_before_it_is_unpacked():
+    bomb = gzip.compress(b"x" * 50_000_000)
+    source = Source("bomb", io.BytesIO(bomb))
+    assert [type(item) for item in source.lines()] == [Refusal]
+    assert source._text.tell() < 20_000_000
+
+
+def test_lines_longer_than_a_block_stay_whole():
+    text = "x" * 3_000_000
+    assert lines_of(f"{text}\nend".encode()) == [(1, text), (2, "end")]
+
+
+def test_the_share_that_was_read_is_known_for_a_file_and_unknown_for_a_stream(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\n" * 10)
+    with opened(str(path)) as source:
+        assert source.share == 0
+        list(source.lines())
+        assert source.share == 1
+    assert Source("pipe", io.BytesIO(b"one\n")).share is None

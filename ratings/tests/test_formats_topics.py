@@ -1,0 +1,216 @@
+"""The forms in which queries come."""
+
+import io
+
+import pytest
+
+from ratings.formats.refusal import Refusal
+from ratings.formats.source import Source, opened
+from ratings.formats.topics import Topic, read_topics
+
+
+def topics_of(text: str) -> list:
+    return list(read_topics(Source("t", io.BytesIO(text.encode()))))
+
+
+def test_tab_separated_lines_hold_key_text_and_perhaps_the_need():
+    text = (
+        "1\twhat similarity laws\r\n205277\tprojector screen\tI am looking for a screen.\r\n7\tiphone 8\t\n"
+    )
+    assert topics_of(text) == [
+        Topic(1, "1", "what similarity laws"),
+        Topic(2, "205277", "projector screen", "I am looking for a screen."),
+        Topic(3, "7", "iphone 8", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (".I 001", "there is no tab in '.I 001'"),
+        ("1\ta\tb\tc", "there are 4 columns, at most three are known"),
+        ("1 2\ttext", "the query '1 2' has a blank or a control character"),
+        ("\ttext", "the query is empty"),
+        ("1\t  ", "query '1' has no text"),
+        ("q" * 201 + "\ttext", "is longer than 200 characters"),
+    ],
+)
+def test_a_line_that_is_no_query_is_refused(line, problem):
+    good, refusal = topics_of(f"0\tfirst\n{line}\n")
+    assert good.key == "0"
+    assert (refusal.file, refusal.line) == ("t", 2)
+    assert problem in refusal.problem
+    assert refusal.cure.startswith("A line is KEY, a tab, the query")
+
+
+def test_sgml_topics_leave_their_parts_open_and_put_labels_before_them():
+    text = """
+<top>
+
+<num> Number: 301
+<title> International  R&D Crime
+
+<desc> Description:
+Identify organizations that
+participate.
+
+<narr> Narrative:
+A relevant document must, as x < y, name one.
+</top>
+<top>
+<num> Number: 051
+<title> Airbus
+</top>
+"""
+    need = "Identify organizations that participate.\n\nA relevant document must, as x < y, name one."
+    assert topics_of(text) == [
+        Topic(2, "301", "International R&D Crime", need),
+        Topic(15, "051", "Airbus"),
+    ]
+
+
+def test_a_word_that_is_also_a_label_stays_inside_the_text():
+    (topic,) = topics_of("<top>\n<num> 1\n<title> phone number: how to\n<desc> Description of a job\n</top>")
+    assert (topic.text, topic.need) == ("phone number: how to", "Description of a job")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("<top>\n<num> 1\n<title> a\n<top>\n<num> 2\n<title> b\n</top>", 1, "that begins here is not closed"),
+        ("<top>\n<num> 1\n<title> a\n", 1, "that begins here is not closed"),
+        ("<top>\n<title> a\n</top>", 1, "the topic number is empty"),
+        ("<top>\n<num> 1\n</top>", 1, "topic '1' has no title and no query"),
+        ("\n\n<top>\n<num> 1 2\n<title> a\n</top>", 3, "the topic number '1 2' has a blank"),
+    ],
+)
+def test_broken_sgml_is_refused_where_its_topic_begins(text, line, problem):
+    refusal = next(item for item in topics_of(text) if isinstance(item, Refusal))
+    assert refusal.line == line
+    assert problem in refusal.problem
+    assert "top>" in refusal.cure
+
+
+def test_xml_topics_with_a_number_a_query_a_question_and_a_narrative():
+    text = """<topics task="T" batch="1">
+  <topic number="1">
+    <query>virus origin</query>
+    <question>what is the origin</question>
+    <narrative>seeking a range of
+      information</narrative>
+  </topic>
+</topics>
+"""
+    assert topics_of(text) == [
+        Topic(2, "1", "virus origin", "what is the origin\n\nseeking a range of information")
+    ]
+
+
+def test_xml_topics_in_the_old_tags():
+    text = (
+        "<?xml version='1.0'?>\r\n<xml>\r\n<top>\r\n<num> 4</num> \r\n<title>\r\nheat\r\n</title></top></xml>"
+    )
+    assert topics_of(text) == [Topic(3, "4", "heat")]
+
+
+def test_xml_topics_with_a_dtd_a_type_and_subtopics():
+    text = """<?xml version="1.0"?>
+<!DOCTYPE webtrack2012 [
+  <!ELEMENT webtrack2012 (topic)*>
+  <!ATTLIST topic number CDATA #REQUIRED type (ambiguous|faceted|other) "ambiguous">
+]>
+<webtrack2012>
+<!-- types are a general indicator -->
+<topic number="151" type="faceted">
+  <query>403b</query>
+  <description> What is a 403b plan? </description>
+  <subtopic number="1" type="inf"> What is it? </subtopic>
+  <subtopic number="2" type="nav"> Find the page. </subtopic>
+</topic>
+<topic number="152"><query>angular</query></topic>
+</webtrack2012>
+"""
+    assert topics_of(text) == [
+        Topic(8, "151", "403b", "What is a 403b plan?\n\n1. What is it?\n2. Find the page.", ("faceted",)),
+        Topic(14, "152", "angular", None, ("ambiguous",)),
+    ]
+
+
+def test_a_topic_without_title_takes_its_description_as_text():
+    (topic,) = topics_of('<topics><topic number="1"><description>an old man</description></topic></topics>')
+    assert (topic.text, topic.need) == ("an old man", None)
+
+
+BOMB = '<!DOCTYPE t [\n<!ENTITY a "ha">\n<!ENTITY b "&a;&a;">\n]>\n<t><topic number="1"><query>&b;</query></topic></t>'
+OUTSIDE = (
+    '<!DOCTYPE t [\n<!ENTITY x SYSTEM "file:///x">\n]>\n<t><topic number="1"><query>&x;</query></topic></t>'
+)
+PARAMETER = '<!DOCTYPE t [\n<!ENTITY % x SYSTEM "http://localhost/x.dtd">\n%x;\n]>\n<t/>'
+LEFT_OPEN = (
+    '<!DOCTYPE t SYSTEM "http://localhost/x.dtd">\n<t><topic number="1"><query>a &x; b</query></topic></t>'
+)
+
+
+@pytest.mark.parametrize("text", [BOMB, OUTSIDE, PARAMETER, LEFT_OPEN])
+def test_entities_are_never_expanded(text):
+    (refusal,) = topics_of(text)
+    assert "entities are never expanded" in refusal.problem
+    assert refusal.line > 1
+
+
+def test_the_five_entities_of_every_xml_file_are_known():
+    (topic,) = topics_of('<t><topic number="1"><query>R&amp;D &lt; &#233;</query></topic></t>')
+    assert topic.text == "R&D < é"
+
+
+def test_xml_that_is_not_well_formed_is_refused_with_the_line():
+    *_, refusal = topics_of('<t>\n<topic number="1">\n<query>a</quer>\n</topic></t>')
+    assert refusal.line == 3
+    assert refusal.problem == "the XML is not well-formed (mismatched tag)"
+
+
+def test_xml_without_topics_is_refused():
+    (refusal,) = topics_of("<html><body>Sign in</body></html>")
+    assert refusal.problem == "there is no topic in the XML"
+
+
+def test_a_declared_encoding_does_not_outweigh_utf_8():
+    (topic,) = topics_of(
+        "<?xml version='1.0' encoding='iso-8859-1'?><t><topic number='1'><query>é</query></topic></t>"
+    )
+    assert topic.text == "é"
+
+
+def test_a_billion_characters_in_one_topic_are_refused():
+    text = '<t><topic number="1"><query>' + ("x" * 999 + "\n") * 10_100
+    assert "10 MB of text in one topic" in topics_of(text)[-1].problem
+    assert "not closed" in topics_of("<top>\n<num> 1\n<title> " + ("x" * 999 + "\n") * 10_100)[-1].problem
+
+
+def test_an_empty_file_has_no_topics():
+    assert topics_of("") == topics_of("\n \n") == []
+
+
+@pytest.mark.parametrize(
+    ("file", "count", "first"),
+    [
+        ("cranfield/topics.tsv", 225, "1"),
+        ("cranfield/cran.qry.xml", 225, "1"),
+        ("quepid/topics.tsv", 135, "205277"),
+        ("robust03/topics.robust04.txt", 250, "301"),
+        ("qrels-zoo/topics.core17.txt", 50, "307"),
+        ("qrels-zoo/topics.dl19-doc.txt", 43, "156493"),
+        ("qrels-zoo/topics.dl19-passage.txt", 43, "156493"),
+        ("qrels-zoo/topics.web.51-100.txt", 50, "51"),
+        ("qrels-zoo/topics.web.151-200.txt", 50, "151"),
+        ("trec-covid/round1/topics.covid-round1.xml", 30, "1"),
+    ],
+)
+def test_real_topics_are_read_whole(shared, file, count, first):
+    with opened(str(shared / "data" / file)) as source:
+        topics = list(read_topics(source))
+    assert [t for t in topics if isinstance(t, Refusal)] == []
+    assert (len(topics), topics[0].key) == (count, first)
+    assert not any(
+        ":" in t.key or t.text.startswith("Number") or "Description:" in (t.need or "") for t in topics
+    )
