@@ -23,6 +23,12 @@ LABEL = 17  # pixels that a line of text needs, so that names below each other c
 SHORT = ".2~f"  # labels of a score axis: 0, 0.2, 1
 LONGEST = 150  # pixels that a name may take before it is cut; tooltip and table give it whole
 
+# What a cell of the heat map says when it is pointed at.
+SHOWN = (
+    "!isValid(datum.value) ? 'undefined' : "
+    "format(datum.value, '.4f') + (datum.below ? ', worse than an empty list' : '')"
+)
+
 Rows = Sequence[Mapping]
 
 
@@ -66,8 +72,8 @@ def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> 
 def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float = 1.0) -> dict:
     """A cell for each query and system, shaded in five equal steps from 0 to `top`.
 
-    A cell: query (key), system, value (None: undefined), below (bool: under the neutral point). A query: query,
-    text, url; their order is that of the columns.
+    A cell: query (key), system, value (None: undefined), and below (True) where it is under the neutral point. A
+    query: query, text, url; their order is that of the columns.
     """
     few = len(queries) <= 60
     keys = [query["query"] for query in queries]
@@ -86,6 +92,7 @@ def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float =
     )
     base = (
         alt.Chart(alt.NamedData("cells"))
+        .transform_calculate(shown=SHOWN)
         .transform_lookup("query", alt.LookupData(alt.NamedData("queries"), "query", ["text", "url"]))
         .encode(
             x=x,
@@ -111,9 +118,8 @@ def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float =
         ends.transform_filter("datum.last").mark_text(align="right").encode(x=alt.XValue("width")),
     ]
     both = [{"text": "easiest", "last": False}, {"text": at_end, "last": True}]
-    shown = [{**cell, "shown": _shown(cell["value"], cell["below"])} for cell in cells]
     height = len(systems) * (34 if len(systems) <= 12 else 20)
-    return _spec(alt.layer(*layers), height=height, cells=shown, queries=queries, ends=both)
+    return _spec(alt.layer(*layers), height=height, cells=cells, queries=queries, ends=both)
 
 
 def curves(rows: Rows, *, bounded: bool = True) -> dict:
@@ -129,7 +135,9 @@ def curves(rows: Rows, *, bounded: bool = True) -> dict:
         type="log", domain=[cutoffs[0], cutoffs[-1]], nice=False
     )
     # With fewer ticks than values Vega would leave some of the values out.
-    x = x.axis(values=cutoffs, tickCount=len(cutoffs), grid=False, labelOverlap=False, labelExpr="datum.value")
+    x = x.axis(
+        values=cutoffs, tickCount=len(cutoffs), grid=False, labelOverlap=False, labelExpr="datum.value"
+    )
     return _lines(rows, list(ends.values()), x=x, domain=domain, height=height, step=False)
 
 
@@ -250,13 +258,6 @@ def _lines(rows: Rows, ends: Rows, *, x: alt.X, domain: list[float], height: int
 def _leads(channel: type, yes: object, no: object):
     """One look for the leader, another for the rest. Without alt.when, whose check of each condition is slow."""
     return channel(no, condition={"test": "datum.leader", "value": yes})
-
-
-def _shown(value: float | None, below: bool) -> str:
-    if value is None:
-        return "undefined"
-    text = f"{value:.4f}".replace("-", "−")
-    return f"{text}, below an empty list" if below else text
 
 
 def _spec(chart: alt.LayerChart, *, height: int, **datasets: Rows) -> dict:

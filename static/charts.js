@@ -36,6 +36,7 @@
     const { fontFamily } = getComputedStyle(document.body);
     return {
       background: null,
+      mark: { aria: false }, // the place says in a sentence what is drawn, and a table has the numbers
       font: fontFamily,
       view: { stroke: null },
       padding: { left: 1, top: 8, right: 8, bottom: 4 },

@@ -83,11 +83,14 @@ class Judgments:
 
     def remember(self, key: Hashable, make: Callable):
         """What `make` gives, made once for each `key`: ideal lists serve every system and cutoff."""
-        if key not in self._memory:
+        value = self._memory.get(key)
+        if value is None:
+            value = make()
+            # Threads share judgments: what one clears or makes twice, the other must not miss.
             if len(self._memory) >= REMEMBERED:
                 self._memory.clear()
-            self._memory[key] = make()
-        return self._memory[key]
+            self._memory[key] = value
+        return value
 
     def only(self, query: int) -> "Judgments":
         """The judgments of one query, as a collection of one."""

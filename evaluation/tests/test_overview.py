@@ -68,7 +68,7 @@ def test_values_below_the_neutral_point_are_counted(client):
     rankings = {"good": {"q1": "ad", "q2": "b"}, "worse": {"q1": "c", "q2": "b"}}
     response = analyst(client, make_hills(rankings=rankings)).get(URL)
     assert "1 value lies below the neutral point" in text_of(response)
-    below = [cell for cell in spec_of(response, "heat")["datasets"]["cells"] if cell["below"]]
+    below = [cell for cell in spec_of(response, "heat")["datasets"]["cells"] if cell.get("below")]
     assert [(cell["query"], cell["system"]) for cell in below] == [("q1", "worse")]
 
 

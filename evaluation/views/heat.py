@@ -69,7 +69,7 @@ def picture(answer: Answer, shown: Sequence[Row]) -> dict:
         for row in order
     ]
     cells = [
-        {"query": shown[row].key, "system": name, "value": value, "below": below}
+        {"query": shown[row].key, "system": name, "value": brief(value)} | ({"below": True} if below else {})
         for row in order
         for name, (value, below) in zip(answer.names, shown[row].values, strict=True)
     ]
@@ -89,6 +89,11 @@ def picture(answer: Answer, shown: Sequence[Row]) -> dict:
         "undefined": len(undefined),
         "why": ", ".join(dict.fromkeys(undefined)),
     }
+
+
+def brief(value: float | None) -> float | None:
+    """As many digits as a picture can show: there may be ten thousand cells. Table and file have them all."""
+    return None if value is None else round(value, 4)
 
 
 def wins(answer: Answer) -> dict[str, int]:

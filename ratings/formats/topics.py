@@ -132,7 +132,7 @@ class _TopicsInXml:
         self.any = False
         self.path: list[str] = []  # open tags from the topic inwards
         self.begun, self.size = 0, 0
-        self.parts: dict[str, list[str]] = {}
+        self.parts: dict[str, list[list[str]]] = {}
         self.tags: tuple[str, ...] | None = None
         self.parser = parser = expat.ParserCreate()
         parser.buffer_text = True
@@ -147,11 +147,11 @@ class _TopicsInXml:
         if self.path:
             self.path.append(tag)
             if len(self.path) == 2:
-                self.parts.setdefault(_PARTS.get(tag, ""), []).append("")
+                self.parts.setdefault(_PARTS.get(tag, ""), []).append([])
         elif tag in _TOPIC_TAGS:
             self.path, self.begun, self.size = [tag], self.parser.CurrentLineNumber, 0
             number = attributes.get("number") or attributes.get("id") or attributes.get("num")
-            self.parts = {"key": [number]} if number else {}
+            self.parts = {"key": [[number]]} if number else {}
             self.tags = (attributes["type"],) if attributes.get("type") else None
 
     def text(self, text: str) -> None:
@@ -159,14 +159,15 @@ class _TopicsInXml:
         if self.size > LONGEST_LINE:
             raise ValueError("there are more than 10 MB of text in one topic")
         if len(self.path) >= 2:
-            self.parts[_PARTS.get(self.path[1], "")][-1] += text
+            self.parts[_PARTS.get(self.path[1], "")][-1].append(text)
 
     def end(self, tag: str) -> None:
         if self.path:
             self.path.pop()
             if not self.path:
                 self.any = True
-                self.found.append(_topic(self.source, self.begun, self.parts, self.tags))
+                parts = {name: ["".join(pieces) for pieces in texts] for name, texts in self.parts.items()}
+                self.found.append(_topic(self.source, self.begun, parts, self.tags))
 
     def entity(self, name: str, *declaration: object) -> None:
         raise ValueError(

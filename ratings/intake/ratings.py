@@ -103,24 +103,19 @@ def _check_scale(
     stage: sqlite3.Connection, collection: Collection, sources: Sequence[Source], report: Report
 ) -> dict[str, Grade]:
     """Grades by their text in the stage: the collection's scale or, where it has none, what the files hold."""
-    texts = [text for (text,) in stage.execute("SELECT DISTINCT grade FROM rating WHERE grade IS NOT NULL")]
     scale = {f"{grade.value:f}": grade for grade in collection.grades.all()}
     if not scale:
-        grades = [Grade(collection=collection, value=value) for value in sorted(map(Decimal, texts))]
+        texts = stage.execute("SELECT DISTINCT grade FROM rating WHERE grade IS NOT NULL")
+        grades = [
+            Grade(collection=collection, value=value) for value in sorted(Decimal(text) for (text,) in texts)
+        ]
         return {f"{grade.value:f}": grade for grade in grades}
-    steps = ", ".join(grade.plain for grade in scale.values())
-    for text in texts:
-        if text in scale:
-            continue
-        for file, line in stage.execute(
-            "SELECT file, line FROM rating WHERE grade = ? ORDER BY file, line", [text]
-        ):
-            problem = f"the grade {_plain(text)} is not on the scale of the collection"
-            report.refuse(
-                sources[file].refusal(
-                    line, problem, f"The scale is {steps}. Correct the line or extend the scale."
-                )
-            )
+    cure = f"The scale is {', '.join(grade.plain for grade in scale.values())}. Correct the line or extend the scale."
+    marks = ",".join("?" * len(scale))
+    outside = f"SELECT grade, file, line FROM rating WHERE grade NOT IN ({marks}) ORDER BY file, line"
+    for text, file, line in stage.execute(outside, list(scale)):
+        problem = f"the grade {_plain(text)} is not on the scale of the collection"
+        report.refuse(sources[file].refusal(line, problem, cure))
     return scale
 
 

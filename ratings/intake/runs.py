@@ -212,7 +212,8 @@ def _check(
             if order != "score":
                 _check_ranks(ranking, sources, tally, agree=order is None)
             in_order = _order(ranking, order)
-            tally.ties += int(np.count_nonzero(np.diff(_as_trec_eval(ranking.scores[in_order])) == 0))
+            scores = _as_trec_eval(ranking.scores[in_order])
+            tally.ties += int(np.count_nonzero(scores[1:] == scores[:-1]))
         _check_stored(collection, batch, sources, order, tallies, report)
         done += sum(len(r.documents) for r in batch)
         progress("checking", None, done)
@@ -261,9 +262,10 @@ def _check_ranks(ranking: Staged, sources: Sequence[Source], tally: Tally, *, ag
     """Count where a rank stands twice and, if the two should agree, where a lower rank has a higher score."""
     by_rank = np.argsort(ranking.ranks, kind="stable")
     ranks, scores = ranking.ranks[by_rank], ranking.scores[by_rank]
-    wrong = np.diff(ranks) == 0
+    compared = _as_trec_eval(scores)
+    wrong = ranks[1:] == ranks[:-1]
     if agree:
-        wrong |= np.diff(_as_trec_eval(scores)) > 0
+        wrong |= compared[1:] > compared[:-1]
     if not wrong.any():
         return
     tally.contradictions += int(np.count_nonzero(wrong))

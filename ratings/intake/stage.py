@@ -8,7 +8,7 @@ from typing import Any
 
 from ..formats.refusal import Refusal
 from ..formats.source import Source
-from .report import Report
+from .report import Report, counted
 
 # Told now and then: what is read or written, how much of it (0 to 1, None where unknown), and how many rows.
 Progress = Callable[[str, float | None, int], None]
@@ -60,9 +60,10 @@ def rows_of(source: Source, read: Callable, report: Report, progress: Progress) 
     if count == 0:
         report.refuse(source.refusal(0, "there is nothing in it", "Check that this is the file you meant."))
     if source.comments:
-        report.facts.append(
-            f"{source.name}: {source.comments:,} lines that begin with # were passed over as comments."
+        lines = counted(
+            source.comments, "comment (line that begins with #)", "comments (lines that begin with #)"
         )
+        report.facts.append(f"{source.name}: {lines} passed over.")
 
 
 def refuse_repeats(

@@ -65,7 +65,7 @@ A relevant document must, as x < y, name one.
     need = "Identify organizations that participate.\n\nA relevant document must, as x < y, name one."
     assert topics_of(text) == [
         Topic(2, "301", "International R&D Crime", need),
-        Topic(15, "051", "Airbus"),
+        Topic(14, "051", "Airbus"),
     ]
 
 
@@ -141,7 +141,7 @@ def test_a_topic_without_title_takes_its_description_as_text():
     assert (topic.text, topic.need) == ("an old man", None)
 
 
-BOMB = '<!DOCTYPE t [\n<!ENTITY a "ha">\n<!ENTITY b "&a;&a;">\n]>\n<t><topic number="1"><query>&b;</query></topic></t>'
+BOMB = '<!DOCTYPE t [\n<!ENTITY a "h"><!ENTITY b "&a;&a;">]>\n<t><topic number="1"><query>&b;</query></topic></t>'
 OUTSIDE = (
     '<!DOCTYPE t [\n<!ENTITY x SYSTEM "file:///x">\n]>\n<t><topic number="1"><query>&x;</query></topic></t>'
 )

@@ -1,0 +1,618 @@
+"""Rows -> records: what is written, what is refused, and that nothing is written by halves."""
+
+import io
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from django.apps import apps
+from django.db import IntegrityError
+
+from ratings import intake, queue
+from ratings.formats.source import Source
+from ratings.intake import runs, stage
+from ratings.models import Collection, Document, Query, Ranking, Rater, Rating, RatingEvent, System
+
+from .cast import make_collection, make_pair, make_ranking, make_rater
+
+pytestmark = pytest.mark.django_db
+
+RUN = "q1 Q0 a 1 3.5 bm25\nq1 Q0 b 2 2.5 bm25\nq2 Q0 b 1 9 bm25\n"
+QRELS = "q1 0 a 3\nq1 0 b 0\nq2 0 b -1\n"
+
+
+def source(text: str, name: str = "file") -> Source:
+    return Source(name, io.BytesIO(text.encode()))
+
+
+def sources(*texts: str) -> list[Source]:
+    return [source(text, f"file{i}") for i, text in enumerate(texts, 1)]
+
+
+def record() -> dict[str, int]:
+    """How many rows each table of the record holds."""
+    return {model.__name__: model.objects.count() for model in apps.get_app_config("ratings").get_models()}
+
+
+def version(collection: Collection) -> int:
+    return Collection.objects.get(pk=collection.pk).version
+
+
+def ranked(collection: Collection, system: str, query: str) -> list[str]:
+    ranking = Ranking.objects.get(system__name=system, query__key=query, query__collection=collection)
+    keys = dict(collection.documents.values_list("pk", "key"))
+    return [keys[pk] for pk in ranking.documents.tolist()]
+
+
+def refused(report: intake.Report) -> list[str]:
+    assert report.refused == len(report.refusals)
+    return [str(refusal) for refusal in report.refusals]
+
+
+# Queries
+
+
+def test_queries_are_added_with_text_need_and_tags():
+    collection = make_collection(queries=[])
+    xml = '<t><topic number="7" type="faceted"><query>horse</query><narrative>hooves</narrative></topic></t>'
+    report = intake.import_queries(collection, sources("q1\tred shoes\tI want red ones.\n", xml))
+    rows = collection.queries.order_by("key").values_list("key", "text", "need", "tags")
+    assert list(rows) == [("7", "horse", "hooves", ["faceted"]), ("q1", "red shoes", "I want red ones.", [])]
+    assert report.facts == ["2 queries: 2 new, 0 changed, 0 unchanged."]
+    assert report.warnings == []
+
+
+def test_the_same_queries_again_change_no_row_and_not_the_version():
+    collection = make_collection(queries=[])
+    text = "q1\tred shoes\tneed\nq2\tblue\n"
+    intake.import_queries(collection, sources(text))
+    before, at = record(), version(collection)
+    report = intake.import_queries(collection, sources(text))
+    assert report.counts == {"new": 0, "changed": 0, "unchanged": 2}
+    assert (record(), version(collection)) == (before, at) and at == 1
+
+
+def test_what_a_file_does_not_say_of_a_query_stays():
+    collection = make_collection(queries=["q1", "q2"])
+    report = intake.import_queries(collection, sources("q1\tother text\nq2\ttext of q2\t\n"))
+    q1, q2 = collection.queries.order_by("key")
+    assert (q1.text, q1.need) == ("other text", "need of q1")
+    assert (q2.text, q2.need) == ("text of q2", "")
+    assert report.counts == {"new": 0, "changed": 2, "unchanged": 0}
+
+
+def test_a_repeated_query_is_refused_with_both_lines_and_files():
+    collection = make_collection(queries=[])
+    before = record()
+    report = intake.import_queries(collection, sources("q1\ta\nq2\tb\nq1\ta\n", "q2\tc\n"))
+    assert refused(report) == [
+        "file1, line 3: query q1 stands on line 1 already. Keep one of the two.",
+        "file2, line 1: query q2 stands on line 2 of file1 already. Keep one of the two.",
+    ]
+    assert record() == before
+
+
+def test_one_bad_line_in_the_last_file_keeps_all_files_out():
+    collection = make_collection(queries=[])
+    before = record()
+    report = intake.import_queries(collection, sources("q1\ta\n", "q2 b\n"))
+    assert refused(report)[0].startswith("file2, line 1: there is no tab in 'q2 b'.")
+    assert (record(), version(collection)) == (before, 0)
+
+
+def test_an_empty_file_is_refused():
+    assert refused(intake.import_queries(make_collection(), sources(""))) == [
+        "file1: there is nothing in it. Check that this is the file you meant."
+    ]
+
+
+def test_queries_with_rankings_that_are_numbered_anew_raise_two_warnings():
+    collection = make_collection(queries=["1", "2", "3"])
+    make_ranking(collection, "bm25", "2", "ab")
+    make_ranking(collection, "bm25", "3", "ab")
+    report = intake.import_queries(collection, sources("1\ttext of 1\n2\ttext of 3\n4\ttext of 2\n"))
+    assert report.warnings == [
+        "1 query with rankings or ratings got another text (2)."
+        " Check that the numbering is that of your runs and qrels.",
+        "topic ids do not match: 2 of 3 queries in the import have no rankings and no ratings (1, 4) and 1 of 2"
+        " queries that have some were not in it (3). Check that both use the same numbering.",
+    ]
+
+
+def test_further_queries_for_a_rated_collection_are_no_mismatch():
+    collection = make_collection(queries=["1", "2"])
+    make_ranking(collection, "bm25", "2", "ab")
+    assert intake.import_queries(collection, sources("3\tthree\n")).warnings == []
+
+
+# Documents
+
+
+def test_documents_are_added_and_those_known_by_key_get_their_text():
+    collection = make_collection(documents="")
+    Document.objects.create(collection=collection, key="a")
+    text = '{"id": "a", "title": "T", "text": "B", "url": "u", "year": 1958}\n{"id": "b"}\n'
+    report = intake.import_documents(collection, sources(text))
+    a, b = collection.documents.order_by("key")
+    assert (a.title, a.body, a.url, a.fields) == ("T", "B", "u", {"year": 1958})
+    assert (b.title, b.body, b.url, b.fields) == ("", "", "", {})
+    assert report.facts == ["2 documents: 1 new, 1 changed, 0 unchanged."]
+    assert report.warnings == ["1 document has neither a title nor a body: b."]
+
+
+def test_the_same_documents_again_change_no_row_and_not_the_version():
+    collection = make_collection(documents="")
+    text = '{"id": "a", "text": "B", "x": [1.5, 1e2, {"y": null}], "z": 12345678901234567890}\n'
+    intake.import_documents(collection, sources(text))
+    before = list(Document.objects.values())
+    report = intake.import_documents(collection, sources(text))
+    assert report.counts == {"new": 0, "changed": 0, "unchanged": 1}
+    assert (list(Document.objects.values()), version(collection)) == (before, 1)
+
+
+def test_a_changed_document_keeps_its_id():
+    collection = make_collection(documents="ab")
+    pk = collection.documents.get(key="a").pk
+    intake.import_documents(collection, sources('{"id": "a", "title": "New"}\n'))
+    assert collection.documents.get(key="a").pk == pk
+    assert collection.documents.get(key="b").title == "Title b"
+
+
+def test_a_repeated_document_is_refused_and_nothing_written():
+    collection = make_collection(documents="")
+    report = intake.import_documents(collection, sources('{"id": "a"}\n', '{"id": "b"}\n{"id": "a"}\n'))
+    assert refused(report) == [
+        "file2, line 2: document a stands on line 1 of file1 already. Keep one of the two."
+    ]
+    assert collection.documents.count() == 0
+
+
+def test_only_a_thousand_refusals_are_kept_and_all_are_counted():
+    report = intake.import_documents(make_collection(), sources("x\n" * 1_234))
+    assert (len(report.refusals), report.refused) == (1_000, 1_234)
+
+
+# Runs
+
+
+def test_a_run_becomes_one_ranking_a_query_best_first_with_the_scores_as_read():
+    collection = make_collection()
+    report = intake.import_run(collection, sources(RUN))
+    assert ranked(collection, "bm25", "q1") == ["a", "b"]
+    ranking = Ranking.objects.get(query__key="q1")
+    assert ranking.documents.dtype == np.uint32
+    assert ranking.scores.tolist() == [3.5, 2.5]
+    assert report.facts == ["bm25: 2 rankings with 3 results; 2 new, 0 unchanged."]
+    assert report.warnings == []
+
+
+def test_documents_that_a_run_names_first_are_made_with_their_key_alone():
+    collection = make_collection(documents="a")
+    report = intake.import_run(collection, sources(RUN))
+    assert collection.documents.get(key="b").body == ""
+    assert report.counts["documents"] == 1
+    assert (
+        "1 document was not known and is kept by key alone until import_documents brings the text."
+        in report.facts
+    )
+
+
+def test_the_same_run_again_changes_no_row_and_not_the_version():
+    collection = make_collection()
+    intake.import_run(collection, sources(RUN))
+    before, at = record(), version(collection)
+    report = intake.import_run(collection, sources(RUN))
+    assert report.facts == ["bm25: 2 rankings with 3 results; 0 new, 2 unchanged."]
+    assert (record(), version(collection)) == (before, at) and at == 1
+
+
+def test_another_ranking_for_the_same_system_and_query_is_refused():
+    collection = make_collection()
+    intake.import_run(collection, sources(RUN))
+    before = record()
+    report = intake.import_run(
+        collection, sources("q2 Q0 a 1 9 bm25\nq1 Q0 a 1 3.5 bm25\nq1 Q0 b 2 2.25 bm25\n")
+    )
+    assert refused(report) == [
+        f"file1, line {line}: bm25 has another ranking for query {key}, and a ranking is never overwritten."
+        " Give the new version its own name with --system NAME, or delete the system in the admin."
+        for line, key in [(2, "q1"), (1, "q2")]
+    ]
+    assert record() == before
+
+
+def test_a_system_may_get_rankings_for_further_queries():
+    collection = make_collection()
+    first, second = RUN.splitlines(keepends=True)[:2], RUN.splitlines(keepends=True)[2:]
+    intake.import_run(collection, sources("".join(first)))
+    report = intake.import_run(collection, sources("".join(first + second)))
+    assert (report.counts["new"], report.counts["unchanged"]) == (1, 1)
+
+
+def test_several_systems_in_one_file_are_told_apart_by_their_tag():
+    collection = make_collection()
+    intake.import_run(collection, sources("q1 Q0 a 1 2 x\nq1 Q0 b 1 2 y\nq1 Q0 b 2 1 x\nq2 Q0 c 1 1 y\n"))
+    assert ranked(collection, "x", "q1") == ["a", "b"]
+    assert ranked(collection, "y", "q1") == ["b"]
+    assert ranked(collection, "y", "q2") == ["c"]
+
+
+def test_system_renames_one_tag_and_refuses_two():
+    collection = make_collection()
+    intake.import_run(collection, sources(RUN), system="v2")
+    assert [s.name for s in System.objects.all()] == ["v2"]
+    report = intake.import_run(collection, sources(RUN, "q1 Q0 c 3 1 dense\n"), system="v3")
+    assert refused(report) == [
+        "file2, line 1: dense is another system than bm25, and --system can rename only one."
+        " Leave --system out, or give one system at a time."
+    ]
+
+
+@pytest.mark.parametrize("name", ["two words", "", "x" * 201])
+def test_a_system_name_that_no_run_could_hold_is_an_error(name):
+    with pytest.raises(ValueError, match="the system"):
+        intake.import_run(make_collection(), sources(RUN), system=name)
+
+
+def test_an_unknown_order_is_an_error():
+    with pytest.raises(ValueError, match="'file'; give rank or score"):
+        intake.import_run(make_collection(), sources(RUN), order="file")
+
+
+def test_lines_in_any_order_and_pieces_on_disk_give_the_same_rankings(monkeypatch):
+    lines = [f"q{q} Q0 d{d} {d} {100 - d} s\n" for q in (1, 2) for d in range(1, 31)]
+    mixed = sorted(lines, key=lambda line: hash(line[::-1]) % 97)
+    one, two = make_collection("one", documents=""), make_collection("two", documents="")
+    intake.import_run(one, sources("".join(lines)))
+    monkeypatch.setattr(runs, "HELD", 7)
+    monkeypatch.setattr(stage, "BATCH", 4)
+    intake.import_run(two, sources("".join(mixed[:33]), "".join(mixed[33:])))
+    for query in ("q1", "q2"):
+        assert ranked(one, "s", query) == ranked(two, "s", query) == [f"d{d}" for d in range(1, 31)]
+
+
+CONTRADICTION = "q1 Q0 a 1 1.0 s\nq1 Q0 b 2 3.0 s\nq1 Q0 c 3 2.0 s\nq2 Q0 a 1 1 s\n"
+
+
+def test_ranks_that_contradict_scores_are_refused_with_the_first_place_and_the_count():
+    collection = make_collection()
+    report = intake.import_run(collection, sources(CONTRADICTION))
+    assert refused(report) == [
+        "file1, line 2: rank 2 has the score 3.0, rank 1 on line 1 only 1.0; ranks and scores of s contradict each"
+        " other 1 time in 1 of 2 rankings. Give --order rank or --order score."
+    ]
+    assert Ranking.objects.count() == 0
+
+
+@pytest.mark.parametrize(("order", "expected"), [("rank", ["a", "b", "c"]), ("score", ["b", "c", "a"])])
+def test_order_settles_a_contradiction(order, expected):
+    collection = make_collection()
+    intake.import_run(collection, sources(CONTRADICTION), order=order)
+    assert ranked(collection, "s", "q1") == expected
+
+
+@pytest.mark.parametrize("order", [None, "rank"])
+def test_a_rank_that_stands_twice_orders_nothing(order):
+    collection = make_collection()
+    text = "q1 Q0 a 1 2 s\nq1 Q0 b 1 1 s\n"
+    (refusal,) = refused(intake.import_run(collection, sources(text), order=order))
+    assert refusal.startswith("file1, line 2: rank 1 stands on line 1 already;")
+    assert refusal.endswith("Give --order score.")
+    intake.import_run(collection, sources(text), order="score")
+    assert ranked(collection, "s", "q1") == ["a", "b"]
+
+
+def test_order_score_breaks_ties_by_key_descending_in_bytes_and_compares_32_bits_as_trec_eval():
+    collection = make_collection(documents="")
+    text = "q1 Q0 d10 1 1 s\nq1 Q0 d9 2 1.00000001 s\nq1 Q0 é 3 1 s\nq1 Q0 z 4 1 s\nq1 Q0 Z 5 2 s\n"
+    intake.import_run(collection, sources(text), order="score")
+    assert ranked(collection, "s", "q1") == ["Z", "é", "z", "d9", "d10"]
+
+
+def test_ties_keep_the_order_of_the_ranks_and_are_counted_with_their_share():
+    collection = make_collection()
+    report = intake.import_run(
+        collection, sources("q1 Q0 b 0 1.00000001 s\nq1 Q0 a 1 1.00000002 s\nq1 Q0 c 2 0.5 s\n")
+    )
+    assert ranked(collection, "s", "q1") == ["b", "a", "c"]
+    assert (
+        "s: 1 of 2 neighbouring results (50.0%) have tied scores; trec_eval orders those by document key."
+        in report.facts
+    )
+
+
+def test_scores_beyond_32_bits_tie_instead_of_overflowing():
+    collection = make_collection()
+    intake.import_run(collection, sources("q1 Q0 a 1 1e300 s\nq1 Q0 b 2 1e301 s\nq1 Q0 c 3 -1e300 s\n"))
+    assert ranked(collection, "s", "q1") == ["a", "b", "c"]
+    assert Ranking.objects.get().scores.tolist() == [1e300, 1e301, -1e300]
+
+
+def test_a_document_twice_in_one_ranking_is_refused_with_both_lines():
+    collection = make_collection()
+    report = intake.import_run(collection, sources("q1 Q0 a 1 2 s\nq1 Q0 b 2 1 s\n", "q1 Q0 a 3 0 s\n"))
+    assert refused(report) == [
+        "file2, line 1: document a stands on line 1 of file1 already, in the same ranking of s."
+        " Keep one of the two."
+    ]
+
+
+def test_lines_for_unknown_queries_are_skipped_counted_and_named():
+    collection = make_collection(queries=["q1", "q2", "q3"])
+    report = intake.import_run(
+        collection, sources(RUN + "q9 Q0 a 1 1 bm25\nq9 Q0 b 2 1 bm25\nq8 Q0 b 2 1 bm25\n")
+    )
+    assert "file1: 3 lines for queries outside the collection skipped (q8, q9)." in report.facts
+    assert report.warnings == [
+        "topic ids do not match: 2 of 4 topics in the import are not in the collection (q8, q9) and"
+        " 1 query has no ranking by bm25 (q3). Check that both use the same numbering."
+    ]
+
+
+def test_queries_without_a_ranking_are_named_once_for_all_systems_that_lack_them():
+    collection = make_collection(queries=["q1", "q2", "q10"])
+    report = intake.import_run(
+        collection, sources("q1 Q0 a 1 1 x\nq1 Q0 a 1 1 y\nq2 Q0 a 1 1 z\nq1 Q0 a 1 1 z\n")
+    )
+    assert report.warnings == [
+        "2 queries have no ranking by x, y (q10, q2).",
+        "1 query has no ranking by z (q10).",
+    ]
+
+
+def test_a_file_of_which_no_query_is_known_is_refused_even_beside_a_good_one():
+    collection = make_collection()
+    report = intake.import_run(collection, sources(RUN, "7 Q0 a 1 1 other\n"))
+    assert refused(report) == [
+        "file2: none of its queries (7) is in the collection, which has q1, q2."
+        " Check that both use the same numbering, or import the queries of this file first."
+    ]
+    assert System.objects.count() == 0
+
+
+def test_runs_and_qrels_wait_for_the_queries():
+    collection = make_collection(queries=[])
+    for report in (
+        intake.import_run(collection, sources(RUN)),
+        intake.import_qrels(collection, sources(QRELS)),
+    ):
+        assert refused(report) == [
+            "file1: the collection has no queries yet. Import the queries first, with import_queries."
+        ]
+
+
+def test_comments_and_further_columns_are_counted():
+    report = intake.import_run(
+        make_collection(), sources("# made by s\nq1 Q0 a 1 2 s more junk\nq2 Q0 a 1 1 s\n")
+    )
+    assert "file1: 1 comment (line that begins with #) passed over." in report.facts
+    assert "file1: 1 line with more than six columns; the rest was ignored." in report.facts
+
+
+def test_a_failure_while_rankings_are_written_leaves_nothing(monkeypatch):
+    collection = make_collection(documents="")
+    before = record()
+    monkeypatch.setattr(runs, "HELD", 2)
+    write, calls = Ranking.objects.bulk_create, []
+
+    def fail_second_time(rows):
+        calls.append(len(write(rows)))
+        if len(calls) == 2:
+            raise OSError("disk full")
+
+    monkeypatch.setattr(Ranking.objects, "bulk_create", fail_second_time)
+    with pytest.raises(OSError, match="disk full"):
+        intake.import_run(collection, sources(RUN))
+    assert calls == [1, 1]
+    assert (record(), version(collection)) == (before, 0)
+
+
+def test_what_the_database_refuses_is_reported_and_leaves_nothing(monkeypatch):
+    collection = make_collection(documents="")
+    before = record()
+
+    def refuse(rows):
+        raise IntegrityError("UNIQUE constraint failed")
+
+    monkeypatch.setattr(Ranking.objects, "bulk_create", refuse)
+    report = intake.import_run(collection, sources(RUN))
+    assert refused(report) == [
+        "file1: the database refuses the rows (UNIQUE constraint failed)."
+        " If somebody else was importing at the same time, run the import again."
+    ]
+    assert (record(), report.facts) == (before, [])
+
+
+def test_keys_with_marks_of_json_and_sql_are_found_again():
+    collection = make_collection(documents="")
+    keys = ['"', "\\", "'", "%s", "é", "😀", "null", "1", "01", "{}"]
+    text = "".join(f"q1 Q0 {key} {i} {-i} s\n" for i, key in enumerate(keys))
+    intake.import_run(collection, sources(text))
+    assert ranked(collection, "s", "q1") == keys
+    assert intake.import_run(collection, sources(text)).counts["unchanged"] == 1
+
+
+# Qrels and ratings
+
+
+def test_qrels_become_ratings_by_one_imported_rater():
+    collection = make_collection()
+    report = intake.import_qrels(collection, sources(QRELS), rater="assessor")
+    rater = Rater.objects.get()
+    assert (rater.name, rater.kind, rater.user) == ("assessor", "imported", None)
+    rows = Rating.objects.values_list("pair__query__key", "pair__document__key", "grade__value")
+    assert set(rows) == {("q1", "a", 3), ("q1", "b", 0), ("q2", "b", -1)}
+    assert RatingEvent.objects.filter(kind="import").count() == 3
+    assert report.facts == ["3 ratings from qrels: 3 new, 0 changed, 0 unchanged."]
+    assert version(collection) == 1
+
+
+def test_a_collection_without_scale_takes_it_from_the_first_qrels():
+    collection = make_collection(scale={})
+    report = intake.import_qrels(collection, sources("q1 0 a 2\nq1 0 b -1\nq2 0 b 0.50\nq2 0 a 2.0\n"))
+    assert [(g.value, g.label) for g in collection.grades.all()] == [
+        (Decimal("-1"), ""),
+        (Decimal("0.5"), ""),
+        (Decimal("2"), ""),
+    ]
+    assert "The collection takes its scale from here: -1, 0.5, 2." in report.facts
+
+
+def test_a_scale_of_very_many_grades_raises_a_warning():
+    text = "".join(f"q1 0 d{i} {i}.5\nq2 0 d{i} 0\n" for i in range(21))
+    assert (
+        "the scale has 22 grades. Check that the grades stand in their column."
+        in intake.import_qrels(make_collection(scale={}), sources(text)).warnings
+    )
+
+
+def test_a_grade_outside_the_scale_is_refused_with_its_line():
+    collection = make_collection()
+    before = record()
+    report = intake.import_qrels(collection, sources("q1 0 a 3\nq1 0 b 4\nq2 0 b 4.0\nq2 0 a 0.5\n"))
+    assert refused(report) == [
+        f"file1, line {line}: the grade {grade} is not on the scale of the collection."
+        " The scale is -1, 0, 1, 2, 3. Correct the line or extend the scale."
+        for line, grade in [(2, "4"), (3, "4"), (4, "0.5")]
+    ]
+    assert record() == before
+
+
+def test_the_same_qrels_again_change_no_row_and_not_the_version():
+    collection = make_collection()
+    intake.import_qrels(collection, sources(QRELS))
+    before, at = record(), version(collection)
+    report = intake.import_qrels(collection, sources(QRELS))
+    assert report.facts == ["3 ratings from qrels: 0 new, 0 changed, 3 unchanged."]
+    assert (record(), version(collection)) == (before, at)
+
+
+def test_a_changed_grade_is_changed_and_counted():
+    collection = make_collection()
+    intake.import_qrels(collection, sources(QRELS))
+    report = intake.import_qrels(collection, sources(QRELS.replace("q1 0 b 0", "q1 0 b 1")))
+    assert report.facts == ["3 ratings from qrels: 0 new, 1 changed, 2 unchanged."]
+    rating = Rating.objects.get(pair__query__key="q1", pair__document__key="b")
+    assert (rating.grade.value, rating.revision) == (1, 2)
+    assert version(collection) == 2
+
+
+def test_a_line_said_twice_is_counted_and_one_that_says_something_else_is_refused():
+    collection = make_collection()
+    report = intake.import_qrels(collection, sources("q1 0 a 3\nq1 0 a 3\nq2 0 a 1\n"))
+    assert "1 line said again what an earlier line says." in report.facts
+    report = intake.import_qrels(collection, sources("q1 0 c 3\n", "q2 0 c 3\nq1 0 c 2\n"))
+    assert refused(report) == [
+        "file2, line 2: document c has another grade for the same query on line 1 of file1. Keep one of the two."
+    ]
+    assert Rating.objects.count() == 2
+
+
+def test_qrels_topics_that_are_unknown_and_queries_without_qrels_are_a_mismatch():
+    collection = make_collection(queries=["1", "2", "4"])
+    report = intake.import_qrels(collection, sources("1 0 a 1\n2 0 a 1\n3 0 a 1\n"))
+    assert report.warnings == [
+        "topic ids do not match: 1 of 3 topics in the import are not in the collection (3) and"
+        " 1 query has no qrels (4). Check that both use the same numbering."
+    ]
+
+
+def test_queries_that_were_rated_before_do_not_lack_qrels():
+    collection = make_collection()
+    intake.import_qrels(collection, sources("q1 0 a 1\n"))
+    assert intake.import_qrels(collection, sources("q2 0 a 1\n")).warnings == []
+
+
+def test_an_import_never_speaks_for_a_person():
+    collection = make_collection()
+    make_rater(collection, "alice")
+    report = intake.import_qrels(collection, sources(QRELS), rater="alice")
+    assert refused(report) == [
+        "file1, line 1: alice rates in this collection, and an import cannot speak for them."
+        " Give the imported rater another name."
+    ]
+    assert Rating.objects.count() == 0
+
+
+def test_ratings_of_several_raters_keep_reason_comment_and_time():
+    collection = make_collection()
+    text = (
+        "query,document,rater,grade,reason,comment,seconds,rated_at\n"
+        'q1,a,ann,3,,"so,\nfine",12.5,2026-03-02T09:00:00+00:00\nq1,a,bob,,language,,,\nq2,a,ann,0,,,,\n'
+    )
+    report = intake.import_ratings(collection, sources(text))
+    ann = Rating.objects.get(rater__name="ann", pair__query__key="q1")
+    assert (ann.grade.value, ann.comment, ann.created_at) == (
+        3,
+        "so,\nfine",
+        datetime(2026, 3, 2, 9, tzinfo=UTC),
+    )
+    bob = Rating.objects.get(rater__name="bob")
+    assert (bob.grade, bob.reason) == (None, "language")
+    assert RatingEvent.objects.get(rater__name="ann", pair__query__key="q1").seconds == 12.5
+    assert report.facts == ["3 ratings from ratings: 3 new, 0 changed, 0 unchanged."]
+    before = record()
+    assert intake.import_ratings(collection, sources(text)).counts["unchanged"] == 3
+    assert record() == before
+
+
+def test_a_reason_that_is_not_known_is_refused():
+    report = intake.import_ratings(
+        make_collection(), sources("query,document,rater,grade,reason\nq1,a,ann,,tired\nq2,a,ann,1,\n")
+    )
+    assert refused(report) == [
+        "file1, line 2: the reason 'tired' is not known."
+        " Known are broken, language, knowledge, unclear, other."
+    ]
+
+
+def test_imported_grades_fill_open_assignments():
+    collection = make_collection()
+    pair = make_pair(collection, "q1", "a")
+    intake.import_qrels(collection, sources(QRELS))
+    assert [a.state for a in pair.assignments.all()] == ["done"]
+
+
+def test_a_failure_while_ratings_are_written_leaves_nothing(monkeypatch):
+    collection = make_collection(scale={}, documents="")
+    before = record()
+    monkeypatch.setattr(intake.ratings, "BATCH", 1)
+    write, calls = queue.record_imported, []
+
+    def fail_third_time(rater, rows):
+        recorded = write(rater, rows)
+        calls.append(recorded.new)
+        if len(calls) == 3:
+            raise OSError("disk full")
+        return recorded
+
+    monkeypatch.setattr(queue, "record_imported", fail_third_time)
+    with pytest.raises(OSError, match="disk full"):
+        intake.import_qrels(collection, sources(QRELS))
+    assert calls == [1, 1, 1]
+    assert (record(), version(collection)) == (before, 0)
+
+
+def test_what_went_wrong_while_documents_were_written_leaves_nothing(monkeypatch):
+    collection = make_collection(documents="")
+    lines = [f'{{"id": "d{i}"}}\n' for i in range(1_001)]
+    write, calls = Document.objects.bulk_create, []
+
+    def fail_later(rows, **options):
+        calls.append(len(write(rows, **options)))
+        if calls[-1] == 1:
+            raise OSError("disk full")
+
+    monkeypatch.setattr(Document.objects, "bulk_create", fail_later)
+    with pytest.raises(OSError, match="disk full"):
+        intake.import_documents(collection, sources("".join(lines)))
+    assert 1_000 in calls
+    assert (collection.documents.count(), Query.objects.count()) == (0, 2)
+
+
+def test_progress_is_told_while_reading_checking_and_writing(monkeypatch):
+    told = []
+    monkeypatch.setattr(stage, "TICK", 2)
+    intake.import_run(make_collection(), sources(RUN), progress=lambda *facts: told.append(facts))
+    assert told == [("file1", None, 2), ("checking", None, 3), ("writing", 1.0, 3)]
