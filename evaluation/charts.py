@@ -87,9 +87,7 @@ def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float =
     y = alt.Y("system:N").sort(None).title(None).axis(labelColor=INK, grid=False)
     y = y.scale(domain=list(systems), paddingInner=0.06, paddingOuter=0)
     shade = alt.Color("value:Q").legend(None)
-    shade = shade.scale(
-        type="threshold", domain=[top * step / 5 for step in (1, 2, 3, 4)], range=list(SHADES)
-    )
+    shade = shade.scale(type="threshold", domain=[top * step / 5 for step in (1, 2, 3, 4)], range=list(SHADES))
     base = (
         alt.Chart(alt.NamedData("cells"))
         .transform_calculate(shown=SHOWN)
@@ -131,13 +129,9 @@ def curves(rows: Rows, *, bounded: bool = True) -> dict:
     ends = {row["system"]: row for row in rows if row["cutoff"] == cutoffs[-1] and row["value"] is not None}
     height = max(300, LABEL * (len(ends) + 2))
     domain = score_domain([row["value"] for row in rows], bounded, whole=False)
-    x = alt.X("cutoff:Q", title="k, the cutoff").scale(
-        type="log", domain=[cutoffs[0], cutoffs[-1]], nice=False
-    )
+    x = alt.X("cutoff:Q", title="k, the cutoff").scale(type="log", domain=[cutoffs[0], cutoffs[-1]], nice=False)
     # With fewer ticks than values Vega would leave some of the values out.
-    x = x.axis(
-        values=cutoffs, tickCount=len(cutoffs), grid=False, labelOverlap=False, labelExpr="datum.value"
-    )
+    x = x.axis(values=cutoffs, tickCount=len(cutoffs), grid=False, labelOverlap=False, labelExpr="datum.value")
     return _lines(rows, list(ends.values()), x=x, domain=domain, height=height, step=False)
 
 

@@ -75,9 +75,7 @@ def natural(key: str) -> tuple:
 
 def _queries(collection: Collection) -> pd.DataFrame:
     rows = Query.objects.filter(collection=collection).values_list("pk", "key", "text", "weight")
-    return pd.DataFrame(
-        sorted(rows, key=lambda row: natural(row[1])), columns=["pk", "key", "text", "weight"]
-    )
+    return pd.DataFrame(sorted(rows, key=lambda row: natural(row[1])), columns=["pk", "key", "text", "weight"])
 
 
 def _systems(collection: Collection, chosen: Iterable[str] | None) -> dict[int, str]:
@@ -140,9 +138,7 @@ def _packed(lists: dict[int, list[np.ndarray]], queries: int) -> Rankings:
     present[order] = True
     documents, *scores = zip(*(lists[query] for query in order), strict=True) if order else ([],)
     if scores:
-        filled = (
-            np.full(len(d), np.nan) if s is None else s for d, s in zip(documents, *scores, strict=True)
-        )
+        filled = (np.full(len(d), np.nan) if s is None else s for d, s in zip(documents, *scores, strict=True))
         scores = [np.concatenate([np.empty(0), *filled])]
     return Rankings(
         offsets=np.append(0, np.cumsum(length)),

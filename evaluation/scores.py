@@ -95,8 +95,7 @@ def explain(
             raise ValueError(record.unknown_system(name, found.systems))
     place = int(places[0])
     return {
-        name: kernel.explain(measure.cutoff, judgments, found.rankings[name], options, place)
-        for name in names
+        name: kernel.explain(measure.cutoff, judgments, found.rankings[name], options, place) for name in names
     }
 
 
@@ -135,9 +134,7 @@ def _evaluated(
         systems=found.systems,
         per_query=pd.DataFrame(values, index, header),
         reasons=pd.DataFrame(np.array(REASONS, object)[reasons], index, header),
-        summary=_summary(
-            measures, found.systems, scores, coverage, _intervals(columns, values, reasons == 0)
-        ),
+        summary=_summary(measures, found.systems, scores, coverage, _intervals(columns, values, reasons == 0)),
     )
 
 

@@ -68,6 +68,4 @@ def _seconds(query: int) -> dict[tuple[int, int], float | None]:
         kind__in=[Kind.GRADE, Kind.CANNOT, Kind.IMPORT, Kind.ADJUDICATE],
         undone_by__isnull=True,
     )
-    return {
-        (pair, rater): s for pair, rater, s in events.order_by("pk").values_list("pair", "rater", "seconds")
-    }
+    return {(pair, rater): s for pair, rater, s in events.order_by("pk").values_list("pair", "rater", "seconds")}

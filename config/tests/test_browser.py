@@ -173,7 +173,9 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, collection, role,
         charts = page.locator(".chart")
         for i in range(charts.count()):
             expect(charts.nth(i).locator("svg").first).to_be_visible()
-        found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]})
+        found = Axe().run(
+            page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]}
+        )
         assert found.violations_count == 0, f"{address}\n{found.generate_report()}"
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, f"{address} is {wide} px wider than the screen"

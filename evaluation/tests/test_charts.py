@@ -74,8 +74,7 @@ def test_the_running_sum_keeps_negative_sums_on_its_axis():
 
 def test_bars_keep_the_order_given():
     rows = [
-        {"query": q, "text": q, "value": v, "below": v < 0.2, "url": "/"}
-        for q, v in (("q9", 0.9), ("q1", 0.1))
+        {"query": q, "text": q, "value": v, "below": v < 0.2, "url": "/"} for q, v in (("q9", 0.9), ("q1", 0.1))
     ]
     spec = checked(charts.by_query(rows))
     assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == ["q9", "q1"]

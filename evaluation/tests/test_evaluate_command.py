@@ -46,9 +46,7 @@ def test_json_holds_what_scripts_depend_on():
 
 def test_json_says_which_options_made_the_numbers():
     worked_collection()
-    document = as_json(
-        "hills", "--profile", "trec_eval -c", "--gain", "map:-1=0,0=0,1=1,2=3,3=7", "--rule", "max"
-    )
+    document = as_json("hills", "--profile", "trec_eval -c", "--gain", "map:-1=0,0=0,1=1,2=3,3=7", "--rule", "max")
     assert (document["profile"], document["rule"]) == ("trec_eval -c", "max")
     assert document["options"]["gain"] == "map:-1=0,0=0,1=1,2=3,3=7"
     assert document["options"]["ties"] == "score"
@@ -127,10 +125,7 @@ def test_the_collection_says_from_where_a_document_is_relevant():
     document = as_json("hills", "--measure", "P@1", "--system", "keyword")
     assert document["options"]["relevant_from"] == "3"
     assert document["results"][0]["mean"] == 0
-    assert (
-        as_json("hills", "--measure=P@1", "--system=keyword", "--relevant-from=2")["results"][0]["mean"]
-        == 0.5
-    )
+    assert as_json("hills", "--measure=P@1", "--system=keyword", "--relevant-from=2")["results"][0]["mean"] == 0.5
 
 
 def test_the_default_measure_is_ndcg_at_10_for_all_systems():

@@ -29,9 +29,7 @@ def test_a_stranger_reads_what_it_is_and_can_sign_in(client):
 def test_the_drawing_adds_up(client):
     page = client.get("/").content.decode()
     lists = re.findall(r'<ol class="ladder".*?</ol>', page, re.S)
-    grades = [
-        [int(g.replace("−", "-")) for g in re.findall(r'class="rung[^>]*>([^<]+)<', part)] for part in lists
-    ]
+    grades = [[int(g.replace("−", "-")) for g in re.findall(r'class="rung[^>]*>([^<]+)<', part)] for part in lists]
     returned, ideal = grades
     assert len(returned) == len(ideal) == 5
     # What was judged: the documents returned (0 to 4), and of the ideal a 3 and a 1 that were not.
@@ -40,9 +38,9 @@ def test_the_drawing_adds_up(client):
     rankings = measures.Rankings(np.array([0, 5]), np.arange(5))
     found = measures.explain(5, judgments, rankings, measures.Options(), 0)
     assert [row.grade for row in found.ideal] == ideal
-    assert [
-        f"{row.contribution:+.2f}".replace("-", "−").replace("+0.00", "0.00") for row in found.ranking
-    ] == (re.findall(r'<span class="num">([^<]+)<', lists[0]))
+    assert [f"{row.contribution:+.2f}".replace("-", "−").replace("+0.00", "0.00") for row in found.ranking] == (
+        re.findall(r'<span class="num">([^<]+)<', lists[0])
+    )
     for value in (found.dcg, found.idcg, found.ndcg):
         assert f"<b>{value:.2f}</b>" in page
 

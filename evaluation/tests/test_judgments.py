@@ -65,9 +65,7 @@ def test_an_unknown_rule_is_named_with_the_nearest():
 GRADES = st.integers(1 - 10**15, 10**15 - 1) | st.integers(-3, 3).map(lambda whole: whole * 10**9)
 
 
-@given(
-    st.dictionaries(st.tuples(st.integers(0, 3), st.integers(0, 3)), st.lists(GRADES, min_size=1), max_size=8)
-)
+@given(st.dictionaries(st.tuples(st.integers(0, 3), st.integers(0, 3)), st.lists(GRADES, min_size=1), max_size=8))
 def test_the_rules_agree_with_plain_python_on_any_decimals(given_billionths):
     def plain(rule, billionths):
         if rule == "mean":

@@ -18,9 +18,7 @@ URL = "/collections/hills/"
 
 
 def spec_of(response, name: str) -> dict:
-    return json.loads(
-        re.search(rf'<script id="{name}"[^>]*>(.*?)</script>', response.content.decode(), re.S)[1]
-    )
+    return json.loads(re.search(rf'<script id="{name}"[^>]*>(.*?)</script>', response.content.decode(), re.S)[1])
 
 
 def test_it_shows_means_with_interval_n_and_judged_share(client):
@@ -54,9 +52,7 @@ def test_the_neutral_point_is_that_of_an_empty_list(client):
     response = analyst(client, make_hills()).get(URL)
     # 0.215939 for q1, where a harmful document can be avoided, and 0 for q2.
     assert "neutral point, 0.1080" in text_of(response)
-    assert spec_of(response, "means")["datasets"]["means"][0]["neutral"] == pytest.approx(
-        0.215939 / 2, abs=1e-6
-    )
+    assert spec_of(response, "means")["datasets"]["means"][0]["neutral"] == pytest.approx(0.215939 / 2, abs=1e-6)
 
 
 def test_without_negative_judgments_there_is_no_neutral_point(client):

@@ -24,10 +24,7 @@ def test_the_sentence_says_who_wins_and_why(client):
     assert "good scores 1.0000 , bad 0.4087 ." in page
     # (3.630930 - 0.892789) / 4.630930 = 0.5913: from good documents (3.630930 - 1.892789) / 4.630930 = 0.3753,
     # and 1 / 4.630930 = 0.2159 from the harmful one that good leaves out.
-    assert (
-        "Of the 0.5913 between them, 0.3753 comes from documents graded above 0 and 0.2159 from harmful"
-        in page
-    )
+    assert "Of the 0.5913 between them, 0.3753 comes from documents graded above 0 and 0.2159 from harmful" in page
 
 
 def test_the_rows_add_up_to_the_sum_below(client):
@@ -77,9 +74,7 @@ def test_what_a_list_leaves_out_is_named(client):
 def test_the_address_chooses_the_sides(client):
     collection = make_hills()
     pks = dict(collection.systems.values_list("name", "pk"))
-    response = analyst(client, collection).get(
-        address(collection), {"left": pks["good"], "right": pks["bad"]}
-    )
+    response = analyst(client, collection).get(address(collection), {"left": pks["good"], "right": pks["bad"]})
     assert [side.system.name for side in response.context["sides"]] == ["good", "bad"]
     assert f"left={pks['good']}&amp;right={pks['bad']}" in response.content.decode()  # of the next query
 

@@ -51,9 +51,7 @@ def runs_in(folder: Path) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def cranfield(record, shared) -> Collection:
     folder = shared / "data" / "cranfield"
-    return imported(
-        "cranfield", folder / "topics.tsv", folder / "qrels.cran.graded.txt", runs_in(folder / "runs")
-    )
+    return imported("cranfield", folder / "topics.tsv", folder / "qrels.cran.graded.txt", runs_in(folder / "runs"))
 
 
 @pytest.fixture(scope="module")
@@ -143,8 +141,6 @@ def test_negative_grades_gain_nothing_for_trec_eval(record, shared, tmp_path):
     collection = trec_eval_test(shared, tmp_path, "rel-level", "qrels.rel_level")
     assert (scores.read(collection, TREC_EVAL)[1].grade < 0).sum() == 304
     assert_means(collection, expected_in(shared, "trec_eval/expected.rel_level.json"))
-    ours = scores.evaluate(collection, ["nDCG@10"], scores.options_for(collection, ties="score")).summary[
-        "mean"
-    ]
+    ours = scores.evaluate(collection, ["nDCG@10"], scores.options_for(collection, ties="score")).summary["mean"]
     theirs = scores.evaluate(collection, ["nDCG@10"], TREC_EVAL).summary["mean"]
     assert not np.isclose(ours, theirs).any()

@@ -102,9 +102,7 @@ def test_a_system_without_the_scores_that_ties_need_is_named_with_its_queries():
     make_ranking(collection, "bare", "q2", "ab")
     Ranking.objects.filter(system__name="bare").update(scores=None)
     for ties in ("score", "average"):
-        with pytest.raises(
-            ValueError, match=f"ties={ties} needs scores, and bare has none for 1 queries: q2"
-        ):
+        with pytest.raises(ValueError, match=f"ties={ties} needs scores, and bare has none for 1 queries: q2"):
             record.load(collection, ties=ties)
     assert record.load(collection, ["scored"], ties="score").systems == ("scored",)
 

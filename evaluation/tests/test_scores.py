@@ -96,9 +96,7 @@ def test_a_missing_ranking_is_empty_by_default_and_skipped_as_trec_eval_does():
     collection = worked_collection()
     summary = scores.evaluate(collection, ["RR"], DEFAULT, ["hybrid"]).summary.loc[("hybrid", "RR")]
     assert (summary["mean"], summary["queries"], summary["undefined"]) == (0.5, 2, 0)
-    summary = scores.evaluate(collection, ["RR"], PROFILES["trec_eval"], ["hybrid"]).summary.loc[
-        ("hybrid", "RR")
-    ]
+    summary = scores.evaluate(collection, ["RR"], PROFILES["trec_eval"], ["hybrid"]).summary.loc[("hybrid", "RR")]
     assert (summary["mean"], summary["queries"], summary["why"]) == (1.0, 1, {"no ranking": 1})
     summary = scores.evaluate(collection, ["RR"], PROFILES["trec_eval -c"], ["hybrid"]).summary.loc[
         ("hybrid", "RR")
@@ -235,9 +233,7 @@ def test_a_collection_is_read_once_for_all_measures_of_a_page():
     assert queries_asked(lambda: scores.evaluate(collection, ["AP", "P@5"], DEFAULT)) == 1
     assert queries_asked(lambda: scores.evaluate(collection, ["nDCG@10"], DEFAULT)) == 1
     assert queries_asked(lambda: scores.explain(collection, None, "q1", "nDCG@10", DEFAULT)) == 1
-    assert (
-        queries_asked(lambda: scores.evaluate(collection, ["AP"], replace(DEFAULT, gain="exponential"))) == 1
-    )
+    assert queries_asked(lambda: scores.evaluate(collection, ["AP"], replace(DEFAULT, gain="exponential"))) == 1
 
 
 def test_a_new_rating_changes_the_number_at_once():
@@ -309,9 +305,7 @@ def loaded_case(query: Query, case: dict, letters: dict[str, int]) -> None:
     else:
         return
     system, _ = query.collection.systems.get_or_create(name="s")
-    Ranking.objects.create(
-        system=system, query=query, documents=[letters[key] for key in ranked], scores=given
-    )
+    Ranking.objects.create(system=system, query=query, documents=[letters[key] for key in ranked], scores=given)
 
 
 def as_collections(cases: list[dict]):

@@ -27,9 +27,7 @@ def worked_collection(slug: str = "hills") -> Collection:
     return collection
 
 
-def rate(
-    collection: Collection, query: str, rater: str = "expert", kind: str = "imported", **grades: str
-) -> None:
+def rate(collection: Collection, query: str, rater: str = "expert", kind: str = "imported", **grades: str) -> None:
     """Grade documents as one rater: rate(c, "q1", a="3", b="unclear"); a word is why it cannot be judged."""
     who, _ = Rater.objects.get_or_create(collection=collection, name=rater, defaults={"kind": kind})
     documents = dict(collection.documents.values_list("key", "pk"))

@@ -42,27 +42,31 @@ class Answer:
     asked: Asked
     evaluation: scores.Evaluation
     systems: dict[str, System]
-    alone: System | None = None  # the only system that was evaluated
+    record: Record
+    judgments: Judgments
 
     @classmethod
     def of(
-        cls, collection: Collection, asked: Asked, more: Iterable[Measure] = (), system: System | None = None
-    ):
-        """Scores in the asked measure, and in `more`. CannotAnswer where the options do not fit the collection."""
+        cls,
+        collection: Collection,
+        asked: Asked,
+        more: Iterable[Measure] = (),
+        system: System | None = None,
+    ) -> "Answer":
+        """Scores in the asked measure and in `more`. CannotAnswer where the options do not fit the collection."""
         names = None if system is None else [system.name]
         measures = [asked.measure, asked.at("Judged"), *more]
         try:
             evaluation = scores.evaluate(collection, measures, asked.options, names, asked.rule)
+            record, judgments = scores.read(collection, asked.options, names, asked.rule)
+            if list(record.queries["key"]) != list(evaluation.per_query.index):
+                # Queries were imported between the two lines: rows of one must be rows of the other.
+                evaluation = scores.evaluate(collection, measures, asked.options, names, asked.rule)
         except ValueError as error:
             raise CannotAnswer(str(error)) from error
-        known = (
-            {each.name: each for each in collection.systems.all()}
-            if system is None
-            else {system.name: system}
-        )
-        return cls(
-            collection, asked, evaluation, {name: known[name] for name in evaluation.systems if name in known}
-        )
+        listed = {each.name: each for each in (collection.systems.all() if system is None else [system])}
+        systems = {name: listed[name] for name in evaluation.systems if name in listed}
+        return cls(collection, asked, evaluation, systems, record, judgments)
 
     def values(self, measure: Measure | None = None) -> pd.DataFrame:
         """float64[queries, systems] by key and name; nan = no value."""
@@ -96,26 +100,10 @@ class Answer:
         return [standing.system.name for standing in self.standings]
 
     @cached_property
-    def record(self) -> Record:
-        return self._read[0]
-
-    @cached_property
-    def judgments(self) -> Judgments:
-        return self._read[1]
-
-    @cached_property
-    def _read(self) -> tuple[Record, Judgments]:
-        names = None if self.alone is None else frozenset([self.alone.name])
-        version = scores._version(self.collection)
-        return scores._read(self.collection, version, names, self.asked.options, self.asked.rule)
-
-    @cached_property
     def neutral(self) -> pd.Series:
         """What an empty list scores, by query key: above 0 where the ideal of avoiding harm is worth something."""
         queries = self.judgments.queries
-        empty = Rankings(
-            np.zeros(queries + 1, np.int64), np.empty(0, np.int64), present=np.ones(queries, bool)
-        )
+        empty = Rankings(np.zeros(queries + 1, np.int64), np.empty(0, np.int64), present=np.ones(queries, bool))
         options = replace(self.asked.options, ties="rank", unjudged="zero", undefined="skip")
         found = kernel.evaluate([self.asked.measure], self.judgments, empty, options)
         return pd.Series(found.values[self.asked.measure], pd.Index(self.record.queries["key"], name="query"))

@@ -32,18 +32,14 @@ def rows(answer: Answer) -> list[Row]:
     values, below = answer.values()[answer.names].to_numpy(), answer.below[answer.names].to_numpy()
     there = ~np.isnan(values)
     shown = []
-    for row, (pk, key, text) in enumerate(
-        answer.record.queries[["pk", "key", "text"]].itertuples(index=False)
-    ):
+    for row, (pk, key, text) in enumerate(answer.record.queries[["pk", "key", "text"]].itertuples(index=False)):
         found = values[row][there[row]]
         shown.append(
             Row(
                 pk=pk,
                 key=key,
                 text=text,
-                values=[
-                    (known(value), bool(low)) for value, low in zip(values[row], below[row], strict=True)
-                ],
+                values=[(known(value), bool(low)) for value, low in zip(values[row], below[row], strict=True)],
                 why="" if there[row].all() else answer.reason_of(row),
                 mean=float(found.mean()) if found.size else None,
                 spread=float(found.max() - found.min()) if found.size else None,

@@ -143,9 +143,7 @@ def says(answer: Answer) -> str:
 
 def curves(answer: Answer) -> tuple[list[int], list[tuple[str, list[float | None]]]]:
     """The cutoffs down to the deepest ranking, and the means of each system at them."""
-    deepest = max(
-        (int(answer.record.rankings[name].length.max(initial=0)) for name in answer.systems), default=0
-    )
+    deepest = max((int(answer.record.rankings[name].length.max(initial=0)) for name in answer.systems), default=0)
     measures = steps(answer.asked)
     within = [measure for measure in measures if measure.cutoff <= max(deepest, 2)]
     table = [(name, [answer.standing(name, measure).mean for measure in within]) for name in answer.names]

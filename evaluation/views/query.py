@@ -181,9 +181,7 @@ def compared(
 
 def titles(pks: set[int]) -> dict[int, Document]:
     """Documents by pk without their texts. One query."""
-    return {
-        document.pk: document for document in Document.objects.filter(pk__in=pks).only("pk", "key", "title")
-    }
+    return {document.pk: document for document in Document.objects.filter(pk__in=pks).only("pk", "key", "title")}
 
 
 def line(row, documents: dict[int, Document], grades: dict[int, float]) -> Line:
@@ -252,9 +250,7 @@ def tone(row: Line) -> str:
 def lead(pair: list[dict], lists: list[Explanation], asked: Asked) -> SafeString | str:
     """What each scores, and how much of the difference comes from good and from harmful documents."""
     said = [
-        format_html(
-            "{}{} <b>{}</b>", each["system"].name, "" if place else " scores", decimals(each["value"])
-        )
+        format_html("{}{} <b>{}</b>", each["system"].name, "" if place else " scores", decimals(each["value"]))
         if each["value"] is not None
         else format_html("{} has no value ({})", each["system"].name, each["why"])
         for place, each in enumerate(sorted(pair, key=lambda each: -(each["value"] or 0)))

@@ -71,9 +71,7 @@ def leading(standings: Sequence[Standing], measure: str) -> SafeString:
         names = named([standing.system.name for standing in (best, *equal)])
         return format_html("{} share the highest mean {}, {}.", names, measure, value)
     if best.low is None or any(standing.high is None for standing in others):
-        return format_html(
-            "{}. One query gives no interval, so that nothing can be told from it alone.", start
-        )
+        return format_html("{}. One query gives no interval, so that nothing can be told from it alone.", start)
     near = [standing.system.name for standing in others if standing.high >= best.low]
     if not near:
         return format_html(
@@ -102,10 +100,10 @@ def differing(standings: Sequence[Standing], won: dict[str, int], queries: int, 
         if len(winners) > WINNERS:
             listed.append(f"others on {sum(wins for _, wins in winners[WINNERS:])}")
         named_wins = format_html_join(", ", "{}", ((part,) for part in listed))
-        parts.append(format_html("Alone at the top: {}, of {} queries.", named_wins, queries))
+        parts.append(format_html("Alone at the top: {}, of {} queries.", named_wins, f"{queries:,}"))
     if below:
         cells = "value lies" if below == 1 else "values lie"
-        parts.append(format_html("{} {} below the neutral point: worse than an empty list.", below, cells))
+        parts.append(format_html("{} {} below the neutral point: worse than an empty list.", f"{below:,}", cells))
     return format_html_join(" ", "{}", ((part,) for part in parts))
 
 

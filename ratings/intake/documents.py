@@ -16,9 +16,7 @@ TABLE = "document (key TEXT, title TEXT, body TEXT, url TEXT, fields TEXT, file 
 CONTENT = ["title", "body", "url", "fields"]
 
 
-def import_documents(
-    collection: Collection, sources: Sequence[Source], *, progress: Progress = silent
-) -> Report:
+def import_documents(collection: Collection, sources: Sequence[Source], *, progress: Progress = silent) -> Report:
     """Add documents and replace the text of those that are there."""
     report = Report()
     with staged(TABLE) as stage:
@@ -72,12 +70,8 @@ def _publish(
             document.title, document.body, document.url, document.fields = content
         Document.objects.bulk_create(new)
         # One statement writes many rows, which bulk_update does only with a CASE of every value.
-        Document.objects.bulk_create(
-            changed, update_conflicts=True, update_fields=CONTENT, unique_fields=["id"]
-        )
-        report.counts.update(
-            new=len(new), changed=len(changed), unchanged=len(batch) - len(new) - len(changed)
-        )
+        Document.objects.bulk_create(changed, update_conflicts=True, update_fields=CONTENT, unique_fields=["id"])
+        report.counts.update(new=len(new), changed=len(changed), unchanged=len(batch) - len(new) - len(changed))
         done += len(batch)
         progress("writing", done / total, done)
 

@@ -15,9 +15,7 @@ from .stage import Progress, batched, put, refuse_repeats, rows_of, silent, stag
 TABLE = "query (key TEXT, text TEXT, need TEXT, tags TEXT, file INTEGER, line INTEGER)"
 
 
-def import_queries(
-    collection: Collection, sources: Sequence[Source], *, progress: Progress = silent
-) -> Report:
+def import_queries(collection: Collection, sources: Sequence[Source], *, progress: Progress = silent) -> Report:
     """Add queries and correct those that are there. What a file does not say of a query stays as it is."""
     report = Report()
     with staged(TABLE) as stage:
@@ -66,9 +64,7 @@ def _publish(collection: Collection, rows: Iterable[tuple], report: Report) -> N
                 changed.append(query)
         Query.objects.bulk_create(new)
         Query.objects.bulk_update(changed, ["text", "need", "tags"], batch_size=200)
-        report.counts.update(
-            new=len(new), changed=len(changed), unchanged=len(batch) - len(new) - len(changed)
-        )
+        report.counts.update(new=len(new), changed=len(changed), unchanged=len(batch) - len(new) - len(changed))
     if reworded:
         report.warnings.append(
             f"{counted(len(reworded), 'query', 'queries')} with rankings or ratings got another text"

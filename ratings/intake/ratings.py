@@ -8,6 +8,7 @@ from functools import partial
 from itertools import groupby
 
 from .. import queue
+from ..formats import values
 from ..formats.delimited import RatingLine, read_ratings
 from ..formats.refusal import Refusal
 from ..formats.source import Source
@@ -30,13 +31,12 @@ WIDE_SCALE = 20
 def import_qrels(
     collection: Collection, sources: Sequence[Source], *, rater: str = "qrels", progress: Progress = silent
 ) -> Report:
-    """Record the grades of qrels as ratings by one imported rater."""
+    """Record the grades of qrels as ratings by one imported rater. Raises ValueError for a name that is none."""
+    values.checked_name(rater, "rater", values.RATER_NAME_LENGTH)
     return _import(collection, sources, partial(_read_qrels, rater), "qrels", progress)
 
 
-def import_ratings(
-    collection: Collection, sources: Sequence[Source], *, progress: Progress = silent
-) -> Report:
+def import_ratings(collection: Collection, sources: Sequence[Source], *, progress: Progress = silent) -> Report:
     """Record ratings of several raters."""
     return _import(collection, sources, read_ratings, "ratings", progress)
 
@@ -106,11 +106,10 @@ def _check_scale(
     scale = {f"{grade.value:f}": grade for grade in collection.grades.all()}
     if not scale:
         texts = stage.execute("SELECT DISTINCT grade FROM rating WHERE grade IS NOT NULL")
-        grades = [
-            Grade(collection=collection, value=value) for value in sorted(Decimal(text) for (text,) in texts)
-        ]
-        return {f"{grade.value:f}": grade for grade in grades}
-    cure = f"The scale is {', '.join(grade.plain for grade in scale.values())}. Correct the line or extend the scale."
+        found = sorted(Decimal(text) for (text,) in texts)
+        return {f"{value:f}": Grade(collection=collection, value=value) for value in found}
+    steps = ", ".join(grade.plain for grade in scale.values())
+    cure = f"The scale is {steps}. Correct the line or extend the scale."
     marks = ",".join("?" * len(scale))
     outside = f"SELECT grade, file, line FROM rating WHERE grade NOT IN ({marks}) ORDER BY file, line"
     for text, file, line in stage.execute(outside, list(scale)):
@@ -129,9 +128,7 @@ def _check_raters(
     """An import never speaks for somebody who rates here."""
     here = collection.raters.exclude(kind=Rater.Kind.IMPORTED).values_list("name", flat=True)
     for name in here:
-        row = stage.execute(
-            "SELECT file, line FROM rating WHERE rater = ? ORDER BY file, line", [name]
-        ).fetchone()
+        row = stage.execute("SELECT file, line FROM rating WHERE rater = ? ORDER BY file, line", [name]).fetchone()
         if row:
             file, line = row
             problem = f"{name} rates in this collection, and an import cannot speak for them"
@@ -201,9 +198,7 @@ def _make_scale(scale: dict[str, Grade], report: Report) -> None:
         )
 
 
-def _imported(
-    rows: Iterable[tuple], ids: dict[str, int], scale: dict[str, Grade]
-) -> list[queue.ImportedRating]:
+def _imported(rows: Iterable[tuple], ids: dict[str, int], scale: dict[str, Grade]) -> list[queue.ImportedRating]:
     return [
         queue.ImportedRating(
             query_id=query,

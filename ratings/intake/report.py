@@ -35,9 +35,7 @@ def some(keys: Iterable[str], *, count: int | None = None) -> str:
     """Up to five keys, in the order of their numbers where they have some: "2, 10, q1, …"."""
     keys = list(keys)
     count = len(keys) if count is None else count
-    first = sorted(keys, key=lambda key: (not key.isdecimal(), len(key) if key.isdecimal() else 0, key))[
-        :EXAMPLES
-    ]
+    first = sorted(keys, key=lambda key: (not key.isdecimal(), len(key) if key.isdecimal() else 0, key))[:EXAMPLES]
     return ", ".join(first) + (", …" if count > len(first) else "")
 
 

@@ -23,9 +23,7 @@ from .report import EXAMPLES, Report, counted
 from .stage import Progress, place, rows_of, silent, staged
 from .topics import Topics, compare_topics, refuse_strangers, refuse_without_queries
 
-TABLE = (
-    "piece (system TEXT, query INTEGER, file INTEGER, lines BLOB, ranks BLOB, scores BLOB, documents TEXT)"
-)
+TABLE = "piece (system TEXT, query INTEGER, file INTEGER, lines BLOB, ranks BLOB, scores BLOB, documents TEXT)"
 HELD = 50_000  # results held in memory
 ORDERS = ("rank", "score")
 
@@ -133,9 +131,7 @@ def _stage(
     if system and len(tags) > 1:
         _, (tag, (file, line)), *_ = tags.items()
         problem = f"{tag} is another system than {next(iter(tags))}, and --system can rename only one"
-        report.refuse(
-            sources[file].refusal(line, problem, "Leave --system out, or give one system at a time.")
-        )
+        report.refuse(sources[file].refusal(line, problem, "Leave --system out, or give one system at a time."))
     return named
 
 
@@ -347,9 +343,7 @@ def _publish(
         return
     total, done = sum(tally.results for tally in tallies.values()), 0
     with publishing(collection, sources, report):
-        systems = {
-            name: System.objects.get_or_create(collection=collection, name=name)[0] for name in tallies
-        }
+        systems = {name: System.objects.get_or_create(collection=collection, name=name)[0] for name in tallies}
         for batch in _batches(stage):
             stored = _stored(collection, batch)
             new = [ranking for ranking in batch if (ranking.system, ranking.query) not in stored]

@@ -60,9 +60,7 @@ def rows_of(source: Source, read: Callable, report: Report, progress: Progress) 
     if count == 0:
         report.refuse(source.refusal(0, "there is nothing in it", "Check that this is the file you meant."))
     if source.comments:
-        lines = counted(
-            source.comments, "comment (line that begins with #)", "comments (lines that begin with #)"
-        )
+        lines = counted(source.comments, "comment (line that begins with #)", "comments (lines that begin with #)")
         report.facts.append(f"{source.name}: {lines} passed over.")
 
 

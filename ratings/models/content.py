@@ -56,10 +56,9 @@ class Document(models.Model):
 
 def refuse_ranked(documents: models.QuerySet) -> None:
     """Reads every ranking of the collections concerned: deleting a document is rare."""
-    from .ranking import Ranking
-
-    for collection in documents.values_list("collection", flat=True).distinct():
+    for collection in Collection.objects.filter(documents__in=documents).distinct():
         ids = list(documents.filter(collection=collection).values_list("pk", flat=True))
-        naming = [r for r in Ranking.objects.filter(system__collection=collection) if r.names_any(ids)]
+        rankings = (ranking for system in collection.systems.all() for ranking in system.rankings.iterator())
+        naming = {ranking for ranking in rankings if ranking.names_any(ids)}
         if naming:
-            raise ProtectedError("A ranking names this document. Delete the system's rankings first.", set(naming))
+            raise ProtectedError("A ranking names this document. Delete the system's rankings first.", naming)

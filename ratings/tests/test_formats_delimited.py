@@ -35,9 +35,7 @@ def test_a_quoted_cell_may_hold_lines_commas_and_quotation_marks():
 
 
 def test_columns_may_stand_in_any_order_and_the_last_four_may_be_absent():
-    assert rows_of("grade,rater,document,query\n1,alice,a,q1\n") == [
-        RatingLine(2, "q1", "a", "alice", Decimal(1))
-    ]
+    assert rows_of("grade,rater,document,query\n1,alice,a,q1\n") == [RatingLine(2, "q1", "a", "alice", Decimal(1))]
 
 
 def test_a_time_without_offset_is_utc_and_another_offset_is_turned_into_it():

@@ -12,16 +12,12 @@ from ratings.formats.source import Source
 
 
 def documents_of(text: str | bytes) -> list:
-    return list(
-        read_documents(Source("d.jsonl", io.BytesIO(text if isinstance(text, bytes) else text.encode())))
-    )
+    return list(read_documents(Source("d.jsonl", io.BytesIO(text if isinstance(text, bytes) else text.encode()))))
 
 
 def test_a_document_has_a_key_a_title_a_body_a_url_and_other_fields():
     text = '{"id": "d1", "title": "T", "body": "B", "url": "http://x", "year": 1958, "by": ["a", "b"]}\n'
-    assert documents_of(text) == [
-        DocumentLine(1, "d1", "T", "B", "http://x", {"year": 1958, "by": ["a", "b"]})
-    ]
+    assert documents_of(text) == [DocumentLine(1, "d1", "T", "B", "http://x", {"year": 1958, "by": ["a", "b"]})]
 
 
 @pytest.mark.parametrize("name", ["id", "docid", "doc_id", "docno", "_id", "key"])

@@ -14,9 +14,7 @@ def topics_of(text: str) -> list:
 
 
 def test_tab_separated_lines_hold_key_text_and_perhaps_the_need():
-    text = (
-        "1\twhat similarity laws\r\n205277\tprojector screen\tI am looking for a screen.\r\n7\tiphone 8\t\n"
-    )
+    text = "1\twhat similarity laws\r\n205277\tprojector screen\tI am looking for a screen.\r\n7\tiphone 8\t\n"
     assert topics_of(text) == [
         Topic(1, "1", "what similarity laws"),
         Topic(2, "205277", "projector screen", "I am looking for a screen."),
@@ -107,9 +105,7 @@ def test_xml_topics_with_a_number_a_query_a_question_and_a_narrative():
 
 
 def test_xml_topics_in_the_old_tags():
-    text = (
-        "<?xml version='1.0'?>\r\n<xml>\r\n<top>\r\n<num> 4</num> \r\n<title>\r\nheat\r\n</title></top></xml>"
-    )
+    text = "<?xml version='1.0'?>\r\n<xml>\r\n<top>\r\n<num> 4</num> \r\n<title>\r\nheat\r\n</title></top></xml>"
     assert topics_of(text) == [Topic(3, "4", "heat")]
 
 
@@ -142,13 +138,9 @@ def test_a_topic_without_title_takes_its_description_as_text():
 
 
 BOMB = '<!DOCTYPE t [\n<!ENTITY a "h"><!ENTITY b "&a;&a;">]>\n<t><topic number="1"><query>&b;</query></topic></t>'
-OUTSIDE = (
-    '<!DOCTYPE t [\n<!ENTITY x SYSTEM "file:///x">\n]>\n<t><topic number="1"><query>&x;</query></topic></t>'
-)
+OUTSIDE = '<!DOCTYPE t [\n<!ENTITY x SYSTEM "file:///x">\n]>\n<t><topic number="1"><query>&x;</query></topic></t>'
 PARAMETER = '<!DOCTYPE t [\n<!ENTITY % x SYSTEM "http://localhost/x.dtd">\n%x;\n]>\n<t/>'
-LEFT_OPEN = (
-    '<!DOCTYPE t SYSTEM "http://localhost/x.dtd">\n<t><topic number="1"><query>a &x; b</query></topic></t>'
-)
+LEFT_OPEN = '<!DOCTYPE t SYSTEM "http://localhost/x.dtd">\n<t><topic number="1"><query>a &x; b</query></topic></t>'
 
 
 @pytest.mark.parametrize("text", [BOMB, OUTSIDE, PARAMETER, LEFT_OPEN])
@@ -211,6 +203,4 @@ def test_real_topics_are_read_whole(shared, file, count, first):
         topics = list(read_topics(source))
     assert [t for t in topics if isinstance(t, Refusal)] == []
     assert (len(topics), topics[0].key) == (count, first)
-    assert not any(
-        ":" in t.key or t.text.startswith("Number") or "Description:" in (t.need or "") for t in topics
-    )
+    assert not any(":" in t.key or t.text.startswith("Number") or "Description:" in (t.need or "") for t in topics)

@@ -131,7 +131,7 @@ def test_an_unknown_collection_and_a_missing_file_are_refused(file):
         True,
     )
     assert command("import_run", "hills", file(RUN), "--system", "two words")[1:] == (
-        "the system 'two words' has a blank or a control character Nothing was written.",
+        "the system 'two words' has a blank or a control character. Nothing was written.",
         True,
     )
 

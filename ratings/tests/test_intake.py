@@ -162,9 +162,7 @@ def test_a_changed_document_keeps_its_id():
 def test_a_repeated_document_is_refused_and_nothing_written():
     collection = make_collection(documents="")
     report = intake.import_documents(collection, sources('{"id": "a"}\n', '{"id": "b"}\n{"id": "a"}\n'))
-    assert refused(report) == [
-        "file2, line 2: document a stands on line 1 of file1 already. Keep one of the two."
-    ]
+    assert refused(report) == ["file2, line 2: document a stands on line 1 of file1 already. Keep one of the two."]
     assert collection.documents.count() == 0
 
 
@@ -193,8 +191,7 @@ def test_documents_that_a_run_names_first_are_made_with_their_key_alone():
     assert collection.documents.get(key="b").body == ""
     assert report.counts["documents"] == 1
     assert (
-        "1 document was not known and is kept by key alone until import_documents brings the text."
-        in report.facts
+        "1 document was not known and is kept by key alone until import_documents brings the text." in report.facts
     )
 
 
@@ -211,9 +208,7 @@ def test_another_ranking_for_the_same_system_and_query_is_refused():
     collection = make_collection()
     intake.import_run(collection, sources(RUN))
     before = record()
-    report = intake.import_run(
-        collection, sources("q2 Q0 a 1 9 bm25\nq1 Q0 a 1 3.5 bm25\nq1 Q0 b 2 2.25 bm25\n")
-    )
+    report = intake.import_run(collection, sources("q2 Q0 a 1 9 bm25\nq1 Q0 a 1 3.5 bm25\nq1 Q0 b 2 2.25 bm25\n"))
     assert refused(report) == [
         f"file1, line {line}: bm25 has another ranking for query {key}, and a ranking is never overwritten."
         " Give the new version its own name with --system NAME, or delete the system in the admin."
@@ -340,9 +335,7 @@ def test_a_document_twice_in_one_ranking_is_refused_with_both_lines():
 
 def test_lines_for_unknown_queries_are_skipped_counted_and_named():
     collection = make_collection(queries=["q1", "q2", "q3"])
-    report = intake.import_run(
-        collection, sources(RUN + "q9 Q0 a 1 1 bm25\nq9 Q0 b 2 1 bm25\nq8 Q0 b 2 1 bm25\n")
-    )
+    report = intake.import_run(collection, sources(RUN + "q9 Q0 a 1 1 bm25\nq9 Q0 b 2 1 bm25\nq8 Q0 b 2 1 bm25\n"))
     assert "file1: 3 lines for queries outside the collection skipped (q8, q9)." in report.facts
     assert report.warnings == [
         "topic ids do not match: 2 of 4 topics in the import are not in the collection (q8, q9) and"
@@ -352,9 +345,7 @@ def test_lines_for_unknown_queries_are_skipped_counted_and_named():
 
 def test_queries_without_a_ranking_are_named_once_for_all_systems_that_lack_them():
     collection = make_collection(queries=["q1", "q2", "q10"])
-    report = intake.import_run(
-        collection, sources("q1 Q0 a 1 1 x\nq1 Q0 a 1 1 y\nq2 Q0 a 1 1 z\nq1 Q0 a 1 1 z\n")
-    )
+    report = intake.import_run(collection, sources("q1 Q0 a 1 1 x\nq1 Q0 a 1 1 y\nq2 Q0 a 1 1 z\nq1 Q0 a 1 1 z\n"))
     assert report.warnings == [
         "2 queries have no ranking by x, y (q10, q2).",
         "1 query has no ranking by z (q10).",
@@ -383,9 +374,7 @@ def test_runs_and_qrels_wait_for_the_queries():
 
 
 def test_comments_and_further_columns_are_counted():
-    report = intake.import_run(
-        make_collection(), sources("# made by s\nq1 Q0 a 1 2 s more junk\nq2 Q0 a 1 1 s\n")
-    )
+    report = intake.import_run(make_collection(), sources("# made by s\nq1 Q0 a 1 2 s more junk\nq2 Q0 a 1 1 s\n"))
     assert "file1: 1 comment (line that begins with #) passed over." in report.facts
     assert "file1: 1 line with more than six columns; the rest was ignored." in report.facts
 
@@ -557,13 +546,18 @@ def test_ratings_of_several_raters_keep_reason_comment_and_time():
     assert record() == before
 
 
+@pytest.mark.parametrize("name", ["", " x", "x" * 151])
+def test_a_rater_needs_a_name(name):
+    with pytest.raises(ValueError, match="the rater"):
+        intake.import_qrels(make_collection(), sources(QRELS), rater=name)
+
+
 def test_a_reason_that_is_not_known_is_refused():
     report = intake.import_ratings(
         make_collection(), sources("query,document,rater,grade,reason\nq1,a,ann,,tired\nq2,a,ann,1,\n")
     )
     assert refused(report) == [
-        "file1, line 2: the reason 'tired' is not known."
-        " Known are broken, language, knowledge, unclear, other."
+        "file1, line 2: the reason 'tired' is not known. Known are broken, language, knowledge, unclear, other."
     ]
 
 

@@ -37,9 +37,7 @@ def test_a_run_is_ranked_from_one_in_the_order_of_the_queries_with_exact_scores(
 
 def test_an_exported_run_is_imported_as_unchanged():
     collection = make_collection()
-    intake.import_run(
-        collection, [source("q1 Q0 b 7 0.30000000000000004 s\nq1 Q0 a 9 0.1 s\nq2 Q0 a 0 5 s\n")]
-    )
+    intake.import_run(collection, [source("q1 Q0 b 7 0.30000000000000004 s\nq1 Q0 a 9 0.1 s\nq2 Q0 a 0 5 s\n")])
     text = run_text(System.objects.get())
     report = intake.import_run(collection, [source(text)])
     assert (report.refused, report.counts["unchanged"]) == (0, 2)

@@ -18,7 +18,9 @@ from ..models import Role
 def look_around(request: HttpRequest, role: str) -> HttpResponse:
     if not offered(request) or role not in Role.values:
         raise Http404("The demo is off.")
-    user = get_user_model().objects.filter(username=sample.username(role), is_active=True, is_superuser=False).first()
+    user = (
+        get_user_model().objects.filter(username=sample.username(role), is_active=True, is_superuser=False).first()
+    )
     if user is None:
         raise Http404("The sample collection is not loaded.")
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")

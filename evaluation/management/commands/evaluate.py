@@ -41,9 +41,7 @@ class Command(ExportCommand):
         parser.add_argument("--profile", default="default", help=f"a set of options: {', '.join(PROFILES)}")
         for name, values in OPTIONS.items():
             parser.add_argument(f"--{name.replace('_', '-')}", dest=name, help=values)
-        parser.add_argument(
-            "--rule", default="mean", help=f"several ratings to one judgment: {', '.join(RULES)}"
-        )
+        parser.add_argument("--rule", default="mean", help=f"several ratings to one judgment: {', '.join(RULES)}")
         parser.add_argument("--per-query", action="store_true", help="every query, too")
         parser.add_argument("--format", default="table", help=f"{', '.join(FORMATS)} (table)")
 

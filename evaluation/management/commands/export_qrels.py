@@ -18,12 +18,8 @@ class Command(ExportCommand):
         # A map may begin with a negative grade; argparse would take "-1=0" for an option.
         parser._negative_number_matcher = re.compile(r"^-[\d.]")
         super().add_arguments(parser)
-        parser.add_argument(
-            "--rule", default="mean", help=f"several ratings to one judgment: {', '.join(RULES)}"
-        )
-        parser.add_argument(
-            "--map", default="", help="an integer for each grade qrels cannot hold: -1=0,0.5=1"
-        )
+        parser.add_argument("--rule", default="mean", help=f"several ratings to one judgment: {', '.join(RULES)}")
+        parser.add_argument("--map", default="", help="an integer for each grade qrels cannot hold: -1=0,0.5=1")
 
     def handle(self, *, slug: str, rule: str, output: str | None, **options) -> None:
         collection = self.collection(slug)
@@ -36,9 +32,7 @@ class Command(ExportCommand):
             self.stderr.write(f"{slug} has no ratings yet: import_qrels {slug} FILE, or pool {slug} and rate")
         negative = sum(grade < 0 for _, _, grade in rows)
         if negative:
-            self.stderr.write(
-                f"{negative:,} grades are negative: trec_eval takes such documents for unjudged"
-            )
+            self.stderr.write(f"{negative:,} grades are negative: trec_eval takes such documents for unjudged")
 
 
 def qrels(collection: Collection, rule: str, replacing: dict[float, int]) -> list[tuple[str, str, int]]:
@@ -76,9 +70,7 @@ def parse_map(text: str) -> dict[float, int]:
     for step in text.split(",") if text.strip() else ():
         match = re.fullmatch(r"\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*=\s*([+-]?\d+)\s*", step)
         if not match:
-            raise ValueError(
-                f"cannot read {step!r} of --map {text}: each step is grade=integer, like -1=0,0.5=1"
-            )
+            raise ValueError(f"cannot read {step!r} of --map {text}: each step is grade=integer, like -1=0,0.5=1")
         grade = float(match[1])
         if grade in steps:
             raise ValueError(f"--map {text} gives grade {plain(grade)} twice")

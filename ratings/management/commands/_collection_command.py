@@ -52,7 +52,7 @@ class ImportCommand(CollectionCommand):
                 f"{error.filename or 'a file'}: {error.strerror or error}. Nothing was written."
             ) from error
         except ValueError as error:
-            raise Refused(f"{error} Nothing was written.") from error
+            raise Refused(f"{str(error).rstrip('.')}. Nothing was written.") from error
         finally:
             progress.clear()
         self.tell(report)

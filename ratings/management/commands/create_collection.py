@@ -22,9 +22,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser) -> None:
         parser.add_argument("slug", help="the name in addresses and commands: letters, digits, - and _")
         parser.add_argument("--name", help="the name on pages (the slug)")
-        parser.add_argument(
-            "--grades", metavar="VALUE:LABEL,…", help='such as "0:Irrelevant,0.5:Half,1:Related"'
-        )
+        parser.add_argument("--grades", metavar="VALUE:LABEL,…", help='such as "0:Irrelevant,0.5:Half,1:Related"')
 
     def handle(self, *, slug: str, name: str | None, grades: str | None, **options) -> None:
         collection = Collection(slug=slug, name=name or slug)
@@ -35,9 +33,7 @@ class Command(BaseCommand):
             raise Refused(said(error, slug)) from error
         with transaction.atomic():
             collection.save()
-            Grade.objects.bulk_create(
-                Grade(collection=collection, value=v, label=label) for v, label in scale
-            )
+            Grade.objects.bulk_create(Grade(collection=collection, value=v, label=label) for v, label in scale)
         steps = f"{len(scale)} grades" if scale else "no scale yet"
         self.stdout.write(f"Collection {slug} made, with {steps}.")
 
@@ -54,9 +50,7 @@ def scale_of(text: str) -> list[tuple]:
         if value in scale:
             raise ValueError(f"In --grades, {step!r} has a value that stands there already.")
         if len(label.strip()) > Grade._meta.get_field("label").max_length:
-            raise ValueError(
-                f"In --grades, the label {values.shown(label.strip())} is longer than 60 characters."
-            )
+            raise ValueError(f"In --grades, the label {values.shown(label.strip())} is longer than 60 characters.")
         scale[value] = label.strip()
     return sorted(scale.items())
 

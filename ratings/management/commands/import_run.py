@@ -15,7 +15,5 @@ class Command(ImportCommand):
             help="what orders the results where ranks and scores contradict; score breaks ties as trec_eval does",
         )
 
-    def handle(
-        self, *, slug: str, files: list[str], system: str | None, order: str | None, **options
-    ) -> None:
+    def handle(self, *, slug: str, files: list[str], system: str | None, order: str | None, **options) -> None:
         self.take_in(intake.import_run, slug, files, system=system, order=order)
