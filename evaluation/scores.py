@@ -65,7 +65,7 @@ def evaluate(
     """
     measures = tuple(dict.fromkeys(parse_measure(m) if isinstance(m, str) else m for m in measures))
     systems = _chosen(systems)
-    version = _version(collection)
+    version = record.version(collection)
     made = _evaluations.get(
         (version, measures, options, systems, rule),
         lambda: _evaluated(*_read(collection, version, systems, options, rule), measures, options, rule),
@@ -103,7 +103,7 @@ def read(
     collection: Collection, options: Options, systems: Iterable[str] | None = None, rule: str = "mean"
 ) -> tuple[Record, Judgments]:
     """The arrays that `evaluate` works on with these options, kept with its own. Do not change them."""
-    return _read(collection, _version(collection), _chosen(systems), options, rule)
+    return _read(collection, record.version(collection), _chosen(systems), options, rule)
 
 
 def why(reasons: dict[str, int]) -> str:
@@ -219,15 +219,6 @@ class _Recent:
 _records = _Recent(4)
 _judgments = _Recent(8)
 _evaluations = _Recent(64)
-
-
-def _version(collection: Collection) -> tuple:
-    """What tells a state of the record from every other. One database query, always before the rows are read.
-
-    Rows can then only be newer than the version they are kept under, and who comes after them asks for the
-    next version. The time of creation tells a collection from one whose making was rolled back.
-    """
-    return Collection.objects.values_list("pk", "created_at", "version", "slug").get(pk=collection.pk)
 
 
 def _chosen(systems: Iterable[str] | None) -> frozenset[str] | None:

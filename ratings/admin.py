@@ -1,6 +1,9 @@
 """The record as a person can read and keep it. Ratings, assignments and events are read here and written by
 `ratings.queue` alone; rankings are written once, by an import."""
 
+from collections.abc import Iterable
+from operator import attrgetter
+
 from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.urls import reverse
@@ -57,6 +60,23 @@ class Scoped:
         # Moved to another collection, a query or document would leave its rankings and ratings behind.
         fixed = ["collection"] if obj and self.path_to_collection == "collection" else []
         return [*super().get_readonly_fields(request, obj), *fixed]
+
+    def save_model(self, request, obj: Model, form, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        self.touch([obj])
+
+    def delete_model(self, request, obj: Model) -> None:
+        self.touch([obj])
+        super().delete_model(request, obj)
+
+    def delete_queryset(self, request, queryset: QuerySet) -> None:
+        self.touch(queryset)
+        super().delete_queryset(request, queryset)
+
+    def touch(self, objects: Iterable[Model]) -> None:
+        """Numbers computed before the change are old; a weight or a threshold counts as a change too."""
+        for collection in {attrgetter(self.path_to_collection.replace("__", "."))(obj) for obj in objects}:
+            collection.touch()
 
     def formfield_for_foreignkey(self, db_field, request, **kwargs):
         if db_field.related_model is Collection:
@@ -130,6 +150,10 @@ class CollectionAdmin(Scoped, admin.ModelAdmin):
     def has_delete_permission(self, request, obj=None) -> bool:
         return False
 
+    def touch(self, objects: Iterable[Collection]) -> None:
+        for collection in objects:
+            collection.touch()
+
     @admin.display(description="Guidelines now")
     def current_guidelines(self, collection: Collection) -> str:
         guidelines = collection.latest_guidelines() if collection.pk else None
@@ -176,16 +200,6 @@ class SystemAdmin(Scoped, admin.ModelAdmin):
     def rankings_link(self, system: System) -> str:
         address = reverse("admin:ratings_ranking_changelist") + "?" + urlencode({"system__id__exact": system.pk})
         return format_html('<a href="{}">show</a>', address)
-
-    def delete_model(self, request, obj: System) -> None:
-        super().delete_model(request, obj)
-        obj.collection.touch()
-
-    def delete_queryset(self, request, queryset: QuerySet) -> None:
-        collections = list(Collection.objects.filter(systems__in=queryset).distinct())
-        super().delete_queryset(request, queryset)
-        for collection in collections:
-            collection.touch()
 
 
 @admin.register(Ranking)

@@ -175,10 +175,8 @@ def undo(rater: Rater, *, client_key: UUID | None = None, now: datetime | None =
         rater.collection.touch()
     _event(rater, pair, Kind.UNDO, now, undoes=last, client_key=client_key)
     _release(rater)
-    done = Assignment.objects.filter(pair=pair, rater=rater, state=State.DONE)
     if not Rating.objects.filter(pair=pair, rater=rater).exists():
-        if not done.update(state=State.LEASED, leased_until=now + LEASE):
-            _take(rater, pair.pk, State.LEASED, now)
+        _lease_again(rater, pair, now)
     return pair
 
 
@@ -351,6 +349,12 @@ def _take(rater: Rater, pair_id: int, state: str, now: datetime) -> bool:
         except IntegrityError:  # the rater has another assignment of this pair
             return False
     return False
+
+
+def _lease_again(rater: Rater, pair: Pair, now: datetime) -> None:
+    done = _row_of(pair, rater).filter(state=State.DONE)
+    if not done.update(state=State.LEASED, leased_until=now + LEASE):
+        _take(rater, pair.pk, State.LEASED, now)
 
 
 def _release(rater: Rater, pair: Pair | None = None) -> None:

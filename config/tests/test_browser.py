@@ -14,6 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 # The grade that the rater finds right for each document, and the key of its button on the scale −1 0 1 2 3.
 GRADES = {"a": 3, "b": -1, "c": 2, "d": 0, "e": 1}
+RULES = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]
 KEYS = {-1: "1", 0: "2", 1: "3", 2: "4", 3: "5"}
 
 
@@ -61,8 +62,8 @@ def test_ten_pairs_by_keyboard_alone_and_the_numbers_that_follow(visit, collecti
     expect(rater.locator("main")).to_contain_text("All done")
     rated(10)
 
-    # DCG of bm25 on either query: 3 − 1/log2(3) + 2/2 + 0 + 1/log2(6) = 3.755923; IDCG 3 + 2/log2(3) + 1/2 = 4.761860;
-    # the worst list has b first, −1. nDCG = (3.755923 + 1) / (4.761860 + 1) = 0.825414.
+    # DCG of bm25 on either query: 3 − 1/log2(3) + 2/2 + 0 + 1/log2(6) = 3.755923; IDCG 3 + 2/log2(3) + 1/2 =
+    # 4.761860; the worst list has b first, −1. nDCG = (3.755923 + 1) / (4.761860 + 1) = 0.825414.
     assert shown_mean(analyst, "bm25") == "0.8254"
     # dense: 1 + 0 + 2/2 − 1/log2(5) + 3/log2(6) = 2.729881; (2.729881 + 1) / 5.761860 = 0.647340.
     assert shown_mean(analyst, "dense") == "0.6473"

@@ -6,8 +6,9 @@ the lines of one ranking that stood near each other, so that a file that is grou
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 
 import numpy as np
@@ -39,6 +40,7 @@ class Staged:
     ranks: np.ndarray  # int64
     scores: np.ndarray  # float64
     documents: list[str]
+    copies: int = 0  # results left out because their document stands at a better place
 
 
 @dataclass
@@ -47,6 +49,7 @@ class Tally:
 
     rankings: int = 0
     results: int = 0
+    copies: int = 0
     unchanged: int = 0
     ties: int = 0
     queries: set[int] = field(default_factory=set)
@@ -61,11 +64,13 @@ def import_run(
     *,
     system: str | None = None,
     order: str | None = None,
+    keep_first: bool = False,
     progress: Progress = silent,
 ) -> Report:
     """Add rankings. The rank column orders them where it agrees with the scores up to ties, or as `order` says.
 
-    `system` renames the one system of the files. A ranking is written once: the same again is counted as
+    `system` renames the one system of the files. A document twice in a ranking is refused or, with `keep_first`,
+    kept at its best place, and the ranks below close up. A ranking is written once: the same again is counted as
     unchanged, another one for its system and query is refused. Raises ValueError for an unknown `order` and for a
     `system` that no run could name.
     """
@@ -80,9 +85,10 @@ def import_run(
         return report
     with staged(TABLE) as stage:
         named = _stage(stage, sources, query_ids, system, report, progress)
-        tallies = _check(stage, collection, sources, order, report, progress)
+        batches = partial(_batches, stage, partial(_without_copies, order=order) if keep_first else _whole)
+        tallies = _check(batches, collection, sources, order, report, progress)
         if not report.refused:
-            _publish(stage, collection, sources, order, tallies, report, progress)
+            _publish(batches, collection, sources, order, tallies, report, progress)
     if not report.refused:
         _tell(tallies, report)
         _compare(collection, named, query_ids, tallies, report)
@@ -173,9 +179,33 @@ def _rankings(stage: sqlite3.Connection) -> Iterator[Staged]:
         )
 
 
-def _batches(stage: sqlite3.Connection) -> Iterator[list[Staged]]:
+def _whole(ranking: Staged) -> Staged:
+    return ranking
+
+
+def _without_copies(ranking: Staged, order: str | None) -> Staged:
+    """The ranking with each document at its best place only."""
+    best: dict[str, int] = {}
+    for i in _order(ranking, order):
+        best.setdefault(ranking.documents[i], i)
+    if len(best) == len(ranking.documents):
+        return ranking
+    kept = np.sort(np.fromiter(best.values(), np.int64))
+    return Staged(
+        ranking.system,
+        ranking.query,
+        ranking.files[kept],
+        ranking.lines[kept],
+        ranking.ranks[kept],
+        ranking.scores[kept],
+        [ranking.documents[i] for i in kept],
+        copies=len(ranking.documents) - len(kept),
+    )
+
+
+def _batches(stage: sqlite3.Connection, pick: Callable[[Staged], Staged]) -> Iterator[list[Staged]]:
     batch, count = [], 0
-    for ranking in _rankings(stage):
+    for ranking in map(pick, _rankings(stage)):
         batch.append(ranking)
         count += len(ranking.documents)
         if count >= HELD:
@@ -189,7 +219,7 @@ def _batches(stage: sqlite3.Connection) -> Iterator[list[Staged]]:
 
 
 def _check(
-    stage: sqlite3.Connection,
+    batches: Callable[[], Iterator[list[Staged]]],
     collection: Collection,
     sources: Sequence[Source],
     order: str | None,
@@ -198,11 +228,12 @@ def _check(
 ) -> dict[str, Tally]:
     tallies: dict[str, Tally] = defaultdict(Tally)
     done = 0
-    for batch in _batches(stage):
+    for batch in batches():
         for ranking in batch:
             tally = tallies[ranking.system]
             tally.rankings += 1
             tally.results += len(ranking.documents)
+            tally.copies += ranking.copies
             tally.queries.add(ranking.query)
             _check_repeats(ranking, sources, report)
             if order != "score":
@@ -249,7 +280,7 @@ def _check_repeats(ranking: Staged, sources: Sequence[Source], report: Report) -
             sources[file].refusal(
                 int(ranking.lines[i]),
                 f"document {key} stands on {where} already, in the same ranking of {ranking.system}",
-                "Keep one of the two.",
+                "Keep one of the two, or give --keep-first.",
             )
         )
 
@@ -329,7 +360,7 @@ def _check_stored(
 
 
 def _publish(
-    stage: sqlite3.Connection,
+    batches: Callable[[], Iterator[list[Staged]]],
     collection: Collection,
     sources: Sequence[Source],
     order: str | None,
@@ -344,7 +375,7 @@ def _publish(
     total, done = sum(tally.results for tally in tallies.values()), 0
     with publishing(collection, sources, report):
         systems = {name: System.objects.get_or_create(collection=collection, name=name)[0] for name in tallies}
-        for batch in _batches(stage):
+        for batch in batches():
             stored = _stored(collection, batch)
             new = [ranking for ranking in batch if (ranking.system, ranking.query) not in stored]
             ids = ids_of(collection, {key for ranking in new for key in ranking.documents}, report)
@@ -372,6 +403,9 @@ def _tell(tallies: dict[str, Tally], report: Report) -> None:
             f"{name}: {counted(tally.rankings, 'ranking')} with {counted(tally.results, 'result')};"
             f" {tally.rankings - tally.unchanged:,} new, {tally.unchanged:,} unchanged."
         )
+        if tally.copies:
+            copies = counted(tally.copies, "result")
+            report.warnings.append(f"{name}: {copies} left out, whose document stands at a better place already.")
         if tally.ties:
             neighbours = tally.results - tally.rankings
             report.facts.append(

@@ -51,6 +51,13 @@ class Collection(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def save(self, *args, **kwargs) -> None:
+        """An edited copy must not turn the version back: raters may have moved it since the copy was read."""
+        if not self._state.adding and kwargs.get("update_fields") is None:
+            fields = (field.name for field in self._meta.concrete_fields if not field.primary_key)
+            kwargs["update_fields"] = [name for name in fields if name != "version"]
+        super().save(*args, **kwargs)
+
     def get_absolute_url(self) -> str:
         return reverse("overview", args=[self.slug])
 

@@ -365,8 +365,9 @@ def test_quepid_is_imported_and_its_repeated_document_refused(shared):
     assert refused
     assert (
         f"{path}, line 222: document 2047224 stands on line 212 already, in the same ranking of with-vector."
-        " Keep one of the two.\n"
+        " Keep one of the two, or give --keep-first.\n"
     ) in err
+    done("import_run", "shop", path, "--keep-first")
 
 
 @pytest.mark.parametrize(

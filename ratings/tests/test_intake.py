@@ -329,8 +329,20 @@ def test_a_document_twice_in_one_ranking_is_refused_with_both_lines():
     report = intake.import_run(collection, sources("q1 Q0 a 1 2 s\nq1 Q0 b 2 1 s\n", "q1 Q0 a 3 0 s\n"))
     assert refused(report) == [
         "file2, line 1: document a stands on line 1 of file1 already, in the same ranking of s."
-        " Keep one of the two."
+        " Keep one of the two, or give --keep-first."
     ]
+
+
+@pytest.mark.parametrize(("order", "kept"), [("rank", ["a", "b", "c"]), ("score", ["c", "a", "b"])])
+def test_of_a_document_twice_the_better_place_can_be_kept(order, kept):
+    """By rank a is first, by score the c on the last line; the ranks of the others close up."""
+    collection = make_collection()
+    run = "q1 Q0 c 4 1 s\nq1 Q0 a 1 5 s\nq1 Q0 a 2 4 s\nq1 Q0 b 3 3 s\nq1 Q0 c 5 9 s\n"
+    report = intake.import_run(collection, sources(run), order=order, keep_first=True)
+    assert ranked(collection, "s", "q1") == kept
+    assert report.warnings[0] == "s: 2 results left out, whose document stands at a better place already."
+    again = intake.import_run(collection, sources(run), order=order, keep_first=True)
+    assert again.counts["unchanged"] == 1
 
 
 def test_lines_for_unknown_queries_are_skipped_counted_and_named():

@@ -93,7 +93,8 @@ def test_a_changed_scale_gets_a_new_version(admin_client):
     form = {
         "name": "Hills", "slug": "hills", "relevant_from": "1", "description": "",
         "grades-TOTAL_FORMS": "2", "grades-INITIAL_FORMS": "1",
-        "grades-0-id": step.pk, "grades-0-collection": collection.pk, "grades-0-value": "0", "grades-0-label": "No",
+        "grades-0-id": step.pk, "grades-0-collection": collection.pk, "grades-0-value": "0",
+        "grades-0-label": "No",
         "grades-1-collection": collection.pk, "grades-1-value": "0.5", "grades-1-label": "Half",
         "memberships-TOTAL_FORMS": "0", "memberships-INITIAL_FORMS": "0",
         "guidelines-TOTAL_FORMS": "1", "guidelines-INITIAL_FORMS": "0", "guidelines-0-text": "Read twice.",
@@ -101,9 +102,34 @@ def test_a_changed_scale_gets_a_new_version(admin_client):
     response = admin_client.post(reverse("admin:ratings_collection_change", args=[collection.pk]), form)
     assert response.status_code == 302, response.context["errors"]
     collection.refresh_from_db()
-    assert (collection.scale_version, collection.version) == (2, 1)
+    assert (collection.scale_version, collection.version) == (2, 2)
     assert [g.plain for g in collection.grades.all()] == ["0", "0.5"]
     assert collection.latest_guidelines().text == "Read twice."
+
+
+def test_an_edited_copy_of_a_collection_does_not_turn_its_version_back():
+    collection = make_collection()
+    Collection.objects.get().touch()
+    collection.name = "Mountains"
+    collection.save()
+    assert Collection.objects.values_list("name", "version").get() == ("Mountains", 1)
+
+
+def test_a_weight_changed_in_the_admin_makes_old_numbers_old(admin_client):
+    query = make_collection().queries.get(key="q1")
+    form = {"key": "q1", "text": "text", "need": "", "tags": "[]", "weight": "3"}
+    response = admin_client.post(reverse("admin:ratings_query_change", args=[query.pk]), form)
+    assert response.status_code == 302, response.context["errors"]
+    assert Collection.objects.get().version == 1
+
+
+def test_a_system_deleted_in_the_admin_takes_its_rankings_along(admin_client):
+    collection = make_collection()
+    system = make_ranking(collection, "bm25", "q1", "ab").system
+    response = admin_client.post(reverse("admin:ratings_system_delete", args=[system.pk]), {"post": "yes"})
+    assert response.status_code == 302
+    assert not Ranking.objects.exists()
+    assert Collection.objects.get().version == 1
 
 
 def test_add_member_makes_an_account_and_tells_its_password_once(capsys):

@@ -14,6 +14,11 @@ class Command(ImportCommand):
             choices=["rank", "score"],
             help="what orders the results where ranks and scores contradict; score breaks ties as trec_eval does",
         )
+        parser.add_argument(
+            "--keep-first",
+            action="store_true",
+            help="where a ranking names a document twice, keep its better place instead of refusing the file",
+        )
 
-    def handle(self, *, slug: str, files: list[str], system: str | None, order: str | None, **options) -> None:
-        self.take_in(intake.import_run, slug, files, system=system, order=order)
+    def handle(self, *, slug: str, files: list[str], system, order, keep_first: bool, **options) -> None:
+        self.take_in(intake.import_run, slug, files, system=system, order=order, keep_first=keep_first)
