@@ -2,9 +2,12 @@
 `ratings.queue` alone; rankings are written once, by an import."""
 
 from collections.abc import Iterable
+from decimal import Decimal
 from operator import attrgetter
 
+from django import forms
 from django.contrib import admin
+from django.db import models
 from django.db.models import Model, QuerySet
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -25,6 +28,7 @@ from .models import (
     RatingEvent,
     Role,
     System,
+    plain_value,
 )
 
 admin.site.site_header = admin.site.site_title = "Idealist"
@@ -110,8 +114,29 @@ class InCollection:
     has_delete_permission = has_view_permission
 
 
+class PlainDecimal(forms.DecimalField):
+    """0.5 in the box, not 0.500000000, and 0, not 0E-9."""
+
+    def prepare_value(self, value):
+        return plain_value(value) if isinstance(value, Decimal) else value
+
+
+class GradeForm(forms.ModelForm):
+    """The number of a step is fixed once it was given: another number would change what raters said."""
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk and self.instance.ratings.exists():
+            self.fields["value"].disabled = True
+
+
 class GradeInline(InCollection, admin.TabularInline):
     model = Grade
+    form = GradeForm
+    formfield_overrides = {
+        models.DecimalField: {"form_class": PlainDecimal},
+        models.TextField: {"widget": forms.Textarea(attrs={"rows": 2, "cols": 50})},
+    }
 
 
 class MembershipInline(InCollection, admin.TabularInline):
@@ -143,6 +168,7 @@ class CollectionAdmin(Scoped, admin.ModelAdmin):
     prepopulated_fields = {"slug": ["name"]}
     readonly_fields = ["current_guidelines"]
     inlines = [GradeInline, MembershipInline, GuidelinesInline]
+    formfield_overrides = {models.DecimalField: {"form_class": PlainDecimal}}
 
     def has_add_permission(self, request, obj=None) -> bool:
         return request.user.is_superuser

@@ -13,7 +13,7 @@ from ..formats.delimited import RatingLine, read_ratings
 from ..formats.refusal import Refusal
 from ..formats.source import Source
 from ..formats.trec import read_qrels
-from ..models import Collection, Grade, Rater, Rating, Reason, short_value
+from ..models import Collection, Grade, Rater, Rating, Reason, plain_value
 from .documents import ids_of, tell_of_bare_documents
 from .publishing import publishing
 from .report import Report, counted
@@ -119,7 +119,7 @@ def _check_scale(
 
 
 def _plain(text: str) -> str:
-    return short_value(Decimal(text)).replace("−", "-")
+    return plain_value(Decimal(text))
 
 
 def _check_raters(

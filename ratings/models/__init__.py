@@ -1,6 +1,6 @@
 """The record: what was ranked, who graded what."""
 
-from .collection import Collection, Grade, Guidelines, Membership, Rater, Role, short_value
+from .collection import Collection, Grade, Guidelines, Membership, Rater, Role, plain_value, short_value
 from .content import Document, Query
 from .ranking import Ranking, System
 from .rating import Assignment, Pair, Rating, RatingEvent, Reason
@@ -21,5 +21,6 @@ __all__ = [
     "Reason",
     "Role",
     "System",
+    "plain_value",
     "short_value",
 ]

@@ -98,20 +98,24 @@ class Grade(models.Model):
 
     @property
     def short(self) -> str:
-        """The value as people write it: −1, 0, 0.5, with a true minus."""
         return short_value(self.value)
 
     @property
     def plain(self) -> str:
-        """The value as programs write it: -1, 0, 0.5."""
-        return self.short.replace("−", "-")
+        return plain_value(self.value)
 
 
-def short_value(value: Decimal) -> str:
+def plain_value(value: Decimal) -> str:
+    """The value as programs write it: -1, 0, 0.5."""
     text = f"{value:f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
-    return text.replace("-", "−") if text != "-0" else "0"
+    return "0" if text == "-0" else text
+
+
+def short_value(value: Decimal) -> str:
+    """The value as people write it: −1, 0, 0.5, with a true minus."""
+    return plain_value(value).replace("-", "−")
 
 
 class Guidelines(models.Model):

@@ -1,3 +1,4 @@
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -105,6 +106,15 @@ def test_a_changed_scale_gets_a_new_version(admin_client):
     assert (collection.scale_version, collection.version) == (2, 2)
     assert [g.plain for g in collection.grades.all()] == ["0", "0.5"]
     assert collection.latest_guidelines().text == "Read twice."
+
+
+def test_a_grade_that_was_given_keeps_its_number_in_the_admin(admin_client):
+    collection = make_collection(scale={"0": "No", "1": "Yes"})
+    queue.save(make_rater(collection), make_pair(collection), grade=grade(collection, "0"), now=NOW)
+    page = admin_client.get(reverse("admin:ratings_collection_change", args=[collection.pk])).content.decode()
+    given, free = re.findall(r'<input type="number" name="grades-[01]-value"[^>]*>', page)
+    assert 'value="0"' in given and "disabled" in given
+    assert 'value="1"' in free and "disabled" not in free
 
 
 def test_an_edited_copy_of_a_collection_does_not_turn_its_version_back():
