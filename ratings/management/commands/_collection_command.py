@@ -60,7 +60,7 @@ class ImportCommand(CollectionCommand):
     def tell(self, report: Report) -> None:
         for warning in report.warnings:
             self.stderr.write(f"Warning: {warning}", self.style.WARNING)
-        for refusal in report.refusals[:PRINTED]:
+        for refusal in sorted(report.refusals, key=lambda refusal: (refusal.file, refusal.line))[:PRINTED]:
             self.stderr.write(str(refusal))
         if report.refused > PRINTED:
             self.stderr.write(f"and {report.refused - PRINTED:,} more")
