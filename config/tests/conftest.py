@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+# Generous, because a busy machine is no fault of the page.
+expect.set_options(timeout=20_000)
 
 FLAGS = [
     "--disable-gpu",
@@ -48,7 +51,7 @@ class Visit:
         context = self.browser.new_context(base_url=self.server, **options)
         self.contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(30_000)
         page.on("console", lambda line: self.complaints.append(f"console: {line.text}"))
         page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         page.on("request", lambda request: self.note_request(request.url))

@@ -33,6 +33,25 @@ def collection():
     return collection
 
 
+def begin(page: Page) -> None:
+    """Start a round by keyboard: the one button has the focus."""
+    page.goto("/collections/hills/rate/")
+    expect(page.get_by_role("button", name="Start")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/rate/")
+    next_document(page, "")
+
+
+def next_document(page: Page, earlier: str) -> None:
+    """Wait until another form than the one with the key `earlier` is there, and its script."""
+    expect(page.locator("#rating [name=client_key]")).not_to_have_value(earlier)
+    page.wait_for_load_state()
+
+
+def form_key(page: Page) -> str:
+    return page.locator("#rating [name=client_key]").input_value()
+
+
 def rated(count: int) -> None:
     assert Rating.objects.count() == count
 
@@ -50,15 +69,13 @@ def test_ten_pairs_by_keyboard_alone_and_the_numbers_that_follow(visit, collecti
     analyst.goto("/collections/hills/")
     expect(analyst.locator("main .empty")).to_be_visible()  # no number before the first judgment
 
-    rater.goto("/collections/hills/rate/")
-    rater.keyboard.press("Enter")  # the one button has the focus
+    begin(rater)
     for count in range(1, 11):
-        title = rater.locator("article.doc h2")
-        document = title.inner_text().removeprefix("Title ")
-        here = rater.url, rater.locator("[name=client_key]").first.input_value()
+        document = rater.locator("article.doc h2").inner_text().removeprefix("Title ")
+        key = form_key(rater)
         rater.keyboard.press(KEYS[GRADES[document]])
         if count < 10:
-            expect(rater.locator("#rating [name=client_key]")).not_to_have_value(here[1])
+            next_document(rater, key)
     expect(rater.locator("main")).to_contain_text("All done")
     rated(10)
 
@@ -74,6 +91,7 @@ def test_ten_pairs_by_keyboard_alone_and_the_numbers_that_follow(visit, collecti
     row.get_by_role("link").focus()
     rater.keyboard.press("Enter")
     expect(rater.locator("article.doc h2")).to_have_text("Title e")
+    rater.wait_for_load_state()
     rater.keyboard.press(KEYS[3])
     rater.wait_for_url("**/my-ratings/")
     rated(10)
@@ -85,8 +103,7 @@ def test_ten_pairs_by_keyboard_alone_and_the_numbers_that_follow(visit, collecti
 
 def test_undo_comment_cannot_judge_and_later_by_keyboard(visit, collection):
     page = visit.sign_in(visit.page(), "rater")
-    page.goto("/collections/hills/rate/")
-    page.keyboard.press("Enter")
+    begin(page)
     first = page.locator("article.doc h2").inner_text()
 
     page.keyboard.press("c")
@@ -95,15 +112,18 @@ def test_undo_comment_cannot_judge_and_later_by_keyboard(visit, collection):
     page.keyboard.press("Escape")
     page.keyboard.press("4")
     expect(page.locator("article.doc h2")).not_to_have_text(first)
+    page.wait_for_load_state()
     assert Rating.objects.get().comment == "4 of 5 steps, u see"
 
     page.keyboard.press("u")
     expect(page.locator("article.doc h2")).to_have_text(first)
+    page.wait_for_load_state()
     rated(0)
 
     page.keyboard.press("l")
     expect(page.locator("article.doc h2")).not_to_have_text(first)
     second = page.locator("article.doc h2").inner_text()
+    page.wait_for_load_state()
     page.keyboard.press("x")
     expect(page.get_by_role("button", name="I do not read this language")).to_be_visible()
     page.keyboard.press("2")
@@ -113,8 +133,7 @@ def test_undo_comment_cannot_judge_and_later_by_keyboard(visit, collection):
 
 def test_a_key_held_down_rates_once(visit, collection):
     page = visit.sign_in(visit.page(), "rater")
-    page.goto("/collections/hills/rate/")
-    page.keyboard.press("Enter")
+    begin(page)
     first = page.locator("article.doc h2").inner_text()
     for _ in range(10):
         page.keyboard.down("3")  # the second and later ones are repeats of the first
