@@ -6,7 +6,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from ratings import queue, sample
 from ratings.models import Collection, Rater, Role
@@ -22,7 +22,7 @@ from .asked import MEASURE, PROFILE, RULE, Asked, CannotAnswer, parse_measure
 LEADERS = 20
 
 
-@require_GET
+@require_safe
 @login_not_required
 def home(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:

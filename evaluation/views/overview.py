@@ -3,7 +3,7 @@
 import numpy as np
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from ratings.models import Collection
 
@@ -24,7 +24,7 @@ SHORT = 60
 WORTH_A_LOOK = 0.9
 
 
-@require_GET
+@require_safe
 @for_analysts
 def overview(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     held = holdings(collection)
@@ -168,7 +168,7 @@ def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list
     }
 
 
-@require_GET
+@require_safe
 @for_analysts
 def overview_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """One row a system: the mean in the asked measure and what stands beside it on the page."""

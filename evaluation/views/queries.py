@@ -3,7 +3,7 @@
 from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from ratings.models import Collection
 
@@ -15,7 +15,7 @@ from .export import csv_response
 AT_ONCE = 100
 
 
-@require_GET
+@require_safe
 @for_analysts
 def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     answer = Answer.of(collection, asked)
@@ -70,7 +70,7 @@ def paged(request: HttpRequest, rows: list) -> dict[str, Page | list]:
     return {"page": page, "numbers": list(paginator.get_elided_page_range(page.number))}
 
 
-@require_GET
+@require_safe
 @for_analysts
 def queries_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """One row for each query and system."""

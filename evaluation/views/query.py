@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, Document, Query, System
 
@@ -52,7 +52,7 @@ class Side:
     present: bool
 
 
-@require_GET
+@require_safe
 @for_analysts
 def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     found = get_object_or_404(Query, collection=collection, pk=pk)
@@ -387,7 +387,7 @@ def not_judged(collection: Collection) -> NextStep:
     )
 
 
-@require_GET
+@require_safe
 @for_analysts
 def query_csv(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     """One row for each rank of each system down to the cutoff, then those of the ideal list."""

@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, System
 
@@ -22,7 +22,7 @@ from .queries import paged
 MAIN = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
 
 
-@require_GET
+@require_safe
 @for_analysts
 def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     found = get_object_or_404(System, collection=collection, pk=pk)
@@ -125,7 +125,7 @@ def extremes(best: dict, worst: dict) -> SafeString:
     )
 
 
-@require_GET
+@require_safe
 @for_analysts
 def system_csv(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     """One row for each query."""

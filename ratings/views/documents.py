@@ -2,13 +2,13 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from ..access import collection_for
 from ..models import Document, Pair, Role
 
 
-@require_GET
+@require_safe
 def document(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     collection = collection_for(request, slug, Role.ANALYST, Role.ADMIN)
     found = get_object_or_404(Document, collection=collection, pk=pk)

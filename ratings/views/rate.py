@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from .. import queue
 from ..access import collection_for, rater_for
@@ -15,7 +15,7 @@ from ..markdown import rendered
 from ..models import Collection, Pair, Rater, Rating, RatingEvent, Reason, Role
 
 
-@require_GET
+@require_safe
 @never_cache
 def rate(request: HttpRequest, slug: str) -> HttpResponse:
     """The pair that the rater holds or, if they hold none, how to get one."""
@@ -36,7 +36,7 @@ def rate(request: HttpRequest, slug: str) -> HttpResponse:
     return desk(request, collection, rater, pair)
 
 
-@require_GET
+@require_safe
 @never_cache
 def rate_pair(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
     """A pair that the rater has had before, to look at and to grade again."""
@@ -98,7 +98,7 @@ def stop_rating(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("home")
 
 
-@require_GET
+@require_safe
 @never_cache
 def my_ratings(request: HttpRequest, slug: str) -> HttpResponse:
     """The rater's own latest ratings, to look at and to change."""
