@@ -1,6 +1,10 @@
 """Who may see what. Every page fetches its collection here; what is not yours does not exist."""
 
-from django.http import Http404, HttpRequest
+from django.contrib import messages
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.auth.views import redirect_to_login
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
 
 from .models import Collection, Rater
 
@@ -20,3 +24,15 @@ def rater_for(request: HttpRequest, collection: Collection) -> Rater:
     if rater is None:
         raise Http404("No such rater.")
     return rater
+
+
+class SignInRequired(LoginRequiredMiddleware):
+    """Every view asks for a sign-in unless it says @login_not_required: forgetting is safe."""
+
+    def handle_no_permission(self, request: HttpRequest, view_func) -> HttpResponse:
+        """After an act, sign in leads to a page and not to the act: a GET there would be a dead end."""
+        if request.method in ("GET", "HEAD"):
+            return super().handle_no_permission(request, view_func)
+        messages.warning(request, "You were signed out: what you just did was not saved. Sign in and do it again.")
+        slug = request.resolver_match.kwargs.get("slug")
+        return redirect_to_login(reverse("rate", args=[slug]) if slug else reverse("home"))

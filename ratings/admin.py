@@ -126,7 +126,9 @@ class GradeForm(forms.ModelForm):
 
     def __init__(self, *args, **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        if self.instance.pk and self.instance.ratings.exists():
+        grade = self.instance
+        given = RatingEvent.objects.filter(rater__collection=grade.collection_id, value=grade.value)
+        if grade.pk and given.exists():
             self.fields["value"].disabled = True
 
 
@@ -266,6 +268,11 @@ class RaterAdmin(Scoped, admin.ModelAdmin):
     list_filter = [("collection", admin.RelatedOnlyFieldListFilter), "kind"]
     search_fields = ["name"]
     autocomplete_fields = ["user"]
+
+    def get_readonly_fields(self, request, obj: Rater | None = None) -> list[str]:
+        # To choose an account is to see who else has one.
+        fixed = [] if request.user.is_superuser else ["user"]
+        return [*super().get_readonly_fields(request, obj), *fixed]
 
 
 @admin.register(Pair)

@@ -12,7 +12,8 @@ def _demoted(state: StateCore) -> None:
             token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
 
 
-_markdown = MarkdownIt("commonmark", {"html": False})
+# No images: a page sends nobody's browser to other hosts.
+_markdown = MarkdownIt("commonmark", {"html": False}).disable("image")
 _markdown.core.ruler.push("demoted", _demoted)
 
 

@@ -117,8 +117,8 @@ def save(
     current = Rating.objects.select_related("grade").filter(pair=pair, rater=rater).first()
     sent = client_key and RatingEvent.objects.filter(rater=rater, client_key=client_key).first()
     if sent:
-        # The back button can bring back a form that was sent: another grade from it is no retry.
-        if (sent.value, sent.reason) != (grade.value if grade else None, reason):
+        # The back button can bring back a form that was sent: another rating from it is no retry.
+        if (sent.value, sent.reason, sent.comment) != (grade.value if grade else None, reason, comment):
             raise Conflict(current)
         return current
     if (current.revision if current else 0) != base_revision:
@@ -186,6 +186,12 @@ def last_act(rater: Rater) -> RatingEvent | None:
         rater=rater, kind__in=[Kind.GRADE, Kind.CANNOT, Kind.SKIP], undone_by__isnull=True
     )
     return acts.select_related("pair__query", "pair__document").order_by("-pk").first()
+
+
+def last_comment(rater: Rater, pair: Pair) -> str:
+    """What the rater wrote last about a pair, so that it is still there after an undo."""
+    said = RatingEvent.objects.filter(rater=rater, pair=pair, kind__in=[Kind.GRADE, Kind.CANNOT])
+    return said.order_by("-pk").values_list("comment", flat=True).first() or ""
 
 
 def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
@@ -426,12 +432,13 @@ def _before(event: RatingEvent) -> RatingEvent | None:
 
 def _restore(rater: Rater, pair: Pair, earlier: RatingEvent | None, now: datetime) -> None:
     rating = Rating.objects.filter(pair=pair, rater=rater).first()
-    if earlier is None:
+    grade = None
+    if earlier and earlier.value is not None:
+        grade = Grade.objects.filter(collection=rater.collection_id, value=earlier.value).first()
+    # A step that the scale no longer has cannot be gone back to: then the pair is unrated again.
+    if earlier is None or (earlier.value is not None and grade is None):
         Rating.objects.filter(pair=pair, rater=rater).delete()
         return
-    grade = None
-    if earlier.value is not None:
-        grade = Grade.objects.get(collection=rater.collection_id, value=earlier.value)
     rating = rating or Rating(pair=pair, rater=rater, revision=0, created_at=now)
     _write(rating, grade=grade, reason=earlier.reason, comment=earlier.comment, now=now)
     _settle(rating, now)

@@ -188,6 +188,12 @@ def test_django_admin_shows_only_ones_own_collections(world, model):
     assert f"/{model}/{row.pk}/change/" not in foreign.content.decode()
 
 
+def test_who_is_no_superuser_cannot_tie_raters_to_accounts(world):
+    form = {"collection": world.collection.pk, "name": "x", "kind": "person", "user": world.users["stranger"].pk}
+    world.client("admin").post(reverse("admin:ratings_rater_add"), form)
+    assert world.collection.raters.get(name="x").user is None
+
+
 def own_filter(model: str, world: World) -> dict:
     paths = {
         "collection": "pk",

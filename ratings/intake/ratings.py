@@ -192,6 +192,8 @@ def _make_scale(scale: dict[str, Grade], report: Report) -> None:
     report.facts.append(
         f"The collection takes its scale from here: {', '.join(grade.plain for grade in missing)}."
     )
+    if min(grade.value for grade in missing) > 0:
+        report.facts.append("It has no grade of 0 or below. Before people rate, add one for irrelevant documents.")
     if len(missing) > WIDE_SCALE:
         report.warnings.append(
             f"the scale has {len(missing):,} grades. Check that the grades stand in their column."

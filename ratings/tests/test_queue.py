@@ -149,6 +149,16 @@ def test_undo_goes_back_step_by_step_through_changes(collection):
     assert queue.undo(alice, now=NOW) is None
 
 
+def test_undo_past_a_grade_that_the_scale_no_longer_has_leaves_the_pair_unrated(collection):
+    pair, alice = make_pair(collection), make_rater(collection)
+    queue.save(alice, pair, grade=grade(collection, "-1"), now=NOW)
+    queue.save(alice, pair, grade=grade(collection, "3"), base_revision=1, now=NOW)
+    grade(collection, "-1").delete()
+    assert queue.undo(alice, now=NOW) == pair
+    assert not Rating.objects.exists()
+    assert queue.held_by(alice) == pair
+
+
 def test_undo_twice_with_one_key_undoes_once(collection):
     alice, key = make_rater(collection), uuid4()
     for document in "ab":

@@ -1,4 +1,7 @@
+import re
+
 import pytest
+from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 
@@ -93,7 +96,7 @@ def test_a_conflict_shows_what_is_stored_and_lets_the_rater_choose(client, colle
     queue.save(alice, pair, grade=grade(collection, "2"), now=NOW)
     response = client.post(address("save_rating", pair.token), {"grade": "0", "base_revision": "0"})
     assert response.status_code == 409
-    assert "In another window you graded this" in response.content.decode()
+    assert "This page was older than your rating" in response.content.decode()
     assert response.context["base_revision"] == 1
     client.post(address("save_rating", pair.token), {"grade": "0", "base_revision": "1"})
     assert Rating.objects.get().grade == grade(collection, "0")
@@ -117,6 +120,53 @@ def test_undo_brings_the_document_back(client, collection):
     assert not Rating.objects.exists()
 
 
+def test_a_comment_is_still_there_after_an_undo(client, collection):
+    pair = make_pair(collection)
+    client.post(address("claim"))
+    client.post(
+        address("save_rating", pair.token), {"grade": "3", "comment": "4 of 5 steps", "base_revision": "0"}
+    )
+    page = client.post(address("undo_rating"), follow=True)
+    assert page.context["comment"] == "4 of 5 steps"
+
+
+def test_a_form_sent_again_with_another_comment_is_no_retry(client, collection):
+    pair = make_pair(collection)
+    client.post(address("claim"))
+    sent = {"grade": "3", "base_revision": "0", "client_key": "0" * 32}
+    client.post(address("save_rating", pair.token), sent)
+    assert client.post(address("save_rating", pair.token), sent).status_code == 302
+    response = client.post(address("save_rating", pair.token), {**sent, "comment": "a second thought"})
+    assert response.status_code == 409
+    assert response.context["comment"] == "a second thought"
+
+
+def test_an_ended_session_is_told_and_leads_to_the_desk(client, collection):
+    pair = make_pair(collection)
+    client.post(address("claim"))
+    client.logout()
+    sent = {"grade": "3", "base_revision": "0"}
+    page = client.post(address("save_rating", pair.token), sent, follow=True)
+    assert page.redirect_chain[-1][0] == f"{reverse('sign_in')}?next={address('rate')}"
+    assert "You were signed out: what you just did was not saved." in page.content.decode()
+
+
+def test_a_busy_database_gives_the_rating_back_to_send_again(client, collection, monkeypatch):
+    def locked(*arguments, **facts):
+        raise OperationalError("database is locked")
+
+    pair = make_pair(collection)
+    client.post(address("claim"))
+    sent = {"grade": "3", "comment": "kept", "base_revision": "0", "client_key": "0" * 32}
+    with monkeypatch.context() as patched:
+        patched.setattr(queue, "save", locked)
+        response = client.post(address("save_rating", pair.token), sent)
+    assert (response.status_code, response["Retry-After"]) == (503, "5")
+    again = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', response.content.decode()))
+    client.post(address("save_rating", pair.token), {name: again[name] for name in sent})
+    assert (Rating.objects.get().grade, Rating.objects.get().comment) == (grade(collection, "3"), "kept")
+
+
 def test_later_moves_on_and_stop_gives_the_document_back(client, collection, alice):
     for document in "ab":
         make_pair(collection, "q1", document)
@@ -133,7 +183,10 @@ def test_a_grade_changed_from_my_ratings_returns_there(client, collection, alice
     client.post(address("claim"))
     page = client.get(address("my_ratings"))
     assert "Title a" in page.content.decode()
-    response = client.post(address("save_rating", done.token), {"grade": "3", "base_revision": "1"})
+    opened = client.get(address("rate_pair", done.token)).content.decode()
+    assert 'name="back"' in opened
+    sent = {"grade": "3", "base_revision": "1", "back": "1"}
+    response = client.post(address("save_rating", done.token), sent)
     assert response.url == address("my_ratings")
     assert queue.held_by(alice) == waiting
 
@@ -143,7 +196,9 @@ def test_hostile_text_is_shown_as_text(client, collection):
     attack = '<script>alert(1)</script><img src=x onerror=alert(1)> "><svg onload=alert(1)>'
     type(pair.document).objects.update(title=attack, body=attack, url="javascript:alert(1)")
     type(pair.query).objects.update(text=attack, need=attack)
-    collection.guidelines.create(version=1, text=f"{attack}\n\n[x](javascript:alert(1))")
+    collection.guidelines.create(
+        version=1, text=f"{attack}\n\n[x](javascript:alert(1)) ![y](https://elsewhere.example/y.png)"
+    )
     html = client.post(address("claim"), follow=True).content.decode()
     assert "<script>alert" not in html and "<img" not in html and "<svg onload" not in html
     assert 'href="javascript' not in html
@@ -155,5 +210,5 @@ def test_the_desk_asks_the_database_a_fixed_number_of_times(client, collection, 
         for document in "abcd":
             make_pair(collection, query, document)
     client.post(address("claim"))
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(14):
         client.get(address("rate"))

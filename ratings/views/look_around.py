@@ -12,6 +12,8 @@ from django.views.decorators.http import require_POST
 from .. import sample
 from ..models import Role
 
+PROXY_HEADERS = ["Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via"]
+
 
 @login_not_required
 @require_POST
@@ -29,7 +31,7 @@ def look_around(request: HttpRequest, role: str) -> HttpResponse:
 
 def offered(request: HttpRequest) -> bool:
     """Whether the visitor sits at this machine. A proxy in front speaks for strangers, so it does not count."""
-    if not settings.DEMO or "HTTP_X_FORWARDED_FOR" in request.META or "HTTP_FORWARDED" in request.META:
+    if not settings.DEMO or any(header in request.headers for header in PROXY_HEADERS):
         return False
     host = request.get_host().rsplit(":", 1)[0].strip("[]")
     return is_loopback(request.META.get("REMOTE_ADDR", "")) and (host == "localhost" or is_loopback(host))

@@ -1,8 +1,12 @@
 """The rating desk. What is sent to a rater is listed here field by field: no rank, system or other's grade."""
 
+import logging
+from collections.abc import Callable
+from functools import wraps
 from uuid import UUID, uuid4
 
 from django.contrib import messages
+from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -13,6 +17,28 @@ from ..access import collection_for, rater_for
 from ..forms import RatingForm
 from ..markdown import rendered
 from ..models import Collection, Pair, Rater, Rating, RatingEvent, Reason, Role
+
+logger = logging.getLogger(__name__)
+
+
+def told_when_busy(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Where the database lets nobody write for too long, give the rater their work back to send again.
+
+    The form is the one that was sent, with its key: if it did arrive after all, it is not counted twice.
+    """
+
+    @wraps(act)
+    def view(request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        try:
+            return act(request, *args, **kwargs)
+        except OperationalError:
+            logger.exception("An act of a rater could not be written.")
+            sent = [(name, value) for name, value in request.POST.items() if name != "csrfmiddlewaretoken"]
+            response = render(request, "ratings/busy.html", {"sent": sent}, status=503)
+            response["Retry-After"] = "5"
+            return response
+
+    return view
 
 
 @require_safe
@@ -42,10 +68,13 @@ def rate_pair(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
     """A pair that the rater has had before, to look at and to grade again."""
     collection = collection_for(request, slug, Role.RATER)
     rater = rater_for(request, collection)
-    return desk(request, collection, rater, own_pair(rater, token))
+    pair = own_pair(rater, token)
+    back = Rating.objects.filter(pair=pair, rater=rater).exists()
+    return desk(request, collection, rater, pair, back=back)
 
 
 @require_POST
+@told_when_busy
 def claim(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_for(request, slug, Role.RATER)
     queue.claim(rater_for(request, collection))
@@ -53,25 +82,27 @@ def claim(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
+@told_when_busy
 def save_rating(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
     collection = collection_for(request, slug, Role.RATER)
     rater = rater_for(request, collection)
     pair = own_pair(rater, token)
     form = RatingForm(request.POST, collection=collection)
     if not form.is_valid():
-        return desk(request, collection, rater, pair, form=form, status=400)
+        return desk(request, collection, rater, pair, form=form, back="back" in request.POST, status=400)
     try:
         queue.save(rater, pair, **form.cleaned_data)
     except queue.Conflict as conflict:
-        context = {"conflict": conflict.current or "withdrawn"}
-        return desk(request, collection, rater, pair, form=form, status=409, **context)
-    if form.cleaned_data["base_revision"]:  # changed, not new: back to where it was opened
+        shown = {"form": form, "conflict": conflict.current or "withdrawn", "back": "back" in request.POST}
+        return desk(request, collection, rater, pair, status=409, **shown)
+    if "back" in request.POST:
         return redirect("my_ratings", slug)
     queue.claim(rater)
     return redirect("rate", slug)
 
 
 @require_POST
+@told_when_busy
 def skip_pair(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
     collection = collection_for(request, slug, Role.RATER)
     rater = rater_for(request, collection)
@@ -81,6 +112,7 @@ def skip_pair(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
 
 
 @require_POST
+@told_when_busy
 def undo_rating(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_for(request, slug, Role.RATER)
     rater = rater_for(request, collection)
@@ -92,6 +124,7 @@ def undo_rating(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
+@told_when_busy
 def stop_rating(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_for(request, slug, Role.RATER)
     queue.stop(rater_for(request, collection))
@@ -124,11 +157,16 @@ def desk(
     *,
     form: RatingForm | None = None,
     conflict: "Rating | str | None" = None,
+    back: bool = False,
     status: int = 200,
 ) -> HttpResponse:
     own_rating = Rating.objects.select_related("grade").filter(pair=pair, rater=rater).first()
     guidelines = collection.latest_guidelines()
     outlook = queue.outlook(rater)
+    if form:
+        comment = form.data.get("comment", "")
+    else:
+        comment = own_rating.comment if own_rating else queue.last_comment(rater, pair)
     grades = list(collection.grades.all())
     context = {
         "collection": {"slug": collection.slug, "name": collection.name},
@@ -143,7 +181,8 @@ def desk(
         "guidelines": rendered(guidelines.text) if guidelines else "",
         "guidelines_version": guidelines.version if guidelines else 0,
         "own": own_rating,
-        "comment": form.data.get("comment", "") if form else own_rating.comment if own_rating else "",
+        "comment": comment,
+        "back": back,
         "errors": form.errors if form else {},
         "conflict": conflict,
         "base_revision": own_rating.revision if own_rating else 0,

@@ -1,23 +1,22 @@
 import secrets
 
 from django.contrib.auth import get_user_model
-from django.core.management.base import BaseCommand, CommandError
 
-from ratings.models import Collection, Membership, Role
+from ratings.models import Membership, Role
+
+from ._collection_command import CollectionCommand
 
 
-class Command(BaseCommand):
+class Command(CollectionCommand):
     help = "Let a person rate, read or administer a collection; makes the account if there is none."
 
     def add_arguments(self, parser) -> None:
-        parser.add_argument("slug")
+        super().add_arguments(parser)
         parser.add_argument("username")
         parser.add_argument("role", choices=Role.values)
 
     def handle(self, *, slug: str, username: str, role: str, **options) -> None:
-        collection = Collection.objects.filter(slug=slug).first()
-        if collection is None:
-            raise CommandError(f"There is no collection {slug!r}. Make it with create_collection.")
+        collection = self.collection(slug)
         user, new = get_user_model().objects.get_or_create(username=username)
         if new:
             password = secrets.token_urlsafe(12)
