@@ -29,22 +29,28 @@ def bootstrap_interval(
     if n < 2:
         nothing = np.full(values.shape[1:], np.nan)
         return (nothing, nothing) if values.ndim == 2 else (float("nan"), float("nan"))
-    mean = values.mean(axis=0)
+    columns = np.ascontiguousarray(values.reshape(n, -1).T)
+    mean = np.array([column.mean() for column in columns])
     # Distances from the mean, so that equal values give an interval of no width instead of one of rounding.
-    means = _resampled_means(values - mean, draws, np.random.default_rng(seed))
+    means = _resampled_means(columns - mean[:, np.newaxis], draws, np.random.default_rng(seed))
     tails = [(1 - level) / 2, (1 + level) / 2]
-    low, high = mean + np.quantile(means, tails, axis=0) * np.sqrt(n / (n - 1))
-    return (low, high) if values.ndim == 2 else (float(low), float(high))
+    low, high = mean + np.quantile(means, tails, axis=1) * np.sqrt(n / (n - 1))
+    return (low, high) if values.ndim == 2 else (float(low[0]), float(high[0]))
 
 
-def _resampled_means(values: np.ndarray, draws: int, generator: np.random.Generator) -> np.ndarray:
-    """Means of `draws` resamples, float64[draws, ...]: how often each query was drawn, times the values."""
-    n = len(values)
+def _resampled_means(columns: np.ndarray, draws: int, generator: np.random.Generator) -> np.ndarray:
+    """Means of `draws` resamples of float64[columns, queries], float64[columns, draws].
+
+    How often each query was drawn, times the values.
+    """
+    n = columns.shape[1]
     at_once = max(1, AT_ONCE // n)
-    means = []
+    means = np.empty((len(columns), draws))
     for start in range(0, draws, at_once):
         rows = min(at_once, draws - start)
         drawn = generator.integers(0, n, (rows, n)) + np.arange(rows)[:, np.newaxis] * n
-        times = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
-        means.append(times @ values / n)
-    return np.concatenate(means)
+        times = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+        # A product of matrices adds up in an order that depends on its width; one column has one order.
+        for place, column in enumerate(columns):
+            means[place, start : start + rows] = times @ column / n
+    return means

@@ -49,6 +49,11 @@ def test_grades_that_qrels_cannot_hold_are_refused_with_counts_and_examples():
     assert "\n" not in line
 
 
+def test_another_rule_is_no_cure_for_a_grade_of_the_scale():
+    worked_collection()
+    assert refusal("hills").endswith("--map -1=…")
+
+
 def test_many_different_decimals_are_counted_and_not_all_listed():
     collection = make_collection(scale={str(value): "" for value in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)})
     rate(collection, "q1", a="0.1", b="0.2", c="0.3", d="0.4")

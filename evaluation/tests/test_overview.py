@@ -48,6 +48,30 @@ def test_it_says_how_far_the_numbers_can_be_believed(client):
     assert "Ratings 5 by 1 rater on 5 pairs" in page
 
 
+def test_holes_are_counted_over_the_queries_that_the_judged_share_is_of(client):
+    # q2 is judged and has nothing to find: its hole, a, is no more in the holes than in the share.
+    collection = make_hills(grades={("q1", "a"): "3", ("q1", "d"): "1", ("q1", "b"): "0", ("q2", "b"): "0"})
+    page = text_of(analyst(client, collection).get(URL))
+    assert "Judged@10 75.0 %" in page  # good: 3 of 3; bad: 1 of 2, c is unjudged
+    assert "Holes in the top 10 1 of 5" in page
+
+
+def test_one_system_is_not_compared(client):
+    page = text_of(analyst(client, make_hills(rankings={"good": {"q1": "adb", "q2": "ab"}})).get(URL))
+    assert "How good is it?" in page and "Where is it good?" in page
+    for comparison in ("Which system is best?", "Where do they differ?", "Where lines cross"):
+        assert comparison not in page
+
+
+def test_a_slug_that_is_a_number_keeps_the_links_of_the_picture(client):
+    collection = make_hills("0")
+    queries = spec_of(analyst(client, collection).get("/collections/0/"), "heat")["datasets"]["queries"]
+    pks = dict(collection.queries.values_list("key", "pk"))
+    assert {row["query"]: row["url"] for row in queries} == {
+        key: f"/collections/0/queries/{pk}/" for key, pk in pks.items()
+    }
+
+
 def test_the_neutral_point_is_that_of_an_empty_list(client):
     response = analyst(client, make_hills()).get(URL)
     # 0.215939 for q1, where a harmful document can be avoided, and 0 for q2.

@@ -58,6 +58,11 @@ def test_queries_are_found_by_text_and_key(client):
     assert "1 of 2 queries with" in text_of(response)
 
 
+def test_one_system_does_not_differ_from_itself(client):
+    page = text_of(analyst(client, make_hills(rankings={"good": {"q1": "adb"}})).get(URL))
+    assert "Where is it good?" in page and "Where do the systems differ?" not in page
+
+
 def test_finding_nothing_is_said(client):
     assert "No query holds “zebra”" in text_of(analyst(client, make_hills()).get(URL, {"q": "zebra"}))
 

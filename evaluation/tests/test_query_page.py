@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from evaluation.tests.hills import GRADES, analyst, make_hills, rate, text_of
 from ratings.models import Role
-from ratings.tests.cast import make_collection, make_member
+from ratings.tests.cast import make_collection, make_member, make_pair
 
 pytestmark = pytest.mark.django_db
 
@@ -107,6 +107,26 @@ def test_a_query_that_nobody_judged_shows_its_rankings_without_a_value(client):
     assert "Nobody has judged a document of this query yet" in page
     assert "Title a" in page
     assert "– undefined: not judged" in page
+    assert "manage pool hills" in page
+    assert "Ideal list – # Grade Gain × disc. Adds not judged yet" in page
+    for empty in ("nothing left to find", "0 / 0", "IDCG", "Where is it won?"):
+        assert empty not in page
+
+
+def test_a_query_that_waits_for_raters_need_not_be_pooled(client):
+    collection = make_hills(grades={("q1", "a"): "3"})
+    make_pair(collection, "q2", "a", wanted=2)
+    make_pair(collection, "q2", "b")
+    make_pair(collection, "q1", "b")
+    page = text_of(analyst(client, collection).get(address(collection, "q2")))
+    assert "3 ratings are waiting for raters." in page
+    assert "manage pool" not in page
+
+
+def test_every_system_has_its_judged_share_in_percent(client):
+    collection = make_hills()
+    page = text_of(analyst(client, collection).get(address(collection, "q2")))
+    assert "Judged@10 good 0.6309 1.2619 2.0000 50.0 % bad 0.0000 0.0000 0.0000 –" in page
 
 
 def test_long_rankings_without_a_cutoff_are_cut_in_the_page_and_not_in_the_sum(client):
@@ -151,6 +171,15 @@ def test_the_file_holds_each_rank_and_the_ideal(client):
     assert [(row["document"], row["judgment"]) for row in bad] == [("c", "-1.0"), ("a", "3.0")]
     assert sum(float(row["adds"]) for row in bad) == pytest.approx(float(bad[-1]["dcg"]), abs=1e-15)
     assert [row["document"] for row in rows if row["list"] == "ideal"] == ["a", "d"]
+
+
+def test_a_key_with_quotes_and_breaks_names_no_second_file(client):
+    collection = make_hills()
+    collection.queries.filter(key="q1").update(key='é";\r\nx=1')
+    found = collection.queries.exclude(key="q2").get()
+    response = analyst(client, collection).get(address(collection, found.key) + "scores.csv")
+    name = "attachment; filename*=utf-8''hills-query-%C3%A9-x1-nDCG%4010.csv"
+    assert response["Content-Disposition"] == name
 
 
 def test_queries_of_other_collections_and_other_roles_find_nothing(client):

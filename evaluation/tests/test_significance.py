@@ -39,7 +39,8 @@ def test_columns_are_resampled_as_if_each_were_alone():
     values = np.random.default_rng(2).random((40, 3))
     low, high = bootstrap_interval(values)
     for column in range(3):
-        assert bootstrap_interval(values[:, column]) == pytest.approx((low[column], high[column]), abs=1e-12)
+        # To the last bit: a mean has one interval, whatever else is asked beside it.
+        assert bootstrap_interval(values[:, column]) == (low[column], high[column])
 
 
 def test_draws_taken_in_several_pieces_are_as_many(monkeypatch):

@@ -128,12 +128,13 @@ class Answer:
         return length if cutoff is None else np.minimum(length, cutoff)
 
     def holes(self) -> tuple[int, int]:
-        """Unjudged places down to the cutoff, over all systems and the judged queries, and all such places."""
-        rated = self.judgments.count > 0
+        """Unjudged places down to the cutoff, over all systems and the queries that count, and all such places."""
+        counted = self.reasons() == "counted"
         holes = total = 0
         for name in self.systems:
-            places = self.places(name)[rated]
-            holes += int(np.rint(np.nansum((1 - self.judged(name)[rated]) * places)))
+            here = counted[name].to_numpy()
+            places = self.places(name)[here]
+            holes += int(np.rint(np.nansum((1 - self.judged(name)[here]) * places)))
             total += int(places.sum())
         return holes, total
 

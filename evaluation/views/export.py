@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from math import isnan
 
 from django.http import HttpResponse
+from django.utils.http import content_disposition_header
 
 
 def csv_response(name: str, header: Iterable[str], rows: Iterable[Iterable]) -> HttpResponse:
     """The rows as a file to save. nan and None become empty cells."""
     response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    response["Content-Disposition"] = content_disposition_header(True, f"{name}.csv")
     writer = csv.writer(response)
     writer.writerow([cell(value) for value in header])
     writer.writerows([cell(value) for value in row] for row in rows)

@@ -55,12 +55,13 @@ def picture(answer: Answer, shown: Sequence[Row]) -> dict:
     numbers = [value for row in shown for value, _ in row.values if value is not None]
     top = 1.0 if answer.asked.bounded else max(numbers, default=0.0)
     top = top if top > 0 else 1.0
-    address = reverse("query", args=[answer.collection.slug, 0])
+    # The slug may hold the placeholder too, so that only the last 0 is that of the query.
+    before, after = reverse("query", args=[answer.collection.slug, 0]).rsplit("0", 1)
     queries = [
         {
             "query": shown[row].key,
             "text": shown[row].text,
-            "url": address.replace("/0/", f"/{shown[row].pk}/") + answer.asked.keep,
+            "url": f"{before}{shown[row].pk}{after}{answer.asked.keep}",
         }
         for row in order
     ]

@@ -29,6 +29,7 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         "asked": asked,
         "form": form_for(request),
         "heading": sentences.heading(collection.name, len(answer.systems), len(shown)),
+        "one": len(answer.systems) == 1,
         "q": q,
         "found": len(found),
         "total": len(shown),

@@ -7,9 +7,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import slugify
 from django.views.decorators.http import require_safe
 
-from ratings.models import Collection, Document, Query, System
+from ratings.models import Assignment, Collection, Document, Query, System
 
 from .. import charts, scores
 from ..measures import Explanation, Measure
@@ -58,7 +59,7 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
     found = get_object_or_404(Query, collection=collection, pk=pk)
     answer = Answer.of(collection, asked, [asked.at(name) for name in ("nDCG", "DCG", "CG", "IDCG")])
     place = int(np.flatnonzero(answer.record.queries["pk"] == found.pk)[0])
-    every = standings(answer, found.key)
+    every = standings(answer, place)
     pks = answer.record.queries["pk"].tolist()
     context = {
         "collection": collection,
@@ -75,8 +76,9 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
     if not every:
         context["next_step"] = next_step(collection, holdings(collection))
         return render(request, "evaluation/query.html", context)
-    if not answer.judgments.count[place]:
-        context["next_step"] = not_judged(collection)
+    context["judged"] = bool(answer.judgments.count[place])
+    if not context["judged"]:
+        context["next_step"] = not_judged(found)
     left, right = chosen(request, every)
     if request.GET.get("left") or request.GET.get("right"):
         context["keep"] = kept(asked, left, right)
@@ -91,8 +93,9 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
     return render(request, "evaluation/query.html", context)
 
 
-def standings(answer: Answer, key: str) -> list[dict]:
-    """Every system on this query, highest value first."""
+def standings(answer: Answer, place: int) -> list[dict]:
+    """Every system on the query of this row, highest value first."""
+    key = answer.record.queries["key"].iloc[place]
     values, reasons = answer.values().loc[key], answer.reasons().loc[key]
     ndcg = answer.values(answer.asked.at("nDCG")).loc[key]
     rows = [
@@ -102,6 +105,7 @@ def standings(answer: Answer, key: str) -> list[dict]:
             "why": reasons[name],
             "ndcg": known(ndcg[name]),
             "others": [known(answer.values(measure).loc[key][name]) for measure in others(answer.asked)],
+            "judged": float(answer.judged(name)[place]),
         }
         for name, system in answer.systems.items()
     ]
@@ -109,7 +113,7 @@ def standings(answer: Answer, key: str) -> list[dict]:
 
 
 def others(asked: Asked) -> list[Measure]:
-    return [asked.at(name) for name in ("nDCG", "DCG", "CG", "Judged") if name != asked.measure.name]
+    return [asked.at(name) for name in ("nDCG", "DCG", "CG") if name != asked.measure.name]
 
 
 def chosen(request: HttpRequest, every: list[dict]) -> tuple[dict, dict | None]:
@@ -142,7 +146,7 @@ def compared(
     ideal = lists[0]
     listed = [explained_list.ranking for explained_list in lists] + [ideal.ideal]
     documents = titles({row.document for rows in listed for row in rows[:SHOWN]})
-    cutoff = asked.measure.cutoff
+    cutoff, judged = asked.measure.cutoff, bool(grades)
     sides = [
         Side(
             system=each["system"],
@@ -162,20 +166,21 @@ def compared(
         "scale": list(answer.collection.grades.all()),
         "lead": lead(pair, lists, asked),
         "links": links(sides) if right else None,
-        "ideal": ideal_list(ideal, documents, cutoff),
+        "ideal": ideal_list(ideal, documents, cutoff if judged else None),
         # Made of what a system returned, the ideal is another one for each system.
         "ideal_of": sides[0].system.name if options.ideal == "retrieved" else "",
         "negative": any(row.adds < 0 for side in sides for row in side.rows),
         "label": f"{asked.at('nDCG')} {asked.fingerprint}",
         "ndcg_label": str(asked.at("nDCG")),
+        "judged_label": str(asked.at("Judged")),
         "shown_label": f"in the top {cutoff}" if cutoff else "in the list",
         "unjudged_words": sentences.unjudged(options),
         "missing_words": sentences.CHOSEN["missing"][options.missing],
         "others": [str(measure) for measure in others(asked)],
         "formula": formula(ideal),
-        "sums": sums(sides, lists, options),
+        "sums": sums(sides, lists, options) if judged else [],
         "missed": missed(answer, place, sides, ideal, documents),
-        "running": running(explained, left, right, asked),
+        "running": running(explained, left, right, asked) if judged else None,
     }
 
 
@@ -379,12 +384,15 @@ def sums_to(rows: list, depth: int) -> list[float]:
     return sums + [sums[-1] if sums else 0.0] * (depth - len(sums))
 
 
-def not_judged(collection: Collection) -> NextStep:
-    return NextStep(
-        "Nobody has judged a document of this query yet.",
-        "So nDCG has no value here: the rankings below are shown as they are. Pool the query for raters:",
-        (f"python3 run.py manage pool {collection.slug}",),
-    )
+def not_judged(found: Query) -> NextStep:
+    lack = "Nobody has judged a document of this query yet."
+    shown = "So nDCG has no value here: the rankings below are shown as they are."
+    waiting = Assignment.objects.filter(pair__query=found).exclude(state=Assignment.State.DONE).count()
+    if waiting:
+        wait = "rating is" if waiting == 1 else "ratings are"
+        return NextStep(lack, f"{shown} {waiting:,} {wait} waiting for raters.")
+    pool = f"python3 run.py manage pool {found.collection.slug}"
+    return NextStep(lack, f"{shown} Pool the query for raters:", (pool,))
 
 
 @require_safe
@@ -423,4 +431,5 @@ def query_csv(request: HttpRequest, collection: Collection, asked: Asked, pk: in
         for name, ranks, explanation in lists
         for row in ranks
     )
-    return csv_response(f"{collection.slug}-query-{found.key}-{asked.measure}", header, rows)
+    name = slugify(found.key, allow_unicode=True) or found.pk
+    return csv_response(f"{collection.slug}-query-{name}-{asked.measure}", header, rows)

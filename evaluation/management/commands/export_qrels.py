@@ -46,7 +46,9 @@ def qrels(collection: Collection, rule: str, replacing: dict[float, int]) -> lis
     rows = list(zip(queries, documents, grades, judgments.grade.tolist(), strict=True))
     refused = [row for row in rows if row[3] not in replacing and (row[3] < 0 or row[3] % 1)]
     if refused:
-        cure = "; --rule median keeps to the grades of the scale" if rule == "mean" else ""
+        scale = {float(grade.value) for grade in collection.grades.all()}
+        between = rule == "mean" and any(row[3] not in scale for row in refused)
+        cure = "; --rule median keeps to the grades of the scale" if between else ""
         raise ValueError(refusal(refused, len(rows)) + cure)
     in_order = sorted(rows, key=lambda row: (record.natural(row[0]), record.natural(row[1])))
     return [(query, document, int(grade)) for query, document, grade, _ in in_order]
