@@ -115,7 +115,7 @@ def save(
         raise ValueError("The grade, the pair and the rater must belong to one collection.")
     _lock(rater)
     current = Rating.objects.select_related("grade").filter(pair=pair, rater=rater).first()
-    sent = client_key and RatingEvent.objects.filter(rater=rater, client_key=client_key).first()
+    sent = _sent_before(rater, client_key)
     if sent:
         # The back button can bring back a form that was sent: another rating from it is no retry.
         if (sent.value, sent.reason, sent.comment) != (grade.value if grade else None, reason, comment):
@@ -146,7 +146,7 @@ def skip(rater: Rater, pair: Pair, *, client_key: UUID | None = None, now: datet
     """Put the pair off: it goes back to the pool and comes to this rater again after everything else."""
     now = now or timezone.now()
     _lock(rater)
-    if client_key and RatingEvent.objects.filter(rater=rater, client_key=client_key).exists():
+    if _sent_before(rater, client_key):
         return
     _release(rater, pair)
     _event(rater, pair, Kind.SKIP, now, client_key=client_key)
@@ -164,7 +164,7 @@ def undo(rater: Rater, *, client_key: UUID | None = None, now: datetime | None =
     """Take back the rater's last act that is not taken back yet, and hand them its pair. None: nothing to undo."""
     now = now or timezone.now()
     _lock(rater)
-    if client_key and RatingEvent.objects.filter(rater=rater, client_key=client_key).exists():
+    if _sent_before(rater, client_key):
         return held_by(rater)
     last = last_act(rater)
     if last is None:
@@ -298,6 +298,11 @@ def pairs_for(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
 
 def _lock(rater: Rater) -> None:
     Rater.objects.select_for_update(no_key=True).get(pk=rater.pk)
+
+
+def _sent_before(rater: Rater, client_key: UUID | None) -> RatingEvent | None:
+    """The act that came with this key already: a retry, or a page that the back button brought back."""
+    return RatingEvent.objects.filter(rater=rater, client_key=client_key).first() if client_key else None
 
 
 def _free(now: datetime) -> Q:
@@ -453,7 +458,7 @@ def _fill_open(pair_ids: list[int], rater: Rater) -> None:
 
 
 def _known_pairs(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """One query for 500 pairs or, when more are asked for, one for each of their queries."""
+    """One database query for each search query among `wanted`."""
     known = {}
     by_query: dict[int, set[int]] = {}
     for query_id, document_id in wanted:

@@ -68,9 +68,7 @@ def rate_pair(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
     """A pair that the rater has had before, to look at and to grade again."""
     collection = collection_for(request, slug, Role.RATER)
     rater = rater_for(request, collection)
-    pair = own_pair(rater, token)
-    back = Rating.objects.filter(pair=pair, rater=rater).exists()
-    return desk(request, collection, rater, pair, back=back)
+    return desk(request, collection, rater, own_pair(rater, token))
 
 
 @require_POST
@@ -89,12 +87,12 @@ def save_rating(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
     pair = own_pair(rater, token)
     form = RatingForm(request.POST, collection=collection)
     if not form.is_valid():
-        return desk(request, collection, rater, pair, form=form, back="back" in request.POST, status=400)
+        return desk(request, collection, rater, pair, form=form, status=400)
     try:
         queue.save(rater, pair, **form.cleaned_data)
     except queue.Conflict as conflict:
-        shown = {"form": form, "conflict": conflict.current or "withdrawn", "back": "back" in request.POST}
-        return desk(request, collection, rater, pair, status=409, **shown)
+        current = conflict.current or "withdrawn"
+        return desk(request, collection, rater, pair, form=form, conflict=current, status=409)
     if "back" in request.POST:
         return redirect("my_ratings", slug)
     queue.claim(rater)
@@ -157,7 +155,6 @@ def desk(
     *,
     form: RatingForm | None = None,
     conflict: "Rating | str | None" = None,
-    back: bool = False,
     status: int = 200,
 ) -> HttpResponse:
     own_rating = Rating.objects.select_related("grade").filter(pair=pair, rater=rater).first()
@@ -182,7 +179,8 @@ def desk(
         "guidelines_version": guidelines.version if guidelines else 0,
         "own": own_rating,
         "comment": comment,
-        "back": back,
+        # A rating that is changed was opened from "My ratings"; a form shown again goes where it would have gone.
+        "back": "back" in request.POST if form else own_rating is not None,
         "errors": form.errors if form else {},
         "conflict": conflict,
         "base_revision": own_rating.revision if own_rating else 0,
