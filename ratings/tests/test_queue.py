@@ -138,6 +138,18 @@ def test_undo_takes_a_grade_back_and_hands_the_pair_out_again(collection):
     assert [e.kind for e in RatingEvent.objects.all()] == ["grade", "undo"]
 
 
+def test_undo_gives_back_the_pair_that_was_held_meanwhile(collection):
+    for document in "ab":
+        make_pair(collection, "q1", document)
+    alice = make_rater(collection)
+    first = queue.claim(alice, now=NOW)
+    queue.save(alice, first, grade=grade(collection, "3"), now=NOW)
+    second = queue.claim(alice, now=NOW)
+    queue.undo(alice, now=NOW)
+    assert states(second) == ["open"]
+    assert queue.held_by(alice) == first
+
+
 def test_undo_goes_back_step_by_step_through_changes(collection):
     pair, alice = make_pair(collection), make_rater(collection)
     queue.save(alice, pair, grade=grade(collection, "3"), now=NOW)
