@@ -36,9 +36,9 @@ def written(value: float | Decimal) -> str:
 
 @register.inclusion_tag("_grade.html")
 def chip(value: "Grade | float | Decimal | None", scale: Iterable = (), label: str = "") -> dict:
-    """A chip for a grade or a judgment; None and nan are unjudged."""
+    """A chip for a grade or a judgment; None and nan are unjudged. `label` where no name is printed beside it."""
     if isinstance(value, Grade):
-        label, value = label or value.label, value.value
+        value = value.value
     steps = [step.value if isinstance(step, Grade) else step for step in scale]
     look = tone(value if value is None else float(value), steps)
     return {"step": look, "text": "?" if look == "u" else written(value), "label": label}

@@ -56,6 +56,13 @@ def test_opening_the_desk_claims_nothing(client, collection, alice):
     assert queue.held_by(alice) is None
 
 
+def test_a_grade_button_says_its_name_once(client, collection):
+    make_pair(collection)
+    html = client.post(address("claim"), follow=True).content.decode()
+    button = re.search(r'<button class="grade" name="grade" value="2".*?</button>', html, re.DOTALL)[0]
+    assert button.count("Good") == 1
+
+
 def test_decimal_grades_have_their_buttons(client):
     collection = make_collection("tenths", scale={"-0.5": "Bad", "0": "Nothing", "0.25": "A bit", "1": "All"})
     make_pair(collection)
