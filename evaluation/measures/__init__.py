@@ -1,20 +1,23 @@
 """Measures of ranked lists against graded judgments. NumPy only: no database, no request, no Django."""
 
 from .arrays import Judgments, Rankings
+from .bounds import Bounds, bounds, unjudged
 from .explain import Explanation, Row, explain
 from .gains import cautions
-from .kernel import Scores, evaluate, mean, weighted_mean
-from .notation import Measure, parse_measure
+from .kernel import Scores, effective, evaluate, mean, weighted_mean
+from .notation import Measure, parse_measure, stated
 from .options import Options
 from .pack import pack
 from .profiles import PROFILES
-from .reasons import REASONS
+from .reasons import COUNTED, REASONS
 from .registry import MEASURES
 
 __all__ = [
+    "COUNTED",
     "MEASURES",
     "PROFILES",
     "REASONS",
+    "Bounds",
     "Explanation",
     "Judgments",
     "Measure",
@@ -22,11 +25,15 @@ __all__ = [
     "Rankings",
     "Row",
     "Scores",
+    "bounds",
     "cautions",
+    "effective",
     "evaluate",
     "explain",
     "mean",
     "pack",
     "parse_measure",
+    "stated",
+    "unjudged",
     "weighted_mean",
 ]

@@ -92,6 +92,16 @@ class Judgments:
             self._memory[key] = value
         return value
 
+    def renewed(self, queries: np.ndarray, part: "Judgments") -> "Judgments":
+        """These judgments with those of some queries replaced: query i of `part` is queries[i] here."""
+        kept = ~np.isin(self.query, queries)
+        return Judgments(
+            self.queries,
+            np.concatenate([self.query[kept], queries[part.query]]),
+            np.concatenate([self.document[kept], part.document]),
+            np.concatenate([self.grade[kept], part.grade]),
+        )
+
     def only(self, query: int) -> "Judgments":
         """The judgments of one query, as a collection of one."""
         first, last = np.searchsorted(self.query, [query, query + 1])
@@ -154,6 +164,34 @@ class Rankings:
     def query(self) -> np.ndarray:
         """The query of each row, int64[n]."""
         return np.repeat(np.arange(self.queries), self.length)
+
+    def top(self, cutoff: int) -> "Rankings":
+        """The rankings down to the cutoff."""
+        length = np.minimum(self.length, cutoff)
+        offsets = np.append(0, np.cumsum(length))
+        rows = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], length)
+        return Rankings(
+            offsets=offsets,
+            documents=self.documents[rows],
+            scores=None if self.scores is None else self.scores[rows],
+            present=self.present,
+            tiebreak=None if self.tiebreak is None else self.tiebreak[rows],
+        )
+
+    def of(self, queries: np.ndarray) -> "Rankings":
+        """The rankings of some queries, as a system that was asked these."""
+        pieces = [slice(*self.offsets[query : query + 2]) for query in queries]
+        return Rankings(
+            offsets=np.append(0, np.cumsum(self.length[queries])),
+            documents=np.concatenate([self.documents[:0], *(self.documents[rows] for rows in pieces)]),
+            scores=None
+            if self.scores is None
+            else np.concatenate([self.scores[:0], *(self.scores[rows] for rows in pieces)]),
+            present=self.present[queries],
+            tiebreak=None
+            if self.tiebreak is None
+            else np.concatenate([self.tiebreak[:0], *(self.tiebreak[rows] for rows in pieces)]),
+        )
 
     def only(self, query: int) -> "Rankings":
         """The ranking of one query, as a system that answered one query."""

@@ -1,4 +1,4 @@
-"""Measures that only ask whether a document is relevant: P, R, AP, RR.
+"""Measures that only ask whether a document is relevant: P, R, AP, RR, Success, Rprec, Bpref.
 
 A document is relevant from the grade `rel` on, by default from the options' relevant_from.
 """
@@ -31,10 +31,8 @@ def average_precision(graded: GradedRankings, cutoff: int | None, rel: float | N
     nan if no document is relevant.
     """
     relevant = graded.relevant(rel)
-    so_far = np.concatenate([[0.0], np.cumsum(relevant)])
-    before_query = so_far[np.searchsorted(graded.query, np.arange(graded.queries))]
-    found = so_far[1:] - before_query[graded.query]
-    return _per_relevant(graded.total(relevant * found / graded.rank, cutoff), graded, rel)
+    precision_here = _so_far(relevant, graded) / graded.rank
+    return _per_relevant(graded.total(relevant * precision_here, cutoff), graded, rel)
 
 
 def reciprocal_rank(graded: GradedRankings, cutoff: int | None, rel: float | None = None) -> np.ndarray:
@@ -47,14 +45,56 @@ def reciprocal_rank(graded: GradedRankings, cutoff: int | None, rel: float | Non
     rank = graded.rank[hits[first]]
     values = np.zeros(graded.queries)
     values[query] = 1 / rank if cutoff is None else np.where(rank <= cutoff, 1 / rank, 0)
-    values[_all_relevant(graded, rel) == 0] = np.nan
+    values[all_relevant(graded, rel) == 0] = np.nan
     return values
 
 
-def _all_relevant(graded: GradedRankings, rel: float | None) -> np.ndarray:
+def success(graded: GradedRankings, cutoff: int | None, rel: float | None = None) -> np.ndarray:
+    """Success@k, 1 if a relevant document stands down to rank k, else 0, float64[queries].
+
+    nan if no document is relevant.
+    """
+    return np.sign(reciprocal_rank(graded, cutoff, rel))
+
+
+def r_precision(graded: GradedRankings, cutoff: int | None, rel: float | None = None) -> np.ndarray:
+    """Rprec, the precision at rank R, R the number of all relevant documents, float64[queries].
+
+    nan if no document is relevant.
+    """
+    above = graded.rank <= all_relevant(graded, rel)[graded.query]
+    return _per_relevant(graded.total(graded.relevant(rel) * above, None), graded, rel)
+
+
+def binary_preference(graded: GradedRankings, cutoff: int | None, rel: float | None = None) -> np.ndarray:
+    """Bpref, how seldom judged documents that are not relevant stand above relevant ones, float64[queries].
+
+    The mean over all R relevant documents of 1 - min(n, R) / min(N, R), 0 for one that is not returned; n of
+    the N judged documents that are not relevant stand above it (Buckley & Voorhees, SIGIR 2004, as in
+    trec_eval). Unjudged documents do not exist for it, whatever grade is assumed; a negative grade is judged
+    not relevant, where trec_eval takes it as unjudged. nan if no document is relevant.
+    """
+    least = graded.options.relevant_from if rel is None else rel
+    relevant = graded.judged & (graded.grade >= least)
+    above = _so_far(graded.judged & ~relevant, graded)
+    wanted = all_relevant(graded, rel)
+    spoiling = np.maximum(np.minimum(wanted, graded.judgments.count - wanted), 1)
+    kept = 1 - np.minimum(above, wanted[graded.query]) / spoiling[graded.query]
+    return _per_relevant(graded.total(relevant * kept, None), graded, rel)
+
+
+def all_relevant(graded: GradedRankings, rel: float | None = None) -> np.ndarray:
+    """How many judged documents are relevant, returned or not, int64[queries]."""
     return graded.judgments.relevant(graded.options.relevant_from if rel is None else rel)
 
 
+def _so_far(values: np.ndarray, graded: GradedRankings) -> np.ndarray:
+    """The sum of whole numbers down to each row, within its query, float64[rows]."""
+    running = np.concatenate([[0.0], np.cumsum(values)])
+    before_query = running[np.searchsorted(graded.query, np.arange(graded.queries))]
+    return running[1:] - before_query[graded.query]
+
+
 def _per_relevant(found: np.ndarray, graded: GradedRankings, rel: float | None) -> np.ndarray:
-    relevant = _all_relevant(graded, rel)
+    relevant = all_relevant(graded, rel)
     return np.divide(found, relevant, out=np.full(graded.queries, np.nan), where=relevant > 0)

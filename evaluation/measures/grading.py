@@ -5,12 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from .arrays import Judgments, Rankings
+from .arrays import Judgments, Rankings, pair_key
 from .discounts import discount
 from .gains import gain
 from .matching import match
 from .options import Options
-from .ties import by_score, by_score_only
+from .ties import by_score_only, ranks_by_score
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +32,10 @@ class GradedLists:
 
     def total(self, values: np.ndarray, cutoff: int | None) -> np.ndarray:
         """The sum of `values` down to the cutoff, float64[queries]."""
-        top = slice(None) if cutoff is None else self.rank <= cutoff
+        if cutoff is not None:
+            values = values * (self.rank <= cutoff)
         # Of no rows at all, bincount makes integers.
-        return np.bincount(self.query[top], values[top], self.queries).astype(np.float64, copy=False)
+        return np.bincount(self.query, values, self.queries).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,24 +74,27 @@ def grade_rankings(
 ) -> GradedRankings:
     """Join once what every measure and cutoff then reads; `every_row` keeps the unjudged rows too."""
     tie = None
-    if options.ties == "score":
-        rankings = by_score(rankings)
-    elif options.ties == "average":
+    if options.ties == "average":
         rankings, tie = by_score_only(rankings)
     row, judgment = match(judgments, rankings)
-    if options.unjudged == "condensed":
+    if options.unjudged != "condensed" and (every_row or tie is not None or options.assumed_grade is not None):
+        row, judgment = _with_unjudged(row, judgment, rankings)
+        query = rankings.query
+    else:
         query = judgments.query[judgment]
+    rank = row - rankings.offsets[query] + 1
+    if options.ties == "score":
+        rank = ranks_by_score(rankings, row, query)
+        order = np.argsort(pair_key(query, rank))
+        row, judgment, query, rank = row[order], judgment[order], query[order], rank[order]
+    length = rankings.length
+    if options.unjudged == "condensed":
         length = np.bincount(query, minlength=judgments.queries)
         rank = np.arange(len(row)) - (np.cumsum(length) - length)[query] + 1
-    else:
-        if every_row or tie is not None or options.assumed_grade is not None:
-            row, judgment = _with_unjudged(row, judgment, rankings)
-        query, length = rankings.query[row], rankings.length
-        rank = row - rankings.offsets[query] + 1
 
     judged = judgment >= 0
-    grade = np.full(len(row), np.nan if options.assumed_grade is None else options.assumed_grade)
-    grade[judged] = judgments.grade[judgment[judged]]
+    assumed = np.nan if options.assumed_grade is None else options.assumed_grade
+    grade = np.append(judgments.grade, assumed)[judgment]
     tie = None if tie is None else tie[row]
     gains = gain(grade, options)
     return GradedRankings(

@@ -1,14 +1,15 @@
 """Measures x queries for one system: the values, which of them count, and why the others do not."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .arrays import Judgments, Rankings
 from .grading import GradedRankings, grade_rankings
-from .notation import Measure, parse_measure
+from .notation import Measure, parse_measure, stated
 from .options import Options
+from .parameters import DCG_FORMS
 from .reasons import COUNTED, NO_RANKING, NOT_JUDGED, NOTHING_TO_FIND, REASONS, UNJUDGED_ABOVE_CUTOFF
 from .registry import MEASURES, Definition
 
@@ -29,6 +30,13 @@ class Scores:
         """The mean over the queries that count, each weighing the same; nan if none does."""
         return mean(self.values[measure], self.counted(measure))
 
+    def total(self, measure: Measure) -> float:
+        """What the queries that count add up to; nan if none does, or if the measure is not a count."""
+        counted = self.counted(measure)
+        if not MEASURES[measure.name].counts or not counted.any():
+            return float("nan")
+        return float(self.values[measure][counted].sum())
+
     def tally(self, measure: Measure) -> dict[str, int]:
         """How many queries count, and how many do not for which reason, e.g. {"counted": 9, "not judged": 1}."""
         counts = np.bincount(self.reasons[measure], minlength=len(REASONS))
@@ -36,7 +44,7 @@ class Scores:
 
     def label(self, measure: Measure) -> str:
         """What to print beside a number: "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax"."""
-        return f"{measure} {self.options.fingerprint()}"
+        return f"{measure} {effective(measure, self.options).fingerprint()}"
 
 
 def evaluate(
@@ -44,22 +52,42 @@ def evaluate(
 ) -> Scores:
     """Score one system's rankings of a whole collection. No loop over queries; one join serves all measures.
 
-    ValueError where options, judgments and rankings do not fit together, e.g. ties=score without scores.
+    ValueError where measures, options, judgments and rankings do not fit together, e.g. ties=score without
+    scores, or ERR without gmax.
     """
     measures = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
     for measure in measures:
-        if options.ties == "average" and not MEASURES[measure.name].sums_ranks:
-            raise ValueError(f"ties=average cannot give {measure}, which is not a sum over ranks")
-    graded = grade_rankings(judgments, rankings, options)
+        _refuse_unfit(measure, options)
+    graded = {
+        each: grade_rankings(judgments, rankings, each)
+        for each in dict.fromkeys(effective(measure, options) for measure in measures)
+    }
     scores = Scores(options, {}, {})
     for measure in measures:
-        scores.values[measure], scores.reasons[measure] = _score(measure, graded)
+        scores.values[measure], scores.reasons[measure] = _score(measure, graded[effective(measure, options)])
     return scores
+
+
+def effective(measure: Measure, options: Options) -> Options:
+    """The options that hold for `measure`: its own dcg=, where it has one, before gain and discount."""
+    form = dict(measure.params).get("dcg")
+    if form is None:
+        return options
+    return replace(options, gain=DCG_FORMS[form], gain_map=None, discount="log_shift", log_base=2.0)
+
+
+def _refuse_unfit(measure: Measure, options: Options) -> None:
+    if options.ties == "average" and not MEASURES[measure.name].sums_ranks:
+        raise ValueError(f"ties=average cannot give {measure}, which is not a sum over ranks")
+    if measure.lacks_gmax:
+        example = stated(measure, 3)
+        raise ValueError(f"{measure} needs gmax, the highest grade of the scale, for example {example}")
 
 
 def _score(measure: Measure, graded: GradedRankings) -> tuple[np.ndarray, np.ndarray]:
     definition, options = MEASURES[measure.name], graded.options
-    values = definition.function(graded, measure.cutoff, **dict(measure.params))
+    params = {name: value for name, value in measure.params if name != "dcg"}
+    values = definition.function(graded, measure.cutoff, **params)
     reasons = np.full(graded.queries, COUNTED, np.int8)
     reasons[np.isnan(values)] = definition.why_undefined
     if options.undefined == "zero":
@@ -67,11 +95,19 @@ def _score(measure: Measure, graded: GradedRankings) -> tuple[np.ndarray, np.nda
         reasons[reasons == NOTHING_TO_FIND] = COUNTED
 
     if options.unjudged == "require" and definition.of_judgments:
-        complete = graded.judged_to(measure.cutoff) == graded.listed_to(measure.cutoff)
-        _withhold(values, reasons, ~complete, UNJUDGED_ABOVE_CUTOFF)
+        depth = definition.depth(graded, **params) if definition.depth else measure.cutoff
+        _withhold(values, reasons, ~_judged_down_to(depth, graded), UNJUDGED_ABOVE_CUTOFF)
     if options.missing == "skip":
         _withhold(values, reasons, ~graded.present, NO_RANKING)
     return _without_judgments(values, reasons, definition, graded.judgments)
+
+
+def _judged_down_to(depth: np.ndarray | int | None, graded: GradedRankings) -> np.ndarray:
+    """Whether every document down to the depth, the same or another for each query, is judged, bool[queries]."""
+    if not isinstance(depth, np.ndarray):
+        return graded.judged_to(depth) == graded.listed_to(depth)
+    above = graded.rank <= depth[graded.query]
+    return graded.total(graded.expected(graded.judged) * above, None) == np.minimum(graded.length, depth)
 
 
 def _withhold(values: np.ndarray, reasons: np.ndarray, where: np.ndarray, reason: int) -> None:

@@ -1,11 +1,15 @@
 """Which rows of the rankings are judged: the join of rankings and judgments."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .arrays import Judgments, Rankings, pair_key
 
-SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd, with well mixed bits: sends neighbouring numbers far apart
-ROWS_AT_A_TIME = 1 << 17  # what they need stays in the processor's cache
+SPREAD = np.uint32(0x9E3779B1)  # odd, with well mixed bits: sends neighbouring numbers far apart
+ROWS_AT_A_TIME = 1 << 14  # what they need stays in the processor's cache
+PLACES_FOR_EACH = 32
+MOST_BITS = 13
 
 
 def match(judgments: Judgments, rankings: Rankings) -> tuple[np.ndarray, np.ndarray]:
@@ -15,14 +19,11 @@ def match(judgments: Judgments, rankings: Rankings) -> tuple[np.ndarray, np.ndar
     """
     if judgments.queries != rankings.queries:
         raise ValueError(f"judgments of {judgments.queries} queries, rankings of {rankings.queries}")
-    row = _likely(judgments, rankings)
-    query, document = rankings.query[row], rankings.documents[row]
-    found = np.searchsorted(judgments.key, pair_key(query, document))
-    # The pair and not the key: a document number beyond the key's bits would look like another query's.
-    found = np.minimum(found, len(judgments.key) - 1)
-    same = (judgments.document[found] == document) & (judgments.query[found] == query)
-    row, found = row[same], found[same]
-    if found.size and np.bincount(found).max() > 1:
+    table = judgments.remember("table", lambda: Table.of(judgments.queries, judgments.query, judgments.document))
+    row, found = table.meet(rankings.offsets, rankings.documents)
+    met = np.zeros(len(judgments.key), bool)
+    met[found] = True
+    if np.count_nonzero(met) < found.size:
         twice = np.bincount(found).argmax()
         raise ValueError(
             f"the ranking of query {judgments.query[twice]} names document {judgments.document[twice]} twice"
@@ -30,35 +31,83 @@ def match(judgments: Judgments, rankings: Rankings) -> tuple[np.ndarray, np.ndar
     return row, found
 
 
-def _likely(judgments: Judgments, rankings: Rankings) -> np.ndarray:
-    """The rows that may be judged: all that are, and about one in thirty of the others.
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Numbers of each query that are looked for among many: the judged documents among those of rankings.
 
-    Most documents of a deep ranking are unjudged. A table of flags, some for each query, sends those away
-    without a search; as rows come query by query, the part of the table in use is small and near.
+    Each query has 2**bits places, some 32 for each of its numbers; a number that is not looked for mostly falls on
+    an empty one. As rows come query by query, the places in use are few and near.
     """
-    if judgments.key.size == 0:
-        return np.empty(0, np.intp)
-    bits, flags = judgments.remember("flags", lambda: _flags(judgments))
-    likely = []
-    for start in range(0, len(rankings.documents), ROWS_AT_A_TIME):
-        rows = slice(start, start + ROWS_AT_A_TIME)
-        place = _place(rankings.query[rows], rankings.documents[rows], bits)
-        likely.append(np.flatnonzero(flags.take(place)) + start)
-    return np.concatenate(likely) if likely else np.empty(0, np.intp)
+
+    query: np.ndarray  # int64[n], ascending
+    number: np.ndarray  # int64[n], within a query ascending, each once
+    bits: int
+    at: np.ndarray  # unsigned[queries << bits]: 0 nothing, i the i-th number of the query, the greatest: several
+    first: np.ndarray  # int64[queries]: where a query's numbers begin
+
+    @property
+    def several(self) -> int:
+        return np.iinfo(self.at.dtype).max
+
+    @classmethod
+    def of(cls, queries: int, query: np.ndarray, number: np.ndarray) -> "Table":
+        bits = int(np.clip(np.ceil(np.log2(max(query.size, 1) / max(queries, 1) * PLACES_FOR_EACH)), 4, MOST_BITS))
+        first = np.searchsorted(query, np.arange(queries))
+        place = _spread(number, bits) + (query << bits)
+        ordinal = np.arange(len(place)) - first[query] + 1
+        at = np.zeros(queries << bits, np.min_scalar_type(int(ordinal.max(initial=0)) + 1))
+        at[place] = ordinal
+        crowded = np.sort(place)
+        at[crowded[1:][crowded[1:] == crowded[:-1]]] = np.iinfo(at.dtype).max
+        return cls(query, number, bits, at, first)
+
+    def meet(self, offsets: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The rows that hold a number looked for, ascending, and which one, by its place in `number`.
+
+        Query i holds the rows offsets[i] to offsets[i + 1] - 1 of `numbers`.
+        """
+        if not self.number.size or not numbers.size:
+            return np.empty(0, np.intp), np.empty(0, np.intp)
+        parts = [self._likely(offsets, numbers, *edge) for edge in _edges(offsets)]
+        row, found, query = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        unsure = np.flatnonzero(found < 0)
+        if not unsure.size:
+            return row, found
+        found[unsure] = self._search(query[unsure], numbers[row[unsure]])
+        same = found >= 0
+        return row[same], found[same]
+
+    def _likely(
+        self, offsets: np.ndarray, numbers: np.ndarray, first: int, last: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows of queries first to last - 1, what they meet (-1 where it must be searched), and their queries."""
+        start, end = offsets[first], offsets[last]
+        place = np.repeat(np.arange(first, last) << self.bits, np.diff(offsets[first : last + 1]))
+        place += _spread(numbers[start:end], self.bits)
+        there = self.at.take(place)
+        row = np.flatnonzero(there != 0)
+        there, query = there[row], place[row] >> self.bits
+        found = self.first[query] + there - 1
+        found[there == self.several] = -1
+        row += start
+        likely = np.flatnonzero((self.number[found] == numbers[row]) | (found < 0))
+        return row[likely], found[likely], query[likely]
+
+    def _search(self, query: np.ndarray, number: np.ndarray) -> np.ndarray:
+        """Where each number of a query stands, -1 where it does not."""
+        keys = pair_key(self.query, self.number)
+        found = np.minimum(np.searchsorted(keys, pair_key(query, number)), len(keys) - 1)
+        return np.where((self.number[found] == number) & (self.query[found] == query), found, -1)
 
 
-def _flags(judgments: Judgments) -> tuple[int, np.ndarray]:
-    """Flags at the place of every judged pair, 2**bits for each query, some 32 for each judgment."""
-    judged_each = judgments.key.size / judgments.queries
-    bits = int(np.clip(np.ceil(np.log2(judged_each * 32)), 4, 13))
-    flags = np.zeros(judgments.queries << bits, bool)
-    flags[_place(judgments.query, judgments.document, bits)] = True
-    return bits, flags
+def _spread(number: np.ndarray, bits: int) -> np.ndarray:
+    mixed = number.astype(np.uint32) * SPREAD
+    mixed >>= np.uint32(32 - bits)
+    return mixed
 
 
-def _place(query: np.ndarray, document: np.ndarray, bits: int) -> np.ndarray:
-    mixed = document.astype(np.uint64) * SPREAD
-    mixed >>= np.uint64(64 - bits)
-    place = mixed.view(np.int64)
-    place += query << bits
-    return place
+def _edges(offsets: np.ndarray) -> list[tuple[int, int]]:
+    """(first, last) of the queries that are looked at together."""
+    part = offsets[1:] // ROWS_AT_A_TIME
+    edges = [*np.flatnonzero(np.diff(part, prepend=-1)).tolist(), len(part)]
+    return list(zip(edges, edges[1:], strict=False))

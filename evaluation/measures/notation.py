@@ -1,43 +1,68 @@
-"""Measures as the field writes them: nDCG@10, P(rel=2)@5, AP, Judged@10."""
+"""Measures as the field writes them: nDCG@10, P(rel=2)@5, AP, nDCG(dcg='exp-log2')@10, RBP(p=0.8,rel=1)."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from .decimals import finite, plain
+from .decimals import plain
+from .parameters import DEFAULTS, OPTIONS_INSTEAD, checked, spelled
 from .registry import ALIASES, MEASURES
 
 NOTATION = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<params>[^()]*)\))?(?:@(?P<cutoff>.*))?")
+COMMA = re.compile(r",(?![^{]*\})")  # between parameters, not within {0:0,1:1}
+QUOTED = re.compile(r"(?P<quote>['\"])(?P<text>.*)(?P=quote)")
 DEEPEST = 10**9  # deeper than any ranking, and safe to compare with any integer array
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure's name, its cutoff (None: the whole ranking) and its parameters in order of name."""
+    """A measure's name, its cutoff (None: the whole ranking) and its parameters in order of name.
+
+    A parameter that has a default is always among them, so that the printed measure states it.
+    """
 
     name: str
     cutoff: int | None = None
-    params: tuple[tuple[str, float], ...] = ()
+    params: tuple[tuple[str, float | str], ...] = ()
 
     def __post_init__(self):
         if self.name not in MEASURES:
             raise ValueError(f"unknown measure {self.name!r}; {_nearest(self.name)}")
-        cutoff = self.cutoff
+        cutoff, definition = self.cutoff, MEASURES[self.name]
+        if cutoff is not None and not definition.takes_cutoff:
+            raise ValueError(f"{self.name} takes no cutoff, not @{cutoff}")
         if cutoff is not None and (type(cutoff) is not int or not 1 <= cutoff <= DEEPEST):
             raise ValueError(f"the cutoff of {self.name} must be a whole number from 1 on, not {cutoff!r}")
-        known = MEASURES[self.name].parameters
         for name, _ in self.params:
-            if name not in known:
-                takes = f"takes {', '.join(known)}" if known else "takes no parameter"
-                raise ValueError(f"{self.name} {takes}, not {name!r}")
-        params = tuple(sorted((name, finite(value, name)) for name, value in self.params))
+            _refuse_unknown(self.name, name, definition.parameters)
+        params = [(name, checked(name, value)) for name, value in self.params]
         if len(dict(params)) != len(params):
-            raise ValueError(f"{self.name} has a parameter twice: {_spelled(params)}")
-        object.__setattr__(self, "params", params)
+            raise ValueError(f"{self.name} has a parameter twice: {spelled(sorted(params))}")
+        given = {name: DEFAULTS[name] for name in definition.parameters if name in DEFAULTS} | dict(params)
+        if {"rel", "gmax"} <= given.keys():
+            raise ValueError(f"{self.name} takes rel or gmax, not both: with rel a document gains 0 or 1")
+        object.__setattr__(self, "params", tuple(sorted(given.items())))
 
     def __str__(self) -> str:
-        params = f"({_spelled(self.params)})" if self.params else ""
+        params = f"({spelled(self.params)})" if self.params else ""
         return self.name + params + (f"@{self.cutoff}" if self.cutoff else "")
+
+    @property
+    def lacks_gmax(self) -> bool:
+        """Whether the measure has no value before the highest grade of the scale is stated."""
+        return MEASURES[self.name].needs_gmax and not {"rel", "gmax"} & dict(self.params).keys()
+
+
+def stated(measure: Measure, highest: float) -> Measure:
+    """`measure` with the highest grade of the scale where it needs one: ERR@10 is ERR(gmax=3)@10.
+
+    Other measures come back unchanged. ValueError where it needs one and `highest` is not above 0.
+    """
+    if not measure.lacks_gmax:
+        return measure
+    if highest <= 0:
+        raise ValueError(f"{measure} needs a scale with a grade above 0; its highest is {plain(highest)}")
+    return replace(measure, params=(*measure.params, ("gmax", highest)))
 
 
 def parse_measure(text: str) -> Measure:
@@ -63,6 +88,14 @@ def _nearest(name: str) -> str:
     return "known are " + ", ".join(MEASURES)
 
 
+def _refuse_unknown(measure: str, name: str, known: tuple[str, ...]) -> None:
+    if name in known:
+        return
+    takes = f"takes {', '.join(known)}" if known else "takes no parameter"
+    instead = f"; {OPTIONS_INSTEAD[name]}" if name in OPTIONS_INSTEAD else ""
+    raise ValueError(f"{measure} {takes}, not {name!r}{instead}")
+
+
 def _cutoff(text: str | None, whole: str) -> int | None:
     if text is None:
         return None
@@ -71,17 +104,14 @@ def _cutoff(text: str | None, whole: str) -> int | None:
     return int(text)
 
 
-def _params(text: str | None, whole: str) -> tuple[tuple[str, float], ...]:
+def _params(text: str | None, whole: str) -> tuple[tuple[str, str], ...]:
     if text is None:
         return ()
     params = []
-    for part in text.split(","):
+    for part in COMMA.split(text):
         name, equals, value = part.partition("=")
         if not equals:
             raise ValueError(f"cannot read the parameters of {whole!r}; written like (rel=2)")
-        params.append((name.strip(), finite(value, f"{name.strip()} of {whole!r}")))
+        quoted = QUOTED.fullmatch(value.strip())
+        params.append((name.strip(), quoted["text"] if quoted else value.strip()))
     return tuple(params)
-
-
-def _spelled(params: tuple[tuple[str, float], ...]) -> str:
-    return ",".join(f"{name}={plain(value)}" for name, value in params)

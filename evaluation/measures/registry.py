@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import binary, coverage, cumulative
+from . import binary, counts, coverage, cumulative, user_models
 from .reasons import NO_RANKING, NOTHING_TO_FIND
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A function (graded rankings, cutoff, **parameters) -> float64[queries], nan where it has no value."""
+    """A function (graded rankings, cutoff, **parameters) -> float64[queries], nan where it has no value.
+
+    The parameter `dcg` is no concern of the function: it changes the options that the rankings are graded by.
+    """
 
     function: Callable
     parameters: tuple[str, ...] = ()
@@ -17,19 +20,36 @@ class Definition:
     without_judgments: bool = False  # has a value, though counted in no mean, for a query that nobody judged
     of_judgments: bool = True  # reads the judgments of the top k, which unjudged=require wants complete
     sums_ranks: bool = True  # a sum over ranks, so that a mean over tied documents is a mean of the measure
+    counts: bool = False  # a number of documents, which also has a total over queries, and no upper end
+    takes_cutoff: bool = True
+    depth: Callable | None = None  # (graded rankings, **parameters) -> the rank down to which it reads, if not k
+    needs_gmax: bool = False  # has no value without the highest grade of the scale, unless rel is given
 
 
 MEASURES: dict[str, Definition] = {
     "CG": Definition(cumulative.cg, without_judgments=True),
-    "DCG": Definition(cumulative.dcg, without_judgments=True),
-    "IDCG": Definition(cumulative.idcg, without_judgments=True, of_judgments=False),
-    "nDCG": Definition(cumulative.ndcg),
+    "DCG": Definition(cumulative.dcg, ("dcg",), without_judgments=True),
+    "IDCG": Definition(cumulative.idcg, ("dcg",), without_judgments=True, of_judgments=False),
+    "nDCG": Definition(cumulative.ndcg, ("dcg",)),
     "P": Definition(binary.precision, ("rel",)),
     "R": Definition(binary.recall, ("rel",)),
     "AP": Definition(binary.average_precision, ("rel",), sums_ranks=False),
     "RR": Definition(binary.reciprocal_rank, ("rel",), sums_ranks=False),
+    "Success": Definition(binary.success, ("rel",), sums_ranks=False),
+    "Rprec": Definition(binary.r_precision, ("rel",), takes_cutoff=False, depth=binary.all_relevant),
+    "Bpref": Definition(binary.binary_preference, ("rel",), sums_ranks=False, takes_cutoff=False),
+    "ERR": Definition(user_models.expected_reciprocal_rank, ("gmax",), sums_ranks=False, needs_gmax=True),
+    "RBP": Definition(user_models.rank_biased_precision, ("p", "rel", "gmax"), needs_gmax=True),
+    "RBPResidual": Definition(
+        user_models.rank_biased_residual, ("p", "rel", "gmax"), without_judgments=True, of_judgments=False
+    ),
     "Judged": Definition(coverage.judged, why_undefined=NO_RANKING, without_judgments=True, of_judgments=False),
+    "NumRet": Definition(counts.returned, without_judgments=True, of_judgments=False, counts=True),
+    "NumRel": Definition(
+        counts.relevant, ("rel",), without_judgments=True, of_judgments=False, counts=True, takes_cutoff=False
+    ),
+    "NumRelRet": Definition(counts.relevant_returned, ("rel",), without_judgments=True, counts=True),
 }
 
 # Other names in use, read in any case and printed as the names above.
-ALIASES = {"MAP": "AP", "MRR": "RR"}
+ALIASES = {"MAP": "AP", "MRR": "RR", "Precision": "P", "Recall": "R", "HitRate": "Success"}

@@ -5,24 +5,66 @@ from dataclasses import replace
 import numpy as np
 
 from .arrays import Rankings
+from .matching import Table
+
+
+def ranks_by_score(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """The ranks of some rows as trec_eval reads them, from 1: scores as 32-bit floats descending, then tiebreak.
+
+    `query` is the query of each row. Numbers are sorted and not rows, which is several times faster; only where
+    one of the rows shares its score are the documents that share it put in order.
+    """
+    _require_scores(rankings, "score")
+    score = _descending_numbers(rankings)
+    key = _keys(np.repeat(np.arange(rankings.queries, dtype=np.uint64), rankings.length), score)
+    in_order = key if (key[1:] >= key[:-1]).all() else np.sort(key)
+    mine = key[row]
+    first = np.searchsorted(in_order, mine)
+    rank = first - rankings.offsets[query] + 1
+    shared = np.flatnonzero(in_order[np.minimum(first + 1, len(key) - 1)] == mine)
+    shared = shared[first[shared] + 1 < len(key)]
+    if shared.size:
+        rank[shared] += _before(rankings, score, row[shared], mine[shared])
+    return rank
 
 
 def by_score(rankings: Rankings) -> Rankings:
-    """The rankings as trec_eval reads them: scores as 32-bit floats descending, then tiebreak descending."""
-    _require_scores(rankings, "score")
-    with np.errstate(over="ignore"):
-        rankings = _descending(replace(rankings, scores=rankings.scores.astype(np.float32)))
-    equal = _steps(rankings)[1]
-    if not equal.any():
-        return rankings
-    if rankings.tiebreak is None:
-        query = rankings.query[np.flatnonzero(equal)[0]]
-        raise ValueError(f"ties=score needs a tiebreak: documents of query {query} have equal scores")
-    tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
-    # ~x turns the order of integers around without the overflow of -x.
-    order = np.arange(len(rankings.documents))
-    order[tied] = tied[np.lexsort((~rankings.tiebreak[tied], _groups(equal)[tied]))]
+    """The rankings in the order of `ranks_by_score`."""
+    rank = ranks_by_score(rankings, np.arange(len(rankings.documents)), rankings.query)
+    order = np.empty(len(rank), np.intp)
+    order[rankings.offsets[rankings.query] + rank - 1] = np.arange(len(rank))
     return _reordered(rankings, order)
+
+
+def _descending_numbers(rankings: Rankings) -> np.ndarray:
+    """A number for each score as a 32-bit float: the greater the score, the smaller; uint32[n]."""
+    with np.errstate(over="ignore"):
+        score = rankings.scores.astype(np.float32)
+    score += np.float32(0)  # turns -0, which has other bits, into 0
+    # Of floats from 0 up, the greater has the greater bits; of those below 0, the smaller.
+    turn = ~(score.view(np.int32) >> 31) & np.int32(0x7FFFFFFF)
+    return score.view(np.uint32) ^ turn.view(np.uint32)
+
+
+def _keys(query: np.ndarray, score: np.ndarray) -> np.ndarray:
+    query <<= np.uint64(32)
+    query |= score
+    return query
+
+
+def _before(rankings: Rankings, score: np.ndarray, row: np.ndarray, key: np.ndarray) -> np.ndarray:
+    """How many documents of the same score come before each of these rows, which have these keys; int64[rows]."""
+    groups = np.unique(key)
+    query, shared = (groups >> np.uint64(32)).astype(np.int64), groups.astype(np.uint32)
+    if rankings.tiebreak is None:
+        raise ValueError(f"ties=score needs a tiebreak: documents of query {query[0]} have equal scores")
+    sharing, group = Table.of(rankings.queries, query, shared).meet(rankings.offsets, score)
+    # ~x turns the order of integers around without the overflow of -x.
+    order = np.lexsort((~rankings.tiebreak[sharing], group))
+    size = np.bincount(group)
+    before = np.empty(len(order), np.int64)
+    before[order] = np.arange(len(order)) - (np.cumsum(size) - size)[group[order]]
+    return before[np.searchsorted(sharing, row)]
 
 
 def by_score_only(rankings: Rankings) -> tuple[Rankings, np.ndarray]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.measures import PROFILES, evaluate, pack
+from evaluation.measures import PROFILES, evaluate, pack, parse_measure
 
 NAMES = {
     "ndcg_cut_5": "nDCG@5",
@@ -19,6 +19,7 @@ NAMES = {
     "P_15": "P@15",
     "recip_rank": "RR",
     "recall_100": "R@100",
+    "bpref": "Bpref",
 }
 SIX_DIGITS = 6e-7
 
@@ -73,6 +74,19 @@ def test_every_system_of_a_real_collection_scores_as_in_trec_eval(shared, expect
                 assert stated is None or found[ours] == pytest.approx(stated, abs=SIX_DIGITS), (name, ours)
         exponential = means(judgments, rankings, "trec_eval -c", gain="exponential")
         assert exponential["nDCG@10"] == pytest.approx(system["mean_all"]["ndcg_exp_cut_10"], abs=SIX_DIGITS)
+
+
+def test_the_output_that_trec_eval_prints_of_its_own_example(shared):
+    folder = shared / "data" / "trec_eval"
+    printed = {name: value for name, query, value in lines(folder / "out.test.a") if query == "all"}
+    measures = {"num_ret": "NumRet", "num_rel": "NumRel", "num_rel_ret": "NumRelRet", "Rprec": "Rprec"}
+    measures |= {"bpref": "Bpref", "success_1": "Success@1", "success_10": "Success@10", "map": "AP"}
+    collection = pack(qrels(folder / "qrels.test"), run(folder / "results.test"))
+    scores = evaluate(measures.values(), *collection, PROFILES["trec_eval"])
+    for name, ours in measures.items():
+        measure = parse_measure(ours)
+        found = scores.total(measure) if name.startswith("num_") else scores.mean(measure)
+        assert found == pytest.approx(float(printed[name]), abs=5e-5), name
 
 
 def test_the_published_leaderboard_comes_out_to_four_digits(shared):

@@ -1,9 +1,21 @@
 """Which queries count in a mean, which do not, and why."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
-from evaluation.measures import Judgments, Options, Rankings, evaluate, mean, pack, parse_measure, weighted_mean
+from evaluation.measures import (
+    Judgments,
+    Options,
+    Rankings,
+    effective,
+    evaluate,
+    mean,
+    pack,
+    parse_measure,
+    weighted_mean,
+)
 
 NAN = float("nan")
 
@@ -49,7 +61,7 @@ def test_an_empty_ranking_is_not_a_missing_one():
     assert tally == {"counted": 1}
 
 
-@pytest.mark.parametrize("measure", ["CG@5", "DCG@5", "IDCG@5", "Judged@5"])
+@pytest.mark.parametrize("measure", ["CG@5", "DCG@5", "IDCG@5", "Judged@5", "NumRel", "NumRelRet@5"])
 def test_what_is_zero_for_a_query_without_judgments_still_counts_in_no_mean(measure):
     values, tally, average = scored(measure, {"q": {}}, {"q": ["A"]})
     assert values == [0.0]
@@ -57,7 +69,9 @@ def test_what_is_zero_for_a_query_without_judgments_still_counts_in_no_mean(meas
     assert np.isnan(average)
 
 
-@pytest.mark.parametrize("measure", ["nDCG@5", "P@5", "R@5", "AP", "RR"])
+@pytest.mark.parametrize(
+    "measure", ["nDCG@5", "P@5", "R@5", "AP", "RR", "Success@5", "Rprec", "Bpref", "ERR(gmax=1)", "RBP(rel=1)"]
+)
 def test_other_measures_have_no_value_for_a_query_without_judgments(measure):
     values, tally, _ = scored(measure, {"q": {}}, {"q": ["A"]})
     assert values == same([NAN])
@@ -76,6 +90,35 @@ def test_required_judgments_that_are_missing_are_the_reason():
     assert tally == {"counted": 0, "unjudged above the cutoff": 1}
 
 
+def test_required_judgments_of_the_precision_at_r_are_those_of_the_first_r():
+    grades = {"A": 1, "B": 1, "C": 0}
+    assert scored("Rprec", {"q": grades}, {"q": ["A", "C", "X"]}, unjudged="require")[0] == [1 / 2]
+    assert scored("Rprec", {"q": grades}, {"q": ["A"]}, unjudged="require")[0] == [1 / 2]
+    values, tally, _ = scored("Rprec", {"q": grades}, {"q": ["A", "X", "B"]}, unjudged="require")
+    assert values == same([NAN])
+    assert tally == {"counted": 0, "unjudged above the cutoff": 1}
+    assert scored("Bpref", {"q": grades}, {"q": ["A", "B", "X"]}, unjudged="require")[0] == same([NAN])
+
+
+@pytest.mark.parametrize(
+    "measure",
+    ["Rprec", "Rprec(rel=2)", "R@2", "RBP(gmax=3)", "RBP(rel=1)@2", "RBPResidual@2", "nDCG(dcg='exp-log2')@2"]
+    + ["NumRet@2", "NumRel", "NumRelRet@2", "Judged@2"],
+)
+def test_the_average_over_ties_is_the_mean_over_every_order_of_the_tied(measure):
+    grades = {"q": {"T": 0, "A": 3, "B": 1, "Z": 2}}
+    tied = {"q": {"T": 2.0, "A": 1.0, "B": 1.0, "X": 1.0, "Z": 0.5}}
+    orders = [{"q": ["T", *middle, "Z"]} for middle in permutations("ABX")]
+    expected = np.mean([scored(measure, grades, order)[0] for order in orders])
+    assert scored(measure, grades, tied, ties="average")[0] == pytest.approx([expected], abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", ["AP", "RR@5", "Success@5", "Bpref", "ERR(gmax=1)"])
+def test_what_is_no_sum_over_ranks_has_no_average_over_ties(measure):
+    with pytest.raises(ValueError, match="ties=average cannot give .*, which is not a sum over ranks"):
+        scored(measure, {"q": {"A": 1}}, {"q": {"A": 1.0}}, ties="average")
+
+
 def test_an_all_negative_query_is_defined_under_minmax_and_undefined_under_raw():
     judgments, rankings = {"q": {"A": -1, "B": -2}}, {"q": ["X", "A"]}
     assert scored("nDCG@2", judgments, rankings)[0] == pytest.approx([0.760187533431869])
@@ -92,6 +135,37 @@ def test_the_label_carries_measure_and_options():
     assert [scores.label(measure) for measure in scores.values] == [
         "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax"
     ]
+
+
+DCG_FORMS = {"log2": Options(), "exp-log2": Options(gain="exponential")}
+EVERYTHING_ELSE = Options(gain="map", gain_map={-1: 0, 0: 0, 1: 5, 2: 6, 3: 9}, discount="jk2002", log_base=4)
+
+
+@pytest.mark.parametrize("form", DCG_FORMS)
+@pytest.mark.parametrize("name", ["DCG", "IDCG", "nDCG"])
+def test_a_form_of_dcg_holds_for_its_measure_whatever_the_options_say(name, form):
+    collection = pack({"q": {"A": 3, "B": 1, "C": -1, "D": 2}}, {"q": ["B", "X", "C", "A"]})
+    plain, own = parse_measure(f"{name}@3"), parse_measure(f"{name}(dcg='{form}')@3")
+    scores = evaluate([plain, own, "AP"], *collection, EVERYTHING_ELSE)
+    assert scores.values[own] == evaluate([plain], *collection, DCG_FORMS[form]).values[plain]
+    assert scores.values[plain] == evaluate([plain], *collection, EVERYTHING_ELSE).values[plain]
+    assert scores.values[own] != scores.values[plain]
+    assert scores.label(own) == f"{own} {DCG_FORMS[form].fingerprint()}"
+    assert scores.label(plain) == f"{plain} {EVERYTHING_ELSE.fingerprint()}"
+
+
+def test_a_form_of_dcg_leaves_the_other_options_alone():
+    own = parse_measure("nDCG(dcg='exp-log2')")
+    assert effective(own, Options(negatives="clip", ties="score")) == Options(
+        gain="exponential", negatives="clip", ties="score"
+    )
+    assert effective(parse_measure("AP"), EVERYTHING_ELSE) is EVERYTHING_ELSE
+
+
+def test_the_worked_value_of_exponential_gain():
+    # 3 2 3 0: 7 + 3/log2(3) + 7/2, of 7 + 7/log2(3) + 3/2
+    values, _, _ = scored("nDCG(dcg='exp-log2')@4", {"q": {"A": 3, "B": 2, "C": 3, "D": 0}}, {"q": list("ABCD")})
+    assert values == pytest.approx([0.959453514593], abs=1e-12)
 
 
 def test_a_mean_is_over_the_counted_values_only():

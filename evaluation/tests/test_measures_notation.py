@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluation.measures import MEASURES, Measure, parse_measure
+from evaluation.measures import MEASURES, Measure, parse_measure, stated
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,18 @@ from evaluation.measures import MEASURES, Measure, parse_measure
         ("p(rel=2.0)@5", "P(rel=2)@5"),
         ("AP( rel = 0.5 )", "AP(rel=0.5)"),
         ("R(rel=-1)@100", "R(rel=-1)@100"),
+        ("Precision@5", "P@5"),
+        ("recall@100", "R@100"),
+        ("HitRate@10", "Success@10"),
+        ("rprec", "Rprec"),
+        ("numrelret@10", "NumRelRet@10"),
+        ("err(gmax=3)@10", "ERR(gmax=3)@10"),
+        ("RBP@10", "RBP(p=0.8)@10"),  # ranks weigh differently for each p, so that it is always said
+        ("RBP(rel=1, p=0.95)", "RBP(p=0.95,rel=1)"),
+        ("rbpresidual(p=0.5)", "RBPResidual(p=0.5)"),
+        ("nDCG(dcg='exp-log2')@10", "nDCG(dcg='exp-log2')@10"),
+        ('DCG(dcg="log2")', "DCG(dcg='log2')"),
+        ("IDCG(dcg=exp-log2)@5", "IDCG(dcg='exp-log2')@5"),
     ],
 )
 def test_a_measure_prints_in_one_notation(text, printed):
@@ -30,10 +42,41 @@ def test_a_measure_is_its_name_cutoff_and_parameters():
     assert len({parse_measure("nDCG@10"), parse_measure("ndcg@10"), parse_measure("nDCG")}) == 2
 
 
+WITHOUT_CUTOFF = ["Rprec", "Bpref", "NumRel"]
+
+
 @pytest.mark.parametrize("name", MEASURES)
 def test_every_known_measure_reads_with_and_without_a_cutoff(name):
     assert parse_measure(name) == Measure(name)
-    assert parse_measure(f"{name}@3") == Measure(name, 3)
+    if name not in WITHOUT_CUTOFF:
+        assert parse_measure(f"{name}@3") == Measure(name, 3)
+
+
+@pytest.mark.parametrize("name", WITHOUT_CUTOFF)
+def test_what_looks_at_the_whole_ranking_takes_no_cutoff(name):
+    with pytest.raises(ValueError, match=f"{name} takes no cutoff, not @3"):
+        parse_measure(f"{name}@3")
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("ERR@10", "ERR(gmax=3)@10"),
+        ("RBP(p=0.5)", "RBP(gmax=3,p=0.5)"),
+        ("ERR(gmax=4)@10", "ERR(gmax=4)@10"),
+        ("RBP(rel=1)@10", "RBP(p=0.8,rel=1)@10"),
+        ("RBPResidual@10", "RBPResidual(p=0.8)@10"),  # no grade in it
+        ("nDCG@10", "nDCG@10"),
+    ],
+)
+def test_the_highest_grade_is_stated_where_a_measure_needs_it(text, printed):
+    assert str(stated(parse_measure(text), 3)) == printed
+
+
+def test_a_scale_without_a_grade_above_zero_has_no_highest_grade_to_state():
+    with pytest.raises(ValueError, match="ERR@10 needs a scale with a grade above 0; its highest is 0"):
+        stated(parse_measure("ERR@10"), 0)
+    assert stated(parse_measure("AP"), 0) == Measure("AP")
 
 
 @pytest.mark.parametrize(
@@ -54,9 +97,19 @@ def test_every_known_measure_reads_with_and_without_a_cutoff(name):
         ("P()@5", "cannot read the parameters"),
         ("P(rel=x)@5", "finite number, not 'x'"),
         ("P(rel=nan)@5", "finite number"),
-        ("P(rel=1,rel=2)@5", "has a parameter twice"),
+        ("P(rel=1,rel=2)@5", r"has a parameter twice: rel=1,rel=2"),
         ("P(p=1)@5", "P takes rel, not 'p'"),
-        ("nDCG(rel=1)@5", "nDCG takes no parameter, not 'rel'"),
+        ("nDCG(rel=1)@5", "nDCG takes dcg, not 'rel'"),
+        ("CG(dcg='log2')@5", "CG takes no parameter, not 'dcg'"),
+        ("nDCG(dcg='exp')@5", "dcg must be one of 'log2', 'exp-log2', not 'exp'"),
+        ("nDCG(gains={0:0,1:3})@5", "not 'gains'; the option gain=map:0=0,1=1,2=3"),
+        ("P(judged_only=True)@5", "P takes rel, not 'judged_only'; the option unjudged=condensed"),
+        ("ERR(gmax=0)", "gmax, the highest grade of the scale, must be above 0, not 0"),
+        ("ERR(rel=1)", "ERR takes gmax, not 'rel'"),
+        ("RBP(p=1)", "must be from 0 to below 1, not 1"),
+        ("RBP(p=-0.1)", "must be from 0 to below 1, not -0.1"),
+        ("RBP(rel=1,gmax=3)", "RBP takes rel or gmax, not both"),
+        ("Rprek", "did you mean .*Rprec"),
     ],
 )
 def test_what_is_not_a_measure_is_refused_with_the_reason(text, message):

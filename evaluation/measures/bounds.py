@@ -1,0 +1,190 @@
+"""What nDCG can still become: its exact least and greatest value once everything in the pool is judged."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .arrays import DOCUMENT_BITS, Judgments, Rankings, pair_key
+from .cumulative import ndcg
+from .discounts import discount
+from .extremes import Case, Layers, extreme
+from .gains import gain
+from .grading import GradedRankings, grade_rankings
+from .options import Options
+from .ties import by_score
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The least and the greatest nDCG that each query can end with; nan where it can have no value."""
+
+    low: np.ndarray  # float64[queries]
+    high: np.ndarray  # float64[queries]
+    certain: np.ndarray  # bool[queries]: has a value however the open judgments turn out
+
+    def of_mean(self) -> tuple[float, float]:
+        """The least and the greatest mean over queries; (nan, nan) if no query can have a value.
+
+        A query that may end without a value counts only where it moves the mean further.
+        """
+        possible = ~np.isnan(self.low)
+        must, may = possible & self.certain, possible & ~self.certain
+        return _least_mean(self.low[must], self.low[may]), -_least_mean(-self.high[must], -self.high[may])
+
+
+def _least_mean(must: np.ndarray, may: np.ndarray) -> float:
+    """The least mean of all of `must` and any of `may`; nan for none at all."""
+    sums = must.sum() + np.append(0.0, np.cumsum(np.sort(may)))
+    sizes = len(must) + np.arange(len(sums))
+    means = sums[sizes > 0] / sizes[sizes > 0]
+    return float(means.min()) if means.size else float("nan")
+
+
+def bounds(
+    cutoff: int | None,
+    judgments: Judgments,
+    rankings: Rankings,
+    options: Options,
+    grades: tuple[float, float],
+    pool: tuple[np.ndarray, np.ndarray],
+) -> Bounds:
+    """Exact bounds of nDCG at `cutoff` for one system, whatever grades its unjudged documents will get.
+
+    `grades` is the (lowest, highest) of the scale, `pool` the (query, document) of the pairs that are to be
+    judged; those that are judged already do not matter, and the unjudged documents of the ranking down to the
+    cutoff belong to it in any case. Grades between those of the scale are allowed for, since a mean of ratings
+    can be one.
+
+    nan, too, under negatives=minmax_closed, whose lists grow with every judgment, and under negatives=raw where
+    nothing relevant is known, since the ratio then has no end.
+    """
+    if options.negatives == "minmax_closed":
+        nothing = np.full(judgments.queries, np.nan)
+        return Bounds(nothing, nothing, np.zeros(judgments.queries, bool))
+    # Whatever becomes of unjudged documents, in the end there are none above the cutoff.
+    graded = _graded(judgments, rankings, replace(options, unjudged="zero"), cutoff)
+    lowest, highest = gain(np.array(grades, np.float64), options)
+    case = _case(graded, cutoff, pool, lowest, highest)
+    # A query whose pool is judged has judgments in the end, even if none of them can gain anything.
+    judged = (case.open > 0) | (judgments.count > 0) | (np.bincount(pool[0], minlength=judgments.queries) > 0)
+    return _said(extreme(case, -1), extreme(case, 1), case, graded, cutoff, (lowest, highest), judged)
+
+
+def unjudged(
+    cutoff: int | None, judgments: Judgments, rankings: Rankings, options: Options
+) -> tuple[np.ndarray, np.ndarray]:
+    """The unjudged documents of one system's rankings down to the cutoff: (query, document), int64[n] each."""
+    graded = _graded(judgments, rankings, replace(options, unjudged="zero"), cutoff)
+    mine = ~graded.judged & (_weight(graded, cutoff) > 0)
+    return graded.query[mine], graded.document[mine].astype(np.int64)
+
+
+def _weight(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
+    """What a gain of 1 adds to the DCG at each row, float64[rows]."""
+    return graded.expected(graded.discount * (True if cutoff is None else graded.rank <= cutoff))
+
+
+def _graded(judgments: Judgments, rankings: Rankings, options: Options, cutoff: int | None) -> GradedRankings:
+    """Every row that can matter, judged or not."""
+    if options.ties == "score":
+        rankings, options = by_score(rankings), replace(options, ties="rank")
+    if cutoff is not None and options.ties == "rank" and options.ideal == "judged":
+        rankings = rankings.top(cutoff)
+    return grade_rankings(judgments, rankings, options, every_row=True)
+
+
+def _case(
+    graded: GradedRankings, cutoff: int | None, pool: tuple[np.ndarray, np.ndarray], lowest: float, highest: float
+) -> Case:
+    queries, options = graded.queries, graded.options
+    weight = _weight(graded, cutoff)
+    # Only documents that weigh something can be told apart; the others count as outside the ranking.
+    mine = ~graded.judged & (weight > 0)
+    inside = np.bincount(graded.query[mine], minlength=queries)
+    outside = _outside(pool, graded, mine)
+    deepest = graded.judgments.count + graded.length + outside
+    depth = int(deepest.max(initial=0)) if cutoff is None else min(cutoff, int(deepest.max(initial=0)))
+    # More documents than the ideal has places change nothing.
+    outside = np.minimum(outside, depth)
+
+    weights = np.zeros((queries, int((inside + outside).max(initial=0))))
+    place = np.arange(mine.sum()) - (np.cumsum(inside) - inside)[graded.query[mine]]
+    weights[graded.query[mine], place] = weight[mine]
+    query, grade = graded.judgments.query, graded.judgments.grade
+    if options.ideal == "retrieved":
+        query, grade = graded.query[graded.judged], graded.grade[graded.judged]
+    gains = gain(grade, options)
+    return Case(
+        fixed=graded.total(graded.contribution, cutoff),
+        weights=weights,
+        open=inside + outside,
+        above=_layers(queries, query, gains, lowest, highest),
+        below=_layers(queries, query, -gains, -highest, -lowest),
+        ranks=np.append(0.0, np.cumsum(discount(np.arange(1, depth + 1), options))),
+        worst_counts=options.negatives == "minmax",
+    )
+
+
+def _outside(pool: tuple[np.ndarray, np.ndarray], graded: GradedRankings, mine: np.ndarray) -> np.ndarray:
+    """How many unjudged documents of the pool could enter the ideal without being in the top of the ranking."""
+    keys = np.unique(pair_key(*map(np.asarray, pool)))
+    key_of_row = pair_key(graded.query, graded.document)
+    keys = keys[~np.isin(keys, graded.judgments.key) & ~np.isin(keys, key_of_row[mine])]
+    if graded.options.ideal == "retrieved":
+        keys = keys[np.isin(keys, key_of_row)]
+    return np.bincount(keys >> DOCUMENT_BITS, minlength=graded.queries)
+
+
+def _layers(queries: int, query: np.ndarray, gains: np.ndarray, lowest: float, highest: float) -> Layers:
+    """The layers above 0, cut at the gains of judged documents and at the ends of what the others can gain."""
+    gainful = np.flatnonzero(gains > 0)
+    ends = [end for end in dict.fromkeys((lowest, highest)) if end > 0]
+    edges = np.concatenate([gains[gainful], *[np.full(queries, end) for end in ends]])
+    query = np.concatenate([query[gainful], *[np.arange(queries) for _ in ends]])
+    order = np.lexsort((-edges, query))
+    is_judged, query, edges = order < len(gainful), query[order], edges[order]
+
+    # From the highest gain of a query downwards, the judged documents so far are those that reach the layer.
+    new = np.diff(query, append=-1) != 0
+    new[:-1] |= edges[1:] != edges[:-1]
+    reached = np.cumsum(is_judged)
+    before = np.append(0, reached)[np.searchsorted(query, np.arange(queries))]
+    last = np.flatnonzero(new)[::-1]
+    last = last[np.argsort(query[last], kind="stable")]
+    query, edges, judged = query[last], edges[last], (reached[last] - before[query[last]])
+    lower = np.where(np.diff(query, prepend=-1) > 0, 0.0, np.append(0.0, edges[:-1])) if edges.size else edges
+    return Layers(query, edges - lower, judged, all=edges <= lowest, none=edges > highest)
+
+
+def _said(
+    low: np.ndarray,
+    high: np.ndarray,
+    case: Case,
+    graded: GradedRankings,
+    cutoff: int | None,
+    gains: tuple[float, float],
+    judged: np.ndarray,
+) -> Bounds:
+    """What can be said: nothing where no value is possible, and the value itself where nothing is open."""
+    options, worst, some = graded.options, case.worst_counts, case.open > 0
+    lowest, highest = gains
+    certain = _any(case.above, case.queries) | (worst & _any(case.below, case.queries))
+    certain |= some & (lowest > 0 or (worst and highest < 0))
+    possible = certain | (some & (highest > 0 or (worst and lowest < 0)))
+    # An ideal as small as one likes below a loss makes a ratio without end.
+    endless = possible & ~certain & ((lowest < 0) | (case.fixed < 0)) if options.negatives == "raw" else False
+    now = ndcg(graded, cutoff)
+    low, high = np.where(some, low, now), np.where(some, high, now)
+    if options.undefined == "zero":
+        low, high = np.where(certain, low, np.fmin(low, 0.0)), np.where(certain, high, np.fmax(high, 0.0))
+        low, high = np.where(possible, low, 0.0), np.where(possible, high, 0.0)
+        possible = certain = judged
+    if options.missing == "skip":
+        possible &= graded.present
+    said = possible & ~np.asarray(endless)
+    return Bounds(np.where(said, low, np.nan), np.where(said, high, np.nan), certain & said)
+
+
+def _any(layers: Layers, queries: int) -> np.ndarray:
+    """Whether a judged document reaches a layer, bool[queries]."""
+    return np.bincount(layers.query, layers.judged, queries) > 0

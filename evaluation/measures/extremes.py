@@ -1,0 +1,173 @@
+"""The greatest and the least (N + W) / (I + W) that open judgments allow.
+
+N is the DCG, I the IDCG, W the DCG of the worst list turned around. Cut the gains into layers at every gain that
+occurs. A layer of thickness d adds d times the weights of the documents that reach it to N, d times the discounts
+of the first so many ranks to I or W, and nothing else; all that is open in it is how many unjudged documents reach
+it. For a given ratio z, N + W - z (I + W) is thus a sum over layers, and its extreme leads to the extreme ratio in
+a few steps (Dinkelbach, On Nonlinear Fractional Programming, Management Science 13, 1967).
+
+The number of documents that reach a layer cannot rise with the distance from 0. On one side of 0 the best numbers
+of each layer by itself fall of their own accord. On the other side they would rise, and there one number for all
+layers is best: of two that rise, one serves both layers at least as well.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+CELLS_AT_A_TIME = 1 << 20
+STEPS = 50  # three to six are the rule
+NEGLIGIBLE = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """The layers of gains on one side of 0, query after query, from 0 outwards."""
+
+    query: np.ndarray  # int64[layers]
+    thickness: np.ndarray  # float64[layers]
+    judged: np.ndarray  # int64[layers]: how many judged documents reach it
+    all: np.ndarray  # bool[layers]: every unjudged document reaches it
+    none: np.ndarray  # bool[layers]: no unjudged document can reach it
+
+    def part(self, first: int, last: int) -> "Layers":
+        """The layers of the queries from first to last - 1, which then count from 0."""
+        rows = slice(*np.searchsorted(self.query, [first, last]))
+        return Layers(
+            self.query[rows] - first, self.thickness[rows], self.judged[rows], self.all[rows], self.none[rows]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """All that the extremes of some queries depend on."""
+
+    fixed: np.ndarray  # float64[queries]: the DCG of what is judged
+    weights: np.ndarray  # float64[queries, n]: of the unjudged documents, heaviest first; 0 outside the cutoff
+    open: np.ndarray  # int64[queries]: how many of them there are
+    above: Layers
+    below: Layers
+    ranks: np.ndarray  # float64[k + 1]: the discounts of the first 0, 1, 2, ... ranks, added up
+    worst_counts: bool  # whether W is part of the ratio
+
+    @property
+    def queries(self) -> int:
+        return len(self.fixed)
+
+    def first(self, ranks: np.ndarray) -> np.ndarray:
+        """The discounts of the first `ranks` ranks, added up."""
+        return self.ranks[np.minimum(ranks, len(self.ranks) - 1)]
+
+    def part(self, first: int, last: int) -> "Case":
+        """The queries from first to last - 1, with no more columns than they need."""
+        rows, opened = slice(first, last), self.open[first:last]
+        return replace(
+            self,
+            fixed=self.fixed[rows],
+            weights=self.weights[rows, : opened.max(initial=0)],
+            open=opened,
+            above=self.above.part(first, last),
+            below=self.below.part(first, last),
+        )
+
+
+def extreme(case: Case, sign: int) -> np.ndarray:
+    """The greatest (sign 1) or least (sign -1) ratio, float64[queries]; 0 or 1 where every ratio is 0 / 0.
+
+    Some queries at a time, since each layer takes a row as long as there are unjudged documents.
+    """
+    layers = np.bincount(case.above.query, minlength=case.queries)
+    layers += np.bincount(case.below.query, minlength=case.queries)
+    part = np.cumsum((layers + 1) * (case.weights.shape[1] + 1)) // CELLS_AT_A_TIME
+    edges = [*np.flatnonzero(np.diff(part, prepend=-1)), case.queries]
+    parts = [_Search(case.part(*edge), sign).ratio() for edge in zip(edges, edges[1:], strict=False)]
+    return np.concatenate([np.empty(0), *parts])
+
+
+class _Search:
+    def __init__(self, case: Case, sign: int) -> None:
+        self.case, self.sign = case, sign
+        self.count = np.arange(case.weights.shape[1] + 1)
+        self.beyond = self.count > case.open[:, np.newaxis]
+        self.rest = np.maximum(case.open[:, np.newaxis] - self.count, 0)
+        heaviest = np.zeros((case.queries, len(self.count)))
+        np.cumsum(case.weights, axis=1, out=heaviest[:, 1:])
+        lightest = heaviest[:, -1:] - np.take_along_axis(heaviest, self.rest, axis=1)
+        # The greatest N gives good grades to heavy ranks and bad ones to light ranks, the least the reverse.
+        self.gaining, self.losing = (heaviest, lightest) if sign > 0 else (lightest, heaviest)
+        self.ideal = case.first(case.above.judged[:, np.newaxis] + self.count)
+        self.worst = case.first(case.below.judged[:, np.newaxis] + self.count) * case.worst_counts
+
+    def ratio(self) -> np.ndarray:
+        ratio = np.full(self.case.queries, 0.0 if self.sign > 0 else 1.0)
+        for step in range(STEPS):
+            found = self._ratio_of(*self._best(ratio), ratio)
+            # Without W the ratio can lie on either side of the guess; from then on it can only improve.
+            better = self.sign * (found - ratio) > NEGLIGIBLE if step else found != ratio
+            if not better.any():
+                break
+            ratio = np.where(better, found, ratio)
+        return ratio
+
+    def _best(self, ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How many unjudged documents should reach each layer above and below 0, int64[layers] each."""
+        case = self.case
+        each_above = (self.sign > 0) == (ratio >= 0)
+        above = self._table(case.above, self.gaining, self.ideal, -ratio)
+        below = self._table(case.below, -self.losing, self.worst, 1 - ratio)
+        above, reach_above = self._summed(above, case.above, each_above)
+        below, reach_below = self._summed(below, case.below, ~each_above)
+        # Both sides share the unjudged documents.
+        total = above + np.take_along_axis(below, self.rest, axis=1)
+        total[self.beyond] = -np.inf
+        split = total.argmax(axis=1)
+        return (
+            _column(reach_above, split[case.above.query]),
+            _column(reach_below, (case.open - split)[case.below.query]),
+        )
+
+    def _table(self, layers: Layers, weights: np.ndarray, of_ranks: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """What each layer adds when 0, 1, 2, ... unjudged documents reach it, in the direction wanted."""
+        table = (weights[layers.query] + times[layers.query, np.newaxis] * of_ranks) * layers.thickness[
+            :, np.newaxis
+        ]
+        table *= self.sign
+        table[self.beyond[layers.query]] = -np.inf
+        table[layers.none] = table[layers.none, :1]
+        every = np.flatnonzero(layers.all)
+        table[every] = table[every, self.case.open[layers.query[every]]][:, np.newaxis]
+        return table
+
+    def _summed(self, table: np.ndarray, layers: Layers, each: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The sum over a query's layers when at most so many documents (`each`), or just so many, reach every one.
+
+        float64[queries, n + 1]; beside it how many reach each layer, int64[layers, n + 1].
+        """
+        each = each[layers.query, np.newaxis]
+        best = np.maximum.accumulate(table, axis=1)
+        at = np.maximum.accumulate(np.where(table == best, self.count, 0), axis=1)
+        best, at = np.where(each, best, table), np.where(each, at, self.count)
+        at[layers.none] = 0
+        at[layers.all] = self.case.open[layers.query[layers.all], np.newaxis]
+        total = np.zeros((self.case.queries, len(self.count)))
+        first = np.flatnonzero(np.diff(layers.query, prepend=-1))
+        if first.size:
+            total[layers.query[first]] = np.add.reduceat(best, first, axis=0)
+        return total, at
+
+    def _ratio_of(self, above: np.ndarray, below: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+        """The ratio when so many unjudged documents reach each layer; `otherwise` where it is 0 / 0."""
+        case = self.case
+        dcg = case.fixed + self._sum(case.above, self.gaining[case.above.query, above])
+        dcg -= self._sum(case.below, self.losing[case.below.query, below])
+        ideal = self._sum(case.above, _column(self.ideal, above))
+        worst = self._sum(case.below, _column(self.worst, below))
+        return np.divide(dcg + worst, ideal + worst, out=otherwise.copy(), where=ideal + worst > 0)
+
+    def _sum(self, layers: Layers, values: np.ndarray) -> np.ndarray:
+        return np.bincount(layers.query, layers.thickness * values, self.case.queries)
+
+
+def _column(table: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """The number in the wanted column of each row."""
+    return np.take_along_axis(table, column[:, np.newaxis], axis=1)[:, 0]
