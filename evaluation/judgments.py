@@ -1,15 +1,19 @@
 """Several ratings of a document become one judgment. NumPy only; nothing is stored, so nothing goes stale."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 import numpy as np
 
+from .dawid_skene import estimate
 from .measures import Judgments
+from .measures.arrays import pair_key
 
-# A scale has at most nine decimals, so that in billionths every grade is a whole number.
+# A scale has at most nine decimals and a weight three, so that these many parts of them are whole numbers.
 BILLION = 1_000_000_000
+THOUSAND = 1_000
+EXACT = 1 << 53  # up to here a float holds every whole number
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,42 +25,111 @@ class Ratings:
     document: np.ndarray  # int64[n]
     rater: np.ndarray  # int64[n]
     grade: np.ndarray  # float64[n]
+    weight: np.ndarray | None = None  # float64[n], the rater's, at most three decimals; None: all weigh the same
+    adjudicated: Judgments | None = None  # the pairs that somebody decided, with or without ratings
+
+    def renewed(self, queries: np.ndarray, part: "Ratings") -> "Ratings":
+        """These ratings with those of some queries replaced: query i of `part` is queries[i] here."""
+        kept = ~np.isin(self.query, queries)
+        columns = {
+            name: np.concatenate([getattr(self, name)[kept], getattr(part, name)])
+            for name in ("document", "rater", "grade", "weight")
+            if getattr(self, name) is not None
+        }
+        query = np.concatenate([self.query[kept], queries[part.query]])
+        decided = self.adjudicated and self.adjudicated.renewed(queries, part.adjudicated)
+        return replace(self, query=query, adjudicated=decided, **columns)
 
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Grades sorted by pair, and within a pair ascending: pair i holds rows start[i] to end[i] - 1."""
+    """Ratings sorted by pair, and within a pair by ascending grade: pair i holds rows start[i] to end[i] - 1."""
 
     grade: np.ndarray
+    rater: np.ndarray
+    weight: np.ndarray
     start: np.ndarray
     end: np.ndarray
 
+    @property
+    def pair(self) -> np.ndarray:
+        """The pair of each row."""
+        return np.repeat(np.arange(len(self.start)), self.end - self.start)
 
-def combine(ratings: Ratings, rule: str = "mean") -> Judgments:
-    """One judgment for each rated (query, document), by the rule: a name in RULES.
 
-    mean      the mean grade, correct to the last bit: three times 0.7 is 0.7
-    median    the middle grade; of an even number the lower middle, so that the judgment is a grade of the scale
-    min, max  the lowest, the highest grade
-    majority  the most frequent grade; of equally frequent ones the lowest
+def combine(ratings: Ratings, rule: str = "mean", *, adjudications: str = "use") -> Judgments:
+    """One judgment for each (query, document) that is rated or adjudicated, by the rule: a name in RULES.
+
+    mean         the mean grade, correct to the last bit: three times 0.7 is 0.7
+    median       the middle grade; of an even number the lower middle, so that the judgment is a grade of the scale
+    min, max     the lowest, the highest grade
+    majority     the most frequent grade; of equally frequent ones the lowest
+    weighted     the mean weighted by rater; a pair whose raters all weigh 0 is unjudged
+    dawid_skene  the grade most probable where each rater errs in their own way; see `dawid_skene.estimate`
+
+    An adjudicated grade stands above every rule, and is no rating that a rule could count. With
+    adjudications="ignore" the ratings alone count. ValueError for an unknown rule, and for more ratings of more
+    grades than dawid_skene can weigh.
     """
-    if rule not in RULES:
-        near = get_close_matches(rule, RULES)
-        raise ValueError(f"unknown rule {rule!r}; " + (f"did you mean {near[0]}?" if near else _known()))
-    order = np.lexsort((ratings.grade, ratings.document, ratings.query))
+    _refuse_unknown("rule", rule, RULES)
+    _refuse_unknown("way with adjudications", adjudications, ADJUDICATIONS)
+    ruled = _ruled(ratings, rule)
+    if adjudications == "ignore" or ratings.adjudicated is None:
+        return ruled
+    decided = ratings.adjudicated
+    left = ~np.isin(ruled.key, decided.key)
+    return Judgments(
+        ratings.queries,
+        np.concatenate([ruled.query[left], decided.query]),
+        np.concatenate([ruled.document[left], decided.document]),
+        np.concatenate([ruled.grade[left], decided.grade]),
+    )
+
+
+def _ruled(ratings: Ratings, rule: str) -> Judgments:
+    order = _by_pair(ratings)
     query, document = ratings.query[order], ratings.document[order]
     new = np.ones(len(order), bool)
     new[1:] = (query[1:] != query[:-1]) | (document[1:] != document[:-1])
     start = np.flatnonzero(new)
-    pairs = _Pairs(ratings.grade[order], start, np.append(start[1:], len(order)))
+    weight = np.ones(len(order)) if ratings.weight is None else ratings.weight[order]
+    pairs = _Pairs(ratings.grade[order], ratings.rater[order], weight, start, np.append(start[1:], len(order)))
     grade = RULES[rule](pairs) if len(start) else np.empty(0)
-    return Judgments(ratings.queries, query[start], document[start], grade)
+    judged = ~np.isnan(grade)
+    return Judgments(ratings.queries, query[start[judged]], document[start[judged]], grade[judged])
+
+
+def _by_pair(ratings: Ratings) -> np.ndarray:
+    """The order of ratings by pair, and within a pair by grade; often few pairs have several to put in order."""
+    key = pair_key(ratings.query, ratings.document)
+    order = np.argsort(key)
+    again = key[order[1:]] == key[order[:-1]]
+    shared = np.flatnonzero(np.append(again, False) | np.append(False, again))
+    rows = order[shared]
+    order[shared] = rows[np.lexsort((ratings.grade[rows], key[rows]))]
+    return order
 
 
 def _mean(pairs: _Pairs) -> np.ndarray:
+    return _average(pairs, np.ones(len(pairs.grade), np.int64))
+
+
+def _weighted(pairs: _Pairs) -> np.ndarray:
+    return _average(pairs, np.rint(pairs.weight * THOUSAND).astype(np.int64))
+
+
+def _average(pairs: _Pairs, weight: np.ndarray) -> np.ndarray:
+    """The mean by whole weights, correct to the last bit; nan where they add up to 0."""
     # Whole numbers add up without rounding; a sum of floats can fall just below a grade that all raters gave.
-    total = np.add.reduceat(np.rint(pairs.grade * BILLION).astype(np.int64), pairs.start)
-    return total / ((pairs.end - pairs.start) * BILLION)
+    grade = np.rint(pairs.grade * BILLION).astype(np.int64)
+    whole = np.add.reduceat(weight, pairs.start)
+    if max(int(np.abs(grade).max()), BILLION) * int(whole.max()) > EXACT:
+        grade, whole = grade.astype(object), whole.astype(object)  # integers without end, which take longer
+    total = np.add.reduceat(grade * weight, pairs.start)
+    mean = np.full(len(whole), np.nan)
+    counts = whole > 0
+    mean[counts] = total[counts] / (whole[counts] * BILLION)
+    return mean
 
 
 def _median(pairs: _Pairs) -> np.ndarray:
@@ -72,7 +145,7 @@ def _max(pairs: _Pairs) -> np.ndarray:
 
 
 def _majority(pairs: _Pairs) -> np.ndarray:
-    pair = np.repeat(np.arange(len(pairs.start)), pairs.end - pairs.start)
+    pair = pairs.pair
     new = np.ones(len(pair), bool)
     new[1:] = (pair[1:] != pair[:-1]) | (pairs.grade[1:] != pairs.grade[:-1])
     run = np.flatnonzero(new)
@@ -82,14 +155,44 @@ def _majority(pairs: _Pairs) -> np.ndarray:
     return pairs.grade[run[best_first[first]]]
 
 
+def _dawid_skene(pairs: _Pairs) -> np.ndarray:
+    # In one order whatever the database's was: where two answers are equally good, rounding can decide.
+    order = np.lexsort((pairs.rater, pairs.grade, pairs.pair))
+    scale, label = np.unique(pairs.grade[order], return_inverse=True)
+    return scale[estimate(pairs.pair, pairs.rater[order], label, len(scale)).most_probable()]
+
+
+# From ratings sorted by pair to a grade for each pair, nan for none.
 RULES: dict[str, Callable[[_Pairs], np.ndarray]] = {
     "mean": _mean,
     "median": _median,
     "min": _min,
     "max": _max,
     "majority": _majority,
+    "weighted": _weighted,
+    "dawid_skene": _dawid_skene,
+}
+
+# What each rule does, for who chooses one.
+RULES_SAID: dict[str, str] = {
+    "mean": "The mean of the grades.",
+    "median": "The middle grade; of an even number the lower of the two in the middle.",
+    "min": "The lowest grade that a rater gave.",
+    "max": "The highest grade that a rater gave.",
+    "majority": "The most frequent grade; of equally frequent ones the lowest.",
+    "weighted": "The mean of the grades, each as heavy as its rater's weight; weight 0 does not count.",
+    "dawid_skene": "The most probable grade, with the errors of each rater learnt from all ratings.",
+}
+
+# What to do with adjudicated grades, and how that is said.
+ADJUDICATIONS: dict[str, str] = {
+    "use": "An adjudicated grade stands above the rule.",
+    "ignore": "The ratings alone count.",
 }
 
 
-def _known() -> str:
-    return "known are " + ", ".join(RULES)
+def _refuse_unknown(what: str, given: str, known: dict[str, object]) -> None:
+    if given not in known:
+        near = get_close_matches(given, known)
+        cure = f"did you mean {near[0]}?" if near else "known are " + ", ".join(known)
+        raise ValueError(f"unknown {what} {given!r}; {cure}")

@@ -1,5 +1,5 @@
-"""The record as a person can read and keep it. Ratings, assignments and events are read here and written by
-`ratings.queue` alone; rankings are written once, by an import."""
+"""The record as a person can read and keep it. Ratings, assignments, adjudications and events are read here and
+written by `ratings.queue` and `ratings.adjudication` alone; rankings are written once, by an import."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -14,6 +14,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 
 from .models import (
+    Adjudication,
     Assignment,
     Collection,
     Document,
@@ -127,7 +128,7 @@ class GradeForm(forms.ModelForm):
     def __init__(self, *args, **kwargs) -> None:
         super().__init__(*args, **kwargs)
         grade = self.instance
-        given = RatingEvent.objects.filter(rater__collection=grade.collection_id, value=grade.value)
+        given = RatingEvent.objects.filter(pair__query__collection=grade.collection_id, value=grade.value)
         if grade.pk and given.exists():
             self.fields["value"].disabled = True
 
@@ -264,10 +265,11 @@ class RankingAdmin(ReadOnly, admin.ModelAdmin):
 
 @admin.register(Rater)
 class RaterAdmin(Scoped, admin.ModelAdmin):
-    list_display = ["name", "kind", "user", "collection"]
+    list_display = ["name", "kind", "weight", "user", "collection"]
     list_filter = [("collection", admin.RelatedOnlyFieldListFilter), "kind"]
     search_fields = ["name"]
     autocomplete_fields = ["user"]
+    formfield_overrides = {models.DecimalField: {"form_class": PlainDecimal}}
 
     def get_readonly_fields(self, request, obj: Rater | None = None) -> list[str]:
         # To choose an account is to see who else has one.
@@ -300,10 +302,18 @@ class RatingAdmin(ReadOnly, admin.ModelAdmin):
     search_fields = ["pair__query__key", "pair__document__key", "comment"]
 
 
+@admin.register(Adjudication)
+class AdjudicationAdmin(ReadOnly, admin.ModelAdmin):
+    path_to_collection = "pair__query__collection"
+    list_display = ["pair", "grade", "reason", "actor", "created_at"]
+    list_select_related = ["pair__query", "pair__document", "grade", "actor"]
+    search_fields = ["pair__query__key", "pair__document__key", "reason"]
+
+
 @admin.register(RatingEvent)
 class RatingEventAdmin(ReadOnly, admin.ModelAdmin):
     path_to_collection = "pair__query__collection"
-    list_display = ["created_at", "rater", "kind", "pair", "value", "reason", "seconds"]
-    list_select_related = ["pair__query", "pair__document", "rater"]
+    list_display = ["created_at", "rater", "actor", "kind", "pair", "value", "reason", "seconds"]
+    list_select_related = ["pair__query", "pair__document", "rater", "actor"]
     list_filter = ["kind", ("rater", admin.RelatedOnlyFieldListFilter)]
     search_fields = ["pair__query__key", "pair__document__key"]

@@ -36,6 +36,7 @@ def pool(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
             found.setdefault((query_id, document_id), set()).add(system_id)
     pairs = queue.pairs_for(list(found))
     added = queue.want(sorted(pairs.values()), wanted)
+    collection.touch()
     return Pooled(
         pairs=len(pairs),
         new_assignments=added,

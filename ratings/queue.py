@@ -137,7 +137,7 @@ def save(
         client_key=client_key,
     )
     _settle(rating, now)
-    rater.collection.touch()
+    rater.collection.touch([pair.query_id])
     return rating
 
 
@@ -172,7 +172,7 @@ def undo(rater: Rater, *, client_key: UUID | None = None, now: datetime | None =
     pair = last.pair
     if last.kind != Kind.SKIP:
         _restore(rater, pair, _before(last), now)
-        rater.collection.touch()
+        rater.collection.touch([pair.query_id])
     _event(rater, pair, Kind.UNDO, now, undoes=last, client_key=client_key)
     _release(rater)
     if not Rating.objects.filter(pair=pair, rater=rater).exists():

@@ -3,7 +3,8 @@ import io
 import pytest
 from django.core.management import CommandError, call_command, load_command_class
 
-from ratings.tests.cast import make_collection
+from ratings.adjudication import adjudicate
+from ratings.tests.cast import grade, make_collection, make_pair
 
 from .worked import rate, worked_collection
 
@@ -36,6 +37,26 @@ def test_several_ratings_become_one_line_by_the_rule():
     rate(collection, "q1", rater="y", a="1")
     assert run("hills")[0] == "q1 0 a 2\n"
     assert run("hills", "--rule", "max")[0] == "q1 0 a 3\n"
+
+
+def test_an_adjudicated_grade_stands_above_the_rule_unless_the_ratings_alone_are_asked_for():
+    collection = make_collection(queries=("q1",))
+    rate(collection, "q1", a="3", b="1")
+    for document, value in {"a": "0", "d": "2"}.items():
+        adjudicate(make_pair(collection, "q1", document), grade(collection, value), reason="clear", actor=None)
+    assert run("hills", "--rule", "max")[0] == "q1 0 a 0\nq1 0 b 1\nq1 0 d 2\n"
+    assert run("hills", "--adjudications", "ignore")[0] == "q1 0 a 3\nq1 0 b 1\n"
+    assert "did you mean ignore" in refusal("hills", "--adjudications", "ignored")
+
+
+def test_weights_of_raters_count_where_the_rule_is_weighted():
+    collection = make_collection(queries=("q1",))
+    rate(collection, "q1", rater="x", a="3")
+    rate(collection, "q1", rater="y", a="1", b="1")
+    collection.raters.filter(name="y").update(weight=0)
+    assert run("hills", "--rule", "weighted")[0] == "q1 0 a 3\n"
+    collection.raters.filter(name="y").update(weight="0.5")
+    assert refusal("hills", "--rule", "weighted").endswith("; --rule median keeps to the grades of the scale")
 
 
 def test_grades_that_qrels_cannot_hold_are_refused_with_counts_and_examples():

@@ -1,6 +1,9 @@
 """What a reader says of text that it cannot take."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+EXAMPLES = 5
 
 
 @dataclass(frozen=True)
@@ -15,3 +18,16 @@ class Refusal:
     def __str__(self) -> str:
         place = f"{self.file}, line {self.line}" if self.line else self.file
         return f"{place}: {self.problem}. {self.cure}"
+
+
+def some(keys: Iterable[str], *, count: int | None = None) -> str:
+    """Up to five keys, in the order of their numbers where they have some: "2, 10, q1, …"."""
+    keys = list(keys)
+    count = len(keys) if count is None else count
+    first = sorted(keys, key=lambda key: (not key.isdecimal(), len(key) if key.isdecimal() else 0, key))[:EXAMPLES]
+    return ", ".join(first) + (", …" if count > len(first) else "")
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """1 query, 2 queries."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -5,7 +5,7 @@ import io
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, NamedTuple
 
@@ -100,6 +100,11 @@ def opened(path: str) -> Iterator[Source]:
         return
     with open(path, "rb") as stream:
         yield Source(path, stream)
+
+
+def place(sources: Sequence[Source], file: int, line: int, *, seen_from: int) -> str:
+    """A line of one of the files as a message about another, or about the same, names it."""
+    return f"line {line}" if file == seen_from else f"line {line} of {sources[file].name}"
 
 
 def is_file(stream: BinaryIO) -> bool:

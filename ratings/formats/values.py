@@ -20,6 +20,7 @@ _integer = re.compile(INTEGER)
 _control = re.compile(r"[\x00-\x1f\x7f]")
 
 _BILLIONTH = Decimal("1e-9")
+_DIGITS = re.compile(r"([0-9]+)")
 
 
 def shown(value: object, longest: int = 60) -> str:
@@ -75,3 +76,10 @@ def grade(text: str) -> Decimal:
     if kept != value:
         raise ValueError(f"the grade {shown(text)} has more than 9 digits after the point")
     return kept + 0  # no negative zero
+
+
+def natural(key: str) -> tuple:
+    """What to sort keys by, so that numbers in them count as numbers: 2 before 10, q2 before q10."""
+    parts = _DIGITS.split(key)
+    parts[1::2] = map(int, parts[1::2])
+    return (*parts, key)

@@ -11,13 +11,13 @@ from .. import queue
 from ..formats import values
 from ..formats.delimited import RatingLine, read_ratings
 from ..formats.refusal import Refusal
-from ..formats.source import Source
+from ..formats.source import Source, place
 from ..formats.trec import read_qrels
 from ..models import Collection, Grade, Rater, Rating, Reason, plain_value
 from .documents import ids_of, tell_of_bare_documents
 from .publishing import publishing
 from .report import Report, counted
-from .stage import Progress, batched, place, put, rows_of, silent, staged
+from .stage import Progress, batched, put, rows_of, silent, staged
 from .topics import Topics, compare_topics, refuse_strangers, refuse_without_queries
 
 TABLE = (

@@ -1,13 +1,13 @@
 """What an import found and did."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ..formats.refusal import Refusal
+from ..formats.refusal import EXAMPLES, Refusal, counted, some
+
+__all__ = ["EXAMPLES", "Report", "counted", "some"]
 
 KEPT = 1_000
-EXAMPLES = 5
 
 
 @dataclass
@@ -29,16 +29,3 @@ class Report:
         self.refused += 1
         if len(self.refusals) < KEPT:
             self.refusals.append(refusal)
-
-
-def some(keys: Iterable[str], *, count: int | None = None) -> str:
-    """Up to five keys, in the order of their numbers where they have some: "2, 10, q1, …"."""
-    keys = list(keys)
-    count = len(keys) if count is None else count
-    first = sorted(keys, key=lambda key: (not key.isdecimal(), len(key) if key.isdecimal() else 0, key))[:EXAMPLES]
-    return ", ".join(first) + (", …" if count > len(first) else "")
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """1 query, 2 queries."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -14,6 +14,16 @@ from itertools import groupby
 import numpy as np
 
 from ..formats import values
+from ..formats.rankings import (
+    ORDERS,
+    Contradictions,
+    FoundRanking,
+    all_contradictions,
+    as_trec_eval,
+    best_first,
+    contradictions,
+    repeats,
+)
 from ..formats.refusal import Refusal
 from ..formats.source import Source
 from ..formats.trec import read_run
@@ -21,26 +31,11 @@ from ..models import Collection, Query, Ranking, System
 from .documents import ids_of, known_ids, tell_of_bare_documents
 from .publishing import publishing
 from .report import EXAMPLES, Report, counted
-from .stage import Progress, place, rows_of, silent, staged
+from .stage import Progress, rows_of, silent, staged
 from .topics import Topics, compare_topics, refuse_strangers, refuse_without_queries
 
 TABLE = "piece (system TEXT, query INTEGER, file INTEGER, lines BLOB, ranks BLOB, scores BLOB, documents TEXT)"
 HELD = 50_000  # results held in memory
-ORDERS = ("rank", "score")
-
-
-@dataclass
-class Staged:
-    """One ranking as the files give it, in the order of their lines."""
-
-    system: str
-    query: int
-    files: np.ndarray
-    lines: np.ndarray
-    ranks: np.ndarray  # int64
-    scores: np.ndarray  # float64
-    documents: list[str]
-    copies: int = 0  # results left out because their document stands at a better place
 
 
 @dataclass
@@ -56,6 +51,12 @@ class Tally:
     contradictions: int = 0
     contradicting: int = 0  # rankings
     first_contradiction: Refusal | None = None
+
+    def note(self, found: Contradictions | None) -> None:
+        if found:
+            self.contradictions += found.count
+            self.contradicting += 1
+            self.first_contradiction = self.first_contradiction or found.first
 
 
 def import_run(
@@ -163,12 +164,12 @@ def _put(stage: sqlite3.Connection, file: int, held: dict[tuple[str, int], tuple
     )
 
 
-def _rankings(stage: sqlite3.Connection) -> Iterator[Staged]:
+def _rankings(stage: sqlite3.Connection) -> Iterator[FoundRanking]:
     pieces = stage.execute("SELECT * FROM piece ORDER BY system, query, rowid")
     for (system, query), group in groupby(pieces, key=lambda piece: piece[:2]):
         _, _, files, lines, ranks, scores, documents = zip(*group, strict=True)
         lines = [np.frombuffer(part, np.int64) for part in lines]
-        yield Staged(
+        yield FoundRanking(
             system,
             query,
             np.repeat(files, [len(part) for part in lines]),
@@ -179,19 +180,19 @@ def _rankings(stage: sqlite3.Connection) -> Iterator[Staged]:
         )
 
 
-def _whole(ranking: Staged) -> Staged:
+def _whole(ranking: FoundRanking) -> FoundRanking:
     return ranking
 
 
-def _without_copies(ranking: Staged, order: str | None) -> Staged:
+def _without_copies(ranking: FoundRanking, order: str | None) -> FoundRanking:
     """The ranking with each document at its best place only."""
     best: dict[str, int] = {}
-    for i in _order(ranking, order):
+    for i in best_first(ranking, order):
         best.setdefault(ranking.documents[i], i)
     if len(best) == len(ranking.documents):
         return ranking
     kept = np.sort(np.fromiter(best.values(), np.int64))
-    return Staged(
+    return FoundRanking(
         ranking.system,
         ranking.query,
         ranking.files[kept],
@@ -203,7 +204,9 @@ def _without_copies(ranking: Staged, order: str | None) -> Staged:
     )
 
 
-def _batches(stage: sqlite3.Connection, pick: Callable[[Staged], Staged]) -> Iterator[list[Staged]]:
+def _batches(
+    stage: sqlite3.Connection, pick: Callable[[FoundRanking], FoundRanking]
+) -> Iterator[list[FoundRanking]]:
     batch, count = [], 0
     for ranking in map(pick, _rankings(stage)):
         batch.append(ranking)
@@ -219,7 +222,7 @@ def _batches(stage: sqlite3.Connection, pick: Callable[[Staged], Staged]) -> Ite
 
 
 def _check(
-    batches: Callable[[], Iterator[list[Staged]]],
+    batches: Callable[[], Iterator[list[FoundRanking]]],
     collection: Collection,
     sources: Sequence[Source],
     order: str | None,
@@ -235,90 +238,24 @@ def _check(
             tally.results += len(ranking.documents)
             tally.copies += ranking.copies
             tally.queries.add(ranking.query)
-            _check_repeats(ranking, sources, report)
+            for refusal in repeats(ranking, sources, "Keep one of the two, or give --keep-first."):
+                report.refuse(refusal)
             if order != "score":
-                _check_ranks(ranking, sources, tally, agree=order is None)
-            in_order = _order(ranking, order)
-            scores = _as_trec_eval(ranking.scores[in_order])
+                tally.note(contradictions(ranking, sources, agree=order is None))
+            in_order = best_first(ranking, order)
+            scores = as_trec_eval(ranking.scores[in_order])
             tally.ties += int(np.count_nonzero(scores[1:] == scores[:-1]))
         _check_stored(collection, batch, sources, order, tallies, report)
         done += sum(len(r.documents) for r in batch)
         progress("checking", None, done)
     for name, tally in tallies.items():
         if tally.first_contradiction:
-            report.refuse(_all_contradictions(name, tally))
+            counts = tally.contradictions, tally.contradicting, tally.rankings
+            report.refuse(all_contradictions(tally.first_contradiction, name, *counts))
     return tallies
 
 
-def _as_trec_eval(scores: np.ndarray) -> np.ndarray:
-    """Scores in the precision in which trec_eval compares them; beyond its range all are infinite and tie."""
-    with np.errstate(over="ignore"):
-        narrow = scores.astype(np.float32)
-    return np.clip(narrow, np.finfo(np.float32).min, np.finfo(np.float32).max)
-
-
-def _order(ranking: Staged, order: str | None) -> np.ndarray:
-    """Positions of the results, best first. By score as trec_eval: ties by document key, descending in bytes."""
-    if order != "score":
-        return np.argsort(ranking.ranks, kind="stable")
-    scores = _as_trec_eval(ranking.scores).tolist()
-    keys = [(score, key.encode()) for score, key in zip(scores, ranking.documents, strict=True)]
-    return np.array(sorted(range(len(keys)), key=keys.__getitem__, reverse=True))
-
-
-def _check_repeats(ranking: Staged, sources: Sequence[Source], report: Report) -> None:
-    if len(set(ranking.documents)) == len(ranking.documents):
-        return
-    earlier: dict[str, int] = {}
-    for i, key in enumerate(ranking.documents):
-        if key not in earlier:
-            earlier[key] = i
-            continue
-        file, first = int(ranking.files[i]), earlier[key]
-        where = place(sources, int(ranking.files[first]), int(ranking.lines[first]), seen_from=file)
-        report.refuse(
-            sources[file].refusal(
-                int(ranking.lines[i]),
-                f"document {key} stands on {where} already, in the same ranking of {ranking.system}",
-                "Keep one of the two, or give --keep-first.",
-            )
-        )
-
-
-def _check_ranks(ranking: Staged, sources: Sequence[Source], tally: Tally, *, agree: bool) -> None:
-    """Count where a rank stands twice and, if the two should agree, where a lower rank has a higher score."""
-    by_rank = np.argsort(ranking.ranks, kind="stable")
-    ranks, scores = ranking.ranks[by_rank], ranking.scores[by_rank]
-    compared = _as_trec_eval(scores)
-    wrong = ranks[1:] == ranks[:-1]
-    if agree:
-        wrong |= compared[1:] > compared[:-1]
-    if not wrong.any():
-        return
-    tally.contradictions += int(np.count_nonzero(wrong))
-    tally.contradicting += 1
-    if tally.first_contradiction is None:
-        i = int(np.argmax(wrong))
-        upper, lower = int(by_rank[i]), int(by_rank[i + 1])
-        file = int(ranking.files[lower])
-        where = place(sources, int(ranking.files[upper]), int(ranking.lines[upper]), seen_from=file)
-        rank, earlier = ranks[i + 1], ranks[i]
-        if rank == earlier:
-            problem, cure = f"rank {rank} stands on {where} already", "Give --order score."
-        else:
-            problem = f"rank {rank} has the score {scores[i + 1]}, rank {earlier} on {where} only {scores[i]}"
-            cure = "Give --order rank or --order score."
-        tally.first_contradiction = sources[file].refusal(int(ranking.lines[lower]), problem, cure)
-
-
-def _all_contradictions(system: str, tally: Tally) -> Refusal:
-    first = tally.first_contradiction
-    count = f"ranks and scores of {system} contradict each other {counted(tally.contradictions, 'time')}"
-    rankings = f"in {tally.contradicting:,} of {counted(tally.rankings, 'ranking')}"
-    return Refusal(first.file, first.line, f"{first.problem}; {count} {rankings}", first.cure)
-
-
-def _stored(collection: Collection, batch: list[Staged]) -> dict[tuple[str, int], Ranking]:
+def _stored(collection: Collection, batch: list[FoundRanking]) -> dict[tuple[str, int], Ranking]:
     """The rankings of the record that the batch names again."""
     rows = Ranking.objects.filter(
         system__collection=collection,
@@ -330,7 +267,7 @@ def _stored(collection: Collection, batch: list[Staged]) -> dict[tuple[str, int]
 
 def _check_stored(
     collection: Collection,
-    batch: list[Staged],
+    batch: list[FoundRanking],
     sources: Sequence[Source],
     order: str | None,
     tallies: dict[str, Tally],
@@ -341,7 +278,7 @@ def _check_stored(
     again = [ranking for ranking in batch if (ranking.system, ranking.query) in stored]
     ids = known_ids(collection, {key for ranking in again for key in ranking.documents})
     for ranking in again:
-        before, in_order = stored[ranking.system, ranking.query], _order(ranking, order)
+        before, in_order = stored[ranking.system, ranking.query], best_first(ranking, order)
         documents = [ids.get(ranking.documents[i]) for i in in_order]
         if documents == before.documents.tolist() and np.array_equal(ranking.scores[in_order], before.scores):
             tallies[ranking.system].unchanged += 1
@@ -360,7 +297,7 @@ def _check_stored(
 
 
 def _publish(
-    batches: Callable[[], Iterator[list[Staged]]],
+    batches: Callable[[], Iterator[list[FoundRanking]]],
     collection: Collection,
     sources: Sequence[Source],
     order: str | None,
@@ -379,12 +316,12 @@ def _publish(
             stored = _stored(collection, batch)
             new = [ranking for ranking in batch if (ranking.system, ranking.query) not in stored]
             ids = ids_of(collection, {key for ranking in new for key in ranking.documents}, report)
-            Ranking.objects.bulk_create(_record(systems[r.system], r, ids, _order(r, order)) for r in new)
+            Ranking.objects.bulk_create(_record(systems[r.system], r, ids, best_first(r, order)) for r in new)
             done += sum(len(ranking.documents) for ranking in batch)
             progress("writing", done / total, done)
 
 
-def _record(system: System, ranking: Staged, ids: dict[str, int], in_order: np.ndarray) -> Ranking:
+def _record(system: System, ranking: FoundRanking, ids: dict[str, int], in_order: np.ndarray) -> Ranking:
     documents = np.array([ids[key] for key in ranking.documents], np.int64)
     return Ranking(
         system=system,

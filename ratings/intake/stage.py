@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from ..formats.refusal import Refusal
-from ..formats.source import Source
+from ..formats.source import Source, place
 from .report import Report, counted
 
 # Told now and then: what is read or written, how much of it (0 to 1, None where unknown), and how many rows.
@@ -85,7 +85,3 @@ def refuse_repeats(
                 "Keep one of the two.",
             )
         )
-
-
-def place(sources: list[Source], file: int, line: int, *, seen_from: int) -> str:
-    return f"line {line}" if file == seen_from else f"line {line} of {sources[file].name}"

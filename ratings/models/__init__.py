@@ -3,9 +3,10 @@
 from .collection import Collection, Grade, Guidelines, Membership, Rater, Role, plain_value, short_value
 from .content import Document, Query
 from .ranking import Ranking, System
-from .rating import Assignment, Pair, Rating, RatingEvent, Reason
+from .rating import Adjudication, Assignment, Pair, Rating, RatingEvent, Reason
 
 __all__ = [
+    "Adjudication",
     "Assignment",
     "Collection",
     "Document",

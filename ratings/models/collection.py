@@ -1,9 +1,10 @@
 """A test collection: its scale, its guidelines, its people."""
 
+from collections.abc import Iterable
 from decimal import Decimal
 
 from django.conf import settings
-from django.core.validators import RegexValidator
+from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import F, Q
 from django.urls import reverse
@@ -41,6 +42,8 @@ class Collection(models.Model):
     scale_version = models.PositiveIntegerField(default=1, editable=False)
     # Goes up with every change of the record, so that numbers computed from it can be kept until then.
     version = models.PositiveBigIntegerField(default=0, editable=False)
+    # The last version that changed more than the judgments of single queries; for those, see Query.version.
+    version_of_all = models.PositiveBigIntegerField(default=0, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = CollectionQuerySet.as_manager()
@@ -52,10 +55,10 @@ class Collection(models.Model):
         return self.name
 
     def save(self, *args, **kwargs) -> None:
-        """An edited copy must not turn the version back: raters may have moved it since the copy was read."""
+        """An edited copy must not turn a version back: raters may have moved it since the copy was read."""
         if not self._state.adding and kwargs.get("update_fields") is None:
             fields = (field.name for field in self._meta.concrete_fields if not field.primary_key)
-            kwargs["update_fields"] = [name for name in fields if name != "version"]
+            kwargs["update_fields"] = [name for name in fields if not name.startswith("version")]
         super().save(*args, **kwargs)
 
     def get_absolute_url(self) -> str:
@@ -67,9 +70,17 @@ class Collection(models.Model):
             return Role.ADMIN
         return self.memberships.get(user=user).role
 
-    def touch(self) -> None:
-        """Say that the record changed. Last in a transaction, so that the row is locked briefly."""
-        Collection.objects.filter(pk=self.pk).update(version=F("version") + 1)
+    def touch(self, queries: Iterable[int] | None = None) -> None:
+        """Say that the record changed: the judgments of these queries, or (None) anything else.
+
+        Last in a transaction, so that the row is locked briefly.
+        """
+        this = Collection.objects.filter(pk=self.pk)
+        if queries is None:
+            this.update(version=F("version") + 1, version_of_all=F("version") + 1)
+            return
+        this.update(version=F("version") + 1)
+        self.queries.filter(pk__in=queries).update(version=this.values("version"))
 
     def latest_guidelines(self) -> "Guidelines | None":
         return self.guidelines.order_by("-version").first()
@@ -182,6 +193,14 @@ class Rater(models.Model):
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="raters"
     )
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.PERSON)
+    # Decimal, so that a weighted mean can be exact: three ratings of weight 0.1 are no other than three of 1.
+    weight = models.DecimalField(
+        max_digits=7,
+        decimal_places=3,
+        default=Decimal(1),
+        validators=[MinValueValidator(0)],
+        help_text="How heavy this rater's grades are in judgments by the weighted mean. At 0 they do not count.",
+    )
 
     class Meta:
         ordering = ["name"]
@@ -193,6 +212,7 @@ class Rater(models.Model):
             ),
             models.UniqueConstraint(fields=["collection", "user"], name="one_rater_per_person"),
             models.CheckConstraint(condition=Q(kind__in=["person", "imported", "machine"]), name="kind_is_known"),
+            models.CheckConstraint(condition=Q(weight__gte=0), name="rater_weight_is_not_negative"),
         ]
 
     def __str__(self) -> str:

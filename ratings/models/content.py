@@ -14,9 +14,12 @@ class Query(models.Model):
     need = models.TextField("information need", blank=True)
     tags = models.JSONField(default=list, blank=True)
     weight = models.FloatField(default=1, validators=[MinValueValidator(0)])
+    # The collection's version that last changed the judgments of this query.
+    version = models.PositiveBigIntegerField(default=0, editable=False)
 
     class Meta:
         verbose_name_plural = "queries"
+        indexes = [models.Index(fields=["collection", "version"], name="query_changed")]
         constraints = [
             models.UniqueConstraint(fields=["collection", "key"], name="one_query_per_key"),
             models.CheckConstraint(condition=models.Q(weight__gte=0), name="weight_is_not_negative"),

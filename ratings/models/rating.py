@@ -1,4 +1,5 @@
-"""Which pairs want ratings, and what raters said. Only `ratings.queue` writes these tables."""
+"""Which pairs want ratings, what raters said, what was decided. Only `ratings.queue` writes these tables, and
+`ratings.adjudication` adjudications and the events that tell of them."""
 
 from uuid import uuid4
 
@@ -93,6 +94,22 @@ class Rating(models.Model):
         return f"{self.pair}: {self.grade or self.get_reason_display()}"
 
 
+class Adjudication(models.Model):
+    """The grade that somebody decided for a pair. It stands above the ratings and changes none of them."""
+
+    pair = models.OneToOneField(Pair, models.CASCADE, related_name="adjudication")
+    grade = models.ForeignKey(Grade, models.RESTRICT, related_name="adjudications")
+    reason = models.TextField()
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=~Q(reason=""), name="adjudication_has_a_reason")]
+
+    def __str__(self) -> str:
+        return f"{self.pair}: {self.grade}"
+
+
 class RatingEventQuerySet(models.QuerySet):
     def update(self, **kwargs):
         raise TypeError("Rating events are written once and never changed.")
@@ -113,7 +130,8 @@ class RatingEvent(models.Model):
         ADJUDICATE = "adjudicate", "adjudicated"
 
     pair = models.ForeignKey(Pair, models.CASCADE, related_name="events")
-    rater = models.ForeignKey(Rater, models.RESTRICT, related_name="events")
+    # None: an adjudication or its withdrawal, by `actor`.
+    rater = models.ForeignKey(Rater, models.RESTRICT, null=True, related_name="events")
     kind = models.CharField(max_length=10, choices=Kind.choices)
     # The number itself, not the row of the scale: history stays true when the scale gets a new version.
     value = models.DecimalField(max_digits=15, decimal_places=9, null=True)
@@ -141,10 +159,13 @@ class RatingEvent(models.Model):
                 condition=Q(kind="undo", undoes__isnull=False) | (~Q(kind="undo") & Q(undoes__isnull=True)),
                 name="an_undo_undoes_one_event",
             ),
+            models.CheckConstraint(
+                condition=Q(rater__isnull=False) | Q(kind__in=["adjudicate", "undo"]), name="event_has_a_rater"
+            ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.rater} {self.get_kind_display()} {self.pair}"
+        return f"{self.rater or self.actor or 'somebody'} {self.get_kind_display()} {self.pair}"
 
     def save(self, *args, **kwargs):
         if self.pk is not None:

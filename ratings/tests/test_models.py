@@ -9,6 +9,7 @@ from django.db.models import ProtectedError
 from django.urls import reverse
 
 from ratings import queue
+from ratings.adjudication import adjudicate
 from ratings.models import Collection, Document, Membership, Ranking, Rater, Role
 from ratings.templatetags.grades import tone, written
 
@@ -131,6 +132,43 @@ def test_a_weight_changed_in_the_admin_makes_old_numbers_old(admin_client):
     response = admin_client.post(reverse("admin:ratings_query_change", args=[query.pk]), form)
     assert response.status_code == 302, response.context["errors"]
     assert Collection.objects.get().version == 1
+
+
+def test_the_weight_of_a_rater_is_changed_in_the_admin_and_makes_old_numbers_old(admin_client):
+    collection = make_collection()
+    rater = make_rater(collection)
+    address = reverse("admin:ratings_rater_change", args=[rater.pk])
+    assert re.search(r'name="weight" value="1"', admin_client.get(address).content.decode())
+    form = {"name": "alice", "user": rater.user.pk, "kind": "person", "weight": "0.25"}
+    response = admin_client.post(address, form)
+    assert response.status_code == 302, response.context["errors"]
+    assert (Rater.objects.get().weight, Collection.objects.get().version) == (Decimal("0.25"), 1)
+    assert admin_client.post(address, form | {"weight": "-1"}).status_code == 200
+    assert Rater.objects.get().weight == Decimal("0.25")
+
+
+def test_no_rater_weighs_less_than_nothing():
+    collection = make_collection()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Rater.objects.create(collection=collection, name="negative", weight=-1)
+
+
+def test_the_admin_shows_adjudications_and_leaves_them_as_they_are(admin_client):
+    collection = make_collection()
+    made = adjudicate(make_pair(collection), grade(collection, "-1"), reason="It sells boots.", actor=None)
+    assert "It sells boots." in admin_client.get(reverse("admin:ratings_adjudication_changelist")).content.decode()
+    assert "adjudicated" in admin_client.get(reverse("admin:ratings_ratingevent_changelist")).content.decode()
+    address = reverse("admin:ratings_adjudication_change", args=[made.pk])
+    assert admin_client.get(address).status_code == 200
+    assert admin_client.post(address, {"reason": "another"}).status_code == 403
+
+
+def test_a_grade_that_was_adjudicated_keeps_its_number_in_the_admin(admin_client):
+    collection = make_collection(scale={"0": "No", "1": "Yes"})
+    adjudicate(make_pair(collection), grade(collection, "1"), reason="clear", actor=None)
+    page = admin_client.get(reverse("admin:ratings_collection_change", args=[collection.pk])).content.decode()
+    free, given = re.findall(r'<input type="number" name="grades-[01]-value"[^>]*>', page)
+    assert "disabled" in given and "disabled" not in free
 
 
 def test_a_system_deleted_in_the_admin_takes_its_rankings_along(admin_client):

@@ -50,7 +50,7 @@ def test_a_pool_without_depth_or_ratings_is_refused(collection, depth, wanted):
 def test_more_systems_cost_no_more_queries(collection, django_assert_max_num_queries):
     for document in "abcd":
         make_ranking(collection, f"system {document}", "q1", document)
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(14):
         pool(collection, depth=10, wanted=2)
 
 

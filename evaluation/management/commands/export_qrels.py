@@ -4,11 +4,12 @@ from collections import Counter
 import numpy as np
 
 from evaluation import record
-from evaluation.judgments import RULES, combine
+from evaluation.judgments import ADJUDICATIONS, RULES, combine
 from ratings.management.commands._collection_command import ExportCommand, Refused
 from ratings.models import Collection
 
 EXAMPLES = 5
+MEANS = {"mean", "weighted"}  # can fall between two grades of the scale
 
 
 class Command(ExportCommand):
@@ -19,12 +20,17 @@ class Command(ExportCommand):
         parser._negative_number_matcher = re.compile(r"^-[\d.]")
         super().add_arguments(parser)
         parser.add_argument("--rule", default="mean", help=f"several ratings to one judgment: {', '.join(RULES)}")
+        parser.add_argument(
+            "--adjudications",
+            default="use",
+            help=f"{', '.join(ADJUDICATIONS)} (use): whether adjudicated grades stand above the rule",
+        )
         parser.add_argument("--map", default="", help="an integer for each grade qrels cannot hold: -1=0,0.5=1")
 
     def handle(self, *, slug: str, rule: str, output: str | None, **options) -> None:
         collection = self.collection(slug)
         try:
-            rows = qrels(collection, rule, parse_map(options["map"]))
+            rows = qrels(collection, rule, parse_map(options["map"]), options["adjudications"])
         except ValueError as error:
             raise Refused(str(error)) from error
         self.put_out((f"{query} 0 {document} {grade}\n" for query, document, grade in rows), output)
@@ -35,10 +41,12 @@ class Command(ExportCommand):
             self.stderr.write(f"{negative:,} grades are negative: trec_eval takes such documents for unjudged")
 
 
-def qrels(collection: Collection, rule: str, replacing: dict[float, int]) -> list[tuple[str, str, int]]:
+def qrels(
+    collection: Collection, rule: str, replacing: dict[float, int], adjudications: str = "use"
+) -> list[tuple[str, str, int]]:
     """(query, document, grade) in the natural order of keys. ValueError where a grade is no qrels grade."""
     read = record.load(collection, systems=())
-    judgments = combine(read.ratings, rule)
+    judgments = combine(read.ratings, rule, adjudications=adjudications)
     queries = read.queries["key"].to_numpy()[judgments.query].tolist()
     keys = record.document_keys(np.unique(judgments.document).tolist())
     documents = [keys[pk] for pk in judgments.document.tolist()]
@@ -47,7 +55,7 @@ def qrels(collection: Collection, rule: str, replacing: dict[float, int]) -> lis
     refused = [row for row in rows if row[3] not in replacing and (row[3] < 0 or row[3] % 1)]
     if refused:
         scale = {float(grade.value) for grade in collection.grades.all()}
-        between = rule == "mean" and any(row[3] not in scale for row in refused)
+        between = rule in MEANS and any(row[3] not in scale for row in refused)
         cure = "; --rule median keeps to the grades of the scale" if between else ""
         raise ValueError(refusal(refused, len(rows)) + cure)
     in_order = sorted(rows, key=lambda row: (record.natural(row[0]), record.natural(row[1])))

@@ -1,0 +1,98 @@
+"""Decide the grade of a pair, and take the decision back. The ratings of the pair stay as they are.
+
+Of two people who decide one pair at once, one is refused and told what the other decided: the unique index of
+adjudications settles it, not a look before.
+"""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from .models import Adjudication, Grade, Pair, RatingEvent
+
+Kind = RatingEvent.Kind
+
+
+class Adjudicated(Exception):
+    """The pair has an adjudication already. `current` is what is stored."""
+
+    def __init__(self, current: Adjudication) -> None:
+        self.current = current
+        super().__init__(f"The pair is adjudicated already: {said(current)}. Withdraw that first.")
+
+
+class NotAdjudicated(Exception):
+    """There is nothing to withdraw, or not what was seen. `current` is what is stored (None: nothing)."""
+
+    def __init__(self, current: Adjudication | None) -> None:
+        self.current = current
+        what = f"was adjudicated anew: {said(current)}" if current else "is not adjudicated"
+        super().__init__(f"The pair {what}. Nothing was withdrawn.")
+
+
+@transaction.atomic
+def adjudicate(pair: Pair, grade: Grade, *, reason: str, actor, now: datetime | None = None) -> Adjudication:
+    """Make `grade` the judgment of the pair, whatever its ratings are. The same again is the same act.
+
+    `actor` is the account that decides, None where nobody is signed in, as on the command line. Raises
+    Adjudicated where the pair has another adjudication, ValueError for a grade of another collection or for no
+    reason.
+    """
+    reason = _given(reason)
+    collection = pair.query.collection
+    if grade.collection_id != collection.pk:
+        raise ValueError("The grade and the pair must belong to one collection.")
+    now = now or timezone.now()
+    facts = {"grade": grade, "reason": reason, "actor": actor}
+    adjudication, new = Adjudication.objects.get_or_create(pair=pair, defaults={**facts, "created_at": now})
+    if new:
+        _event(pair, Kind.ADJUDICATE, now, value=grade.value, comment=reason, actor=actor)
+        collection.touch([pair.query_id])
+    elif facts != {name: getattr(adjudication, name) for name in facts}:
+        raise Adjudicated(adjudication)
+    return adjudication
+
+
+@transaction.atomic
+def withdraw(
+    pair: Pair, *, reason: str, actor, seen: Adjudication | None = None, now: datetime | None = None
+) -> None:
+    """Let the ratings of the pair speak again.
+
+    Raises NotAdjudicated where there is no adjudication or, with `seen`, where it is no longer that one;
+    ValueError for no reason.
+    """
+    reason = _given(reason)
+    standing = Adjudication.objects.filter(pair=pair)
+    # The delete itself tells whether it was there to be deleted: of two who withdraw, one does.
+    if not (standing.filter(pk=seen.pk) if seen else standing).delete()[0]:
+        raise NotAdjudicated(standing.first())
+    decided = RatingEvent.objects.filter(pair=pair, kind=Kind.ADJUDICATE).latest("pk")
+    _event(pair, Kind.UNDO, now or timezone.now(), undoes=decided, comment=reason, actor=actor)
+    pair.query.collection.touch([pair.query_id])
+
+
+def said(adjudication: Adjudication) -> str:
+    """The grade, by whom, when and why, as a message quotes it."""
+    by = f" by {adjudication.actor.get_username()}" if adjudication.actor else ""
+    return f"{adjudication.grade}{by} on {adjudication.created_at:%Y-%m-%d} ({adjudication.reason})"
+
+
+def _given(reason: str) -> str:
+    if not reason.strip():
+        raise ValueError("An adjudication and its withdrawal need a reason.")
+    return reason.strip()
+
+
+def _event(pair: Pair, kind: str, now: datetime, **facts) -> None:
+    collection = pair.query.collection
+    guidelines = collection.latest_guidelines()
+    RatingEvent.objects.create(
+        pair=pair,
+        kind=kind,
+        scale_version=collection.scale_version,
+        guidelines_version=guidelines.version if guidelines else 0,
+        created_at=now,
+        **facts,
+    )

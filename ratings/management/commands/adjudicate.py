@@ -1,0 +1,103 @@
+import re
+from difflib import get_close_matches
+
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.db.models import QuerySet
+
+from ratings import adjudication, queue
+from ratings.formats import values
+from ratings.models import Collection, Document, Grade, Pair, Query
+
+from ._collection_command import CollectionCommand, Refused
+
+
+class Command(CollectionCommand):
+    help = "Decide the grade of a document for a query, whatever its ratings say, or withdraw the decision."
+
+    def add_arguments(self, parser) -> None:
+        # A grade may be negative; argparse would take "-1" for an option.
+        parser._negative_number_matcher = re.compile(r"^-[\d.]")
+        super().add_arguments(parser)
+        parser.add_argument("query", help="its id")
+        parser.add_argument("document", help="its id")
+        parser.add_argument("grade", nargs="?", help="a grade of the scale, such as -1; none with --withdraw")
+        parser.add_argument("--reason", required=True, metavar="TEXT", help="why; kept with the decision")
+        parser.add_argument("--by", metavar="USERNAME", help="who decides")
+        parser.add_argument("--withdraw", action="store_true", help="let the ratings speak again")
+
+    @transaction.atomic
+    def handle(self, *, slug: str, query: str, document: str, grade: str | None, **options) -> None:
+        collection = self.collection(slug)
+        try:
+            ids = known_query(collection, query).pk, known_document(collection, query, document).pk
+            facts = {"reason": options["reason"], "actor": account(options["by"])}
+            if options["withdraw"]:
+                done = withdrawn(ids, grade, facts)
+            else:
+                done = adjudicated(collection, ids, grade, facts)
+        except (ValueError, adjudication.Adjudicated, adjudication.NotAdjudicated) as error:
+            raise Refused(str(error)) from error
+        self.stdout.write(f"{query} {document}: {done}.")
+
+
+def adjudicated(collection: Collection, ids: tuple[int, int], grade: str | None, facts: dict) -> str:
+    if grade is None:
+        raise ValueError(f"Give a grade: {scale_of(collection)}. Or --withdraw.")
+    decided = known_grade(collection, grade)
+    pair = Pair.objects.get(pk=queue.pairs_for([ids])[ids])
+    adjudication.adjudicate(pair, decided, **facts)
+    return f"adjudicated {decided}"
+
+
+def withdrawn(ids: tuple[int, int], grade: str | None, facts: dict) -> str:
+    if grade is not None:
+        raise ValueError(f"--withdraw takes no grade, and {grade} is one.")
+    pair = Pair.objects.filter(query=ids[0], document=ids[1]).first()
+    if pair is None:
+        raise adjudication.NotAdjudicated(None)
+    adjudication.withdraw(pair, **facts)
+    return "withdrawn, so that its ratings count again"
+
+
+def known_query(collection: Collection, key: str) -> Query:
+    found = collection.queries.filter(key=key).first()
+    if found is None:
+        raise ValueError(f"{collection.slug} has no query {values.shown(key)}{nearest(key, collection.queries)}")
+    return found
+
+
+def known_document(collection: Collection, query: str, key: str) -> Document:
+    found = collection.documents.filter(key=key).first()
+    if found is None:
+        # The nearest of those that go with the query: a collection can hold millions.
+        paired = collection.documents.filter(pairs__query__key=query)
+        raise ValueError(f"{collection.slug} has no document {values.shown(key)}{nearest(key, paired)}")
+    return found
+
+
+def known_grade(collection: Collection, text: str) -> Grade:
+    try:
+        return collection.grades.get(value=values.grade(text))
+    except (ValueError, Grade.DoesNotExist) as error:
+        problem = f"{values.shown(text)} is not on the scale of {collection.slug}"
+        raise ValueError(f"{problem}, which is {scale_of(collection)}.") from error
+
+
+def scale_of(collection: Collection) -> str:
+    return ", ".join(f"{grade.plain} {grade.label}".strip() for grade in collection.grades.all()) or "still empty"
+
+
+def account(username: str | None):
+    """The account of this name, None for no name."""
+    accounts = get_user_model().objects
+    found = accounts.filter(username=username).first()
+    if username is not None and found is None:
+        near = nearest(username, accounts, "username")
+        raise ValueError(f"There is no account {values.shown(username)}{near}")
+    return found
+
+
+def nearest(given: str, known: QuerySet, field: str = "key") -> str:
+    near = get_close_matches(given, known.values_list(field, flat=True))
+    return f"; did you mean {' or '.join(near)}?" if near else "."
