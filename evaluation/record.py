@@ -1,21 +1,31 @@
 """The one door to `ratings`: rows of the database become arrays. Reads only, and knows no measure."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from difflib import get_close_matches
+from functools import cached_property
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from django.core.exceptions import EmptyResultSet
+from django.db import connections
+from django.db.models import Exists, OuterRef, QuerySet
 
-from ratings.models import Collection, Document, Grade, Query, Ranking, Rater, Rating, System
+from ratings.formats.values import natural
+from ratings.models import Adjudication, Collection, Document, Grade, Pair, Query, Ranking, Rater, Rating, System
 
 from .judgments import Ratings
-from .measures import Rankings
+from .measures import Judgments, Rankings
 
 # SQLite takes at most 32,766 parameters in one statement.
 KEYS_AT_A_TIME = 20_000
+ROWS_AT_A_TIME = 10_000
+
+# Of a few queries it is quicker to name them than to read the pairs of all.
+FEW_QUERIES = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,37 +36,96 @@ class Record:
     queries: pd.DataFrame  # pk, key, text, weight; in the natural order of keys: q2 before q10
     systems: tuple[str, ...]  # in the order of names
     ratings: Ratings
+    values: "_Values"
     rankings: dict[str, Rankings]  # by system
 
+    def places(self, queries: Iterable[int]) -> np.ndarray:
+        """The rows of some queries, given by pk; those that are not there are left out."""
+        return np.array([self._place[pk] for pk in queries if pk in self._place], np.int64)
 
-def load(collection: Collection, systems: Iterable[str] | None = None, ties: str = "rank") -> Record:
-    """Queries, grades of human raters, and rankings of the named systems (None: all of them).
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        return {pk: place for place, pk in enumerate(self.queries["pk"].tolist())}
 
-    Five database queries. Scores are read only where `ties` wants them, and for ties="score" also, with one
-    query for each 20,000, the keys of the documents that share a score. ValueError for an unknown system, or
-    for one without the scores that `ties` needs.
+
+class Version(NamedTuple):
+    """What tells a state of the record from every other."""
+
+    collection: int
+    created_at: datetime  # tells a collection from one whose making was rolled back
+    slug: str
+    of_all: int  # goes up where more changes than the judgments of single queries
+    number: int  # goes up with every change
+
+    @property
+    def basis(self) -> tuple:
+        """What is the same in two states that differ only in the judgments of some queries."""
+        return self[:-1]
+
+
+def version(collection: Collection) -> Version:
+    """The present state. One database query, always before the rows are read.
+
+    Rows can then only be newer than the version they are kept under, and who comes after them asks for the
+    next version.
     """
-    queries = _queries(collection)
-    names = _systems(collection, systems)
+    columns = ("pk", "created_at", "slug", "version_of_all", "version")
+    return Version(*Collection.objects.values_list(*columns).get(pk=collection.pk))
+
+
+def changed_queries(collection: Collection, since: int) -> list[int]:
+    """The queries whose judgments changed after the version `since`, by pk. One database query."""
+    return list(collection.queries.filter(version__gt=since).values_list("pk", flat=True))
+
+
+def load(
+    collection: Collection,
+    systems: Iterable[str] | None = None,
+    ties: str = "rank",
+) -> Record:
+    """Queries, grades of human raters, adjudications, and rankings of the named systems (None: all of them).
+
+    Seven database queries. Scores are read only where `ties` wants them, and for ties="score" also, with one
+    query for each 20,000, the keys of the documents that share a score. ValueError for an unknown system, or for
+    one without the scores that `ties` needs.
+    """
+    queries, names = _queries(collection), _systems(collection, systems)
     rankings = _rankings(names, queries, with_scores=ties != "rank")
     if ties != "rank":
         _refuse_unscored(rankings, queries, ties)
+    # What the keys stand for comes last: what was read before is then known, if it was not deleted meanwhile.
+    rows, values = _Rows.of(collection), _Values.of(collection)
     return Record(
         collection=collection.slug,
         queries=queries,
         systems=tuple(names.values()),
-        ratings=_ratings(collection, queries),
+        ratings=rows.combined(queries["pk"].to_numpy(), values),
+        values=values,
         rankings=_with_tiebreak(rankings) if ties == "score" else rankings,
     )
 
 
-def version(collection: Collection) -> tuple:
-    """What tells a state of the record from every other. One database query, always before the rows are read.
+def part(collection: Collection, whole: Record, queries: Sequence[int]) -> Record:
+    """Of what was read, some queries (pks, not many) with their ratings and adjudications read anew.
 
-    Rows can then only be newer than the version they are kept under, and who comes after them asks for the
-    next version. The time of creation tells a collection from one whose making was rolled back.
+    Two database queries, and two more if there is a rater who was not known.
     """
-    return Collection.objects.values_list("pk", "created_at", "version", "slug").get(pk=collection.pk)
+    places, rows, values = whole.places(queries), _Rows.of(collection, queries), whole.values
+    if not rows.known_to(values):
+        values = _Values.of(collection)
+    return Record(
+        collection=whole.collection,
+        queries=whole.queries.iloc[places],
+        systems=whole.systems,
+        ratings=rows.combined(whole.queries["pk"].to_numpy()[places], values),
+        values=values,
+        rankings={name: rankings.of(places) for name, rankings in whole.rankings.items()},
+    )
+
+
+def scale(collection: Collection) -> list[float]:
+    """The grades, lowest first. One database query."""
+    return sorted(map(float, Grade.objects.filter(collection=collection).values_list("value", flat=True)))
 
 
 def document_keys(pks: Iterable[int]) -> dict[int, str]:
@@ -69,17 +138,27 @@ def document_keys(pks: Iterable[int]) -> dict[int, str]:
     return keys
 
 
+def pool(collection: Collection, queries: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs that are yet to be judged: (query by its row in `queries`, document), int64[n] each.
+
+    Some of them can be judged all the same, by raters who weigh nothing. One database query.
+    """
+    graded = Rating.objects.filter(pair=OuterRef("pk"), grade__isnull=False, rater__weight__gt=0)
+    graded = graded.exclude(rater__kind=Rater.Kind.MACHINE)
+    pairs = Pair.objects.filter(query__collection=collection, adjudication__isnull=True).filter(~Exists(graded))
+    if len(queries) <= FEW_QUERIES:
+        pairs = pairs.filter(query__in=queries["pk"].tolist())
+    query, document = _columns(pairs.values_list("query_id", "document_id"), 2)
+    query = _index(query, queries["pk"])
+    return query[query >= 0], document[query >= 0]
+
+
 def unknown_system(name: str, known: Sequence[str]) -> str:
     """What to say of a system that is not there, with the nearest names."""
     near = get_close_matches(name, known)
     if near:
         return f"unknown system {name!r}; did you mean {' or '.join(near)}?"
     return f"unknown system {name!r}; " + (f"known are {', '.join(known)}" if known else "there are none yet")
-
-
-def natural(key: str) -> tuple:
-    """What to sort keys by, so that numbers in them count as numbers: 2 before 10, q2 before q10."""
-    return (*(int(part) if i % 2 else part for i, part in enumerate(re.split(r"([0-9]+)", key))), key)
 
 
 def _queries(collection: Collection) -> pd.DataFrame:
@@ -100,22 +179,89 @@ def _systems(collection: Collection, chosen: Iterable[str] | None) -> dict[int, 
     return {pk: name for pk, name in known.items() if name in chosen}
 
 
-def _ratings(collection: Collection, queries: pd.DataFrame) -> Ratings:
-    """Machine raters are left out: their grades are not human judgments."""
-    rows = (
-        Rating.objects.filter(rater__collection=collection, grade__isnull=False)
-        .exclude(rater__kind=Rater.Kind.MACHINE)
-        .values_list("pair__query_id", "pair__document_id", "rater_id", "grade_id")
-    )
-    numbers = np.fromiter(chain.from_iterable(rows.iterator()), np.int64)
-    query, document, rater, grade = numbers.reshape(-1, 4).T
-    scale = dict(Grade.objects.filter(collection=collection).values_list("pk", "value"))
-    query = _index(query, queries["pk"])
-    grade = _index(grade, list(scale))
-    # A query or grade can go between two reads; the version that went up with it brings the next reader here.
-    there = (query >= 0) & (grade >= 0)
-    values = np.array(list(scale.values()), np.float64)
-    return Ratings(len(queries), query[there], document[there], rater[there], values[grade[there]])
+@dataclass(frozen=True)
+class _Values:
+    """What the keys in rows of ratings stand for."""
+
+    grades: dict[int, float]
+    weights: dict[int, float]  # of raters; nan for machines, whose grades are not human judgments
+
+    @classmethod
+    def of(cls, collection: Collection) -> "_Values":
+        grades = Grade.objects.filter(collection=collection).values_list("pk", "value")
+        raters = Rater.objects.filter(collection=collection).values_list("pk", "kind", "weight")
+        weights = {pk: np.nan if kind == Rater.Kind.MACHINE else float(weight) for pk, kind, weight in raters}
+        return cls({pk: float(value) for pk, value in grades}, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Ratings and adjudications as the database keeps them: int64[columns, n] of keys."""
+
+    ratings: np.ndarray  # query, document, rater, grade
+    adjudications: np.ndarray  # query, document, grade
+
+    @classmethod
+    def of(cls, collection: Collection, queries: Sequence[int] | None = None) -> "_Rows":
+        """Of all queries of the collection, or of a few."""
+        if queries is None:
+            ratings = Rating.objects.filter(rater__collection=collection)
+            adjudications = Adjudication.objects.filter(pair__query__collection=collection)
+        else:
+            ratings, adjudications = (
+                model.objects.filter(pair__query__in=queries) for model in (Rating, Adjudication)
+            )
+        pair = ("pair__query_id", "pair__document_id")
+        ratings = ratings.filter(grade__isnull=False).values_list(*pair, "rater_id", "grade_id")
+        return cls(_columns(ratings, 4), _columns(adjudications.values_list(*pair, "grade_id"), 3))
+
+    def known_to(self, values: _Values) -> bool:
+        """Whether all keys have a value."""
+        grades = {*self.ratings[3].tolist(), *self.adjudications[2].tolist()}
+        return values.weights.keys() >= set(self.ratings[2].tolist()) and values.grades.keys() >= grades
+
+    def combined(self, queries: np.ndarray, values: _Values) -> Ratings:
+        """The ratings of these queries, which then count from 0.
+
+        What was read first can be gone from what was read later; the version that went up with it brings the
+        next reader here.
+        """
+        (query, document, rater, grade), decided = self.ratings, self.adjudications
+        query, grade, weight = (
+            _index(query, queries),
+            _looked_up(grade, values.grades),
+            _looked_up(rater, values.weights),
+        )
+        there = (query >= 0) & ~np.isnan(grade) & ~np.isnan(weight)
+        place, decision = _index(decided[0], queries), _looked_up(decided[2], values.grades)
+        stands = (place >= 0) & ~np.isnan(decision)
+        return Ratings(
+            queries=len(queries),
+            query=query[there],
+            document=document[there],
+            rater=rater[there],
+            grade=grade[there],
+            weight=weight[there],
+            adjudicated=Judgments(len(queries), place[stands], decided[1][stands], decision[stands]),
+        )
+
+
+def _looked_up(keys: np.ndarray, values: dict[int, float]) -> np.ndarray:
+    """The value of each key, nan where there is none."""
+    return np.append(np.array(list(values.values()), np.float64), np.nan)[_index(keys, list(values))]
+
+
+def _columns(rows: QuerySet, columns: int) -> np.ndarray:
+    """int64[columns, n] of a query for whole numbers, without what the ORM does to each row."""
+    try:
+        statement = rows.query.sql_with_params()
+    except EmptyResultSet:  # the ORM knows that there can be none
+        return np.empty((columns, 0), np.int64)
+    with connections[rows.db].cursor() as cursor:
+        cursor.execute(*statement)
+        chunks = iter(lambda: cursor.fetchmany(ROWS_AT_A_TIME), [])
+        numbers = np.fromiter(chain.from_iterable(chain.from_iterable(chunks)), np.int64)
+    return numbers.reshape(-1, columns).T
 
 
 def _index(pks: np.ndarray, known: Iterable[int]) -> np.ndarray:

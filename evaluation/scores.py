@@ -1,24 +1,37 @@
 """Measures x systems x queries of a collection, as pandas frames, with the options that made them."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from threading import Lock
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from ratings.models import Collection
 
+from . import kept, record
 from . import measures as kernel
-from . import record
-from .judgments import combine
-from .measures import PROFILES, REASONS, Explanation, Judgments, Measure, Options, Scores, parse_measure
+from .kept import Columns, Source
+from .measures import (
+    COUNTED,
+    MEASURES,
+    PROFILES,
+    REASONS,
+    Bounds,
+    Explanation,
+    Judgments,
+    Measure,
+    Options,
+    Scores,
+    parse_measure,
+    stated,
+)
 from .record import Record
 from .significance import bootstrap_interval
 
 # Sums have no upper end; what else exceeds 1 or falls below 0 does so under options that a reader chose.
-SUMS = {"CG", "DCG", "IDCG"}
+SUMS = {"CG", "DCG", "IDCG"} | {name for name, definition in MEASURES.items() if definition.counts}
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,18 +41,110 @@ class Evaluation:
     collection: str  # slug
     options: Options
     rule: str  # how several ratings became one judgment
+    adjudications: str  # whether adjudicated grades stand above it
     measures: tuple[Measure, ...]
     systems: tuple[str, ...]  # in the order of names
-    per_query: pd.DataFrame  # by query key; columns (measure, system), both text
-    reasons: pd.DataFrame  # the same shape: "counted", or why the query counts in no mean
-    # By (system, measure): mean, low and high (95 % interval over queries), queries (how many count),
-    # undefined (how many do not), why ({reason: how many}), judged (mean Judged@cutoff of those that count).
-    summary: pd.DataFrame
+    # Of every query and, system after system for each measure, its value, why it counts or not (the index in
+    # REASONS), and the judged share of what the measure looked at.
+    table: Columns
+    bounds: dict[tuple[Measure, str], Bounds]  # where they were asked for
 
     @property
     def fingerprint(self) -> str:
         """What stands beside every number."""
-        return self.options.fingerprint() + ("" if self.rule == "mean" else f" rule={self.rule}")
+        said = "" if self.rule == "mean" else f" rule={self.rule}"
+        return self.options.fingerprint() + said + ("" if self.adjudications == "use" else " adjudications=ignore")
+
+    @cached_property
+    def per_query(self) -> pd.DataFrame:
+        """Values by query key; columns (measure, system), both text."""
+        return self._frame(self.table.of["values"], self.columns)
+
+    @cached_property
+    def reasons(self) -> pd.DataFrame:
+        """The same shape: "counted", or why the query counts in no mean."""
+        return self._frame(np.array(REASONS, object)[self.table.of["codes"]], self.columns)
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """By (system, measure), both text.
+
+        mean; low and high, its 95 % interval over queries; lowest and highest, what it can still become when
+        everything in the pool is judged (where asked for); weighted, the mean by query weight; total, for a count;
+        queries (how many count), undefined (how many do not), why ({reason: how many}), judged (mean Judged@cutoff
+        of those that count).
+        """
+        intervals = self.table.remember("intervals", lambda: _intervals(self.columns, self.table))
+        index = pd.MultiIndex.from_product([self.systems, map(str, self.measures)], names=["system", "measure"])
+        order = [(measure, system) for system in self.systems for measure in self.measures]
+        return pd.DataFrame([self._row(column, *intervals[column]) for column in order], index, list(SUMMARY))
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether queries weigh differently, so that the weighted mean is another number than the mean."""
+        return bool(self.table.record.queries["weight"].nunique() > 1)
+
+    @cached_property
+    def columns(self) -> list[tuple[Measure, str]]:
+        return [(measure, system) for measure in self.measures for system in self.systems]
+
+    @cached_property
+    def lowest(self) -> pd.DataFrame:
+        """What each value can still fall to once all of the pool is judged: as per_query, where asked for."""
+        return self._of_bounds("low")
+
+    @cached_property
+    def highest(self) -> pd.DataFrame:
+        """What each value can still rise to."""
+        return self._of_bounds("high")
+
+    def _of_bounds(self, end: str) -> pd.DataFrame:
+        values = [getattr(bounds, end) for bounds in self.bounds.values()]
+        return self._frame(
+            np.column_stack(values) if values else np.empty((len(self.table.record.queries), 0)), self.bounds
+        )
+
+    def _frame(self, values: np.ndarray, columns: Iterable[tuple[Measure, str]]) -> pd.DataFrame:
+        index = pd.Index(self.table.record.queries["key"], name="query")
+        names = [[str(measure) for measure, _ in columns], [system for _, system in columns]]
+        return pd.DataFrame(values, index, pd.MultiIndex.from_arrays(names, names=["measure", "system"]))
+
+    def _row(self, column: tuple[Measure, str], low: float, high: float) -> dict:
+        place = self.columns.index(column)
+        values, codes, seen = (self.table.of[name][:, place] for name in ("values", "codes", "seen"))
+        counted = codes == COUNTED
+        tally = dict(zip(REASONS, np.bincount(codes, minlength=len(REASONS)).tolist(), strict=True))
+        queries = tally.pop(REASONS[COUNTED])
+        lowest, highest = self.bounds[column].of_mean() if column in self.bounds else (np.nan, np.nan)
+        weights = self.table.record.queries["weight"].to_numpy(np.float64)
+        return {
+            "mean": kernel.mean(values, counted),
+            "low": low,
+            "high": high,
+            "lowest": lowest,
+            "highest": highest,
+            "weighted": kernel.weighted_mean(values, counted, weights),
+            "total": float(values[counted].sum()) if MEASURES[column[0].name].counts and queries else np.nan,
+            "queries": queries,
+            "undefined": sum(tally.values()),
+            "why": {reason: count for reason, count in tally.items() if count},
+            "judged": kernel.mean(seen, counted & ~np.isnan(seen)),
+        }
+
+
+SUMMARY = (
+    "mean",
+    "low",
+    "high",
+    "lowest",
+    "highest",
+    "weighted",
+    "total",
+    "queries",
+    "undefined",
+    "why",
+    "judged",
+)
 
 
 def options_for(collection: Collection, profile: str = "default", **changes: str) -> Options:
@@ -51,28 +156,43 @@ def options_for(collection: Collection, profile: str = "default", **changes: str
     return replace(PROFILES[profile], relevant_from=float(collection.relevant_from)).revised(**changes)
 
 
+def measure_for(collection: Collection, text: str) -> Measure:
+    """The measure that `text` names, with the highest grade of the scale where it needs one: ERR(gmax=3)@10."""
+    return _stated(collection, parse_measure(text))
+
+
 def evaluate(
     collection: Collection,
     measures: Iterable[Measure | str],
     options: Options,
     systems: Iterable[str] | None = None,
     rule: str = "mean",
+    adjudications: str = "use",
+    bounds: Iterable[Measure | str] = (),
 ) -> Evaluation:
-    """Score the named systems (None: all). Reads the collection once for each version of it.
+    """Score the named systems (None: all). Reads the collection once, and then only what changed.
 
-    ValueError, in words for the person who asked, for an unknown measure, system or rule and for options that
-    do not fit the collection.
+    For the measures in `bounds`, of which nDCG alone has any, also what their values can still become. ValueError,
+    in words for the person who asked, for an unknown measure, system or rule and for options that do not fit the
+    collection.
     """
-    measures = tuple(dict.fromkeys(parse_measure(m) if isinstance(m, str) else m for m in measures))
-    systems = _chosen(systems)
-    version = record.version(collection)
-    made = _evaluations.get(
-        (version, measures, options, systems, rule),
-        lambda: _evaluated(*_read(collection, version, systems, options, rule), measures, options, rule),
+    measures, bounds = (tuple(dict.fromkeys(_each(collection, given))) for given in (measures, bounds))
+    source = Source(_chosen(systems), options.ties, rule, adjudications)
+
+    def compute(found: Record, judgments: Judgments) -> dict[str, np.ndarray]:
+        return _scored(found, judgments, measures, options)
+
+    table = kept.columns(collection, source, ("scores", measures, options), compute)
+    return Evaluation(
+        collection=collection.slug,
+        options=options,
+        rule=rule,
+        adjudications=adjudications,
+        measures=measures,
+        systems=table.record.systems,
+        table=table,
+        bounds=_bounds(collection, source, bounds, options, table.record.systems),
     )
-    # Shallow copies: who adds a column adds it to their own frame, not to the one that is kept.
-    frames = ("per_query", "reasons", "summary")
-    return replace(made, **{name: getattr(made, name).copy(deep=False) for name in frames})
 
 
 def explain(
@@ -82,10 +202,11 @@ def explain(
     measure: Measure | str,
     options: Options,
     rule: str = "mean",
+    adjudications: str = "use",
 ) -> dict[str, Explanation]:
     """How nDCG at the measure's cutoff came about for the query with this key, by system; documents are pks."""
     measure = parse_measure(measure) if isinstance(measure, str) else measure
-    found, judgments = read(collection, options, rule=rule)
+    found, judgments = read(collection, options, rule=rule, adjudications=adjudications)
     places = np.flatnonzero(found.queries["key"] == query)
     if not places.size:
         raise ValueError(f"unknown query {query!r} in {collection.slug}")
@@ -94,16 +215,26 @@ def explain(
         if name not in found.rankings:
             raise ValueError(record.unknown_system(name, found.systems))
     place = int(places[0])
+    options = kernel.effective(measure, options)
     return {
         name: kernel.explain(measure.cutoff, judgments, found.rankings[name], options, place) for name in names
     }
 
 
 def read(
-    collection: Collection, options: Options, systems: Iterable[str] | None = None, rule: str = "mean"
+    collection: Collection,
+    options: Options,
+    systems: Iterable[str] | None = None,
+    rule: str = "mean",
+    adjudications: str = "use",
 ) -> tuple[Record, Judgments]:
     """The arrays that `evaluate` works on with these options, kept with its own. Do not change them."""
-    return _read(collection, record.version(collection), _chosen(systems), options, rule)
+    return kept.read(collection, Source(_chosen(systems), options.ties, rule, adjudications))
+
+
+def has_bounds(measure: Measure) -> bool:
+    """Whether exact bounds are known for the measure."""
+    return measure.name == "nDCG"
 
 
 def why(reasons: dict[str, int]) -> str:
@@ -111,31 +242,36 @@ def why(reasons: dict[str, int]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in reasons.items())
 
 
-def _evaluated(
-    found: Record, judgments: Judgments, measures: tuple[Measure, ...], options: Options, rule: str
-) -> Evaluation:
-    scores, coverage = {}, {}
-    for system in found.systems:
-        scores[system], coverage[system] = _score(measures, judgments, found.rankings[system], options)
-    columns = [(measure, system) for measure in measures for system in found.systems]
-    values = _columns(
-        [scores[system].values[measure] for measure, system in columns], len(found.queries), np.float64
-    )
-    reasons = _columns(
-        [scores[system].reasons[measure] for measure, system in columns], len(found.queries), np.int8
-    )
-    index = pd.Index(found.queries["key"], name="query")
-    header = pd.MultiIndex.from_tuples([(str(m), s) for m, s in columns], names=["measure", "system"])
-    return Evaluation(
-        collection=found.collection,
-        options=options,
-        rule=rule,
-        measures=measures,
-        systems=found.systems,
-        per_query=pd.DataFrame(values, index, header),
-        reasons=pd.DataFrame(np.array(REASONS, object)[reasons], index, header),
-        summary=_summary(measures, found.systems, scores, coverage, _intervals(columns, values, reasons == 0)),
-    )
+def _each(collection: Collection, measures: Iterable[Measure | str]) -> list[Measure]:
+    parsed = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
+    return [_stated(collection, measure) for measure in parsed]
+
+
+def _stated(collection: Collection, measure: Measure) -> Measure:
+    if not measure.lacks_gmax:
+        return measure
+    scale = record.scale(collection)
+    if not scale:
+        raise ValueError(f"{measure} needs the highest grade, and {collection.slug} has no scale yet")
+    return stated(measure, scale[-1])
+
+
+def _chosen(systems: Iterable[str] | None) -> frozenset[str] | None:
+    return None if systems is None else frozenset(systems)
+
+
+def _scored(
+    found: Record, judgments: Judgments, measures: tuple[Measure, ...], options: Options
+) -> dict[str, np.ndarray]:
+    """Values, reasons and coverage of every query: [queries, measures x systems] each."""
+    scores = {system: _score(measures, judgments, found.rankings[system], options) for system in found.systems}
+    columns = [(measure, *scores[system]) for measure in measures for system in found.systems]
+    shape = (len(found.queries), len(columns))
+    values, codes, seen = np.empty(shape), np.empty(shape, np.int8), np.empty(shape)
+    for place, (measure, scored, coverage) in enumerate(columns):
+        values[:, place], codes[:, place] = scored.values[measure], scored.reasons[measure]
+        seen[:, place] = coverage[measure]
+    return {"values": values, "codes": codes, "seen": seen}
 
 
 def _score(measures, judgments, rankings, options: Options) -> tuple[Scores, dict[Measure, np.ndarray]]:
@@ -149,34 +285,11 @@ def _score(measures, judgments, rankings, options: Options) -> tuple[Scores, dic
     return scores, {measure: seen.values[judged] for measure, judged in beside.items()}
 
 
-def _columns(columns: list[np.ndarray], rows: int, dtype: type) -> np.ndarray:
-    return np.column_stack(columns) if columns else np.empty((rows, 0), dtype)
-
-
-def _summary(measures, systems, scores: dict[str, Scores], coverage, intervals) -> pd.DataFrame:
-    rows = []
-    for system in systems:
-        for measure in measures:
-            tally = scores[system].tally(measure)
-            counted, seen = scores[system].counted(measure), coverage[system][measure]
-            low, high = intervals[measure, system]
-            rows.append(
-                {
-                    "mean": scores[system].mean(measure),
-                    "low": low,
-                    "high": high,
-                    "queries": tally.pop("counted"),
-                    "undefined": sum(tally.values()),
-                    "why": tally,
-                    "judged": kernel.mean(seen, counted & ~np.isnan(seen)),
-                }
-            )
-    index = pd.MultiIndex.from_product([systems, map(str, measures)], names=["system", "measure"])
-    return pd.DataFrame(rows, index, ["mean", "low", "high", "queries", "undefined", "why", "judged"])
-
-
-def _intervals(columns: list[tuple[Measure, str]], values: np.ndarray, counted: np.ndarray) -> dict:
+def _intervals(
+    columns: list[tuple[Measure, str]], table: Columns
+) -> dict[tuple[Measure, str], tuple[float, float]]:
     """(low, high) by (measure, system). Columns with equally many queries are resampled together."""
+    values, counted = table.of["values"], table.of["codes"] == COUNTED
     sizes = counted.sum(axis=0)
     intervals = {}
     for size in np.unique(sizes):
@@ -192,42 +305,53 @@ def _intervals(columns: list[tuple[Measure, str]], values: np.ndarray, counted: 
     return intervals
 
 
-# What was read and what came of it, kept until it is old
+# What values can still become
 
 
-class _Recent:
-    """The last `limit` things made, by key. Two threads may make one thing twice; both get the same."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._kept = {}
-        self._lock = Lock()
-
-    def get(self, key: Hashable, make: Callable):
-        with self._lock:
-            if key in self._kept:
-                self._kept[key] = self._kept.pop(key)
-                return self._kept[key]
-        made = make()
-        with self._lock:
-            self._kept[key] = made
-            while len(self._kept) > self._limit:
-                del self._kept[next(iter(self._kept))]
-        return made
-
-
-_records = _Recent(4)
-_judgments = _Recent(8)
-_evaluations = _Recent(64)
+def _bounds(
+    collection: Collection,
+    source: Source,
+    measures: tuple[Measure, ...],
+    options: Options,
+    systems: tuple[str, ...],
+) -> dict[tuple[Measure, str], Bounds]:
+    scale = record.scale(collection) if measures else []
+    if not scale:
+        return {}
+    tables = {
+        measure: _bounds_table(collection, source, measure, kernel.effective(measure, options), scale)
+        for measure in filter(has_bounds, measures)
+    }
+    return {
+        (measure, system): Bounds(**{name: table.of[name, system] for name in ("low", "high", "certain")})
+        for measure, table in tables.items()
+        for system in systems
+        if system in table.record.systems
+    }
 
 
-def _chosen(systems: Iterable[str] | None) -> frozenset[str] | None:
-    return None if systems is None else frozenset(systems)
+def _bounds_table(
+    collection: Collection, source: Source, measure: Measure, options: Options, scale: list[float]
+) -> Columns:
+    """low, high and certain of every query and system. The pool is that of all systems, whichever are wanted."""
+
+    def compute(found: Record, judgments: Judgments) -> dict[tuple[str, str], np.ndarray]:
+        pool = _pool(collection, found, judgments, measure.cutoff, options)
+        columns = {}
+        for system, rankings in found.rankings.items():
+            ends = kernel.bounds(measure.cutoff, judgments, rankings, options, (scale[0], scale[-1]), pool)
+            columns |= {(name, system): getattr(ends, name) for name in ("low", "high", "certain")}
+        return columns
+
+    name = ("bounds", measure, options, tuple(scale))
+    return kept.columns(collection, replace(source, systems=None), name, compute)
 
 
-def _read(
-    collection: Collection, version: tuple, systems: frozenset[str] | None, options: Options, rule: str
-) -> tuple[Record, Judgments]:
-    key = (version, systems, options.ties)
-    found = _records.get(key, lambda: record.load(collection, systems, options.ties))
-    return found, _judgments.get((key, rule), lambda: combine(found.ratings, rule))
+def _pool(
+    collection: Collection, found: Record, judgments: Judgments, cutoff: int | None, options: Options
+) -> tuple[np.ndarray, np.ndarray]:
+    """What is to be judged: the pairs that want it, and whatever a system has above the cutoff."""
+    pools = [record.pool(collection, found.queries)]
+    pools += [kernel.unjudged(cutoff, judgments, rankings, options) for rankings in found.rankings.values()]
+    query, document = (np.concatenate(columns) for columns in zip(*pools, strict=True))
+    return query, document.astype(np.int64)

@@ -4,8 +4,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from evaluation import record
+from ratings.adjudication import adjudicate
 from ratings.models import Ranking
-from ratings.tests.cast import make_collection, make_ranking
+from ratings.tests.cast import grade, make_collection, make_pair, make_ranking
 
 from .worked import rate, worked_collection
 
@@ -53,6 +54,45 @@ def test_machine_raters_are_left_out():
     assert record.load(collection).ratings.grade.tolist() == [1.0]
 
 
+def test_ratings_carry_the_weight_of_their_rater():
+    collection = make_collection()
+    rate(collection, "q1", rater="light", a="1")
+    rate(collection, "q1", rater="heavy", a="2", b="3")
+    collection.raters.filter(name="heavy").update(weight="2.125")
+    ratings = record.load(collection).ratings
+    assert sorted(zip(ratings.grade.tolist(), ratings.weight.tolist(), strict=True)) == [
+        (1, 1),
+        (2, 2.125),
+        (3, 2.125),
+    ]
+
+
+def test_adjudications_come_with_and_without_ratings_and_are_no_ratings():
+    collection = make_collection(scale={"-0.5": "Bad", "1.25": "Good"})
+    rate(collection, "q1", a="1.25")
+    adjudicate(make_pair(collection, "q1", "a"), grade(collection, "-0.5"), reason="spam", actor=None)
+    adjudicate(make_pair(collection, "q2", "b"), grade(collection, "1.25"), reason="clear", actor=None)
+    other = make_collection("valleys")
+    adjudicate(make_pair(other, "q1", "a"), grade(other, "3"), reason="clear", actor=None)
+    ratings = record.load(collection).ratings
+    assert ratings.grade.tolist() == [1.25]
+    decided = ratings.adjudicated
+    a, b = pks(collection, "ab")
+    assert list(zip(decided.query, decided.document, decided.grade, strict=True)) == [(0, a, -0.5), (1, b, 1.25)]
+
+
+def test_what_goes_while_it_is_read_is_left_out(monkeypatch):
+    collection = make_collection()
+    for query in ("q1", "q2"):
+        rate(collection, query, a="1")
+        adjudicate(make_pair(collection, query, "b"), grade(collection, "2"), reason="clear", actor=None)
+    before = record._queries
+    monkeypatch.setattr(record, "_queries", lambda *given: before(*given).iloc[:1])
+    ratings = record.load(collection).ratings
+    assert (ratings.grade.tolist(), ratings.weight.tolist()) == ([1.0], [1.0])
+    assert ratings.adjudicated.grade.tolist() == [2.0]
+
+
 def test_rankings_are_packed_query_after_query_and_tell_empty_from_missing():
     collection = make_collection(queries=("q1", "q2", "q3", "q4"))
     make_ranking(collection, "s", "q4", "ca")
@@ -93,7 +133,7 @@ def test_equal_scores_of_two_queries_are_no_tie():
     make_ranking(collection, "s", "q2", "cd", scores=[1.0, 0.5])
     with CaptureQueriesContext(connection) as asked:
         record.load(collection, ties="score")
-    assert len(asked) == 5
+    assert len(asked) == 7
 
 
 def test_a_system_without_the_scores_that_ties_need_is_named_with_its_queries():
@@ -152,7 +192,9 @@ def test_the_number_of_database_queries_does_not_grow():
     large = make_collection("large", queries=[f"q{i}" for i in range(1, 31)])
     for key in large.queries.values_list("key", flat=True):
         rate(large, key, a="1", b="2")
+        rate(large, key, rater=f"rater of {key}", a="2")
+        adjudicate(make_pair(large, key, "a"), grade(large, "3"), reason="clear", actor=None)
         for system in "uvwxyz":
             make_ranking(large, system, key, "abcd", scores=[1.0, 1.0, 1.0, 0.5])
-    assert asked(small, "rank") == asked(large, "rank") == 5
-    assert asked(large, "score") == 6
+    assert asked(small, "rank") == asked(large, "rank") == 7
+    assert asked(large, "score") == 8

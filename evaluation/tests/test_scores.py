@@ -7,8 +7,9 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from evaluation import scores
+from evaluation import kept, scores
 from evaluation.measures import PROFILES, Options
+from ratings import queue
 from ratings.models import Collection, Query, Ranking
 from ratings.tests.cast import make_collection, make_ranking
 
@@ -223,13 +224,48 @@ def test_the_arrays_behind_the_numbers_can_be_had_without_reading_them_again():
     assert scores.read(collection, DEFAULT, ["hybrid"])[0].systems == ("hybrid",)
 
 
+# What values can still become
+
+
+def test_a_document_that_another_system_has_at_the_top_can_lower_a_value():
+    collection = worked_collection()
+    evaluation = scores.evaluate(collection, ["nDCG@3", "AP"], DEFAULT, bounds=["nDCG@3", "AP"])
+    # q1: hybrid has a=3 b=2 c=0, keyword b a d with d unjudged. If d is a 3, the ideal is 3 3 2.
+    best = 3 + 3 * SECOND + 2 / 2
+    assert evaluation.lowest.loc["q1", ("nDCG@3", "hybrid")] == pytest.approx(IDEAL / best)
+    assert evaluation.highest.loc["q1", ("nDCG@3", "hybrid")] == 1
+    row = evaluation.summary.loc[("hybrid", "nDCG@3")]
+    assert (row["lowest"], row["highest"]) == pytest.approx(
+        ((IDEAL / best + NEUTRAL_Q2) / 2, (1 + NEUTRAL_Q2) / 2)
+    )
+    assert evaluation.summary.loc[("hybrid", "AP"), ["lowest", "highest"]].isna().all()
+
+
+def test_bounds_are_those_of_all_systems_whichever_are_asked_for():
+    collection = worked_collection()
+    both = scores.evaluate(collection, ["nDCG@3"], DEFAULT, bounds=["nDCG@3"])
+    alone = scores.evaluate(collection, ["nDCG@3"], DEFAULT, ["hybrid"], bounds=["nDCG@3"])
+    assert alone.summary.loc[("hybrid", "nDCG@3"), "lowest"] == both.summary.loc[("hybrid", "nDCG@3"), "lowest"]
+
+
+def test_the_weighted_mean_is_a_number_of_its_own():
+    collection = worked_collection()
+    collection.queries.filter(key="q1").update(weight=3)
+    collection.touch()
+    evaluation = scores.evaluate(collection, ["nDCG@10"], DEFAULT)
+    row = evaluation.summary.loc[("keyword", "nDCG@10")]
+    assert row["weighted"] == pytest.approx((3 * KEYWORD_Q1 + KEYWORD_Q2) / 4)
+    assert row["mean"] == pytest.approx((KEYWORD_Q1 + KEYWORD_Q2) / 2)
+    assert evaluation.is_weighted
+
+
 # Numbers are kept for as long as the record has not changed
 
 
 def test_a_collection_is_read_once_for_all_measures_of_a_page():
     collection = worked_collection()
     first = queries_asked(lambda: scores.evaluate(collection, ["nDCG@10"], DEFAULT))
-    assert first == 1 + 5
+    assert first == 1 + 7
     assert queries_asked(lambda: scores.evaluate(collection, ["AP", "P@5"], DEFAULT)) == 1
     assert queries_asked(lambda: scores.evaluate(collection, ["nDCG@10"], DEFAULT)) == 1
     assert queries_asked(lambda: scores.explain(collection, None, "q1", "nDCG@10", DEFAULT)) == 1
@@ -285,10 +321,10 @@ def test_changing_a_frame_does_not_change_what_is_kept():
 
 
 def test_only_the_latest_are_kept():
-    recent = scores._Recent(2)
-    assert [recent.get(key, lambda key=key: key * 2) for key in (1, 2, 1, 3)] == [2, 4, 2, 6]
-    assert recent.get(1, lambda: "made again") == 2
-    assert recent.get(2, lambda: "made again") == "made again"
+    recent = kept.Recent(2)
+    for key in (1, 2, 1, 3):
+        recent.put(key, key * 2)
+    assert [recent.get(key) for key in (1, 2, 3)] == [2, None, 6]
 
 
 # The worked cases, through the database
@@ -323,7 +359,7 @@ def as_collections(cases: list[dict]):
 
 def test_every_worked_case_gives_its_numbers_through_the_database(shared):
     cases = json.loads((shared / "conformance" / "cases.json").read_text())["cases"]
-    # Exact bounds are a step of their own.
+    # Those of bounds have a test of their own.
     cases = [case for case in cases if case["kind"] in ("query", "mean")]
     wanted = {f"{case['id']}/q": case["expected"] for case in cases if case["kind"] == "query"}
     means = {case["id"]: case["expected"] for case in cases if case["kind"] == "mean"}
@@ -359,6 +395,30 @@ def test_every_worked_case_gives_its_numbers_through_the_database(shared):
             assert row["mean"] == close(means[mean_of]["mean"])
             assert row["queries"] == means[mean_of]["queries_counted"]
     assert checked > 200
+
+
+def test_every_worked_bound_is_exact_through_the_database(shared):
+    cases = json.loads((shared / "conformance" / "cases.json").read_text())["cases"]
+    cases = [case for case in cases if case["kind"] == "bounds"]
+    assert cases
+    for case in cases:
+        keys = sorted({*case["ranking"], *case["judgements"], *case["pool_unjudged"]})
+        lowest, highest = case["options"]["grade_range"]
+        scale = dict.fromkeys(map(str, sorted({lowest, highest, *case["judgements"].values()})), "")
+        collection = make_collection(case["id"], queries=("q",), documents=keys, scale=scale)
+        loaded_case(collection.queries.get(), case, dict(collection.documents.values_list("key", "pk")))
+        waiting = collection.documents.filter(key__in=case["pool_unjudged"])
+        query = collection.queries.get()
+        queue.want(
+            list(queue.pairs_for([(query.pk, pk) for pk in waiting.values_list("pk", flat=True)]).values()), 1
+        )
+        measure = f"nDCG@{case['options']['k']}"
+        evaluation = scores.evaluate(collection, [measure], DEFAULT, bounds=[measure])
+        row = evaluation.summary.loc[("s", measure)]
+        assert row["lowest"] == close(case["expected"]["ndcg_min"])
+        assert row["highest"] == close(case["expected"]["ndcg_max"])
+        assert evaluation.lowest.loc["q", (measure, "s")] == row["lowest"]
+        assert evaluation.highest.loc["q", (measure, "s")] == row["highest"]
 
 
 def close(expected: float | None):

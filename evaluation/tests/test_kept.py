@@ -1,0 +1,138 @@
+"""Numbers brought up to date query by query are those of computing everything again."""
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from evaluation import kept, record, scores
+from evaluation.judgments import RULES
+from evaluation.measures import Options
+from ratings import adjudication, queue
+from ratings.models import Pair, Rater
+from ratings.pooling import pool
+from ratings.tests.cast import make_collection, make_ranking
+
+from .worked import rate
+
+pytestmark = pytest.mark.django_db
+
+MEASURES = ["nDCG@3", "nDCG", "AP", "RR", "DCG@2", "Judged@3", "ERR@3", "RBP(p=0.5)", "Bpref", "NumRelRet"]
+
+
+@pytest.fixture
+def collection():
+    """Eight queries, two systems, a pool of everything that they return."""
+    queries = tuple(f"q{number}" for number in range(1, 9))
+    made = make_collection("kept", queries=queries)
+    for number, query in enumerate(queries):
+        make_ranking(made, "first", query, "abcd"[number % 3 :])
+        make_ranking(made, "second", query, "dcba"[: 1 + number % 4])
+    for query in queries[:6]:
+        rate(made, query, a="2", d="-1")
+    pool(made, depth=4, wanted=2)
+    return made
+
+
+def everything(collection, rule: str = "mean") -> dict:
+    """Every number that can be asked for, as bytes."""
+    evaluation = scores.evaluate(collection, MEASURES, Options(), rule=rule, bounds=["nDCG@3"])
+    frames = [evaluation.per_query, evaluation.lowest, evaluation.highest]
+    numbers = {place: frame.to_numpy(np.float64).tobytes() for place, frame in enumerate(frames)}
+    _, judgments = scores.read(collection, Options(), rule=rule)
+    judged = (judgments.query.tobytes(), judgments.document.tobytes(), judgments.grade.tobytes())
+    return numbers | {"reasons": evaluation.reasons.to_numpy().tolist(), "judgments": judged}
+
+
+def forget() -> None:
+    kept._arrays = kept.Recent(6)
+    kept._columns = kept.Recent(64)
+
+
+def rater_of(collection, name: str) -> Rater:
+    return Rater.objects.get_or_create(collection=collection, name=name)[0]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_after_any_change_they_are_those_of_a_fresh_start(collection, rule):
+    generator = np.random.default_rng(7)
+    pairs = list(Pair.objects.filter(query__collection=collection).order_by("pk"))
+    scale = list(collection.grades.order_by("value"))
+    for step in range(12):
+        rater = rater_of(collection, f"rater {step % 3}")
+        pair = pairs[generator.integers(len(pairs))]
+        act = generator.choice(["rate", "undo", "adjudicate", "weigh"])
+        if act == "rate" and not pair.ratings.filter(rater=rater).exists():
+            queue.save(rater, pair, grade=scale[generator.integers(len(scale))])
+        elif act == "undo":
+            queue.undo(rater)
+        elif act == "adjudicate" and not hasattr(pair, "adjudication"):
+            adjudication.adjudicate(pair, scale[0], reason="Read twice.", actor=None)
+        elif act == "weigh":
+            rater.weight = Decimal(int(generator.integers(0, 3)))
+            rater.save()
+            collection.touch()
+        brought_up_to_date = everything(collection, rule)
+        forget()
+        assert everything(collection, rule) == brought_up_to_date, (step, act)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_only_the_queries_that_changed_are_read(collection, monkeypatch, rule):
+    everything(collection, rule)
+    read = []
+    for name in ("load", "part"):
+        monkeypatch.setattr(record, name, spied(getattr(record, name), read))
+    pair = Pair.objects.get(query__key="q2", query__collection=collection, document__key="b")
+    queue.save(rater_of(collection, "somebody"), pair, grade=collection.grades.first())
+    everything(collection, rule)
+    # Once for the scores, for the bounds, and for the arrays that the pages read. Where one rating tells of the
+    # rater and so of all judgments, everything is read, once.
+    assert read == ["load" if rule == "dawid_skene" else [pair.query_id]] * (1 if rule == "dawid_skene" else 3)
+
+
+def spied(act, read: list):
+    def spy(*arguments):
+        read.append(arguments[2] if act.__name__ == "part" else act.__name__)
+        return act(*arguments)
+
+    return spy
+
+
+def test_what_changes_everything_is_computed_anew(collection):
+    before = scores.evaluate(collection, ["RR"], Options()).summary.loc[("first", "RR"), "mean"]
+    make_ranking(collection, "third", "q1", "a")
+    collection.touch()
+    after = scores.evaluate(collection, ["RR"], Options()).summary
+    assert after.loc[("first", "RR"), "mean"] == before
+    assert ("third", "RR") in after.index
+
+
+def test_a_change_that_concerns_no_number_reads_nothing_again(collection):
+    scores.evaluate(collection, ["RR"], Options())
+    collection.touch([])
+    with CaptureQueriesContext(connection) as captured:
+        scores.evaluate(collection, ["RR"], Options())
+    assert len(captured) == 2
+
+
+def test_many_changed_queries_are_read_together(collection, monkeypatch):
+    everything(collection)
+    monkeypatch.setattr(kept, "FEW", 1)
+    for key in ("q1", "q2"):
+        pair = Pair.objects.get(query__key=key, query__collection=collection, document__key="b")
+        queue.save(rater_of(collection, "somebody"), pair, grade=collection.grades.first())
+    brought_up_to_date = everything(collection)
+    forget()
+    assert everything(collection) == brought_up_to_date
+
+
+def test_each_query_remembers_the_version_that_changed_it(collection):
+    number = record.version(collection).number
+    pair = Pair.objects.get(query__key="q3", query__collection=collection, document__key="c")
+    queue.save(rater_of(collection, "somebody"), pair, grade=collection.grades.first())
+    assert record.version(collection).number == number + 1
+    assert record.changed_queries(collection, number) == [pair.query_id]
+    assert record.changed_queries(collection, number + 1) == []
