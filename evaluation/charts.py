@@ -35,10 +35,11 @@ Rows = Sequence[Mapping]
 def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> dict:
     """A dot for each system's mean on its interval, in the order given.
 
-    A row: system, mean, low, high (None without an interval), queries, leader (bool). `neutral` is what an empty
-    list scores on average, marked where it is given.
+    A row: system, mean, low, high (None without an interval), queries, leader (bool), and lowest and highest where
+    it is known what the mean can still become: a thin whisker behind the interval. `neutral` is what an empty list
+    scores on average, marked where it is given.
     """
-    ends = [row[name] for row in rows for name in ("mean", "low", "high")]
+    ends = [row.get(name) for row in rows for name in ("mean", "low", "high", "lowest", "highest")]
     scale = alt.Scale(domain=score_domain(ends, bounded), nice=False)
     tone, fill = _leads(alt.StrokeValue, ACCENT, INK), _leads(alt.FillValue, ACCENT, PAPER)
     base = alt.Chart(alt.NamedData("means")).encode(
@@ -61,12 +62,32 @@ def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> 
             x=at_mean, text=alt.Text("mean:Q", format=".4f"), tooltip=alt.TooltipValue(None)
         ),
     ]
+    if any(row.get("lowest") is not None for row in rows):
+        layers = _whisker(base.transform_filter("isValid(datum.lowest)"), scale) + layers
     if neutral is not None:
         tick = base.mark_tick(size=14, thickness=2, color=WARN)
         says = alt.TooltipValue(f"An empty list scores {neutral:.4f}")
         layers.insert(0, tick.encode(x=alt.X("neutral:Q", scale=scale, title=None), tooltip=says))
         rows = [{**row, "neutral": neutral} for row in rows]
     return _spec(alt.layer(*layers), height=ROW * max(len(rows), 1), means=rows)
+
+
+def _whisker(base: alt.Chart, scale: alt.Scale) -> list[alt.Chart]:
+    """A thin line with caps that stand out from the interval even where they lie within it."""
+    says = [
+        alt.Tooltip("system:N", title="System"),
+        alt.Tooltip("lowest:Q", title="Can still become, from", format=".4f"),
+        alt.Tooltip("highest:Q", title="to", format=".4f"),
+    ]
+    low = alt.X("lowest:Q", scale=scale, title=None)
+    line = base.mark_rule(strokeWidth=1, color=INK).encode(x=low, x2="highest:Q", tooltip=says)
+    caps = [
+        base.mark_tick(size=15, thickness=1, opacity=1, color=INK).encode(
+            x=alt.X(f"{end}:Q", scale=scale, title=None), tooltip=says
+        )
+        for end in ("lowest", "highest")
+    ]
+    return [line, *caps]
 
 
 def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float = 1.0) -> dict:

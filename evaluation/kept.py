@@ -41,7 +41,7 @@ class Source:
 class Columns:
     """Numbers of every query, by whatever names them: arrays of shape [queries] or [queries, ...]."""
 
-    record: Record  # of some state with the same queries and rankings; its ratings may be older
+    record: Record  # without ratings
     of: dict[Hashable, np.ndarray]
     _memory: dict = field(default_factory=dict)
 
@@ -79,7 +79,7 @@ def columns(
 
     def whole() -> Columns:
         found, judgments = _read(collection, source, version)
-        return Columns(found, compute(found, judgments))
+        return Columns(found.unrated, compute(found, judgments))
 
     def renewed(old: Columns, queries: list[int]) -> Columns:
         part = record.part(collection, old.record, queries)
@@ -127,20 +127,24 @@ def _current(
 
 
 class Recent:
-    """The last `limit` things put, by key."""
+    """The last `limit` things put, by (basis, name); of a collection only those of its last basis."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._kept = {}
         self._lock = Lock()
 
-    def get(self, key: Hashable):
+    def get(self, key: tuple[tuple, Hashable]):
         """None if it is not there."""
         with self._lock:
             return self._kept.get(key)
 
-    def put(self, key: Hashable, value) -> None:
+    def put(self, key: tuple[tuple, Hashable], value) -> None:
+        (collection, *_), _ = basis, _ = key
         with self._lock:
+            # What belongs to a former basis is never asked for again, and rankings are large.
+            for former in [other for other in self._kept if other[0][0] == collection and other[0] != basis]:
+                del self._kept[former]
             self._kept.pop(key, None)
             self._kept[key] = value
             while len(self._kept) > self._limit:

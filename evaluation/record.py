@@ -35,9 +35,14 @@ class Record:
     collection: str  # slug
     queries: pd.DataFrame  # pk, key, text, weight; in the natural order of keys: q2 before q10
     systems: tuple[str, ...]  # in the order of names
-    ratings: Ratings
+    ratings: Ratings | None  # None where they were let go of
     values: "_Values"
     rankings: dict[str, Rankings]  # by system
+
+    @cached_property
+    def unrated(self) -> "Record":
+        """The same without ratings, which are what changes most: to be kept for long."""
+        return replace(self, ratings=None)
 
     def places(self, queries: Iterable[int]) -> np.ndarray:
         """The rows of some queries, given by pk; those that are not there are left out."""

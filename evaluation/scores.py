@@ -1,6 +1,6 @@
 """Measures x systems x queries of a collection, as pandas frames, with the options that made them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -23,6 +23,7 @@ from .measures import (
     Judgments,
     Measure,
     Options,
+    Rankings,
     Scores,
     parse_measure,
     stated,
@@ -147,13 +148,19 @@ SUMMARY = (
 )
 
 
-def options_for(collection: Collection, profile: str = "default", **changes: str) -> Options:
-    """A profile's options, the least relevant grade of the collection among them, with `changes` given as text."""
+def options_for(collection: Collection | None, profile: str = "default", **changes: str) -> Options:
+    """A profile's options, the least relevant grade of the collection among them, with `changes` given as text.
+
+    Without a collection the least relevant grade is 1.
+    """
     if profile not in PROFILES:
         near = get_close_matches(profile, PROFILES)
         known = f"did you mean {' or '.join(near)}?" if near else "known are " + ", ".join(PROFILES)
         raise ValueError(f"unknown profile {profile!r}; {known}")
-    return replace(PROFILES[profile], relevant_from=float(collection.relevant_from)).revised(**changes)
+    options = PROFILES[profile]
+    if collection is not None:
+        options = replace(options, relevant_from=float(collection.relevant_from))
+    return options.revised(**changes)
 
 
 def measure_for(collection: Collection, text: str) -> Measure:
@@ -192,6 +199,36 @@ def evaluate(
         systems=table.record.systems,
         table=table,
         bounds=_bounds(collection, source, bounds, options, table.record.systems),
+    )
+
+
+def of_arrays(
+    name: str,
+    queries: Sequence[str],
+    judgments: Judgments,
+    rankings: dict[str, Rankings],
+    measures: Iterable[Measure | str],
+    options: Options,
+) -> Evaluation:
+    """Score rankings that belong to no collection, as those of files; `name` stands where its slug would stand.
+
+    Queries all weigh the same, and the highest grade of the judgments is that of the scale.
+    """
+    parsed = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
+    highest = float(judgments.grade.max(initial=0))
+    measures = tuple(dict.fromkeys(stated(measure, highest) for measure in parsed))
+    frame = pd.DataFrame({"key": list(queries), "weight": 1.0})
+    # There are no ratings behind these judgments.
+    found = Record(name, frame, tuple(rankings), ratings=None, values=None, rankings=rankings)
+    return Evaluation(
+        collection=name,
+        options=options,
+        rule="mean",
+        adjudications="use",
+        measures=measures,
+        systems=found.systems,
+        table=Columns(found, _scored(found, judgments, measures, options)),
+        bounds={},
     )
 
 

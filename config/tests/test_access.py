@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
 
 from ratings import queue
+from ratings.adjudication import adjudicate
 from ratings.models import Role
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
 
@@ -39,12 +40,16 @@ TABLE = {
     "document": READ,
     "overview": READ,
     "overview_csv": READ,
+    "overview_json": READ,
     "queries": READ,
     "queries_csv": READ,
+    "queries_json": READ,
     "query": READ,
     "query_csv": READ,
+    "query_json": READ,
     "system": READ,
     "system_csv": READ,
+    "system_json": READ,
 }
 
 
@@ -65,6 +70,7 @@ class World:
             "admin": make_member(self.collection, "admin", Role.ADMIN),
             "stranger": make_member(make_collection("sea"), "stranger", Role.ADMIN),
         }
+        adjudicate(self.pair, grade(self.collection, "3"), reason="clear", actor=self.users["admin"])
         for name in ("admin", "stranger"):
             self.users[name].is_staff = True
             self.users[name].save()
@@ -84,8 +90,10 @@ class World:
             "pk": {
                 "query": query.pk,
                 "query_csv": query.pk,
+                "query_json": query.pk,
                 "system": system.pk,
                 "system_csv": system.pk,
+                "system_json": system.pk,
                 "document": self.pair.document_id,
             }.get(name),
         }
@@ -189,7 +197,8 @@ def test_django_admin_shows_only_ones_own_collections(world, model):
 
 
 def test_who_is_no_superuser_cannot_tie_raters_to_accounts(world):
-    form = {"collection": world.collection.pk, "name": "x", "kind": "person", "user": world.users["stranger"].pk}
+    form = {"collection": world.collection.pk, "name": "x", "kind": "person", "weight": "1"}
+    form["user"] = world.users["stranger"].pk
     world.client("admin").post(reverse("admin:ratings_rater_add"), form)
     assert world.collection.raters.get(name="x").user is None
 
@@ -201,6 +210,7 @@ def own_filter(model: str, world: World) -> dict:
         "pair": "query__collection",
         "assignment": "pair__query__collection",
         "rating": "pair__query__collection",
+        "adjudication": "pair__query__collection",
         "ratingevent": "pair__query__collection",
     }
     return {paths.get(model, "collection"): world.collection.pk}

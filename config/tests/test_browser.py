@@ -155,6 +155,29 @@ def test_a_round_without_javascript(visit, collection):
     assert sorted(float(r.grade.value) for r in Rating.objects.all()) == [-1, 2]
 
 
+def test_an_option_by_keyboard_alone_and_without_javascript(visit, collection):
+    page = visit.sign_in(visit.page(java_script_enabled=False, viewport={"width": 390, "height": 844}), "analyst")
+    rater = collection.raters.get()
+    for document, value in GRADES.items():
+        pair = collection.queries.get(key="q1").pairs.get(document__key=document)
+        queue.save(rater, pair, grade=grade(collection, str(value)))
+    page.goto("/collections/hills/")
+    page.locator(".panel summary").focus()
+    page.keyboard.press("Enter")
+    map_of_gains = page.get_by_label("Gain of each grade")
+    expect(map_of_gains).to_be_hidden()
+    page.get_by_label("Gain", exact=True).select_option("map")
+    expect(map_of_gains).to_have_value("-1=-1,0=0,1=1,2=2,3=3")
+    map_of_gains.fill("-1=-1,0=0,1=1,2=2,3=7")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/collections/hills/?gain=map:-1=-1,0=0,1=1,2=2,3=7")
+    expect(page.locator("#systems")).to_contain_text("nDCG@10 map:-1=-1,0=0,1=1,2=2,3=7 log2")
+    expect(page.locator(".held")).to_contain_text("not as in default")
+    page.locator(".panel summary").click()
+    page.get_by_role("link", name="Back to the profile default").click()
+    page.wait_for_url("**/collections/hills/")
+
+
 def pages(role: str, collection) -> list[str]:
     base = f"/collections/{collection.slug}"
     query, system = collection.queries.get(key="q1"), collection.systems.get(name="bm25")
@@ -168,6 +191,8 @@ def pages(role: str, collection) -> list[str]:
         f"{base}/",
         f"{base}/?measure=AP&profile=trec_eval%20-c",
         f"{base}/?measure=nonsense",
+        f"{base}/?profile=burges&negatives=raw&rule=median",
+        f"{base}/?ideal=retrieved&negatives=minmax_closed",  # refused: the panel of options is open
         f"{base}/queries/",
         f"{base}/queries/{query.pk}/",
         f"{base}/systems/{system.pk}/",

@@ -1,4 +1,7 @@
-"""How scores are written on a page: a fixed number of decimals, a true minus, and "–" where there is no value."""
+"""How scores are written on a page: few decimals, a true minus, "–" where there is no value.
+
+A <data> element has the number as the files have it, to the last digit.
+"""
 
 from math import isnan
 
@@ -20,11 +23,25 @@ def decimals(value: float | None, places: int = 4) -> str:
     return text.lstrip("-") if float(text) == 0 else text.replace("-", MINUS)
 
 
+def number(value: float, places: int = 4) -> str:
+    """Without empty zeros: 3, 0.5, 2.6667, −1."""
+    text = decimals(value, places)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+@register.filter
+def exact(value: float | None, text: str = "") -> str:
+    """A number as `decimals` writes it, or as `text`, with every digit for who points at it."""
+    if value is None or isnan(value):
+        return "–"
+    return format_html('<data value="{0}" title="{0}">{1}</data>', repr(float(value)), text or decimals(value))
+
+
 @register.filter
 def signed(value: float, places: int = 4) -> str:
     """A number that is added to others: +1.8928, −0.5000, 0.0000."""
     text = decimals(value, places)
-    return text if text.startswith(MINUS) or text == "–" or float(text) == 0 else f"+{text}"
+    return exact(value, text if text.startswith(MINUS) or text == "–" or float(text) == 0 else f"+{text}")
 
 
 @register.filter
@@ -33,8 +50,8 @@ def share(value: float | None) -> str:
     if value is None or isnan(value):
         return "–"
     if 0.9995 <= value < 1:
-        return "99.9 %"
-    return f"{100 * value:.1f} %" if 0 < value < 1 else f"{100 * value:.0f} %"
+        return exact(value, "99.9 %")
+    return exact(value, f"{100 * value:.1f} %" if 0 < value < 1 else f"{100 * value:.0f} %")
 
 
 @register.filter
@@ -44,8 +61,18 @@ def count(value: int) -> str:
 
 
 @register.simple_tag
+def span(low: float | None, high: float | None, why: str = "not known for this measure and these options") -> str:
+    """From low to high; "final" where they are one."""
+    if low is None or isnan(low):
+        return score(None, why)
+    if low == high:
+        return format_html("final, {}", exact(low))
+    return format_html("{} to {}", exact(low), exact(high))
+
+
+@register.simple_tag
 def score(value: float | None, why: str = "no value") -> str:
-    """A score with four decimals; where there is none, a dash that says why."""
+    """A score with four decimals that carries all; where there is none, a dash that says why."""
     if value is not None and not isnan(value):
-        return decimals(value)
+        return exact(value)
     return format_html('<span title="undefined: {0}">–<span class="vh"> undefined: {0}</span></span>', why)

@@ -31,6 +31,17 @@ def test_a_mean_without_an_interval_can_be_drawn():
     checked(charts.means([mean_row(low=None, high=None)]))
 
 
+def test_what_a_mean_can_still_become_is_a_whisker_behind_its_interval():
+    known = mean_row() | {"lowest": 0.3, "highest": 1.2}
+    unknown = mean_row("b") | {"lowest": None, "highest": None}
+    spec, without = checked(charts.means([known, unknown])), checked(charts.means([mean_row(), unknown]))
+    whisker = spec["layer"][: len(spec["layer"]) - len(without["layer"])]
+    assert [layer["mark"]["type"] for layer in whisker] == ["rule", "tick", "tick"]  # first, so behind
+    assert all(layer["transform"] == [{"filter": "isValid(datum.lowest)"}] for layer in whisker)
+    assert whisker[0]["mark"]["strokeWidth"] == 1
+    assert whisker[0]["encoding"]["x"]["scale"]["domain"] == [0, 1.2]
+
+
 def test_the_heat_map_tells_below_undefined_and_shaded_cells_apart_by_more_than_colour():
     cells = [
         {"query": "q1", "system": "a", "value": 0.5},

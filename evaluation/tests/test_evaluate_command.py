@@ -6,7 +6,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from evaluation.measures import Options
-from ratings.tests.cast import make_collection, make_ranking
+from ratings.adjudication import adjudicate
+from ratings.tests.cast import grade, make_collection, make_pair, make_ranking
 
 from .worked import HYBRID_Q1, IDEAL, KEYWORD_Q1, KEYWORD_Q2, NEUTRAL_Q2, SECOND, rate, worked_collection
 
@@ -116,6 +117,50 @@ def test_every_option_has_its_flag(flag, value, name):
     worked_collection()
     changed = {"unjudged": -1.0, "log_base": 10.0, "relevant_from": 2.0}.get(name, value)
     assert as_json("hills", flag, value)["options"] == Options(**{name: changed}).as_dict()
+
+
+def test_an_adjudicated_grade_counts_unless_it_is_to_be_ignored():
+    collection = worked_collection()
+    pair = make_pair(collection, "q1", "d")
+    adjudicate(pair, grade(collection, "3"), reason="checked", actor=None)
+    arguments = ["hills", "--measure=CG@3", "--system=keyword", "--per-query"]
+    # b a d of q1: 2 and 3, and 3 for d.
+    assert as_json(*arguments)["results"][0]["per_query"]["q1"] == 8
+    ignored = as_json(*arguments, "--adjudications=ignore")
+    assert ignored["results"][0]["per_query"]["q1"] == 5
+    assert (ignored["adjudications"], ignored["fingerprint"][-21:]) == ("ignore", " adjudications=ignore")
+
+
+def test_bounds_tell_what_a_value_can_still_become():
+    worked_collection()
+    arguments = ["hills", "--measure=nDCG@2", "--measure=P@2", "--system=keyword", "--bounds"]
+    ndcg, precision = as_json(*arguments, "--per-query")["results"]
+    # Of the two systems' lists down to rank 2 all documents are judged.
+    assert ndcg["lowest_per_query"] == ndcg["highest_per_query"] == ndcg["per_query"]
+    assert (precision["lowest"], precision["highest"]) == (None, None)
+    assert "lowest_per_query" not in precision
+    rows = list(csv.DictReader(io.StringIO(run(*arguments, "--per-query", "--format=csv")[0])))
+    assert [row["lowest"] == row["value"] for row in rows] == [True, True, False, False]
+    assert "can become" in run(*arguments)[0] and "can become" not in run("hills")[0]
+    assert "lowest" not in as_json("hills")["results"][0]
+
+
+def test_a_mean_by_query_weight_is_given_only_where_weights_differ():
+    collection = worked_collection()
+    assert "weighted" not in as_json("hills")["results"][0]
+    collection.queries.filter(key="q1").update(weight=3)
+    collection.touch()
+    (result,) = as_json("hills", "--system=keyword")["results"]
+    assert result["weighted"] == pytest.approx((3 * KEYWORD_Q1 + KEYWORD_Q2) / 4, abs=1e-15)
+    assert "weighted mean" in run("hills")[0]
+
+
+def test_a_count_has_its_total():
+    worked_collection()
+    assert "total" not in as_json("hills")["results"][0]
+    (result,) = as_json("hills", "--system=keyword", "--measure=NumRet")["results"]
+    assert (result["mean"], result["total"]) == (2.5, 5)  # three documents and two
+    assert run("hills", "--system=keyword", "--measure=NumRet")[0].splitlines()[1].split()[-4] == "5"
 
 
 def test_the_collection_says_from_where_a_document_is_relevant():

@@ -136,3 +136,19 @@ def test_each_query_remembers_the_version_that_changed_it(collection):
     assert record.version(collection).number == number + 1
     assert record.changed_queries(collection, number) == [pair.query_id]
     assert record.changed_queries(collection, number + 1) == []
+
+
+def test_only_the_latest_are_kept():
+    recent = kept.Recent(2)
+    for name in ("a", "b", "a", "c"):
+        recent.put(((1, "basis"), name), name)
+    assert [recent.get(((1, "basis"), name)) for name in "abc"] == ["a", None, "c"]
+
+
+def test_of_a_former_basis_nothing_is_kept():
+    recent = kept.Recent(9)
+    recent.put(((1, "old"), "a"), 1)
+    recent.put(((2, "old"), "a"), 2)
+    recent.put(((1, "new"), "b"), 3)
+    assert recent.get(((1, "old"), "a")) is None
+    assert (recent.get(((2, "old"), "a")), recent.get(((1, "new"), "b"))) == (2, 3)

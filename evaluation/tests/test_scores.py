@@ -7,7 +7,7 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from evaluation import kept, scores
+from evaluation import scores
 from evaluation.measures import PROFILES, Options
 from ratings import queue
 from ratings.models import Collection, Query, Ranking
@@ -318,13 +318,6 @@ def test_changing_a_frame_does_not_change_what_is_kept():
     second = scores.evaluate(collection, ["nDCG@10"], DEFAULT)
     assert second.per_query.loc["q1", ("nDCG@10", "keyword")] == pytest.approx(KEYWORD_Q1)
     assert second.summary["mean"].max() <= 1
-
-
-def test_only_the_latest_are_kept():
-    recent = kept.Recent(2)
-    for key in (1, 2, 1, 3):
-        recent.put(key, key * 2)
-    assert [recent.get(key) for key in (1, 2, 3)] == [2, None, 6]
 
 
 # The worked cases, through the database

@@ -15,6 +15,8 @@ from ..measures import Judgments, Measure, Rankings
 from ..record import Record
 from .asked import Asked, CannotAnswer
 
+NUMBERS = ("mean", "low", "high", "judged", "lowest", "highest", "weighted", "total")  # of a summary
+
 # What differs by less is a difference of rounding.
 ROUNDING = 1e-9
 
@@ -32,6 +34,10 @@ class Standing:
     undefined: int
     why: str
     judged: float | None  # mean Judged@k
+    lowest: float | None = None  # what the mean can still become
+    highest: float | None = None
+    weighted: float | None = None  # by query weight
+    total: float | None = None  # of a count
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,18 +58,23 @@ class Answer:
         asked: Asked,
         more: Iterable[Measure] = (),
         system: System | None = None,
+        bounds: bool = False,
     ) -> "Answer":
-        """Scores in the asked measure and in `more`. CannotAnswer where the options do not fit the collection."""
+        """Scores in the asked measure and in `more`, with `bounds` also what the asked one can still become.
+
+        CannotAnswer where the options do not fit the collection.
+        """
         names = None if system is None else [system.name]
         measures = [asked.measure, asked.at("Judged"), *more]
+        bounded = [asked.measure] if bounds else []
+        evaluation = evaluated(collection, asked, measures, names, bounded)
         try:
-            evaluation = scores.evaluate(collection, measures, asked.options, names, asked.rule)
-            record, judgments = scores.read(collection, asked.options, names, asked.rule)
-            if list(record.queries["key"]) != list(evaluation.per_query.index):
-                # Queries were imported between the two lines: rows of one must be rows of the other.
-                evaluation = scores.evaluate(collection, measures, asked.options, names, asked.rule)
+            record, judgments = scores.read(collection, asked.options, names, asked.rule, asked.adjudications)
         except ValueError as error:
             raise CannotAnswer(str(error)) from error
+        if list(record.queries["key"]) != list(evaluation.per_query.index):
+            # Queries were imported in between: rows of one must be rows of the other.
+            evaluation = evaluated(collection, asked, measures, names, bounded)
         listed = {each.name: each for each in (collection.systems.all() if system is None else [system])}
         systems = {name: listed[name] for name in evaluation.systems if name in listed}
         return cls(collection, asked, evaluation, systems, record, judgments)
@@ -75,6 +86,15 @@ class Answer:
     def reasons(self, measure: Measure | None = None) -> pd.DataFrame:
         return self._of(self.evaluation.reasons, measure)
 
+    def bounds(self, query: str) -> tuple[dict[str, float | None], dict[str, float | None]]:
+        """What the asked measure can still fall and rise to on the query with this key, by system."""
+        column = str(self.asked.measure)
+        frames = (self.evaluation.lowest, self.evaluation.highest) if self.evaluation.bounds else ({}, {})
+        return tuple(
+            {name: frame[column, name][query] if (column, name) in frame else None for name in self.systems}
+            for frame in frames
+        )
+
     def _of(self, frame: pd.DataFrame, measure: Measure | None) -> pd.DataFrame:
         """The columns of one measure; none where there are no systems."""
         return frame[str(measure or self.asked.measure)] if self.systems else frame
@@ -82,10 +102,13 @@ class Answer:
     def standing(self, name: str, measure: Measure | None = None) -> Standing:
         text = str(measure or self.asked.measure)
         row = self.evaluation.summary.loc[(name, text)]
-        why = scores.why(row["why"])
-        mean, low, high, judged = (known(row[column]) for column in ("mean", "low", "high", "judged"))
         return Standing(
-            self.systems[name], text, mean, low, high, int(row["queries"]), int(row["undefined"]), why, judged
+            system=self.systems[name],
+            measure=text,
+            queries=int(row["queries"]),
+            undefined=int(row["undefined"]),
+            why=scores.why(row["why"]),
+            **{column: known(row[column]) for column in NUMBERS},
         )
 
     @cached_property
@@ -156,6 +179,22 @@ class Answer:
         """Why a query has no value, in the words of the first system that lacks one."""
         reasons = [reason for reason in self.reasons().iloc[row] if reason != "counted"]
         return reasons[0] if reasons else "no value"
+
+
+def evaluated(
+    collection: Collection,
+    asked: Asked,
+    measures: Iterable[Measure],
+    systems: Iterable[str] | None = None,
+    bounds: Iterable[Measure] = (),
+) -> scores.Evaluation:
+    """What the asked options give in these measures. CannotAnswer where they do not fit the collection."""
+    try:
+        return scores.evaluate(
+            collection, measures, asked.options, systems, asked.rule, asked.adjudications, bounds
+        )
+    except ValueError as error:
+        raise CannotAnswer(str(error)) from error
 
 
 def known(value: float) -> float | None:

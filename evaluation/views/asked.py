@@ -1,21 +1,22 @@
 """What a page is asked in its address: a measure, a profile, single options. The address gives the page again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 
 from ratings.access import collection_for
 from ratings.models import Collection, Role
 
-from ..judgments import RULES
-from ..measures import PROFILES, Measure, Options, parse_measure
-from ..scores import SUMS, options_for
+from ..measures import MEASURES, PROFILES, Measure, Options
+from ..scores import SUMS, measure_for, options_for
+from . import panel
 
-MEASURE, PROFILE, RULE = "nDCG@10", "default", "mean"
+MEASURE, PROFILE, RULE, ADJUDICATIONS = "nDCG@10", "default", "mean", "use"
+USUAL = {"measure": MEASURE, "profile": PROFILE, "rule": RULE, "adjudications": ADJUDICATIONS}
 OFFERED = (
     "nDCG@5",
     "nDCG@10",
@@ -28,9 +29,15 @@ OFFERED = (
     "R@100",
     "AP",
     "RR",
+    "Success@10",
+    "Rprec",
+    "Bpref",
+    "ERR@10",
+    "RBP(p=0.8,rel=1)",
+    "NumRelRet@10",
     "Judged@10",
 )
-OPTIONS = tuple(Options().as_dict())
+KEPT = ("left", "right", "sort", "q")  # what a page is asked besides, which another choice of options leaves
 
 
 class CannotAnswer(ValueError):
@@ -43,11 +50,17 @@ class Asked:
     profile: str
     given: tuple[tuple[str, str], ...]  # single options that depart from the profile
     options: Options
-    rule: str
+    rule: str = RULE
+    adjudications: str = ADJUDICATIONS
+
+    @property
+    def of_judgments(self) -> list[tuple[str, str]]:
+        """How the judgments are made, where that is not the usual way."""
+        return [(name, getattr(self, name)) for name in panel.OF_JUDGMENTS if getattr(self, name) != USUAL[name]]
 
     @property
     def fingerprint(self) -> str:
-        return self.options.fingerprint() + ("" if self.rule == RULE else f" rule={self.rule}")
+        return " ".join([self.options.fingerprint(), *(f"{name}={value}" for name, value in self.of_judgments)])
 
     @property
     def label(self) -> str:
@@ -55,12 +68,14 @@ class Asked:
         return f"{self.measure} {self.fingerprint}"
 
     @property
+    def departing(self) -> list[str]:
+        """Names of the options that are not as the profile has them."""
+        return [name for name, _ in (*self.given, *self.of_judgments)]
+
+    @property
     def keep(self) -> str:
         """The end of an address that asks the same of another page; empty where nothing departs from the usual."""
-        parts = [("measure", str(self.measure)), ("profile", self.profile), ("rule", self.rule), *self.given]
-        usual = {"measure": MEASURE, "profile": PROFILE, "rule": RULE}
-        parts = [(name, value) for name, value in parts if usual.get(name) != value]
-        return f"?{urlencode(parts, safe='@()=:,')}" if parts else ""
+        return ending([("measure", str(self.measure)), ("profile", self.profile), *self.of_judgments, *self.given])
 
     @property
     def bounded(self) -> bool:
@@ -68,27 +83,47 @@ class Asked:
         return self.measure.name not in SUMS
 
     def at(self, name: str) -> Measure:
-        """Another measure at the same cutoff."""
-        return Measure(name, self.measure.cutoff)
+        """Another measure at the same cutoff, in the same form of DCG where it has one."""
+        form = [param for param in self.measure.params if param[0] == "dcg" and "dcg" in MEASURES[name].parameters]
+        return Measure(name, self.measure.cutoff, tuple(form))
 
     def to(self, cutoff: int | None) -> Measure:
         """The same measure at another cutoff."""
         return Measure(self.measure.name, cutoff, self.measure.params)
 
 
+def ending(parts: Iterable[tuple[str, str]]) -> str:
+    """What an address ends with to ask for these; what is usual is left out."""
+    parts = [(name, value) for name, value in parts if value and USUAL.get(name) != value]
+    return f"?{urlencode(parts, safe='@()=:,')}" if parts else ""
+
+
 def asked_in(request: HttpRequest, collection: Collection) -> Asked:
     """Raises CannotAnswer, which says what is wrong and what would be right."""
     params = request.GET
-    profile, rule = params.get("profile") or PROFILE, params.get("rule") or RULE
-    if rule not in RULES:
-        raise CannotAnswer(f"unknown rule {rule!r} for judgments; known are {', '.join(RULES)}")
-    given = tuple((name, params[name]) for name in OPTIONS if params.get(name))
+    profile, values = params.get("profile") or PROFILE, panel.filled(params)
+    judging = {name: values.pop(name, USUAL[name]) for name in panel.OF_JUDGMENTS}
+    for name, known in panel.OF_JUDGMENTS.items():
+        if judging[name] not in known:
+            raise CannotAnswer(f"unknown {name} {judging[name]!r}; known are {', '.join(known)}")
+    if values.get("unjudged") == "grade":
+        raise CannotAnswer(
+            "unjudged documents: the grade that is assumed for them is missing; 0 or 1, for example"
+        )
     try:
-        measure = parse_measure(params.get("measure") or MEASURE)
-        options = options_for(collection, profile, **dict(given))
+        measure = measure_for(collection, params.get("measure") or MEASURE)
+        options = options_for(collection, profile, **values)
     except ValueError as error:
         raise CannotAnswer(str(error)) from error
-    return Asked(measure, profile, given, options, rule)
+    usual = usual_in(collection, profile)
+    given = tuple((name, text) for name, text in options.as_dict().items() if text != usual[name])
+    return Asked(measure, profile, given, options, **judging)
+
+
+def usual_in(collection: Collection, profile: str) -> dict[str, str]:
+    """Every option by name as the profile has it; an unknown profile counts as the default."""
+    known = profile if profile in PROFILES else PROFILE
+    return options_for(collection, known).as_dict() | {name: USUAL[name] for name in panel.OF_JUDGMENTS}
 
 
 def for_analysts(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -97,6 +132,8 @@ def for_analysts(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
     @wraps(view)
     def answered(request: HttpRequest, slug: str, **kwargs) -> HttpResponse:
         collection = collection_for(request, slug, Role.ANALYST, Role.ADMIN)
+        if "panel" in request.GET:
+            return redirect(request.path + departures(request, collection))
         try:
             return view(request, collection, asked_in(request, collection), **kwargs)
         except CannotAnswer as error:
@@ -105,28 +142,60 @@ def for_analysts(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
     return answered
 
 
+def departures(request: HttpRequest, collection: Collection) -> str:
+    """The end of the address for what was sent with the panel: only what departs from the profile.
+
+    `panel` names the profile that the panel showed. A control that still has its value was not touched, so that
+    who only changes the profile gets all of the new one.
+    """
+    params = request.GET
+    profile = params.get("profile") or PROFILE
+    shown, wanted = usual_in(collection, params["panel"]), usual_in(collection, profile)
+    changed = [
+        (name, text) for name, text in panel.filled(params).items() if text not in (shown[name], wanted[name])
+    ]
+    return ending([("measure", params.get("measure", "")), ("profile", profile), *changed, *kept_in(request)])
+
+
+def kept_in(request: HttpRequest) -> list[tuple[str, str]]:
+    return [(name, request.GET[name]) for name in KEPT if request.GET.get(name)]
+
+
 def refused(request: HttpRequest, collection: Collection, error: str) -> HttpResponse:
     """Says what is wrong, with the form as it was filled in. No number is shown in place of the one asked for."""
-    if request.resolver_match.url_name.endswith("_csv"):
+    if request.resolver_match.url_name.endswith(("_csv", "_json")):
         return HttpResponseBadRequest(f"{error}\n", content_type="text/plain; charset=utf-8")
-    context = {
-        "collection": collection,
-        "role": collection.role,
-        "section": "results",
-        "error": error,
-        "form": form_for(request),
-    }
+    context = page(request, collection, "results") | {"error": error}
     return render(request, "evaluation/refused.html", context, status=400)
 
 
-def form_for(request: HttpRequest) -> dict:
-    """What the form of measure and profile shows, as it was asked."""
-    params = request.GET
+def page(request: HttpRequest, collection: Collection, section: str, asked: Asked | None = None) -> dict:
+    """What every page of results needs; without `asked` the form is shown as it was filled in."""
     return {
-        "measure": params.get("measure") or MEASURE,
+        "collection": collection,
+        "role": collection.role,
+        "section": section,
+        "asked": asked,
+        "form": form_for(request, collection, asked),
+    }
+
+
+def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) -> dict:
+    """What the form of measure, profile and options shows. One query, for the scale."""
+    params = request.GET
+    measure, profile = params.get("measure") or MEASURE, params.get("profile") or PROFILE
+    usual = usual_in(collection, profile)
+    values = usual | panel.filled(params)
+    if asked:
+        values |= asked.options.as_dict() | dict(asked.of_judgments)
+    controls = panel.controls(values, usual, [grade.plain for grade in collection.grades.all()])
+    return {
+        "measure": measure,
         "offered": OFFERED,
-        "profile": params.get("profile") or PROFILE,
+        "profile": profile,
         "profiles": PROFILES,
-        "given": [(name, params[name]) for name in ("rule", *OPTIONS) if params.get(name)],
-        "kept": [(name, params[name]) for name in ("left", "right", "sort", "q") if params.get(name)],
+        "controls": controls,
+        "departing": [control for control in controls if control.departs],
+        "kept": kept_in(request),
+        "back": request.path + ending([("measure", measure), ("profile", profile), *kept_in(request)]),
     }

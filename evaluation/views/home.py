@@ -13,10 +13,11 @@ from ratings.models import Collection, Rater, Role
 from ratings.views import look_around
 
 from .. import charts
+from ..measures import parse_measure
 from ..scores import options_for
 from . import overview, sentences
 from .answer import Answer, Holdings, Standing, holdings
-from .asked import MEASURE, PROFILE, RULE, Asked, CannotAnswer, parse_measure
+from .asked import MEASURE, PROFILE, Asked, CannotAnswer
 
 # The leaders of so many collections are worked out for one page; the others have a link.
 LEADERS = 20
@@ -67,6 +68,7 @@ class Mine:
     outlook: queue.Outlook | None = None
     holdings: Holdings | None = None
     leader: Standing | None = None
+    label: str = ""
 
 
 def mine(user: AbstractBaseUser) -> list[Mine]:
@@ -81,13 +83,14 @@ def mine(user: AbstractBaseUser) -> list[Mine]:
             continue
         answer = answered(collection) if place < LEADERS else None
         leader = answer.standings[0] if answer and answer.standings[0].mean is not None else None
-        rows.append(Mine(collection, role, holdings=holdings(collection), leader=leader))
+        label = answer.asked.label if answer else ""
+        rows.append(Mine(collection, role, holdings=holdings(collection), leader=leader, label=label))
     return rows
 
 
 def answered(collection: Collection) -> Answer | None:
     """The usual measure under the usual options. None without systems, or where it cannot be computed."""
-    asked = Asked(parse_measure(MEASURE), PROFILE, (), options_for(collection, PROFILE), RULE)
+    asked = Asked(parse_measure(MEASURE), PROFILE, (), options_for(collection, PROFILE))
     try:
         answer = Answer.of(collection, asked)
     except CannotAnswer:

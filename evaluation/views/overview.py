@@ -7,13 +7,13 @@ from django.views.decorators.http import require_safe
 
 from ratings.models import Collection
 
-from .. import charts
-from ..measures import Measure, cautions
+from .. import charts, report
+from ..measures import MEASURES, Measure, cautions
 from ..templatetags.numbers import decimals
-from . import heat, sentences
-from .answer import Answer, holdings, next_step
-from .asked import Asked, for_analysts, form_for
-from .export import csv_response
+from . import heat, panel, sentences
+from .answer import Answer, evaluated, holdings, next_step
+from .asked import Asked, for_analysts, page
+from .export import csv_response, json_response
 
 CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
 
@@ -28,12 +28,7 @@ WORTH_A_LOOK = 0.9
 @for_analysts
 def overview(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     held = holdings(collection)
-    context = {
-        "collection": collection,
-        "role": collection.role,
-        "section": "results",
-        "asked": asked,
-        "form": form_for(request),
+    context = page(request, collection, "results", asked) | {
         "n": held,
         "heading": sentences.heading(collection.name, held.systems, held.queries),
         "next_step": next_step(collection, held),
@@ -45,7 +40,7 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
 
 def results(collection: Collection, asked: Asked) -> dict:
     """What the page says and draws of the scores."""
-    answer = Answer.of(collection, asked, [*gains(asked), *steps(asked)])
+    answer = Answer.of(collection, asked, [*gains(asked), *steps(asked)], bounds=True)
     shown = heat.rows(answer)
     below = sum(low for row in shown for _, low in row.values)
     counted = max(standing.queries for standing in answer.standings)
@@ -58,14 +53,17 @@ def results(collection: Collection, asked: Asked) -> dict:
     return {
         "lead": sentences.leading(answer.standings, str(asked.measure)),
         "standings": rows,
+        "bounded": any(standing.lowest is not None for standing in answer.standings),
+        "weighted": answer.evaluation.is_weighted,
+        "counts": any(standing.total is not None for standing in answer.standings),
         "gains": [str(measure) for measure in gains(asked)],
         "judged_label": str(asked.at("Judged")),
         "top_label": f"in the top {asked.measure.cutoff}" if asked.measure.cutoff else "in the rankings",
-        "unjudged_words": sentences.unjudged(asked.options),
+        "unjudged_words": panel.unjudged(asked.options),
         "trust": trust(answer),
         "most_counted": counted,
         "neutral": neutral,
-        "described": sentences.described(asked.options, asked.rule),
+        "described": panel.described(asked.options, asked.rule, asked.adjudications, asked.departing),
         "cautions": cautions(asked.options, answer.judgments.grade),
         "differing": sentences.differing(answer.standings, heat.wins(answer), counted, below),
         "heat": heat.picture(answer, shown),
@@ -87,7 +85,9 @@ def gains(asked: Asked) -> list[Measure]:
 
 
 def steps(asked: Asked) -> list[Measure]:
-    """The measure at the cutoffs of the curve."""
+    """The measure at the cutoffs of the curve; none where it takes no cutoff."""
+    if not MEASURES[asked.measure.name].takes_cutoff:
+        return []
     cutoffs = {*CUTOFFS, asked.measure.cutoff} - {None}
     return [asked.to(cutoff) for cutoff in sorted(cutoffs)]
 
@@ -127,6 +127,8 @@ def dots(answer: Answer) -> list[dict]:
             "mean": standing.mean,
             "low": standing.low,
             "high": standing.high,
+            "lowest": standing.lowest,
+            "highest": standing.highest,
             "queries": standing.queries,
             "leader": standing.system.name == leader,
         }
@@ -171,24 +173,18 @@ def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list
 @require_safe
 @for_analysts
 def overview_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """One row a system: the mean in the asked measure and what stands beside it on the page."""
-    answer = Answer.of(collection, asked, gains(asked))
-    header = ["system", "measure", "mean", "low95", "high95", "queries", "undefined", "why", "judged"]
-    header += [str(measure) for measure in gains(asked)] + ["options"]
-    rows = [
-        [
-            s.system.name,
-            s.measure,
-            s.mean,
-            s.low,
-            s.high,
-            s.queries,
-            s.undefined,
-            s.why,
-            s.judged,
-            *(answer.standing(s.system.name, measure).mean for measure in gains(asked)),
-            asked.label,
-        ]
-        for s in answer.standings
-    ]
-    return csv_response(f"{collection.slug}-systems-{asked.measure}", header, rows)
+    """One row for each system and measure of the page's first tables, as `evaluate --format csv` gives them."""
+    evaluation = evaluated(collection, asked, [asked.measure, *gains(asked)], bounds=[asked.measure])
+    return csv_response(file_name(asked, collection), *report.means(evaluation, asked.profile))
+
+
+@require_safe
+@for_analysts
+def overview_json(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """The same as a document, as `evaluate --format json` gives it."""
+    evaluation = evaluated(collection, asked, [asked.measure, *gains(asked)], bounds=[asked.measure])
+    return json_response(file_name(asked, collection), report.document(evaluation, asked.profile))
+
+
+def file_name(asked: Asked, collection: Collection) -> str:
+    return f"{collection.slug}-systems-{asked.measure}"

@@ -7,10 +7,11 @@ from django.views.decorators.http import require_safe
 
 from ratings.models import Collection
 
+from .. import report
 from . import heat, sentences
-from .answer import Answer, holdings, next_step
-from .asked import Asked, for_analysts, form_for
-from .export import csv_response
+from .answer import Answer, evaluated, holdings, next_step
+from .asked import Asked, for_analysts, page
+from .export import csv_response, every_query, json_response
 
 AT_ONCE = 100
 
@@ -22,12 +23,7 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     shown = heat.rows(answer)
     q, sort = request.GET.get("q", "").strip(), request.GET.get("sort", "")
     found = [row for row in shown if q.casefold() in f"{row.key}\n{row.text}".casefold()]
-    context = {
-        "collection": collection,
-        "role": collection.role,
-        "section": "queries",
-        "asked": asked,
-        "form": form_for(request),
+    context = page(request, collection, "queries", asked) | {
         "heading": sentences.heading(collection.name, len(answer.systems), len(shown)),
         "one": len(answer.systems) == 1,
         "q": q,
@@ -75,24 +71,16 @@ def paged(request: HttpRequest, rows: list) -> dict[str, Page | list]:
 @for_analysts
 def queries_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """One row for each query and system."""
-    answer = Answer.of(collection, asked)
-    values, reasons = answer.values(), answer.reasons()
-    judged = {name: answer.judged(name) for name in answer.systems}
-    rows = (
-        [row.key, row.text, name, str(asked.measure), values.at[row.key, name], reasons.at[row.key, name]]
-        + [judged[name][place], row.judged, asked.label]
-        for place, row in enumerate(heat.rows(answer))
-        for name in answer.systems
-    )
-    header = [
-        "query",
-        "text",
-        "system",
-        "measure",
-        "value",
-        "why",
-        str(asked.at("Judged")),
-        "judgments",
-        "options",
-    ]
-    return csv_response(f"{collection.slug}-queries-{asked.measure}", header, rows)
+    return csv_response(file_name(asked, collection), *every_query(Answer.of(collection, asked)))
+
+
+@require_safe
+@for_analysts
+def queries_json(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """Every query of every system, as `evaluate --per-query --format json` gives them."""
+    evaluation = evaluated(collection, asked, [asked.measure])
+    return json_response(file_name(asked, collection), report.document(evaluation, asked.profile, per_query=True))
+
+
+def file_name(asked: Asked, collection: Collection) -> str:
+    return f"{collection.slug}-queries-{asked.measure}"

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from ..measures import Options
 from ..templatetags.numbers import decimals
 from .answer import Standing
 
@@ -105,58 +104,3 @@ def differing(standings: Sequence[Standing], won: dict[str, int], queries: int, 
         cells = "value lies" if below == 1 else "values lie"
         parts.append(format_html("{} {} below the neutral point: worse than an empty list.", f"{below:,}", cells))
     return format_html_join(" ", "{}", ((part,) for part in parts))
-
-
-GAINS = {
-    "linear": "linear: the grade itself",
-    "exponential": "exponential: 2^grade − 1",
-    "exponential_signed": "exponential on both sides of 0",
-}
-CHOSEN = {
-    "ideal": {"judged": "all judged documents of the query", "retrieved": "only what the system returned"},
-    "unjudged": {
-        "zero": "counted as gain 0",
-        "condensed": "removed, the ranks close up",
-        "require": "no value while one is left",
-    },
-    "negatives": {
-        "minmax": "open min-max, from 0 to 1",
-        "minmax_closed": "closed min-max (Gienapp 2020)",
-        "raw": "as they are, no lower end",
-        "clip": "count as 0",
-    },
-    "undefined": {"skip": "left out and counted", "zero": "count as 0"},
-    "missing": {"empty": "an empty list", "skip": "left out and counted"},
-    "ties": {
-        "rank": "the rank decides",
-        "score": "score, then document key",
-        "average": "average over all orders",
-    },
-}
-
-
-def unjudged(options: Options) -> str:
-    """What an unjudged document of a ranking counts as."""
-    grade = options.assumed_grade
-    return CHOSEN["unjudged"][options.unjudged] if grade is None else f"taken as grade {decimals(grade, 2)}"
-
-
-def described(options: Options, rule: str) -> list[tuple[str, str]]:
-    """Each option as a name and a phrase."""
-    texts = options.as_dict()
-    base = texts["log_base"]
-    discount = f"1 / log{base}(rank + 1)"
-    if options.discount == "jk2002":
-        discount = f"1 / log{base}(rank) from rank {base} on, 1 before"
-    return [
-        ("Gain", GAINS.get(texts["gain"], texts["gain"])),
-        ("Discount", discount),
-        ("Ideal list", CHOSEN["ideal"][options.ideal]),
-        ("Unjudged", unjudged(options)),
-        ("Negative", CHOSEN["negatives"][options.negatives]),
-        ("Undefined", CHOSEN["undefined"][options.undefined]),
-        ("No ranking", CHOSEN["missing"][options.missing]),
-        ("Ties", CHOSEN["ties"][options.ties]),
-        ("Relevant", f"from grade {texts['relevant_from']} on"),
-        ("Judgments", f"{rule} of the raters"),
-    ]

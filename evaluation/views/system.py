@@ -11,12 +11,12 @@ from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, System
 
-from .. import charts
+from .. import charts, report
 from ..measures import MEASURES, Measure, parse_measure
 from ..templatetags.numbers import decimals
-from .answer import Answer
-from .asked import Asked, for_analysts, form_for
-from .export import csv_response
+from .answer import Answer, evaluated
+from .asked import Asked, for_analysts, page
+from .export import csv_response, every_query, json_response
 from .queries import paged
 
 MAIN = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
@@ -32,12 +32,7 @@ def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) 
     measures = dict.fromkeys([asked.measure, *main_measures(asked)])
     standing = answer.standing(found.name)
     rankings = answer.record.rankings[found.name]
-    context = {
-        "collection": collection,
-        "role": collection.role,
-        "section": "results",
-        "asked": asked,
-        "form": form_for(request),
+    context = page(request, collection, "results", asked) | {
         "system": found,
         "lead": lead(standing, str(asked.measure)),
         "standing": standing,
@@ -131,20 +126,17 @@ def system_csv(request: HttpRequest, collection: Collection, asked: Asked, pk: i
     """One row for each query."""
     found = get_object_or_404(System, collection=collection, pk=pk)
     answer = Answer.of(collection, asked, system=found)
-    header = [
-        "query",
-        "text",
-        "system",
-        "measure",
-        "value",
-        "why",
-        str(asked.at("Judged")),
-        "documents",
-        "options",
-    ]
-    rows = [
-        [row["key"], row["text"], found.name, str(asked.measure), row["value"], row["why"], row["judged"]]
-        + [row["length"] if row["present"] else None, asked.label]
-        for row in ranked(answer, found)
-    ]
-    return csv_response(f"{collection.slug}-system-{found.pk}-{asked.measure}", header, rows)
+    return csv_response(file_name(asked, found), *every_query(answer))
+
+
+@require_safe
+@for_analysts
+def system_json(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
+    """Its means and every query, as `evaluate --system NAME --per-query --format json` gives them."""
+    found = get_object_or_404(System, collection=collection, pk=pk)
+    evaluation = evaluated(collection, asked, [asked.measure, *main_measures(asked)], [found.name])
+    return json_response(file_name(asked, found), report.document(evaluation, asked.profile, per_query=True))
+
+
+def file_name(asked: Asked, found: System) -> str:
+    return f"{found.collection.slug}-system-{found.pk}-{asked.measure}"

@@ -1,12 +1,9 @@
 import csv
 import io
-import json
-import math
+from math import isnan
 
-import numpy as np
-
-from evaluation import scores
-from evaluation.judgments import RULES
+from evaluation import report, scores
+from evaluation.judgments import ADJUDICATIONS, RULES
 from evaluation.measures import PROFILES
 from evaluation.scores import Evaluation
 from ratings.management.commands._collection_command import ExportCommand, Refused
@@ -31,29 +28,29 @@ class Command(ExportCommand):
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        parser.add_argument(
-            "--measure",
-            action="append",
-            default=[],
-            help="like nDCG@10, P(rel=2)@5, AP; may be repeated (nDCG@10)",
-        )
-        parser.add_argument("--system", action="append", default=[], help="only this system; may be repeated")
-        parser.add_argument("--profile", default="default", help=f"a set of options: {', '.join(PROFILES)}")
-        for name, values in OPTIONS.items():
-            parser.add_argument(f"--{name.replace('_', '-')}", dest=name, help=values)
+        add_options(parser)
         parser.add_argument("--rule", default="mean", help=f"several ratings to one judgment: {', '.join(RULES)}")
-        parser.add_argument("--per-query", action="store_true", help="every query, too")
-        parser.add_argument("--format", default="table", help=f"{', '.join(FORMATS)} (table)")
+        parser.add_argument(
+            "--adjudications", default="use", help=f"decisions above the ratings: {', '.join(ADJUDICATIONS)} (use)"
+        )
+        parser.add_argument(
+            "--bounds", action="store_true", help="also what nDCG can still become once the pool is judged"
+        )
 
     def handle(self, *, slug: str, measure: list[str], system: list[str], **given) -> None:
         collection = self.collection(slug)
-        if given["format"] not in FORMATS:
-            raise Refused(f"unknown format {given['format']!r}; known are {', '.join(FORMATS)}")
-        changes = {name: given[name] for name in OPTIONS if given[name] is not None}
+        refuse_format(given["format"])
         try:
-            options = scores.options_for(collection, given["profile"], **changes)
+            options = scores.options_for(collection, given["profile"], **changes(given))
+            measures = measure or ["nDCG@10"]
             evaluation = scores.evaluate(
-                collection, measure or ["nDCG@10"], options, systems=system or None, rule=given["rule"]
+                collection,
+                measures,
+                options,
+                systems=system or None,
+                rule=given["rule"],
+                adjudications=given["adjudications"],
+                bounds=measures if given["bounds"] else (),
             )
         except ValueError as error:
             raise Refused(str(error)) from error
@@ -61,6 +58,32 @@ class Command(ExportCommand):
         self.put_out([text], given["output"])
         for line in lacking(evaluation):
             self.stderr.write(line)
+
+
+def add_options(parser) -> None:
+    """What to score, by which options, and how to print it."""
+    parser.add_argument(
+        "--measure",
+        action="append",
+        default=[],
+        help="like nDCG@10, P(rel=2)@5, AP; may be repeated (nDCG@10)",
+    )
+    parser.add_argument("--system", action="append", default=[], help="only this system; may be repeated")
+    parser.add_argument("--profile", default="default", help=f"a set of options: {', '.join(PROFILES)}")
+    for name, values in OPTIONS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", dest=name, help=values)
+    parser.add_argument("--per-query", action="store_true", help="every query, too")
+    parser.add_argument("--format", default="table", help=f"{', '.join(FORMATS)} (table)")
+
+
+def changes(given: dict) -> dict[str, str]:
+    """The options that were given, as text."""
+    return {name: given[name] for name in OPTIONS if given[name] is not None}
+
+
+def refuse_format(name: str) -> None:
+    if name not in FORMATS:
+        raise Refused(f"unknown format {name!r}; known are {', '.join(FORMATS)}")
 
 
 def lacking(evaluation: Evaluation) -> list[str]:
@@ -79,66 +102,44 @@ def lacking(evaluation: Evaluation) -> list[str]:
 
 
 def as_json(evaluation: Evaluation, profile: str, per_query: bool) -> str:
-    document = {
-        "collection": evaluation.collection,
-        "profile": profile,
-        "rule": evaluation.rule,
-        "fingerprint": evaluation.fingerprint,
-        "options": evaluation.options.as_dict(),
-        "results": [
-            result(evaluation, system, measure, row, per_query) for system, measure, row in rows(evaluation)
-        ],
-    }
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
-
-
-def result(evaluation: Evaluation, system: str, measure: str, row: dict, per_query: bool) -> dict:
-    entry = {"system": system, "measure": measure} | {name: or_null(value) for name, value in row.items()}
-    if per_query:
-        values = evaluation.per_query[measure, system]
-        entry["per_query"] = {query: or_null(value) for query, value in values.items()}
-    return entry
-
-
-def or_null(value):
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return report.as_text(report.document(evaluation, profile, per_query))
 
 
 def as_csv(evaluation: Evaluation, profile: str, per_query: bool) -> str:
+    header, lines = (report.every_query if per_query else report.means)(evaluation, profile)
     text = io.StringIO()
-    write = csv.writer(text, lineterminator="\n").writerow
-    made_by = [profile, evaluation.fingerprint]
-    if per_query:
-        write(["system", "measure", "query", "value", "reason", "profile", "options"])
-        for system, measure, _ in rows(evaluation):
-            reasons = evaluation.reasons[measure, system]
-            for query, value in evaluation.per_query[measure, system].items():
-                write([system, measure, query, or_null(value), reasons[query], *made_by])
-    else:
-        write([*NAMES, "profile", "options"])
-        for system, measure, row in rows(evaluation):
-            numbers = row | {"why": scores.why(row["why"])}
-            write([system, measure, *(or_null(value) for value in numbers.values()), *made_by])
+    csv.writer(text, lineterminator="\n").writerows([header, *lines])
     return text.getvalue()
 
 
-NAMES = ["system", "measure", "mean", "low", "high", "queries", "undefined", "why", "judged"]
-
-
 def as_table(evaluation: Evaluation, profile: str, per_query: bool) -> str:
-    lines = [["system", "measure", "mean", "95 % interval", "queries", "undefined", "judged"]]
-    for system, measure, row in rows(evaluation):
-        interval = NO_VALUE if math.isnan(row["low"]) else f"{four(row['low'])} to {four(row['high'])}"
-        judged = NO_VALUE if math.isnan(row["judged"]) else f"{row['judged']:.1%}"
-        lines.append(
-            [system, measure, four(row["mean"]), interval, str(row["queries"]), str(row["undefined"]), judged]
-        )
+    names = [name for name in COLUMNS if name in report.columns(evaluation)]
+    lines = [["system", "measure", *(COLUMNS[name][0] for name in names)]]
+    for system, measure, row in report.rows(evaluation):
+        lines.append([system, measure, *(COLUMNS[name][1](row) for name in names)])
     parts = [aligned(lines, left=2)]
     if per_query:
         for measure in map(str, evaluation.measures):
             parts.append(aligned(per_query_lines(evaluation, measure), left=1))
     parts.append(f"{evaluation.fingerprint}\n" + undefined_lines(evaluation))
     return "\n".join(parts)
+
+
+def between(low: float | None, high: float | None) -> str:
+    return NO_VALUE if low is None else f"{four(low)} to {four(high)}"
+
+
+# The columns of the table by name in the summary: a title, and how a row fills it.
+COLUMNS = {
+    "mean": ("mean", lambda row: four(row["mean"])),
+    "low": ("95 % interval", lambda row: between(row["low"], row["high"])),
+    "lowest": ("can become", lambda row: between(row["lowest"], row["highest"])),
+    "weighted": ("weighted mean", lambda row: four(row["weighted"])),
+    "total": ("total", lambda row: NO_VALUE if row["total"] is None else f"{row['total']:.0f}"),
+    "queries": ("queries", lambda row: str(row["queries"])),
+    "undefined": ("undefined", lambda row: str(row["undefined"])),
+    "judged": ("judged", lambda row: NO_VALUE if row["judged"] is None else f"{row['judged']:.1%}"),
+}
 
 
 def per_query_lines(evaluation: Evaluation, measure: str) -> list[list[str]]:
@@ -151,22 +152,15 @@ def per_query_lines(evaluation: Evaluation, measure: str) -> list[list[str]]:
 
 def undefined_lines(evaluation: Evaluation) -> str:
     """Why queries count in no mean; once for all systems and measures where it is the same for all."""
-    whys = {(system, measure): scores.why(row["why"]) for system, measure, row in rows(evaluation)}
+    whys = {(system, measure): scores.why(row["why"]) for system, measure, row in report.rows(evaluation)}
     if len(set(whys.values())) == 1:
         (reason,) = set(whys.values())
         return f"undefined: {reason}\n" if reason else ""
     return "".join(f"undefined, {system}, {m}: {reason}\n" for (system, m), reason in whys.items() if reason)
 
 
-def rows(evaluation: Evaluation):
-    for (system, measure), row in zip(
-        evaluation.summary.index, evaluation.summary.to_dict("records"), strict=True
-    ):
-        yield system, measure, row
-
-
-def four(value: float) -> str:
-    return NO_VALUE if np.isnan(value) else f"{value:.4f}"
+def four(value: float | None) -> str:
+    return NO_VALUE if value is None or isnan(value) else f"{value:.4f}"
 
 
 def aligned(lines: list[list[str]], left: int) -> str:

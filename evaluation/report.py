@@ -1,0 +1,182 @@
+"""An evaluation as the files that leave the house: one document, or rows. Command and pages write the same digits.
+
+Numbers are plain Python numbers at full precision; a value that is not there is None.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from math import isnan
+
+from pandas import DataFrame
+
+from . import scores
+from .measures import MEASURES, Explanation, Row
+from .scores import Evaluation
+
+Table = tuple[list[str], list[list]]  # names of the columns, and the rows
+
+
+def document(evaluation: Evaluation, profile: str, per_query: bool = False) -> dict:
+    """What made the numbers, then an entry for each system and measure; `per_query` puts every query in it."""
+    frames = ({"per_query": evaluation.per_query} | _bounds(evaluation)) if per_query else {}
+    return made_by(evaluation, profile) | {
+        "results": [
+            {"system": system, "measure": measure} | row | _queries(frames, measure, system)
+            for system, measure, row in rows(evaluation)
+        ]
+    }
+
+
+def made_by(evaluation: Evaluation, profile: str) -> dict:
+    return {
+        "collection": evaluation.collection,
+        "profile": profile,
+        "rule": evaluation.rule,
+        "adjudications": evaluation.adjudications,
+        "fingerprint": evaluation.fingerprint,
+        "options": evaluation.options.as_dict(),
+    }
+
+
+def _queries(frames: Mapping[str, DataFrame], measure: str, system: str) -> dict[str, dict]:
+    """What each frame has for every query, by the frame's name."""
+    return {
+        name: {query: known(value) for query, value in frame[measure, system].items()}
+        for name, frame in frames.items()
+        if (measure, system) in frame
+    }
+
+
+def _bounds(evaluation: Evaluation) -> dict[str, DataFrame]:
+    """What each value can still become, where that was asked for."""
+    if not evaluation.bounds:
+        return {}
+    return {"lowest_per_query": evaluation.lowest, "highest_per_query": evaluation.highest}
+
+
+def means(evaluation: Evaluation, profile: str) -> Table:
+    """A row for each system and measure."""
+    header = ["system", "measure", *columns(evaluation), "profile", "options"]
+    table = []
+    for system, measure, row in rows(evaluation):
+        numbers = row | {"why": scores.why(row["why"])}
+        table.append([system, measure, *numbers.values(), profile, evaluation.fingerprint])
+    return header, table
+
+
+def every_query(evaluation: Evaluation, profile: str) -> Table:
+    """A row for each system, measure and query."""
+    ends = _bounds(evaluation)
+    header = ["system", "measure", "query", "value", "reason", *(["lowest", "highest"] if ends else [])]
+    table = []
+    for system, measure, _ in rows(evaluation):
+        column, reasons = (measure, system), evaluation.reasons[measure, system]
+        both = [frame.get(column) for frame in ends.values()]
+        for query, value in evaluation.per_query[column].items():
+            bounds = [None if end is None else known(end[query]) for end in both]
+            made_by = [profile, evaluation.fingerprint]
+            table.append([system, measure, query, known(value), reasons[query], *bounds, *made_by])
+    return [*header, "profile", "options"], table
+
+
+def rows(evaluation: Evaluation) -> Iterator[tuple[str, str, dict]]:
+    """System, measure and what the summary says of them."""
+    summary, names = evaluation.summary, columns(evaluation)
+    for (system, measure), row in zip(summary.index, summary.to_dict("records"), strict=True):
+        yield system, measure, {name: known(row[name]) for name in names}
+
+
+def columns(evaluation: Evaluation) -> list[str]:
+    """Of the summary: bounds where asked for, weighted where weights differ, total where there are counts."""
+    left_out = set() if evaluation.bounds else {"lowest", "highest"}
+    if not evaluation.is_weighted:
+        left_out.add("weighted")
+    if not any(MEASURES[measure.name].counts for measure in evaluation.measures):
+        left_out.add("total")
+    return [name for name in evaluation.summary.columns if name not in left_out]
+
+
+def known(value):
+    """None for nan. A number of NumPy becomes a plain one, which every writer writes with the same digits."""
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and isnan(value) else value
+
+
+def as_text(document: dict) -> str:
+    """As JSON that any reader takes: NaN, which JSON does not know, is an error here."""
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+# One query, rank by rank
+
+
+def explained(
+    evaluation: Evaluation,
+    profile: str,
+    query: str,
+    explanations: Mapping[str, Explanation],
+    documents: Mapping[int, str],
+) -> dict:
+    """The measures of `evaluation` for the query with this key, and the lists that they were computed from.
+
+    `documents` gives keys by pk. The ideal list stands with each system: made of what a system returned, it is
+    another one for each. `lowest` and `highest` are what the first measure can still become, where that was asked.
+    """
+    first = str(evaluation.measures[0])
+    ends = {name.removesuffix("_per_query"): frame for name, frame in _bounds(evaluation).items()}
+    return made_by(evaluation, profile) | {
+        "query": query,
+        "results": [
+            {"system": system, "reason": found.reason}
+            | {
+                str(measure): known(evaluation.per_query[str(measure), system][query])
+                for measure in evaluation.measures
+            }
+            | {name: known(frame[first, system][query]) for name, frame in ends.items()}
+            | {
+                "ranking": [_rank(row, documents) for row in found.ranking],
+                "ideal": [_rank(row, documents) for row in found.ideal],
+            }
+            for system, found in explanations.items()
+        ],
+    }
+
+
+def _rank(row: Row, documents: Mapping[int, str]) -> dict:
+    """One rank; `judgment` None: unjudged, `dcg`: the sum down to here."""
+    return {
+        "rank": row.rank,
+        "document": documents[row.document],
+        "judgment": known(row.grade),
+        "gain": row.gain,
+        "discount": row.discount,
+        "adds": row.contribution,
+        "dcg": row.running,
+    }
+
+
+def every_rank(document: dict, numbers: Iterable[str], titles: Mapping[str, str]) -> Table:
+    """What `explained` made, a row for each rank; a system without a rank has one row with its `numbers`.
+
+    The ideal list has the name of a system only where it is another one for each.
+    """
+    numbers = list(numbers)
+    columns = ["rank", "document", "title", "judgment", "gain", "discount", "adds", "dcg"]
+    header = ["query", "list", "system", *columns, *numbers, "reason", "profile", "options"]
+    own = document["options"]["ideal"] == "retrieved"
+    table = []
+
+    def add(kind: str, system: str | None, ranks: list[dict], values: list) -> None:
+        for rank in ranks:
+            cells = rank | {"title": titles[rank["document"]]} if rank else {}
+            made_by = [document["profile"], document["fingerprint"]]
+            table.append(
+                [document["query"], kind, system, *(cells.get(name) for name in columns), *values, *made_by]
+            )
+
+    for entry in document["results"]:
+        values = [entry[name] for name in numbers] + [entry["reason"]]
+        add("ranking", entry["system"], entry["ranking"] or [{}], values)
+    for entry in document["results"] if own else document["results"][:1]:
+        add("ideal", entry["system"] if own else None, entry["ideal"], [None] * (len(numbers) + 1))
+    return header, table

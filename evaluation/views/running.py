@@ -1,0 +1,44 @@
+"""The DCG of the lists of one query summed down the ranks, drawn and as a table."""
+
+from .. import charts
+from ..measures import Explanation
+from ..templatetags.numbers import decimals
+from .asked import Asked
+from .lists import SHOWN
+
+
+def drawn(explained: dict[str, Explanation], left: dict, right: dict | None, asked: Asked) -> dict | None:
+    """The sums down the ranks, drawn and as a table. None where no list has a rank."""
+    focus = (right or left)["system"].name
+    depth = max((len(explanation.ranking) for explanation in explained.values()), default=0)
+    depth = min(depth, asked.measure.cutoff or SHOWN, SHOWN)
+    if depth < 1:
+        return None
+    ideal = next(iter(explained.values())).ideal
+    lists = [("ideal", sums_to(ideal, depth))]
+    lists += [(name, sums_to(explanation.ranking, depth)) for name, explanation in explained.items()]
+    rows = [
+        {
+            "system": name,
+            "cutoff": rank,
+            "value": value,
+            "leader": name == focus and index > 0,
+            "ideal": index == 0,
+        }
+        for index, (name, values) in enumerate(lists)
+        for rank, value in enumerate(values, 1)
+        if value is not None
+    ]
+    return {
+        "spec": charts.running(rows),
+        "says": f"DCG summed down to rank {depth}: "
+        + ", ".join(f"{name} {decimals([v for v in values if v is not None][-1])}" for name, values in lists),
+        "ranks": range(1, depth + 1),
+        "table": lists,
+    }
+
+
+def sums_to(rows: list, depth: int) -> list[float]:
+    """The running sums; a list that is too short adds nothing more and stays at its sum."""
+    sums = [row.running for row in rows[:depth]]
+    return sums + [sums[-1] if sums else 0.0] * (depth - len(sums))
