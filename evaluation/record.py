@@ -4,14 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from django.core.exceptions import EmptyResultSet
-from django.db import connections
+from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
 from ratings.formats.values import natural
@@ -151,9 +150,9 @@ def pool(collection: Collection, queries: pd.DataFrame) -> tuple[np.ndarray, np.
     graded = Rating.objects.filter(pair=OuterRef("pk"), grade__isnull=False, rater__weight__gt=0)
     graded = graded.exclude(rater__kind=Rater.Kind.MACHINE)
     pairs = Pair.objects.filter(query__collection=collection, adjudication__isnull=True).filter(~Exists(graded))
-    if len(queries) <= FEW_QUERIES:
+    if 0 < len(queries) <= FEW_QUERIES:
         pairs = pairs.filter(query__in=queries["pk"].tolist())
-    query, document = _columns(pairs.values_list("query_id", "document_id"), 2)
+    query, document = _columns(*pairs.values_list("query_id", "document_id").query.sql_with_params(), 2)
     query = _index(query, queries["pk"])
     return query[query >= 0], document[query >= 0]
 
@@ -210,15 +209,11 @@ class _Rows:
     def of(cls, collection: Collection, queries: Sequence[int] | None = None) -> "_Rows":
         """Of all queries of the collection, or of a few."""
         if queries is None:
-            ratings = Rating.objects.filter(rater__collection=collection)
-            adjudications = Adjudication.objects.filter(pair__query__collection=collection)
-        else:
-            ratings, adjudications = (
-                model.objects.filter(pair__query__in=queries) for model in (Rating, Adjudication)
-            )
-        pair = ("pair__query_id", "pair__document_id")
-        ratings = ratings.filter(grade__isnull=False).values_list(*pair, "rater_id", "grade_id")
-        return cls(_columns(ratings, 4), _columns(adjudications.values_list(*pair, "grade_id"), 3))
+            of_collection = Adjudication.objects.filter(pair__query__collection=collection)
+            ratings, adjudications = _rows(Rating.objects.filter(rater__collection=collection), of_collection)
+            return cls(_columns(*ratings, 4), _columns(*adjudications, 3))
+        ratings, adjudications = _statements(len(queries))
+        return cls(_columns(ratings, queries, 4), _columns(adjudications, queries, 3))
 
     def known_to(self, values: _Values) -> bool:
         """Whether all keys have a value."""
@@ -251,19 +246,31 @@ class _Rows:
         )
 
 
+def _rows(ratings: QuerySet, adjudications: QuerySet) -> tuple[tuple[str, tuple], tuple[str, tuple]]:
+    """The SQL of both and its parameters."""
+    pair = ("pair__query_id", "pair__document_id")
+    ratings = ratings.filter(grade__isnull=False).values_list(*pair, "rater_id", "grade_id")
+    adjudications = adjudications.values_list(*pair, "grade_id")
+    return ratings.query.sql_with_params(), adjudications.query.sql_with_params()
+
+
+@cache
+def _statements(queries: int) -> tuple[str, str]:
+    """The SQL for so many queries, whose keys are its parameters. To write it takes longer than to run it."""
+    some = range(queries)
+    both = _rows(*(model.objects.filter(pair__query__in=some) for model in (Rating, Adjudication)))
+    return tuple(sql for sql, _ in both)
+
+
 def _looked_up(keys: np.ndarray, values: dict[int, float]) -> np.ndarray:
     """The value of each key, nan where there is none."""
     return np.append(np.array(list(values.values()), np.float64), np.nan)[_index(keys, list(values))]
 
 
-def _columns(rows: QuerySet, columns: int) -> np.ndarray:
-    """int64[columns, n] of a query for whole numbers, without what the ORM does to each row."""
-    try:
-        statement = rows.query.sql_with_params()
-    except EmptyResultSet:  # the ORM knows that there can be none
-        return np.empty((columns, 0), np.int64)
-    with connections[rows.db].cursor() as cursor:
-        cursor.execute(*statement)
+def _columns(statement: str, params: Sequence, columns: int) -> np.ndarray:
+    """int64[columns, n] of SQL for whole numbers, without what the ORM does to each row."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
         chunks = iter(lambda: cursor.fetchmany(ROWS_AT_A_TIME), [])
         numbers = np.fromiter(chain.from_iterable(chain.from_iterable(chunks)), np.int64)
     return numbers.reshape(-1, columns).T

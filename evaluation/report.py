@@ -60,7 +60,7 @@ def means(evaluation: Evaluation, profile: str) -> Table:
     table = []
     for system, measure, row in rows(evaluation):
         numbers = row | {"why": scores.why(row["why"])}
-        table.append([system, measure, *numbers.values(), profile, evaluation.fingerprint])
+        table.append([system, measure, *numbers.values(), profile, evaluation.fingerprint_of(measure)])
     return header, table
 
 
@@ -74,7 +74,7 @@ def every_query(evaluation: Evaluation, profile: str) -> Table:
         both = [frame.get(column) for frame in ends.values()]
         for query, value in evaluation.per_query[column].items():
             bounds = [None if end is None else known(end[query]) for end in both]
-            made_by = [profile, evaluation.fingerprint]
+            made_by = [profile, evaluation.fingerprint_of(measure)]
             table.append([system, measure, query, known(value), reasons[query], *bounds, *made_by])
     return [*header, "profile", "options"], table
 
@@ -124,22 +124,27 @@ def explained(
     """
     first = str(evaluation.measures[0])
     ends = {name.removesuffix("_per_query"): frame for name, frame in _bounds(evaluation).items()}
-    return made_by(evaluation, profile) | {
-        "query": query,
-        "results": [
-            {"system": system, "reason": found.reason}
-            | {
-                str(measure): known(evaluation.per_query[str(measure), system][query])
-                for measure in evaluation.measures
-            }
-            | {name: known(frame[first, system][query]) for name, frame in ends.items()}
-            | {
-                "ranking": [_rank(row, documents) for row in found.ranking],
-                "ideal": [_rank(row, documents) for row in found.ideal],
-            }
-            for system, found in explanations.items()
-        ],
-    }
+    stated = {"fingerprint": evaluation.fingerprint_of(evaluation.measures[0])}
+    return (
+        made_by(evaluation, profile)
+        | stated
+        | {
+            "query": query,
+            "results": [
+                {"system": system, "reason": found.reason}
+                | {
+                    str(measure): known(evaluation.per_query[str(measure), system][query])
+                    for measure in evaluation.measures
+                }
+                | {name: known(frame[first, system][query]) for name, frame in ends.items()}
+                | {
+                    "ranking": [_rank(row, documents) for row in found.ranking],
+                    "ideal": [_rank(row, documents) for row in found.ideal],
+                }
+                for system, found in explanations.items()
+            ],
+        }
+    )
 
 
 def _rank(row: Row, documents: Mapping[int, str]) -> dict:

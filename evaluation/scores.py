@@ -52,9 +52,13 @@ class Evaluation:
 
     @property
     def fingerprint(self) -> str:
-        """What stands beside every number."""
-        said = "" if self.rule == "mean" else f" rule={self.rule}"
-        return self.options.fingerprint() + said + ("" if self.adjudications == "use" else " adjudications=ignore")
+        """What made the numbers, but for what a measure says itself."""
+        return fingerprint(self.options, self.rule, self.adjudications)
+
+    def fingerprint_of(self, measure: Measure | str) -> str:
+        """What stands beside every number of the measure."""
+        measure = parse_measure(measure) if isinstance(measure, str) else measure
+        return fingerprint(kernel.effective(measure, self.options), self.rule, self.adjudications)
 
     @cached_property
     def per_query(self) -> pd.DataFrame:
@@ -146,6 +150,12 @@ SUMMARY = (
     "why",
     "judged",
 )
+
+
+def fingerprint(options: Options, rule: str, adjudications: str) -> str:
+    """The options in short, and how judgments were made where that is not the usual way."""
+    said = "" if rule == "mean" else f" rule={rule}"
+    return options.fingerprint() + said + ("" if adjudications == "use" else f" adjudications={adjudications}")
 
 
 def options_for(collection: Collection | None, profile: str = "default", **changes: str) -> Options:

@@ -206,3 +206,14 @@ def test_what_a_document_cannot_give_is_a_line_of_text(client, place):
     assert response.status_code == 400
     assert response["Content-Type"].startswith("text/plain")
     assert response.content.startswith(b"gain must be one of linear")
+
+
+def test_a_measure_that_states_its_gain_is_not_said_to_have_another(client, collection):
+    address = f"/collections/{collection.slug}/"
+    asked = {"measure": "nDCG(dcg='exp-log2')@10"}
+    page = analyst(client, collection).get(address, asked).content.decode()
+    assert "nDCG(dcg=&#x27;exp-log2&#x27;)@10 exp log2" in page and "@10 lin log2" not in page
+    rows = lines(client.get(address + "scores.csv", asked).content.decode())
+    said = {row["measure"]: row["options"] for row in rows}
+    assert said["nDCG(dcg='exp-log2')@10"].startswith("exp log2")
+    assert said["CG@10"].startswith("lin log2")

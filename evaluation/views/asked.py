@@ -11,8 +11,8 @@ from django.shortcuts import redirect, render
 from ratings.access import collection_for
 from ratings.models import Collection, Role
 
-from ..measures import MEASURES, PROFILES, Measure, Options
-from ..scores import SUMS, measure_for, options_for
+from ..measures import MEASURES, PROFILES, Measure, Options, effective
+from ..scores import SUMS, fingerprint, measure_for, options_for
 from . import panel
 
 MEASURE, PROFILE, RULE, ADJUDICATIONS = "nDCG@10", "default", "mean", "use"
@@ -60,7 +60,7 @@ class Asked:
 
     @property
     def fingerprint(self) -> str:
-        return " ".join([self.options.fingerprint(), *(f"{name}={value}" for name, value in self.of_judgments)])
+        return fingerprint(effective(self.measure, self.options), self.rule, self.adjudications)
 
     @property
     def label(self) -> str:
