@@ -6,9 +6,11 @@
     python3 run.py --host 0.0.0.0          serve others: TLS in front, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names
     python3 run.py manage COMMAND ...        a management command; nothing is added to its output
     python3 run.py test [PYTEST OPTIONS]   every check and every test, on SQLite and on PostgreSQL
+    python3 run.py bench [NAME ...]        measure side by side with others; without NAME, the list of benches
 
 The first start makes .venv beside this file and installs requirements.txt into it; later starts do so only
 when that file or Python changed. DATABASE_URL picks the database, WEB_CONCURRENCY the number of processes.
+What only the benches need goes into .venv-bench, at the first bench.
 The tests use the PostgreSQL server in IDEALIST_TEST_POSTGRES or start their own, and the browser in CHROMIUM.
 """
 
@@ -16,6 +18,7 @@ The tests use the PostgreSQL server in IDEALIST_TEST_POSTGRES or start their own
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import errno
 import hashlib
@@ -33,11 +36,10 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent
-VENV = ROOT / ".venv"
+VENV, VENV_BENCH = ROOT / ".venv", ROOT / ".venv-bench"
 PYTHON = VENV / "bin" / "python"
-STAMP = VENV / "installed.txt"
 MANAGE = [str(PYTHON), str(ROOT / "manage.py")]
-RUNTIME, DEVELOPMENT = "requirements.txt", "requirements-dev.txt"
+RUNTIME, DEVELOPMENT, BENCHES = "requirements.txt", "requirements-dev.txt", "bench/requirements.txt"
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 CHECKS = {
     "ruff check": ["-m", "ruff", "check", "."],
@@ -98,46 +100,55 @@ def fingerprint(name: str) -> str:
     return f"{name} {hashlib.sha256(content).hexdigest()}"
 
 
-def is_installed(requirements: Sequence[str]) -> bool:
-    if not (PYTHON.exists() and STAMP.exists()):
+def python_of(venv: Path) -> Path:
+    return venv / "bin" / "python"
+
+
+def stamp_of(venv: Path) -> Path:
+    return venv / "installed.txt"
+
+
+def is_installed(requirements: Sequence[str], venv: Path = VENV) -> bool:
+    if not (python_of(venv).exists() and stamp_of(venv).exists()):
         return False
-    return set(map(fingerprint, requirements)) <= set(STAMP.read_text().splitlines())
+    return set(map(fingerprint, requirements)) <= set(stamp_of(venv).read_text().splitlines())
 
 
-def install_with_uv(uv: str, venv: Sequence[str], requirements: Path) -> bool:
+def install_with_uv(uv: str, make: Sequence[str], venv: Path, requirements: str) -> bool:
     try:
-        quietly([*venv, "--without-pip"], "Making .venv failed")
-        quietly([uv, "pip", "install", "--python", str(PYTHON), "-r", str(requirements)], "uv failed")
+        quietly([*make, "--without-pip"], f"Making {venv.name} failed")
+        install = [uv, "pip", "install", "--python", str(python_of(venv)), "-r", str(ROOT / requirements)]
+        quietly(install, "uv failed")
     except Refusal as refusal:
         say(f"{refusal} Trying pip ...")  # which may be told of an index that uv is not
         return False
     return True
 
 
-def install_with_pip(venv: Sequence[str], requirements: Path) -> None:
+def install_with_pip(make: Sequence[str], venv: Path, requirements: str) -> None:
     if not (importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip")):
         raise Refusal("This Python cannot make a virtual environment. Cure: apt install python3-venv")
-    quietly(venv, "Making .venv failed")
-    pip = [str(PYTHON), "-m", "pip", "install", "-r", str(requirements), "--no-input"]
-    cure = f"(Is the network there? See all of it: .venv/bin/pip install -r {requirements.name})"
+    quietly(make, f"Making {venv.name} failed")
+    pip = [str(python_of(venv)), "-m", "pip", "install", "-r", str(ROOT / requirements), "--no-input"]
+    cure = f"(Is the network there? See all of it: {venv.name}/bin/pip install -r {requirements})"
     # Python compiles what it imports anyway; to compile everything doubles the time of an install.
     quietly([*pip, "--no-compile", "--disable-pip-version-check"], "Installing failed", cure)
 
 
-def set_up(*requirements: str) -> None:
-    """Make .venv hold these files. The stamp goes first and comes back last: half an install never counts."""
-    if is_installed(requirements):
+def set_up(*requirements: str, venv: Path = VENV) -> None:
+    """Make `venv` hold these files. The stamp goes first and comes back last: half an install never counts."""
+    if is_installed(requirements, venv):
         return
-    STAMP.unlink(missing_ok=True)
-    wanted = ROOT / requirements[-1]  # requirements-dev.txt includes requirements.txt
-    say(f"Installing {wanted.name} into .venv: about a minute, and only when it changed ...")
-    # Packages for this Python: repair .venv. None: it is new or belongs to another Python, so begin again.
-    packages = VENV / "lib" / "python{}.{}".format(*sys.version_info[:2]) / "site-packages"
-    venv = [sys.executable, "-m", "venv", str(VENV)] + ([] if packages.is_dir() else ["--clear"])
+    stamp_of(venv).unlink(missing_ok=True)
+    wanted = requirements[-1]  # the others are included in it
+    say(f"Installing {wanted} into {venv.name}: about a minute, and only when it changed ...")
+    # Packages for this Python: repair the environment. None: it is new or another Python's, so begin again.
+    packages = venv / "lib" / "python{}.{}".format(*sys.version_info[:2]) / "site-packages"
+    make = [sys.executable, "-m", "venv", str(venv)] + ([] if packages.is_dir() else ["--clear"])
     uv = shutil.which("uv")
-    if not (uv and install_with_uv(uv, venv, wanted)):
-        install_with_pip(venv, wanted)
-    STAMP.write_text("\n".join(map(fingerprint, requirements)) + "\n")
+    if not (uv and install_with_uv(uv, make, venv, wanted)):
+        install_with_pip(make, venv, wanted)
+    stamp_of(venv).write_text("\n".join(map(fingerprint, requirements)) + "\n")
 
 
 # python3 run.py
@@ -314,6 +325,28 @@ def test(arguments: Sequence[str]) -> int:
     return 0 if all(passed for passed, _ in outcomes) else 1
 
 
+# python3 run.py bench
+
+
+def benches() -> dict[str, str]:
+    """What each bench shows, by its name: the first line of its docstring. A shared part begins with _."""
+    files = sorted((ROOT / "bench").glob("[!_]*.py"))
+    return {f.stem: (ast.get_docstring(ast.parse(f.read_text())) or "").partition("\n")[0] for f in files}
+
+
+def bench(name: str, *options: str) -> None:
+    """Become a bench, in an environment that holds what it compares with. Does not return."""
+    known = benches()
+    if name not in known:
+        raise Refusal(f"There is no bench {name!r}; there are {', '.join(known)}")
+    with alone():
+        set_up(RUNTIME, BENCHES, venv=VENV_BENCH)
+    python = str(python_of(VENV_BENCH))
+    os.environ["PYTHONPATH"] = str(ROOT)
+    # -P: what lies in the current folder must not stand in for a module of the project.
+    os.execv(python, [python, "-P", "-m", f"bench.{name}", *options])
+
+
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:
         raise Refusal(f"{message}. Try: python3 run.py --help")
@@ -331,6 +364,11 @@ def main(argv: Sequence[str]) -> int:
             manage(argv[1:])
         if argv[:1] == ["test"]:
             return test(argv[1:])
+        if argv == ["bench"]:
+            print("\n".join(f"{name:<10}{shows}" for name, shows in benches().items()))
+            return 0
+        if argv[:1] == ["bench"]:
+            bench(*argv[1:])
         if {"-h", "--help"} & set(argv):
             print(__doc__.strip())
             return 0

@@ -69,8 +69,8 @@ def installed(project, run) -> Path:
     return project
 
 
-def stamp(run: ModuleType, *requirements: str) -> None:
-    run.STAMP.write_text("".join(run.fingerprint(name) + "\n" for name in requirements))
+def stamp(run: ModuleType, *requirements: str, venv: str = ".venv") -> None:
+    run.stamp_of(run.ROOT / venv).write_text("".join(run.fingerprint(name) + "\n" for name in requirements))
 
 
 def started(project: Path, *arguments: str, **options) -> subprocess.CompletedProcess:
@@ -184,7 +184,7 @@ def test_where_uv_fails_pip_is_asked(project, run, monkeypatch):
     monkeypatch.setattr(run, "quietly", only_pip_works)
     run.set_up("requirements.txt")
     assert asked == [sys.executable, "/bin/uv", sys.executable, str(run.PYTHON)]
-    assert run.STAMP.read_text().split() == run.fingerprint("requirements.txt").split()
+    assert run.stamp_of(run.VENV).read_text().split() == run.fingerprint("requirements.txt").split()
 
 
 @pytest.mark.parametrize(
@@ -343,3 +343,66 @@ def test_every_check_runs_on_both_engines_and_one_failure_fails_all(installed, r
     lines = capsys.readouterr().out.splitlines()
     assert "failed: ruff check" in lines
     assert lines[-1].startswith("skipped: tests in a browser")
+
+
+# bench
+
+
+@pytest.fixture
+def benches(installed, run) -> Path:
+    """The project with a bench, a shared part beside it, and an environment that looks finished."""
+    (installed / "bench").mkdir()
+    (installed / "bench" / "requirements.txt").write_text("-r ../requirements.txt\nduckdb==2.0\n")
+    (installed / "bench" / "sorting.py").write_text(
+        '"""Sorted side by side.\n\nAt length."""\nimport sys\nfrom bench._clock import now\n'
+        "print(now(), sys.argv[1:])\nprint(sys.executable)\nsys.exit(5)\n"
+    )
+    (installed / "bench" / "_clock.py").write_text('"""The time."""\ndef now():\n    return 42\n')
+    (installed / ".venv-bench" / "bin").mkdir(parents=True)
+    (installed / ".venv-bench" / "bin" / "python").symlink_to(sys.executable)
+    stamp(run, "requirements.txt", "bench/requirements.txt", venv=".venv-bench")
+    return installed
+
+
+def test_without_a_name_the_benches_are_listed_and_nothing_is_installed(benches):
+    shutil.rmtree(benches / ".venv-bench")
+    done = started(benches, "bench")
+    assert (done.returncode, done.stdout.split(maxsplit=1)) == (0, ["sorting", "Sorted side by side.\n"])
+    assert not (benches / ".venv-bench").exists()
+
+
+def test_a_bench_runs_in_its_own_environment_wherever_it_is_called_from(benches, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "bench").mkdir()  # must not be taken for the project's
+    (elsewhere / "bench" / "sorting.py").write_text("print('another')")
+    done = started(benches, "bench", "sorting", "--rounds", "3", cwd=elsewhere)
+    assert (done.returncode, done.stderr) == (5, "")
+    shown, executable = done.stdout.splitlines()
+    assert shown == "42 ['--rounds', '3']"
+    assert executable == str(benches / ".venv-bench" / "bin" / "python")
+
+
+def test_an_unknown_bench_is_refused_with_the_known_ones(benches):
+    assert refused_in_one_line(started(benches, "bench", "sort")).endswith("no bench 'sort'; there are sorting")
+
+
+def test_the_environment_of_the_benches_is_made_anew_when_either_file_changed(benches, run):
+    both = ["requirements.txt", "bench/requirements.txt"]
+    assert run.is_installed(both, benches / ".venv-bench")
+    (benches / "requirements.txt").write_text("Django==5.3\n")
+    assert not run.is_installed(both, benches / ".venv-bench")
+
+
+def test_every_bench_says_in_one_line_what_it_shows():
+    shown = loaded(SOURCE).benches()
+    assert shown
+    assert all(30 < len(line) <= 100 and line.endswith(".") for line in shown.values())
+
+
+def test_a_bench_that_needs_no_other_program_runs(tmp_path):
+    """The others are run by hand, in the environment that run.py makes for them."""
+    command = [sys.executable, "-P", "-m", "bench.growth", "--small", "--rounds", "1", "--data", str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("exponent") == 6

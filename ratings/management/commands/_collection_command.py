@@ -1,4 +1,4 @@
-"""What the commands that import into a collection or export from it have in common."""
+"""What the commands that import into a collection, export from it or print have in common."""
 
 import os
 import sys
@@ -70,7 +70,7 @@ class ImportCommand(CollectionCommand):
             self.stdout.write(fact)
 
 
-class ExportCommand(CollectionCommand):
+class OutputCommand(BaseCommand):
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--output", metavar="FILE", help="write here instead of to standard output")
@@ -101,6 +101,10 @@ class ExportCommand(CollectionCommand):
         except BaseException:
             os.unlink(beside)
             raise
+
+
+class ExportCommand(OutputCommand, CollectionCommand):
+    pass
 
 
 class ProgressLine:

@@ -1,0 +1,139 @@
+"""The bytes of a file, some at a time, with room around them for reading words at any place."""
+
+import gzip
+import io
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ratings.formats.source import BOM, Source
+
+from .cells import AFTER, BEFORE, NEWLINE, Irregular
+
+PIECE = 1 << 19  # what is worked out of so much text stays in the processor's cache
+LONGEST_LINE = 1 << 16
+GZIPPED = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A file to be read more than once. `content` holds what came through a pipe, or what was unpacked."""
+
+    name: str  # what messages call it
+    file: int  # descriptor
+    content: bytes | None = None
+
+    @property
+    def size(self) -> int:
+        return os.fstat(self.file).st_size if self.content is None else len(self.content)
+
+    def bytes(self, begin: int, end: int) -> bytes:
+        """Fewer where the file ends before."""
+        return os.pread(self.file, end - begin, begin) if self.content is None else self.content[begin:end]
+
+    def read_into(self, room: memoryview, begin: int) -> int:
+        """Fill `room` with what begins there, as far as the file goes. Returns how many bytes that are."""
+        if self.content is None:
+            return os.preadv(self.file, [room], begin)
+        found = self.content[begin : begin + len(room)]
+        room[: len(found)] = found
+        return len(found)
+
+    def source(self) -> Source:
+        """From its beginning, for the readers of `ratings.formats`, which say what is wrong where."""
+        if self.content is not None:
+            return Source(self.name, io.BytesIO(self.content))
+        os.lseek(self.file, 0, os.SEEK_SET)
+        return Source(self.name, open(self.file, "rb", closefd=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Plain:
+    """Unpacked text of whole lines. Places count bytes from the beginning of the file."""
+
+    text: Text
+    begin: int
+    end: int  # where another line would begin: one beyond the file, if it does not end with a newline
+
+    def words(self, begin: int, end: int) -> np.ndarray:
+        """The eight bytes from each byte on, with room before `begin` and after `end`; uint64[n]."""
+        roomy = np.empty(BEFORE + end - begin + AFTER, np.uint8)
+        count = self.text.read_into(memoryview(roomy)[BEFORE:-AFTER], begin)
+        if count < end - begin:
+            roomy[-AFTER - 1] = NEWLINE
+        if count < end - begin - 1:
+            raise Irregular  # somebody is writing to the file
+        return np.ndarray(len(roomy) - 7, "<u8", roomy, strides=(1,))
+
+    @cached_property
+    def all_words(self) -> np.ndarray:
+        return self.words(self.begin, self.end)
+
+    def next_line(self, place: int) -> int:
+        """Where the first line begins after the byte at `place`. Raises Irregular for a line without an end."""
+        if place >= self.end:
+            return self.end
+        found = self.text.bytes(place, place + LONGEST_LINE).find(b"\n")
+        if found < 0 and place + LONGEST_LINE < self.end:
+            raise Irregular
+        return place + found + 1 if found >= 0 else self.end
+
+    def pieces(self, whole_queries: bool = False) -> Iterator[tuple[int, int]]:
+        """Where each piece begins and ends, with whole lines; if asked, with all lines of a query in a row."""
+        begin = self.begin
+        while begin < self.end:
+            end = self.next_line(begin + PIECE)
+            if whole_queries:
+                end = self._after_query(end)
+            yield begin, end
+            begin = end
+
+    def _after_query(self, line: int) -> int:
+        """Where the first line begins, after this one, that is not of its query, if its lines stand in a row."""
+        start = self.text.bytes(line, line + LONGEST_LINE).replace(b"\t", b" ")
+        key = start[: start.find(b" ") + 1]
+
+        def has_key(place: int) -> bool:
+            return place < self.end and self.text.bytes(place, place + len(key)).replace(b"\t", b" ") == key
+
+        step = LONGEST_LINE
+        while has_key(after := self.next_line(line + step)):
+            line, step = after, 2 * step
+        while (middle := self.next_line((line + after) // 2)) < after:
+            line, after = (middle, after) if has_key(middle) else (line, middle)
+        while has_key(line):
+            line = self.next_line(line)
+        return line
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Text]:
+    """The file at `path`; - is standard input. Raises OSError."""
+    if path == "-":
+        yield Text("standard input", -1, sys.stdin.buffer.read())
+        return
+    with open(path, "rb", buffering=0) as stream:
+        plain_file = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+        yield Text(path, stream.fileno(), None if plain_file else stream.read())
+
+
+def plain(text: Text) -> Plain:
+    """The text unpacked, without a mark at its beginning or carriage returns. Raises Irregular."""
+    if text.bytes(0, 2) == GZIPPED:
+        try:
+            text = replace(text, content=gzip.decompress(text.bytes(0, text.size)))
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise Irregular from error
+    if b"\r\n" in text.bytes(0, LONGEST_LINE):
+        text = replace(text, content=text.bytes(0, text.size).replace(b"\r\n", b"\n"))
+    if text.size == 0:
+        raise Irregular
+    begin = len(BOM) if text.bytes(0, len(BOM)) == BOM else 0
+    return Plain(text, begin, text.size + (text.bytes(text.size - 1, text.size) != b"\n"))

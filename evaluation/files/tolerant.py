@@ -1,0 +1,183 @@
+"""Runs and qrels a line at a time: any blanks between cells, several systems, and words for what is wrong."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evaluation.measures import Judgments, Rankings
+from ratings.formats import values
+from ratings.formats.rankings import (
+    FoundRanking,
+    all_contradictions,
+    best_first,
+    contradictions,
+    repeats,
+)
+from ratings.formats.refusal import Refusal, counted
+from ratings.formats.source import Source
+from ratings.formats.trec import read_qrels as qrels_lines
+from ratings.formats.trec import read_run as run_lines
+
+KEEP_ONE = "Keep one of the two."
+
+
+class Refused(ValueError):
+    """What is wrong with a file, each with its line."""
+
+    def __init__(self, refusals: list[Refusal]) -> None:
+        self.refusals = refusals
+        super().__init__(str(refusals[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class Grades:
+    """Qrels by key. Line i judges a pair, whose document has the number i."""
+
+    queries: tuple[str, ...]  # in their natural order, which numbers them
+    index: dict[str, int]
+    line: dict[tuple[int, str], int]  # of each query and document
+    grade: np.ndarray  # float64, line by line
+    notes: list[str]
+
+    @property
+    def judgments(self) -> Judgments:
+        query = np.fromiter((query for query, _ in self.line), np.int64, len(self.line))
+        return Judgments(len(self.queries), query, np.arange(len(query)), self.grade)
+
+    def as_text(self) -> bytes:
+        """The same qrels in the plainest shape."""
+        pairs = zip(self.line, self.grade.tolist(), strict=True)
+        return "".join(f"{self.queries[query]} 0 {key} {grade}\n" for (query, key), grade in pairs).encode()
+
+
+def read_qrels(source: Source) -> Grades:
+    """The judgments of qrels. Raises Refused."""
+    refusals, found, same = [], {}, 0
+    for row in _rows(source, qrels_lines, refusals):
+        earlier = found.setdefault((row.query, row.document), row)
+        if earlier.grade != row.grade:
+            problem = f"document {row.document} has another grade for the same query on line {earlier.line}"
+            refusals.append(source.refusal(row.line, problem, KEEP_ONE))
+        same += earlier is not row and earlier.grade == row.grade
+    _refuse(refusals)
+    queries = tuple(sorted({query for query, _ in found}, key=values.natural))
+    index = {key: number for number, key in enumerate(queries)}
+    notes = _comments(source)
+    if same:
+        notes.append(f"{source.name}: {counted(same, 'line')} said again what an earlier line says.")
+    return Grades(
+        queries,
+        index,
+        {(index[query], document): line for line, (query, document) in enumerate(found)},
+        np.array([float(row.grade) for row in found.values()]),
+        notes,
+    )
+
+
+def read_run(
+    source: Source, grades: Grades, order: str | None, tiebreak: bool
+) -> tuple[dict[str, Rankings], Counter, list[str]]:
+    """The rankings of each system, the lines for each query that the qrels lack, and notes. Raises Refused.
+
+    Order and tiebreak as in `regular.read_run`.
+    """
+    refusals, found, strangers, extra = [], {}, Counter(), 0
+    for row in _rows(source, run_lines, refusals):
+        extra += row.extra
+        query = grades.index.get(row.query)
+        lists = found.setdefault(row.system, {})
+        if query is None:
+            strangers[row.query] += 1
+            continue
+        for cells, cell in zip(
+            lists.setdefault(query, ([], [], [], [])), (row.line, row.rank, row.score, row.document), strict=True
+        ):
+            cells.append(cell)
+    rankings = {}
+    for system, lists in found.items():
+        in_file = [_ranking(system, query, *cells) for query, cells in sorted(lists.items())]
+        _check(in_file, source, order, refusals)
+        rankings[system] = in_file
+    _refuse(refusals)
+    notes = _comments(source)
+    if extra:
+        notes.append(f"{source.name}: {counted(extra, 'line')} with more than six columns; the rest was ignored.")
+    packed = {system: _packed(lists, grades, order, tiebreak) for system, lists in rankings.items()}
+    return packed, strangers, notes
+
+
+def _rows(source: Source, read: Callable, refusals: list[Refusal]) -> Iterator[Any]:
+    empty = True
+    for row in read(source):
+        empty = False
+        if isinstance(row, Refusal):
+            refusals.append(row)
+        else:
+            yield row
+    if empty:
+        refusals.append(source.refusal(0, "there is nothing in it", "Check that this is the file you meant."))
+
+
+def _refuse(refusals: list[Refusal]) -> None:
+    if refusals:
+        raise Refused(sorted(refusals, key=lambda refusal: refusal.line))
+
+
+def _comments(source: Source) -> list[str]:
+    if not source.comments:
+        return []
+    lines = counted(source.comments, "comment (line that begins with #)", "comments (lines that begin with #)")
+    return [f"{source.name}: {lines} passed over."]
+
+
+def _ranking(system: str, query: int, lines: list, ranks: list, scores: list, documents: list) -> FoundRanking:
+    return FoundRanking(
+        system,
+        query,
+        np.zeros(len(lines), np.int64),
+        np.array(lines),
+        np.array(ranks, np.int64),
+        np.array(scores, np.float64),
+        documents,
+    )
+
+
+def _check(rankings: list[FoundRanking], source: Source, order: str | None, refusals: list[Refusal]) -> None:
+    """What an import refuses in the rankings of one system."""
+    contradicting = []
+    for ranking in rankings:
+        refusals += repeats(ranking, [source], KEEP_ONE)
+        if order != "score" and (found := contradictions(ranking, [source], agree=order is None)):
+            contradicting.append(found)
+    if contradicting:
+        count = sum(found.count for found in contradicting)
+        first, system = contradicting[0].first, rankings[0].system
+        refusals.append(all_contradictions(first, system, count, len(contradicting), len(rankings)))
+
+
+def _packed(rankings: list[FoundRanking], grades: Grades, order: str | None, tiebreak: bool) -> Rankings:
+    length = np.zeros(len(grades.queries), np.int64)
+    lines, scores, keys = [], [np.empty(0)], []
+    for ranking in rankings:
+        in_order = best_first(ranking, order)
+        length[ranking.query] = len(in_order)
+        scores.append(ranking.scores[in_order])
+        listed = [ranking.documents[i] for i in in_order.tolist()]
+        lines += [grades.line.get((ranking.query, key), -1) for key in listed]
+        keys += listed
+    line = np.array(lines, np.int64)
+    return Rankings(
+        offsets=np.append(0, np.cumsum(length)),
+        documents=np.where(line < 0, np.arange(len(line)) + len(grades.line), line),
+        scores=np.concatenate(scores),
+        tiebreak=_tiebreak(keys) if tiebreak else None,
+    )
+
+
+def _tiebreak(keys: list[str]) -> np.ndarray:
+    """The order of keys in bytes, which is that of their code points."""
+    place = {key: number for number, key in enumerate(sorted(set(keys)))}
+    return np.array([place[key] for key in keys], np.int64)

@@ -1,0 +1,54 @@
+from evaluation import files, record, scores
+from ratings.formats.rankings import ORDERS
+from ratings.management.commands._collection_command import PRINTED, OutputCommand, Refused
+
+from .evaluate import FORMATS, add_options, changes, refuse_format
+
+
+class Command(OutputCommand):
+    help = "Print what runs score against qrels, straight from TREC files: nothing is imported or written."
+
+    def add_arguments(self, parser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("qrels", metavar="QRELS", help="query, iteration, document, grade; may be gzipped")
+        parser.add_argument(
+            "runs", metavar="RUN", nargs="+", help="TREC runs, may be gzipped; - is standard input"
+        )
+        parser.add_argument(
+            "--order",
+            choices=ORDERS,
+            help="what orders the results where ranks and scores contradict; score breaks ties as trec_eval does",
+        )
+        add_options(parser)
+
+    def handle(self, *, qrels: str, runs: list[str], measure: list[str], system: list[str], **given) -> None:
+        refuse_format(given["format"])
+        try:
+            options = scores.options_for(None, given["profile"], **changes(given))
+            found = files.load(qrels, runs, given["order"], tiebreak=options.ties == "score")
+            rankings = {name: found.rankings[name] for name in self.chosen(system, found)}
+            evaluation = scores.of_arrays(
+                qrels, found.queries, found.judgments, rankings, measure or ["nDCG@10"], options
+            )
+        except files.Refused as error:
+            self.tell(error)
+            raise Refused("Nothing was evaluated.") from error
+        except OSError as error:
+            raise Refused(f"{error.filename or 'a file'}: {error.strerror or error}.") from error
+        except ValueError as error:
+            raise Refused(str(error)) from error
+        for note in found.notes:
+            self.stderr.write(note)
+        self.put_out([FORMATS[given["format"]](evaluation, given["profile"], given["per_query"])], given["output"])
+
+    def chosen(self, systems: list[str], found: files.Loaded) -> list[str]:
+        for name in systems:
+            if name not in found.rankings:
+                raise ValueError(record.unknown_system(name, list(found.rankings)))
+        return [name for name in found.rankings if name in systems or not systems]
+
+    def tell(self, error: files.Refused) -> None:
+        for refusal in error.refusals[:PRINTED]:
+            self.stderr.write(str(refusal))
+        if len(error.refusals) > PRINTED:
+            self.stderr.write(f"and {len(error.refusals) - PRINTED:,} more")

@@ -1,0 +1,431 @@
+"""Runs and qrels straight to arrays: both ways of reading agree with each other and with trec_eval."""
+
+import gzip
+import io
+import json
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation import files
+from evaluation.files import cells, regular, text
+from evaluation.measures import PROFILES, evaluate
+from ratings.formats import values
+
+MEASURES = ["nDCG@10", "nDCG", "AP", "RR", "P@5", "Judged@10"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(name: str, content: str | bytes) -> str:
+    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return name
+
+
+def load(qrels: str | bytes, *runs: str | bytes, **how) -> files.Loaded:
+    return files.load(write("qrels", qrels), [write(f"run{i}", run) for i, run in enumerate(runs)], **how)
+
+
+def refused(qrels: str | bytes, *runs: str | bytes, **how) -> list[str]:
+    with pytest.raises(files.Refused) as refusal:
+        load(qrels, *runs, **how)
+    return [str(r) for r in refusal.value.refusals]
+
+
+def numbers(found: files.Loaded, ties: str = "rank") -> dict[str, dict[str, list[str]]]:
+    """By system and measure; as text, for nan is not equal to itself."""
+    options = PROFILES["trec_eval -c"].revised(ties=ties)
+    return {
+        system: {
+            str(measure): list(map(repr, values.tolist()))
+            for measure, values in evaluate(MEASURES, found.judgments, rankings, options).values.items()
+        }
+        for system, rankings in found.rankings.items()
+    }
+
+
+@pytest.fixture
+def only_regular(monkeypatch) -> None:
+    """A file that is not of plain shape fails the test instead of being read a line at a time."""
+    monkeypatch.setattr(files.tolerant, "read_qrels", None)
+    monkeypatch.setattr(files.tolerant, "read_run", None)
+
+
+def never(*arguments) -> None:
+    raise cells.Irregular
+
+
+def a_line_at_a_time(monkeypatch) -> None:
+    monkeypatch.setattr(regular, "read_qrels", never)
+    monkeypatch.setattr(regular, "read_run", never)
+
+
+QRELS = "q1 0 a 3\nq1 0 b 0\nq1 0 é 2\nq2 0 a 1\nq10 0 long-name-of-a-document 2\n"
+RUN = "q1 Q0 x 1 9.5 s\nq1 Q0 a 2 8.25 s\nq1 Q0 é 3 8.25 s\nq2 Q0 a 1 -0.5 s\n"
+
+
+def test_queries_come_in_their_natural_order_and_unjudged_documents_have_numbers_of_their_own(
+    folder, only_regular
+):
+    found = load(QRELS, RUN)
+    assert found.queries == ("q1", "q2", "q10")
+    assert found.judgments.grade.tolist() == [3, 0, 2, 1, 2]
+    rankings = found.rankings["s"]
+    assert rankings.offsets.tolist() == [0, 3, 4, 4]
+    assert rankings.documents.tolist() == [5, 0, 2, 3]  # x is new; a, é and a are judged by lines 0, 2 and 3
+    assert rankings.scores.tolist() == [9.5, 8.25, 8.25, -0.5]
+    assert rankings.present.tolist() == [True, True, False]
+    assert found.notes == ["s: 1 query of the qrels has no ranking (q10)."]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: t.replace(" ", "\t"),
+        lambda t: t.replace("\n", "\r\n"),
+        lambda t: t.rstrip("\n"),
+        lambda t: "\ufeff" + t,
+        lambda t: gzip.compress(t.encode()),
+        lambda t: "".join(reversed(t.splitlines(keepends=True))),
+        lambda t: "\n".join(sorted(t.splitlines(), key=lambda line: line.split()[2:])) + "\n",
+    ],
+    ids=["tabs", "carriage returns", "no last newline", "byte order mark", "gzip", "reversed", "by document"],
+)
+def test_plain_files_are_read_fast_however_they_are_kept(folder, only_regular, change):
+    expected = load(QRELS, RUN)
+    found = load(change(QRELS), change(RUN))
+    assert found.queries == expected.queries
+    assert numbers(found) == numbers(expected)
+    assert found.rankings["s"].scores.tolist() == expected.rankings["s"].scores.tolist()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: t.replace(" ", "  "),
+        lambda t: t.replace("\n", " \n"),
+        lambda t: "# a comment\n\n" + t,
+        lambda t: t.replace(" ", "\v"),
+        lambda t: t.replace(" 1 9.5 ", " +1 9.5 "),
+    ],
+    ids=["two blanks", "blanks at the end", "comment", "vertical tabs", "signs"],
+)
+def test_others_are_read_a_line_at_a_time_to_the_same_arrays(folder, change):
+    expected, found = load(QRELS, RUN), load(change(QRELS), change(RUN))
+    assert numbers(found) == numbers(expected)
+    assert found.rankings["s"].documents.tolist() == expected.rankings["s"].documents.tolist()
+
+
+def test_what_is_passed_over_is_told(folder):
+    found = load(
+        QRELS + "# the end\nq1 0 a 3\n",
+        "q3 Q0 a 1 2 s\nq3 Q0 b 2 1 s\n" + RUN,
+        "# begin\nq1 Q0 a 1 2 t beside\nq2 Q0 a 1 2 t\nq10 Q0 a 1 2 t\n",
+    )
+    assert found.notes == [
+        "qrels: 1 comment (line that begins with #) passed over.",
+        "qrels: 1 line said again what an earlier line says.",
+        "run0: 2 lines for queries outside the qrels skipped (q3).",
+        "run1: 1 comment (line that begins with #) passed over.",
+        "run1: 1 line with more than six columns; the rest was ignored.",
+        "s: 1 query of the qrels has no ranking (q10).",
+    ]
+
+
+def test_a_line_that_begins_with_a_number_sign_is_a_comment_whatever_it_holds(folder):
+    found = load(QRELS + "#q1 0 z 1\n", RUN + "#q1 Q0 z 4 1 s\n")
+    assert [note.split(" passed")[0] for note in found.notes[:2]] == [
+        "qrels: 1 comment (line that begins with #)",
+        "run0: 1 comment (line that begins with #)",
+    ]
+
+
+def test_a_line_may_not_run_on_in_the_next(folder):
+    first, second = refused(QRELS, "q1 Q0 a\n1 5 s\n")
+    assert "run0, line 1: there are 3 columns" in first
+    assert "run0, line 2: there are 3 columns" in second
+
+
+def test_there_is_no_negative_zero(folder, only_regular):
+    assert list(map(repr, load("q1 0 a -0\nq1 0 b -0.0\n", RUN).judgments.grade.tolist())) == ["0.0", "0.0"]
+
+
+def test_two_systems_that_share_a_query_are_two_rankings(folder):
+    found = load(QRELS, "q1 Q0 a 1 5 s\nq1 Q0 b 2 4 t\n")
+    assert [found.rankings[name].length.tolist() for name in "st"] == [[1, 0, 0], [1, 0, 0]]
+
+
+def test_several_systems_in_one_file_and_one_tag_in_two_files(folder):
+    found = load(QRELS, RUN + RUN.replace(" s\n", " t\n"), RUN)
+    assert list(found.rankings) == ["s (run0)", "s (run1)", "t"]
+    assert len({str(each) for each in numbers(found).values()}) == 1
+
+
+def test_standard_input_is_read_once(folder, monkeypatch):
+    write("qrels", QRELS)
+    for content in (RUN, RUN.replace(" ", "  ")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+        assert files.load("qrels", ["-"]).rankings["s"].scores.tolist() == [9.5, 8.25, 8.25, -0.5]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("q1 Q0 z 4 1", "run0, line 5: there are 5 columns, a run needs six. A run has six columns"),
+        ("q1  z 4 1 s", "run0, line 5: there are 5 columns, a run needs six."),
+        (" q1 Q0 z 4 1", "run0, line 5: there are 5 columns, a run needs six."),
+        ("q1 Q0\x01z 4 1 s", "run0, line 5: there are 5 columns, a run needs six."),
+        ("q1 Q0 z 4 1\ns q1 Q0 y 5 1 s", "run0, line 5: there are 5 columns, a run needs six."),
+        ("q1 Q0 z four 1 s", "run0, line 5: the rank 'four' is not an integer."),
+        ("q1 Q0 z 4 1e999 s", "run0, line 5: the score '1e999' is not a finite number."),
+        ("q1 Q0 z 4 1_000 s", "run0, line 5: the score '1_000' is not a finite number."),
+        ("q1 Q0 z\u00a0 4 1 s", r"run0, line 5: the document 'z\xa0' has a blank or a control character."),
+        ("q1 Q0 z\x7f 4 1 s", r"run0, line 5: the document 'z\x7f' has a blank or a control character."),
+        ("q1 Q0 " + "z" * 501 + " 4 1 s", "is longer than 500 characters"),
+        ("q1 Q0 a 4 1 s", "run0, line 5: document a stands on line 2 already, in the same ranking of s. Keep one"),
+        ("q1 Q0 z 3 1 s", "run0, line 5: rank 3 stands on line 3 already; ranks and scores of s contradict"),
+        ("q1 Q0 z 4 9 s", "run0, line 5: rank 4 has the score 9.0, rank 3 on line 3 only 8.25; ranks and scores"),
+        ("q1 Q0 z 4 9 s", "1 time in 1 of 2 rankings. Give --order rank or --order score."),
+    ],
+)
+def test_a_fault_in_a_run_is_refused_with_file_line_and_cure(folder, line, says):
+    said, *_ = refused(QRELS, f"{RUN}{line}\n")
+    assert says in said
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("q1 0 z", "qrels, line 6: there are 3 columns, qrels have four."),
+        ("q1 0 z good", "qrels, line 6: the grade 'good' is not a decimal number."),
+        ("q1 0 z 1234567", "qrels, line 6: the grade '1234567' has more than 6 digits before the point."),
+        ("q1 0 z 0.1234567891", "qrels, line 6: the grade '0.1234567891' has more than 9 digits after the point."),
+        ("q1 0 a 2", "qrels, line 6: document a has another grade for the same query on line 1. Keep one"),
+        ("q1 Q0 z 1 2 s", "This looks like a run"),
+    ],
+)
+def test_a_fault_in_qrels_is_refused_with_file_line_and_cure(folder, line, says):
+    (said,) = refused(f"{QRELS}{line}\n", RUN)
+    assert says in said
+
+
+def test_a_run_of_other_queries_is_refused(folder):
+    (said,) = refused(QRELS, "1 Q0 a 1 2 s\n2 Q0 a 1 2 s\n")
+    assert said.startswith("run0: none of its queries (1, 2) is in qrels, which has q1, q10, q2. Check that both")
+
+
+def test_an_empty_file_and_a_damaged_one_are_refused(folder):
+    assert "run0: there is nothing in it." in refused(QRELS, "")[0]
+    assert "the gzip data are cut off or damaged" in refused(QRELS, gzip.compress(RUN.encode() * 99)[:-9])[0]
+    with pytest.raises(FileNotFoundError):
+        files.load("qrels", ["nowhere"])
+
+
+def test_an_unknown_order_is_refused(folder):
+    with pytest.raises(ValueError, match="The order is 'best'; give rank or score"):
+        load(QRELS, RUN, order="best")
+
+
+def test_order_says_what_counts_where_ranks_and_scores_contradict(folder, only_regular):
+    run = "q1 Q0 a 2 9 s\nq1 Q0 x 1 1 s\nq1 Q0 b 3 9 s\nq2 Q0 a 1 1 s\nq10 Q0 a 1 1 s\n"
+    by_rank = load(QRELS, run, order="rank").rankings["s"]
+    by_score = load(QRELS, run, order="score").rankings["s"]
+    assert by_rank.scores.tolist()[:3] == [1, 9, 9]
+    assert by_score.documents.tolist()[:3] == [1, 0, 7]  # b before a, as trec_eval has it, and x last
+
+
+# Both ways of reading
+
+
+KEYS = ["a", "b", "B", "aa", "doc-00001", "doc-00002", "doc-000021", "é", "éé", "x" * 17, "x" * 16 + "y", "漢字"]
+
+
+def scores_of(chance: random.Random) -> str:
+    number = chance.choice(
+        [chance.randrange(4), chance.uniform(-3, 3), chance.random() * 10 ** chance.randrange(-9, 9)]
+    )
+    return chance.choice([repr, "{:.3f}".format, "{:.0f}".format, "{:e}".format, str])(number)
+
+
+def fuzzed(seed: int) -> tuple[str, str]:
+    """Qrels and a run with equal scores, unjudged queries, lines apart, and now and then a fault."""
+    chance = random.Random(seed)
+    queries = [f"q{number}" for number in range(chance.randrange(1, 6))]
+    qrels = [
+        f"{query} 0 {key} {chance.choice(['0', '1', '2', '-1', '0.5', '-0', '3.25'])}"
+        for query in queries
+        for key in chance.sample(KEYS, chance.randrange(1, 7))
+    ]
+    lines = []
+    for query in [*queries, "q77"][chance.randrange(2) :]:
+        keys = chance.sample(KEYS, chance.randrange(1, len(KEYS)))
+        scores = sorted((scores_of(chance) for _ in keys), key=lambda text: -np.float32(text))
+        lines += [
+            f"{query} Q0 {key} {i} {score} tag" for i, (key, score) in enumerate(zip(keys, scores, strict=True))
+        ]
+    if chance.random() < 0.4:
+        chance.shuffle(lines)
+    if chance.random() < 0.2:
+        lines.append(chance.choice(lines))
+    return "\n".join(qrels) + "\n", "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("order", [None, "rank", "score"])
+def test_both_ways_of_reading_agree_on_any_file(folder, monkeypatch, order):
+    fast = 0
+    for seed in range(150):
+        qrels, run = fuzzed(seed)
+        with monkeypatch.context() as patch:
+            patch.setattr(text, "PIECE", 150)
+            patch.setattr(files.tolerant, "read_run", never)
+            try:
+                found = load(qrels, run, order=order, tiebreak=True)
+            except (cells.Irregular, files.Refused):
+                found = None
+        with monkeypatch.context() as patch:
+            a_line_at_a_time(patch)
+            try:
+                expected = load(qrels, run, order=order, tiebreak=True)
+            except files.Refused:
+                assert found is None, seed
+                continue
+        if found is None:
+            continue
+        fast += 1
+        assert found.queries == expected.queries
+        np.testing.assert_array_equal(found.judgments.key, expected.judgments.key)
+        np.testing.assert_array_equal(found.judgments.grade, expected.judgments.grade)
+        (ours,), (theirs,) = found.rankings.values(), expected.rankings.values()
+        for name in ("offsets", "documents", "scores", "present"):
+            np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), str((seed, name)))
+        assert numbers(found, "score") == numbers(expected, "score")
+        assert found.notes == expected.notes
+    assert fast > 90
+
+
+def test_documents_with_the_same_64_bits_are_told_apart(folder, monkeypatch):
+    expected = numbers(load(QRELS, RUN))
+    monkeypatch.setattr(regular, "hashed", lambda column: np.zeros(len(column), np.uint64))
+    assert numbers(load(QRELS, RUN)) == expected
+    # One judged document a query, and one that is not judged with the same bits.
+    monkeypatch.setattr(regular, "hashed", lambda column: column.length.astype(np.uint64) << np.uint64(40))
+    assert load("q1 0 a 1\n", "q1 Q0 b 1 2 s\n").rankings["s"].documents.tolist() == [1]
+
+
+def test_a_query_longer_than_a_piece_stays_whole(folder, only_regular, monkeypatch):
+    monkeypatch.setattr(text, "PIECE", 100)
+    lines = [f"q{q} Q0 d{q}-{i} {i} {1000 - i} s\n" for q in (1, 2, 10) for i in range(500)]
+    found = load("q1 0 d1-499 1\nq2 0 d2-3 1\nq10 0 d10-0 1\n", "".join(lines))
+    assert found.rankings["s"].length.tolist() == [500, 500, 500]
+    assert numbers(found)["s"]["RR"] == ["0.002", "0.25", "1.0"]
+
+
+# Cells
+
+
+def column_of(texts: list[str]) -> cells.Column:
+    content = "".join(f"{each}\n" for each in texts).encode()
+    roomy = np.frombuffer(b"9" * cells.BEFORE + content + b"9" * cells.AFTER, np.uint8)
+    (column,) = cells.columns(np.ndarray(len(roomy) - 7, "<u8", roomy, strides=(1,)), 1)
+    return column
+
+
+def read_decimals(texts: list[str]) -> tuple[list[float], list[str]]:
+    """The numbers, and which texts were left to the other reader."""
+    left = []
+
+    def read(text: str) -> float:
+        left.append(text)
+        return values.number(text, "score")
+
+    return cells.decimals(column_of(texts), read).tolist(), left
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False).map(repr), min_size=1))
+def test_a_float_that_was_written_whole_comes_back(texts):
+    assert read_decimals(texts)[0] == [float(text) for text in texts]
+
+
+@given(st.lists(st.from_regex(r"-?([0-9]{1,25}\.?[0-9]{0,24}|\.[0-9]{1,24})", fullmatch=True), min_size=1))
+def test_any_decimal_is_the_float_nearest_to_it(texts):
+    found, left = read_decimals(texts)
+    assert found == [float(text) for text in texts]
+    # Up to fifteen digits never need the other reader, and those that a float is written with hardly ever do.
+    assert not [text for text in left if len(text.replace("-", "").replace(".", "")) <= 15]
+
+
+def test_a_decimal_at_the_edge_of_what_is_certain_is_left_to_the_other_reader():
+    texts = ["9007199254740993", "9007199254740995", ".00000000000000000000012", "1" * 25, "1e3"]
+    assert read_decimals(texts) == ([float(text) for text in texts], texts)
+
+
+@pytest.mark.parametrize(
+    "text", ["-", ".", "-.", "--1", "1..2", "1.2.3", "a", "1a", "1-2", "nan", "1/2", "1:2", "1.2345678.9012345"]
+)
+def test_what_is_no_decimal_is_never_taken_for_one(text):
+    with pytest.raises(ValueError, match="is not a finite number"):
+        read_decimals(["1.5", text])
+
+
+def test_whole_numbers_have_at_most_eight_digits_and_nothing_else():
+    assert cells.whole_numbers(column_of(["1", "00012", "99999999"])).tolist() == [1, 12, 99_999_999]
+    for other in ("123456789", "-1", "1.0", "1:", "x"):
+        with pytest.raises(cells.Irregular):
+            cells.whole_numbers(column_of(["1", other]))
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), min_size=1), min_size=2))
+def test_keys_are_compared_and_ordered_as_bytes(keys):
+    column = column_of(keys)
+    same = [above == below for above, below in zip(keys, keys[1:], strict=False)]
+    assert cells.same_as_before(column).tolist() == same
+    place = cells.order_of_keys(column)
+    assert [keys[i] for i in np.argsort(place)] == sorted(keys, key=str.encode)
+    hashes = cells.hashed(column)
+    assert len(set(hashes.tolist())) == len(set(keys))
+    assert cells.is_everywhere(column, keys[0].encode()) == (len(set(keys)) == 1)
+
+
+# Real collections
+
+
+def expected_of(shared: Path, name: str) -> dict:
+    return json.loads((shared / "data" / name).read_text())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cranfield/expected.graded.json",
+        "trec-covid/round1/expected.dev.json",
+        "trec_eval/expected.results.test.json",
+        "trec_eval/expected.rel_level.json",
+    ],
+)
+def test_real_files_score_as_trec_eval_scores_them_whichever_way_they_are_read(shared, monkeypatch, name):
+    expected = expected_of(shared, name)
+    qrels = str(shared / "data" / expected["qrels"])
+    for system in expected["systems"].values():
+        path = str(shared / "data" / system["file"])
+        found = files.load(qrels, [path], order="score", tiebreak=True)
+        (rankings,) = found.rankings.values()
+        scores = evaluate(["nDCG@10", "AP"], found.judgments, rankings, PROFILES["trec_eval -c"])
+        ndcg, ap = (scores.mean(measure) for measure in scores.values)
+        assert ndcg == pytest.approx(system["mean_all"]["ndcg_cut_10"], abs=6e-7)
+        assert ap == pytest.approx(system["mean_all"]["map"], abs=6e-7)
+        with monkeypatch.context() as patch:
+            a_line_at_a_time(patch)
+            again = files.load(qrels, [path], order="score", tiebreak=True)
+        (theirs,) = again.rankings.values()
+        np.testing.assert_array_equal(rankings.documents, theirs.documents)
+        np.testing.assert_array_equal(rankings.scores, theirs.scores)
+        assert numbers(found) == numbers(again)
