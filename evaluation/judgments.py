@@ -173,6 +173,9 @@ RULES: dict[str, Callable[[_Pairs], np.ndarray]] = {
     "dawid_skene": _dawid_skene,
 }
 
+# These look at all ratings to make one judgment, so that any rating can change every judgment.
+RULES_OF_ALL = {"dawid_skene"}
+
 # What each rule does, for who chooses one.
 RULES_SAID: dict[str, str] = {
     "mean": "The mean of the grades.",

@@ -13,15 +13,12 @@ import numpy as np
 from ratings.models import Collection
 
 from . import record
-from .judgments import combine
+from .judgments import RULES_OF_ALL, combine
 from .measures import Judgments
 from .record import Record, Version
 
 # More changed queries than these are not read one by one.
 FEW = 500
-
-# These look at all ratings to make one judgment, so that any rating can change every judgment.
-RULES_OF_ALL = {"dawid_skene"}
 
 
 @dataclass(frozen=True)
@@ -51,83 +48,84 @@ class Columns:
             self._memory[name] = make()
         return self._memory[name]
 
-    def renewed(self, queries: list[int], changed: dict[Hashable, np.ndarray]) -> "Columns":
-        """The same with the numbers of some queries changed."""
+    def renewed(self, part: Record, queries: list[int], changed: dict[Hashable, np.ndarray]) -> "Columns":
+        """The same with the numbers of the queries of `part` changed."""
         places = self.record.places(queries)
         renewed = {name: column.copy() for name, column in self.of.items()}
         for name, column in renewed.items():
             column[places] = changed[name]
-        return Columns(self.record, renewed)
+        return Columns(replace(self.record, values=part.values), renewed)
 
 
 def read(collection: Collection, source: Source) -> tuple[Record, Judgments]:
     """The arrays of the present state. Do not change them."""
-    return _read(collection, source, record.version(collection))
+    return _read(collection, record.version(collection), source)
 
 
 def columns(
     collection: Collection,
+    version: Version,
     source: Source,
     name: Hashable,
     compute: Callable[[Record, Judgments], dict[Hashable, np.ndarray]],
 ) -> Columns:
-    """What `compute` makes of the present state; for each query from its own rankings and judgments alone.
+    """What `compute` makes of the state; for each query from its own rankings and judgments alone.
 
     `name` tells it from everything else that is computed from this source.
     """
-    version = record.version(collection)
 
     def whole() -> Columns:
-        found, judgments = _read(collection, source, version)
+        found, judgments = _read(collection, version, source)
         return Columns(found.unrated, compute(found, judgments))
 
     def renewed(old: Columns, queries: list[int]) -> Columns:
         part = record.part(collection, old.record, queries)
-        return old.renewed(queries, compute(part, source.judgments(part)))
+        return old.renewed(part, queries, compute(part, source.judgments(part)))
 
-    return _current(_columns, collection, source, version, (source, name), whole, renewed)
+    if source.rule in RULES_OF_ALL:
+        return _current(_columns, collection, version, (source, name), whole)
+    return _current(_columns, collection, version, (source, name), whole, renewed)
 
 
-def _read(collection: Collection, source: Source, version: Version) -> tuple[Record, Judgments]:
-    def whole() -> tuple[Record, Judgments]:
-        found = record.load(collection, source.systems, source.ties)
-        return found, source.judgments(found)
+def _read(collection: Collection, version: Version, source: Source) -> tuple[Record, Judgments]:
+    """Rules share what was read; to combine ratings anew takes less than to find those that changed."""
 
-    def renewed(old: tuple[Record, Judgments], queries: list[int]) -> tuple[Record, Judgments]:
-        (found, judgments), places = old, old[0].places(queries)
-        part = record.part(collection, found, queries)
-        ratings = found.ratings.renewed(places, part.ratings)
-        return replace(found, ratings=ratings), judgments.renewed(places, source.judgments(part))
+    def renewed(old: Record, queries: list[int]) -> Record:
+        part = record.part(collection, old, queries)
+        return replace(old, ratings=old.ratings.renewed(old.places(queries), part.ratings), values=part.values)
 
-    return _current(_arrays, collection, source, version, source, whole, renewed)
+    def whole() -> Record:
+        return record.load(collection, source.systems, source.ties)
+
+    found = _current(_records, collection, version, (source.systems, source.ties), whole, renewed)
+    return found, _current(_judgments, collection, version, source, lambda: source.judgments(found))
 
 
 def _current(
     kept: "Recent",
     collection: Collection,
-    source: Source,
     version: Version,
-    key: Hashable,
+    name: Hashable,
     whole: Callable[[], object],
-    renewed: Callable[[object, list[int]], object],
+    renewed: Callable[[object, list[int]], object] | None = None,
 ):
-    """What is kept under the key; if it is older, made anew for the queries that changed since, or whole."""
-    number, value = kept.get((version.basis, key)) or (None, None)
+    """What is kept under the name; if it is older, made anew for the queries that changed since, or whole."""
+    number, value = kept.get((version.basis, name)) or (None, None)
     if number == version.number:
         return value
     changed = None
-    if number is not None and number < version.number and source.rule not in RULES_OF_ALL:
+    if renewed and number is not None and number < version.number:
         changed = record.changed_queries(collection, number)
     if changed is None or len(changed) > FEW:
         value = whole()
     elif changed:
         value = renewed(value, changed)
-    kept.put((version.basis, key), (version.number, value))
+    kept.put((version.basis, name), (version.number, value))
     return value
 
 
 class Recent:
-    """The last `limit` things put, by (basis, name); of a collection only those of its last basis."""
+    """The `limit` things used last, by (basis, name); of a collection only those of its last basis."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -137,6 +135,8 @@ class Recent:
     def get(self, key: tuple[tuple, Hashable]):
         """None if it is not there."""
         with self._lock:
+            if key in self._kept:
+                self._kept[key] = self._kept.pop(key)
             return self._kept.get(key)
 
     def put(self, key: tuple[tuple, Hashable], value) -> None:
@@ -151,5 +151,6 @@ class Recent:
                 del self._kept[next(iter(self._kept))]
 
 
-_arrays = Recent(6)
+_records = Recent(4)
+_judgments = Recent(8)
 _columns = Recent(64)

@@ -45,11 +45,8 @@ class Record:
 
     def places(self, queries: Iterable[int]) -> np.ndarray:
         """The rows of some queries, given by pk; those that are not there are left out."""
-        return np.array([self._place[pk] for pk in queries if pk in self._place], np.int64)
-
-    @cached_property
-    def _place(self) -> dict[int, int]:
-        return {pk: place for place, pk in enumerate(self.queries["pk"].tolist())}
+        pk = self.queries["pk"].to_numpy()
+        return np.flatnonzero(np.isin(pk, list(queries)))
 
 
 class Version(NamedTuple):
@@ -73,13 +70,46 @@ def version(collection: Collection) -> Version:
     Rows can then only be newer than the version they are kept under, and who comes after them asks for the
     next version.
     """
-    columns = ("pk", "created_at", "slug", "version_of_all", "version")
-    return Version(*Collection.objects.values_list(*columns).get(pk=collection.pk))
+    with connection.cursor() as cursor:
+        cursor.execute(_version_statement(), [collection.pk])
+        row = cursor.fetchone()
+    if row is None:
+        raise Collection.DoesNotExist
+    return Version(*row)
 
 
 def changed_queries(collection: Collection, since: int) -> list[int]:
     """The queries whose judgments changed after the version `since`, by pk. One database query."""
-    return list(collection.queries.filter(version__gt=since).values_list("pk", flat=True))
+    with connection.cursor() as cursor:
+        cursor.execute(_changed_statement(), [collection.pk, since])
+        return [pk for (pk,) in cursor.fetchall()]
+
+
+# Every page asks for these. To write their SQL takes longer than to run it, so that it is written once.
+
+
+@cache
+def _version_statement() -> str:
+    columns = ("pk", "created_at", "slug", "version_of_all", "version")
+    return _sql(Collection.objects.order_by().filter(pk=0).values_list(*columns))
+
+
+@cache
+def _changed_statement() -> str:
+    return _sql(Query.objects.filter(collection_id=0, version__gt=0).values_list("pk"))
+
+
+@cache
+def _statements(queries: int) -> tuple[str, str]:
+    """For the ratings and the adjudications of so many queries, whose keys are the parameters."""
+    some = range(queries)
+    return tuple(
+        map(_sql, _rows(*(model.objects.filter(pair__query__in=some) for model in (Rating, Adjudication))))
+    )
+
+
+def _sql(rows: QuerySet) -> str:
+    return rows.query.sql_with_params()[0]
 
 
 def load(
@@ -142,14 +172,17 @@ def document_keys(pks: Iterable[int]) -> dict[int, str]:
     return keys
 
 
-def pool(collection: Collection, queries: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+def pool(collection: Collection, queries: pd.DataFrame, adjudications: str) -> tuple[np.ndarray, np.ndarray]:
     """The pairs that are yet to be judged: (query by its row in `queries`, document), int64[n] each.
 
-    Some of them can be judged all the same, by raters who weigh nothing. One database query.
+    Some of them can be judged all the same, by raters who weigh nothing. With adjudications="ignore" an
+    adjudicated pair without ratings is yet to be judged. One database query.
     """
     graded = Rating.objects.filter(pair=OuterRef("pk"), grade__isnull=False, rater__weight__gt=0)
     graded = graded.exclude(rater__kind=Rater.Kind.MACHINE)
-    pairs = Pair.objects.filter(query__collection=collection, adjudication__isnull=True).filter(~Exists(graded))
+    pairs = Pair.objects.filter(query__collection=collection).filter(~Exists(graded))
+    if adjudications == "use":
+        pairs = pairs.filter(adjudication__isnull=True)
     if 0 < len(queries) <= FEW_QUERIES:
         pairs = pairs.filter(query__in=queries["pk"].tolist())
     query, document = _columns(*pairs.values_list("query_id", "document_id").query.sql_with_params(), 2)
@@ -210,7 +243,8 @@ class _Rows:
         """Of all queries of the collection, or of a few."""
         if queries is None:
             of_collection = Adjudication.objects.filter(pair__query__collection=collection)
-            ratings, adjudications = _rows(Rating.objects.filter(rater__collection=collection), of_collection)
+            both = _rows(Rating.objects.filter(rater__collection=collection), of_collection)
+            (ratings, adjudications) = (rows.query.sql_with_params() for rows in both)
             return cls(_columns(*ratings, 4), _columns(*adjudications, 3))
         ratings, adjudications = _statements(len(queries))
         return cls(_columns(ratings, queries, 4), _columns(adjudications, queries, 3))
@@ -246,20 +280,11 @@ class _Rows:
         )
 
 
-def _rows(ratings: QuerySet, adjudications: QuerySet) -> tuple[tuple[str, tuple], tuple[str, tuple]]:
-    """The SQL of both and its parameters."""
+def _rows(ratings: QuerySet, adjudications: QuerySet) -> tuple[QuerySet, QuerySet]:
+    """The columns of both that are read."""
     pair = ("pair__query_id", "pair__document_id")
     ratings = ratings.filter(grade__isnull=False).values_list(*pair, "rater_id", "grade_id")
-    adjudications = adjudications.values_list(*pair, "grade_id")
-    return ratings.query.sql_with_params(), adjudications.query.sql_with_params()
-
-
-@cache
-def _statements(queries: int) -> tuple[str, str]:
-    """The SQL for so many queries, whose keys are its parameters. To write it takes longer than to run it."""
-    some = range(queries)
-    both = _rows(*(model.objects.filter(pair__query__in=some) for model in (Rating, Adjudication)))
-    return tuple(sql for sql, _ in both)
+    return ratings, adjudications.values_list(*pair, "grade_id")
 
 
 def _looked_up(keys: np.ndarray, values: dict[int, float]) -> np.ndarray:

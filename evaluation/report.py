@@ -21,7 +21,9 @@ def document(evaluation: Evaluation, profile: str, per_query: bool = False) -> d
     frames = ({"per_query": evaluation.per_query} | _bounds(evaluation)) if per_query else {}
     return made_by(evaluation, profile) | {
         "results": [
-            {"system": system, "measure": measure} | row | _queries(frames, measure, system)
+            {"system": system, "measure": measure, "fingerprint": evaluation.fingerprint_of(measure)}
+            | row
+            | _queries(frames, measure, system)
             for system, measure, row in rows(evaluation)
         ]
     }

@@ -28,11 +28,12 @@ from .measures import (
     parse_measure,
     stated,
 )
-from .record import Record
+from .record import Record, Version
 from .significance import bootstrap_interval
 
 # Sums have no upper end; what else exceeds 1 or falls below 0 does so under options that a reader chose.
-SUMS = {"CG", "DCG", "IDCG"} | {name for name, definition in MEASURES.items() if definition.counts}
+SIGNED = {"CG", "DCG", "IDCG"}
+SUMS = SIGNED | {name for name, definition in MEASURES.items() if definition.counts}
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +200,9 @@ def evaluate(
     def compute(found: Record, judgments: Judgments) -> dict[str, np.ndarray]:
         return _scored(found, judgments, measures, options)
 
-    table = kept.columns(collection, source, ("scores", measures, options), compute)
+    # One version for both, or somebody who saves in between would move a value out of its bounds.
+    version = record.version(collection)
+    table = kept.columns(collection, version, source, ("scores", measures, options), compute)
     return Evaluation(
         collection=collection.slug,
         options=options,
@@ -208,7 +211,7 @@ def evaluate(
         measures=measures,
         systems=table.record.systems,
         table=table,
-        bounds=_bounds(collection, source, bounds, options, table.record.systems),
+        bounds=_bounds(collection, version, source, bounds, options, table.record.systems),
     )
 
 
@@ -344,10 +347,12 @@ def _intervals(
         chosen = np.column_stack([values[counted[:, column], column] for column in same])
         for column, low, high in zip(same, *bootstrap_interval(chosen), strict=True):
             measure = columns[column][0]
-            if measure.name not in SUMS and size > 1:
+            if size > 1:
                 # Widened, an interval near an end of the scale can pass it.
-                low = max(low, min(0.0, values[counted[:, column], column].min()))
-                high = min(high, max(1.0, values[counted[:, column], column].max()))
+                if measure.name not in SIGNED:
+                    low = max(low, min(0.0, values[counted[:, column], column].min()))
+                if measure.name not in SUMS:
+                    high = min(high, max(1.0, values[counted[:, column], column].max()))
             intervals[columns[column]] = (float(low), float(high))
     return intervals
 
@@ -357,6 +362,7 @@ def _intervals(
 
 def _bounds(
     collection: Collection,
+    version: Version,
     source: Source,
     measures: tuple[Measure, ...],
     options: Options,
@@ -366,7 +372,7 @@ def _bounds(
     if not scale:
         return {}
     tables = {
-        measure: _bounds_table(collection, source, measure, kernel.effective(measure, options), scale)
+        measure: _bounds_table(collection, version, source, measure, kernel.effective(measure, options), scale)
         for measure in filter(has_bounds, measures)
     }
     return {
@@ -378,12 +384,17 @@ def _bounds(
 
 
 def _bounds_table(
-    collection: Collection, source: Source, measure: Measure, options: Options, scale: list[float]
+    collection: Collection,
+    version: Version,
+    source: Source,
+    measure: Measure,
+    options: Options,
+    scale: list[float],
 ) -> Columns:
     """low, high and certain of every query and system. The pool is that of all systems, whichever are wanted."""
 
     def compute(found: Record, judgments: Judgments) -> dict[tuple[str, str], np.ndarray]:
-        pool = _pool(collection, found, judgments, measure.cutoff, options)
+        pool = _pool(collection, source, found, judgments, measure.cutoff, options)
         columns = {}
         for system, rankings in found.rankings.items():
             ends = kernel.bounds(measure.cutoff, judgments, rankings, options, (scale[0], scale[-1]), pool)
@@ -391,14 +402,19 @@ def _bounds_table(
         return columns
 
     name = ("bounds", measure, options, tuple(scale))
-    return kept.columns(collection, replace(source, systems=None), name, compute)
+    return kept.columns(collection, version, replace(source, systems=None), name, compute)
 
 
 def _pool(
-    collection: Collection, found: Record, judgments: Judgments, cutoff: int | None, options: Options
+    collection: Collection,
+    source: Source,
+    found: Record,
+    judgments: Judgments,
+    cutoff: int | None,
+    options: Options,
 ) -> tuple[np.ndarray, np.ndarray]:
     """What is to be judged: the pairs that want it, and whatever a system has above the cutoff."""
-    pools = [record.pool(collection, found.queries)]
+    pools = [record.pool(collection, found.queries, source.adjudications)]
     pools += [kernel.unjudged(cutoff, judgments, rankings, options) for rankings in found.rankings.values()]
     query, document = (np.concatenate(columns) for columns in zip(*pools, strict=True))
     return query, document.astype(np.int64)

@@ -1,13 +1,14 @@
 """The record as a person can read and keep it. Ratings, assignments, adjudications and events are read here and
 written by `ratings.queue` and `ratings.adjudication` alone; rankings are written once, by an import."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from operator import attrgetter
 
 from django import forms
 from django.contrib import admin
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Model, QuerySet
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -42,6 +43,7 @@ class Scoped:
     """An admin that shows a person only what belongs to collections of which they are admin."""
 
     path_to_collection = "collection"
+    collection_first = False  # whether the collection is locked before its rows
 
     def get_queryset(self, request) -> QuerySet:
         mine = Collection.objects.visible_to(request.user, Role.ADMIN)
@@ -67,20 +69,36 @@ class Scoped:
         return [*super().get_readonly_fields(request, obj), *fixed]
 
     def save_model(self, request, obj: Model, form, change: bool) -> None:
-        super().save_model(request, obj, form, change)
-        self.touch([obj])
+        with self.changing([obj]):
+            super().save_model(request, obj, form, change)
 
     def delete_model(self, request, obj: Model) -> None:
-        self.touch([obj])
-        super().delete_model(request, obj)
+        with self.changing([obj]):
+            super().delete_model(request, obj)
 
     def delete_queryset(self, request, queryset: QuerySet) -> None:
-        self.touch(queryset)
-        super().delete_queryset(request, queryset)
+        with self.changing(queryset):
+            super().delete_queryset(request, queryset)
 
-    def touch(self, objects: Iterable[Model]) -> None:
-        """Numbers computed before the change are old; a weight or a threshold counts as a change too."""
-        for collection in {attrgetter(self.path_to_collection.replace("__", "."))(obj) for obj in objects}:
+    @contextmanager
+    def changing(self, objects: Iterable[Model]) -> Iterator[None]:
+        """Numbers computed before the change are old; a weight or a threshold counts as a change too.
+
+        In one transaction, or a reader in between would keep old rows under the new version.
+        """
+        collections = self.collections_of(objects)
+        with transaction.atomic():
+            if self.collection_first:
+                self.touch(collections)
+            yield
+            if not self.collection_first:
+                self.touch(collections)
+
+    def collections_of(self, objects: Iterable[Model]) -> set[Collection]:
+        return {attrgetter(self.path_to_collection.replace("__", "."))(obj) for obj in objects}
+
+    def touch(self, collections: Iterable[Collection]) -> None:
+        for collection in collections:
             collection.touch()
 
     def formfield_for_foreignkey(self, db_field, request, **kwargs):
@@ -179,9 +197,8 @@ class CollectionAdmin(Scoped, admin.ModelAdmin):
     def has_delete_permission(self, request, obj=None) -> bool:
         return False
 
-    def touch(self, objects: Iterable[Collection]) -> None:
-        for collection in objects:
-            collection.touch()
+    def collections_of(self, objects: Iterable[Collection]) -> list[Collection]:
+        return list(objects)
 
     @admin.display(description="Guidelines now")
     def current_guidelines(self, collection: Collection) -> str:
@@ -205,6 +222,8 @@ class CollectionAdmin(Scoped, admin.ModelAdmin):
 
 @admin.register(Query)
 class QueryAdmin(Scoped, admin.ModelAdmin):
+    # As a save of a rating does, which ends with both: of two who lock the same rows, both begin at the same one.
+    collection_first = True
     list_display = ["key", "text", "collection", "weight"]
     list_filter = [("collection", admin.RelatedOnlyFieldListFilter)]
     search_fields = ["key", "text"]

@@ -27,8 +27,7 @@ class Bounds:
 
         A query that may end without a value counts only where it moves the mean further.
         """
-        possible = ~np.isnan(self.low)
-        must, may = possible & self.certain, possible & ~self.certain
+        must, may = self.certain, ~np.isnan(self.low) & ~self.certain
         return _least_mean(self.low[must], self.low[may]), -_least_mean(-self.high[must], -self.high[may])
 
 
@@ -52,13 +51,15 @@ def bounds(
 
     `grades` is the (lowest, highest) of the scale, `pool` the (query, document) of the pairs that are to be
     judged; those that are judged already do not matter, and the unjudged documents of the ranking down to the
-    cutoff belong to it in any case. Grades between those of the scale are allowed for, since a mean of ratings
-    can be one.
+    cutoff belong to it in any case. Any grade between these two is allowed for, since a mean of ratings can be
+    one; where 0 lies between them and no judgment can be 0, the bounds may be somewhat too wide.
 
-    nan, too, under negatives=minmax_closed, whose lists grow with every judgment, and under negatives=raw where
-    nothing relevant is known, since the ratio then has no end.
+    nan, too, under negatives=minmax_closed, whose lists grow with every judgment; where documents that will stay
+    unjudged are in the ideal, which is so if a grade is assumed for them and ideal=retrieved; and under
+    negatives=raw where nothing relevant is known, since the ratio then has no end.
     """
-    if options.negatives == "minmax_closed":
+    assumed = options.assumed_grade is not None and options.ideal == "retrieved"
+    if assumed or options.negatives == "minmax_closed":
         nothing = np.full(judgments.queries, np.nan)
         return Bounds(nothing, nothing, np.zeros(judgments.queries, bool))
     # Whatever becomes of unjudged documents, in the end there are none above the cutoff.
@@ -103,11 +104,11 @@ def _case(
     inside = np.bincount(graded.query[mine], minlength=queries)
     outside = _outside(pool, graded, mine)
     deepest = graded.judgments.count + graded.length + outside
-    depth = int(deepest.max(initial=0)) if cutoff is None else min(cutoff, int(deepest.max(initial=0)))
+    depth = deepest.max(initial=0) if cutoff is None else min(cutoff, deepest.max(initial=0))
     # More documents than the ideal has places change nothing.
     outside = np.minimum(outside, depth)
 
-    weights = np.zeros((queries, int((inside + outside).max(initial=0))))
+    weights = np.zeros((queries, (inside + outside).max(initial=0)))
     place = np.arange(mine.sum()) - (np.cumsum(inside) - inside)[graded.query[mine]]
     weights[graded.query[mine], place] = weight[mine]
     query, grade = graded.judgments.query, graded.judgments.grade
@@ -177,7 +178,6 @@ def _said(
     low, high = np.where(some, low, now), np.where(some, high, now)
     if options.undefined == "zero":
         low, high = np.where(certain, low, np.fmin(low, 0.0)), np.where(certain, high, np.fmax(high, 0.0))
-        low, high = np.where(possible, low, 0.0), np.where(possible, high, 0.0)
         possible = certain = judged
     if options.missing == "skip":
         possible &= graded.present

@@ -27,7 +27,7 @@ def idcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
 
 def min_dcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
     """The DCG of the worst list, float64[queries]; at most 0 unless closed, 0 under raw and clip."""
-    if graded.options.negatives in ("raw", "clip"):
+    if graded.options.negatives == "raw":
         return np.zeros(graded.queries)
     worst = worst_lists(graded)
     return worst.total(worst.contribution, cutoff)
@@ -42,7 +42,15 @@ def ndcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
     best, worst = idcg(graded, cutoff), min_dcg(graded, cutoff)
     span = best - worst
     values = np.full(graded.queries, np.nan)
-    np.divide(dcg(graded, cutoff) - worst, span, out=values, where=span > 0)
+    np.divide(dcg(graded, cutoff) - worst, span, out=values, where=span > _noise(graded, cutoff))
     values[(values < 0) & (values > -ROUNDING)] = 0.0
     values[(values > 1) & (values < 1 + ROUNDING)] = 1.0
     return values
+
+
+def _noise(graded: GradedRankings, cutoff: int | None) -> np.ndarray | float:
+    """How far best and worst list may seem apart that are the same, at ranks that all weigh the same."""
+    if graded.options.negatives != "minmax_closed":
+        return 0.0
+    best = best_lists(graded)
+    return ROUNDING * best.total(np.abs(best.contribution), cutoff)

@@ -6,7 +6,8 @@ import math
 def finite(value: object, name: str) -> float:
     """`value` as a float; ValueError naming it where it is no finite number."""
     try:
-        number = math.nan if isinstance(value, bool) else float(value)
+        spelled = not isinstance(value, str) or (value.isascii() and "_" not in value)
+        number = float(value) if spelled and not isinstance(value, bool) else math.nan
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):

@@ -53,7 +53,7 @@ def explain(
     scores = evaluate(measures, judgments, rankings, options)
     cg, dcg, idcg, ndcg = (float(scores.values[measure][0]) for measure in measures)
     graded = grade_rankings(judgments, rankings, options, every_row=True)
-    has_worst = options.negatives not in ("raw", "clip")
+    has_worst = options.negatives != "raw"
     return Explanation(
         ranking=_rows(graded, cutoff),
         ideal=_rows(best_lists(graded), cutoff),

@@ -64,7 +64,7 @@ class Case:
         return replace(
             self,
             fixed=self.fixed[rows],
-            weights=self.weights[rows, : opened.max(initial=0)],
+            weights=self.weights[rows, : opened.max()],
             open=opened,
             above=self.above.part(first, last),
             below=self.below.part(first, last),
@@ -111,12 +111,11 @@ class _Search:
 
     def _best(self, ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How many unjudged documents should reach each layer above and below 0, int64[layers] each."""
-        case = self.case
-        each_above = (self.sign > 0) == (ratio >= 0)
+        case, each_above = self.case, self.sign > 0
         above = self._table(case.above, self.gaining, self.ideal, -ratio)
         below = self._table(case.below, -self.losing, self.worst, 1 - ratio)
         above, reach_above = self._summed(above, case.above, each_above)
-        below, reach_below = self._summed(below, case.below, ~each_above)
+        below, reach_below = self._summed(below, case.below, not each_above)
         # Both sides share the unjudged documents.
         total = above + np.take_along_axis(below, self.rest, axis=1)
         total[self.beyond] = -np.inf
@@ -132,27 +131,24 @@ class _Search:
             :, np.newaxis
         ]
         table *= self.sign
-        table[self.beyond[layers.query]] = -np.inf
         table[layers.none] = table[layers.none, :1]
-        every = np.flatnonzero(layers.all)
-        table[every] = table[every, self.case.open[layers.query[every]]][:, np.newaxis]
+        table[layers.all] = table[layers.all, self.case.open[layers.query[layers.all]]][:, np.newaxis]
         return table
 
-    def _summed(self, table: np.ndarray, layers: Layers, each: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _summed(self, table: np.ndarray, layers: Layers, each: bool) -> tuple[np.ndarray, np.ndarray]:
         """The sum over a query's layers when at most so many documents (`each`), or just so many, reach every one.
 
         float64[queries, n + 1]; beside it how many reach each layer, int64[layers, n + 1].
         """
-        each = each[layers.query, np.newaxis]
-        best = np.maximum.accumulate(table, axis=1)
-        at = np.maximum.accumulate(np.where(table == best, self.count, 0), axis=1)
-        best, at = np.where(each, best, table), np.where(each, at, self.count)
+        best, at = table, np.tile(self.count, (len(table), 1))
+        if each:
+            best = np.maximum.accumulate(table, axis=1)
+            at = np.maximum.accumulate(np.where(table == best, at, 0), axis=1)
         at[layers.none] = 0
         at[layers.all] = self.case.open[layers.query[layers.all], np.newaxis]
         total = np.zeros((self.case.queries, len(self.count)))
         first = np.flatnonzero(np.diff(layers.query, prepend=-1))
-        if first.size:
-            total[layers.query[first]] = np.add.reduceat(best, first, axis=0)
+        total[layers.query[first]] = np.add.reduceat(best, first, axis=0)
         return total, at
 
     def _ratio_of(self, above: np.ndarray, below: np.ndarray, otherwise: np.ndarray) -> np.ndarray:

@@ -38,7 +38,10 @@ def _mapped(grade: np.ndarray, options: Options) -> np.ndarray:
     at = np.minimum(np.searchsorted(listed, grade), len(listed) - 1)
     unlisted = np.flatnonzero(listed[at] != grade)
     if unlisted.size:
-        raise ValueError(f"gain=map does not list the grade {plain(grade[unlisted[0]])}")
+        raise ValueError(
+            f"gain=map does not list the grade {plain(grade[unlisted[0]])}; list it or, if it is a mean, combine "
+            "ratings by median or majority, which keep to the scale"
+        )
     return gains[at]
 
 

@@ -66,7 +66,7 @@ class Table:
 
         Query i holds the rows offsets[i] to offsets[i + 1] - 1 of `numbers`.
         """
-        if not self.number.size or not numbers.size:
+        if not numbers.size:
             return np.empty(0, np.intp), np.empty(0, np.intp)
         parts = [self._likely(offsets, numbers, *edge) for edge in _edges(offsets)]
         row, found, query = (np.concatenate(columns) for columns in zip(*parts, strict=True))

@@ -33,8 +33,8 @@ class Options:
     discount: str = "log_shift"
     log_base: float = 2.0
     ideal: str = "judged"
-    # A number is the grade assumed for unjudged documents of a ranking. The ideal and the count of relevant
-    # documents stay those of the judgments, so that nDCG, R and AP can then exceed 1.
+    # A number is the grade assumed for unjudged documents of a ranking. The ideal of judged documents and the
+    # count of relevant ones stay those of the judgments, so that nDCG, R and AP can then exceed 1.
     unjudged: str | float = "zero"
     negatives: str = "minmax"
     undefined: str = "skip"

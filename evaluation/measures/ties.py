@@ -102,7 +102,7 @@ def _reordered(rankings: Rankings, order: np.ndarray) -> Rankings:
         rankings,
         documents=rankings.documents[order],
         scores=rankings.scores[order],
-        tiebreak=None if rankings.tiebreak is None else rankings.tiebreak[order],
+        tiebreak=None,  # the order has it now, or needs none
     )
 
 

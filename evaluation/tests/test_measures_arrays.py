@@ -24,8 +24,9 @@ def test_judgments_leave_the_given_arrays_as_they_were():
     ("arguments", "message"),
     [
         ((1, [0, 0], [4, 4], [1, 2]), "document 4 is judged twice for query 0"),
+        ((2, [1, 0, 1], [4, 4, 4], [1, 2, 3]), "document 4 is judged twice for query 1"),
         ((1, [0], [4], [np.nan]), "grade nan of document 4 for query 0 is not finite"),
-        ((1, [0], [4], [np.inf]), "grade inf of document 4"),
+        ((1, [0, 0], [4, 5], [np.inf, np.nan]), "grade inf of document 4"),
         ((1, [1], [4], [1]), "query 1 is not from 0 to 0"),
         ((1, [-1], [4], [1]), "query -1"),
         ((1, [0], [-4], [1]), "document -4"),
@@ -33,12 +34,29 @@ def test_judgments_leave_the_given_arrays_as_they_were():
         ((1, [0, 0], [4], [1]), "differ in length: 2, 1, 1"),
         ((1, [0.0], [4], [1]), "query must hold whole numbers, not float64"),
         ((1, [[0]], [4], [1]), "one-dimensional"),
-        ((-1, [], [], []), "queries must be from 0"),
+        ((-1, [], [], []), "queries must be from 0 to 8388607, not -1"),
+        ((1 << 23, [], [], []), "queries must be from 0 to 8388607, not 8388608"),
     ],
 )
 def test_bad_judgments_are_refused_with_the_value(arguments, message):
     with pytest.raises(ValueError, match=message):
         Judgments(*arguments)
+
+
+def test_judgments_hold_the_greatest_numbers_that_they_can():
+    last = (1 << 40) - 1
+    judgments = Judgments((1 << 23) - 1, [(1 << 23) - 2, 0, 0], [last, last, 0], [1, 2, 3])
+    assert judgments.document.tolist() == [0, last, last]
+    assert judgments.grade.tolist() == [3, 2, 1]
+
+
+def test_what_is_remembered_is_made_once_and_never_lost_for_who_asked():
+    judgments, made = Judgments(1, [], [], []), []
+    for key in [*range(40), 39, 38]:
+        assert judgments.remember(key, lambda key=key: made.append(key) or key * 2) == key * 2
+    assert made == list(range(40))
+    judgments.remember(0, lambda: made.append("again"))
+    assert made[-1] == "again"  # not kept without end
 
 
 @pytest.mark.parametrize(
@@ -72,3 +90,41 @@ def test_one_query_can_be_taken_out():
     assert rankings.only(1).scores.tolist() == [3, 2]
     assert rankings.only(1).tiebreak.tolist() == [1, 2]
     assert rankings.only(2).present.tolist() == [False]
+
+
+def test_the_judgments_of_some_queries_can_be_replaced():
+    judgments = Judgments(4, [0, 1, 1, 3], [5, 5, 6, 7], [1, 2, 3, 4])
+    renewed = judgments.renewed(np.array([3, 1]), Judgments(2, [1, 0, 0], [8, 9, 5], [5, 6, 7]))
+    assert renewed.queries == 4
+    assert renewed.query.tolist() == [0, 1, 3, 3]
+    assert renewed.document.tolist() == [5, 8, 5, 9]
+    assert renewed.grade.tolist() == [1, 5, 7, 6]
+
+
+RANKINGS = Rankings(
+    [0, 3, 3, 4, 6],
+    [9, 5, 6, 5, 7, 8],
+    scores=[3, 2, 1, 1, 5, 4],
+    tiebreak=[0, 1, 2, 3, 4, 5],
+    present=[True, True, True, True],
+)
+
+
+def columns(rankings):
+    return [getattr(rankings, name).tolist() for name in ("offsets", "documents", "scores", "tiebreak", "present")]
+
+
+def test_rankings_can_end_at_a_cutoff():
+    top = [[0, 2, 2, 3, 5], [9, 5, 5, 7, 8], [3, 2, 1, 5, 4], [0, 1, 3, 4, 5], [True] * 4]
+    assert columns(RANKINGS.top(2)) == top
+    bare = Rankings(RANKINGS.offsets, RANKINGS.documents).top(1)
+    assert (bare.documents.tolist(), bare.scores, bare.tiebreak) == ([9, 5, 7], None, None)
+
+
+def test_some_queries_can_be_taken_out_in_any_order():
+    some = [[0, 2, 2, 5], [7, 8, 9, 5, 6], [5, 4, 3, 2, 1], [4, 5, 0, 1, 2], [True] * 3]
+    assert columns(RANKINGS.of(np.array([3, 1, 0]))) == some
+    assert columns(RANKINGS.of(np.array([], int))) == [[0], [], [], [], []]
+    bare = Rankings(RANKINGS.offsets, RANKINGS.documents).of(np.array([2, 1]))
+    assert (bare.documents.tolist(), bare.scores, bare.tiebreak) == ([5], None, None)
+    assert bare.present.tolist() == [True, False]

@@ -80,6 +80,16 @@ def test_the_binary_preference_looks_at_the_first_r_of_what_is_not_relevant():
     assert value("Bpref", {"A": 1, "B": 2}, ["X", "B"]) == 1 / 2  # nothing can stand above, A is not returned
 
 
+@pytest.mark.parametrize(
+    "measure", ["P{}", "R{}", "AP{}", "RR{}", "Success{}@1", "Rprec{}", "Bpref{}", "NumRel{}", "NumRelRet{}"]
+)
+def test_relevance_begins_where_the_options_say(measure):
+    ranking = ["D5", "D2", "D3", "D4"]
+    found = value(measure.format(""), GRADES, ranking, relevant_from=2.0)
+    assert found == value(measure.format("(rel=2)"), GRADES, ranking)
+    assert found != value(measure.format(""), GRADES, ranking)
+
+
 def test_relevance_begins_where_the_options_say_unless_the_measure_says_so():
     assert value("P@5", GRADES, RANKING, relevant_from=2.0) == value("P(rel=2)@5", GRADES, RANKING)
     assert value("P(rel=1)@5", GRADES, RANKING, relevant_from=2.0) == 4 / 5
@@ -89,6 +99,7 @@ def test_a_negative_threshold_does_not_make_unjudged_documents_relevant():
     assert value("P(rel=-1)@2", {"A": -1}, ["A", "X"]) == 1 / 2
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("measure", ["R@5", "AP", "RR", "Success@5", "Rprec", "Bpref"])
 def test_what_needs_a_relevant_document_is_undefined_without_one(measure):
     assert np.isnan(value(measure, {"A": 0}, ["A"]))
@@ -98,6 +109,14 @@ def test_what_needs_a_relevant_document_is_undefined_without_one(measure):
 def test_precision_is_zero_where_no_document_is_relevant():
     assert value("P@5", {"A": 0}, ["A"]) == 0.0
     assert value("P", {"A": 1}, []) == 0.0
+    assert value("P", {"A": 1}, ["A"]) == 1.0
+
+
+def test_the_documents_of_other_queries_do_not_count():
+    measures = ["AP", "Bpref", "RR", "Rprec"]
+    scores = evaluate(measures, *pack({"q": GRADES, "r": GRADES}, {"q": RANKING, "r": RANKING}), Options())
+    for measure, values in scores.values.items():
+        assert values.tolist() == [value(str(measure), GRADES, RANKING)] * 2
 
 
 def test_an_assumed_grade_can_make_unjudged_documents_relevant():

@@ -2,13 +2,14 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.measures import Options, bounds, evaluate, pack
+from evaluation.measures import Bounds, Options, bounds, evaluate, pack, unjudged
 
 RANKED = ["a", "b", "c", "d", "e", "f"]
 OTHERS = ["x", "y", "z"]
@@ -28,16 +29,25 @@ options_ = st.builds(
 
 @st.composite
 def cases(draw):
-    """A scale, a ranking with scores, its judgments, at most four open documents, and a cutoff."""
+    """A scale, a ranking with scores, its judgments, at most four open documents, and a cutoff.
+
+    Some judgments lie beyond the grades that the open documents can get; of the documents that are surely
+    below the cutoff, some are neither judged nor open.
+    """
     grades = draw(st.sampled_from(RANGES))
+    beyond = draw(st.sampled_from([0, 0, 1]))
     ranking = draw(st.lists(st.sampled_from(RANKED), unique=True))
     scores = {document: draw(st.integers(0, 3)) for document in ranking}
     ranking.sort(key=lambda document: -scores[document])
-    open_ = draw(st.lists(st.sampled_from(ranking + OTHERS), unique=True, max_size=4))
-    judged = [document for document in ranking + OTHERS if document not in open_]
+    cutoff = draw(cutoffs)
+    least = scores[ranking[cutoff - 1]] if cutoff and cutoff <= len(ranking) and draw(st.booleans()) else 0
+    known = [document for document in ranking + OTHERS if scores.get(document, least) >= least]
+    open_ = draw(st.lists(st.sampled_from(known), unique=True, max_size=4))
+    judged = [document for document in known if document not in open_]
     judged = judged if draw(st.booleans()) else [document for document in judged if document in ranking]
-    judgments = {document: float(draw(st.integers(*grades))) for document in judged}
-    return grades, {document: scores[document] for document in ranking}, judgments, open_, draw(cutoffs)
+    given_grade = st.integers(grades[0] - beyond, grades[1] + beyond)
+    judgments = {document: float(draw(given_grade)) for document in judged}
+    return grades, {document: scores[document] for document in ranking}, judgments, open_, cutoff
 
 
 cutoffs = st.none() | st.integers(1, 7)
@@ -47,7 +57,7 @@ def found(grades, scores, judgments, open_, cutoff, options):
     """Our bounds, (low, high, certain)."""
     # The pool needs numbers for its documents: they stand in a second query, which has no ranking.
     packed, rankings = pack({"q": judgments, "pool": dict.fromkeys(open_, 0)}, {"q": scores})
-    pool = packed.document[packed.query == 1]
+    pool = np.repeat(packed.document[packed.query == 1], 2)  # a pair that is named twice is one
     one, ranking = packed.only(0), rankings.only(0)
     said = bounds(cutoff, one, ranking, options, grades, (np.zeros(len(pool), int), pool))
     return said.low[0], said.high[0], bool(said.certain[0])
@@ -78,7 +88,8 @@ def test_the_bounds_are_those_of_brute_force(case, options):
     if math.isnan(low) and options.negatives == "raw":
         # Either there is never a value, or the loss has no end.
         known = [grade for key, grade in judgments.items() if options.ideal == "judged" or key in scores]
-        assert np.isnan(ends).all() or max(known, default=0) <= 0
+        a_loss = grades[0] < 0 or min(known, default=0) < 0
+        assert np.isnan(ends).all() or (max(known, default=0) <= 0 and a_loss)
         return
     if np.isnan(ends).all():
         assert math.isnan(low) and math.isnan(high) and not certain
@@ -86,6 +97,45 @@ def test_the_bounds_are_those_of_brute_force(case, options):
     assert low == pytest.approx(np.nanmin(ends), abs=1e-12)
     assert high == pytest.approx(np.nanmax(ends), abs=1e-12)
     assert certain == (judged_ever and not np.isnan(ends).any())
+
+
+# What random cases seldom are: in each, another part of the search decides.
+SELDOM = {
+    "judged beyond the best grade": (
+        ((1, 4), "dacbe", {"a": 5.0, "c": 4.0, "f": 4.0, "g": 3.0, "h": 2.0}, "dbe", None),
+        Options(gain="exponential_signed", discount="jk2002", negatives="clip"),
+    ),
+    "layers of different thickness": (
+        ((0, 3), "dabce", {"a": 2.0, "f": 0.0}, "db", 3),
+        Options(negatives="raw"),
+    ),
+    "every ratio is below 0": (
+        ((-1, 3), "abcde", {"a": -1.0, "b": 0.0, "c": 0.0, "e": 2.0, "f": 1.0}, "x", 2),
+        Options(gain="exponential", discount="jk2002", negatives="raw"),
+    ),
+    "the search begins where it ends": (
+        ((-3, -1), "abcde", {"a": -2.0, "d": -1.0, "e": -2.0, "f": -1.0}, "bcx", 5),
+        Options(discount="jk2002"),
+    ),
+    "every open document loses": (
+        ((-3, -1), "abcde", {"b": -2.0, "c": -2.0, "e": -3.0, "f": -1.0, "g": -1.0}, "ad", 5),
+        Options(discount="jk2002", log_base=3.0),
+    ),
+    "more columns than open documents": (
+        ((-1, 3), "abc", {"a": 3.0, "b": -1.0, "f": -1.0, "g": 2.0, "h": 0.0}, "c", 3),
+        Options(gain="exponential_signed", log_base=3.0, negatives="clip"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("case", "options"), SELDOM.values(), ids=SELDOM)
+def test_the_bounds_of_seldom_cases_are_those_of_brute_force(case, options):
+    grades, ranking, judgments, open_, cutoff = case
+    case = grades, list(ranking), judgments, list(open_), cutoff
+    low, high, certain = found(*case, options)
+    ends = every_end(*case, options, steps_of(grades, judgments))
+    assert (low, high) == pytest.approx((ends.min(), ends.max()), abs=1e-12)
+    assert certain
 
 
 @settings(max_examples=300)
@@ -112,11 +162,49 @@ def test_an_unjudged_document_at_rank_ten_can_cost_half():
     assert said.high[0] == 1.0
 
 
+def test_the_unjudged_documents_down_to_the_cutoff_are_named():
+    # Numbered a 0, b 1, x 2, y 3, z 4.
+    packed, rankings = pack({"q": {"a": 1}, "r": {"b": 0}}, {"q": ["x", "a", "y", "z"], "r": ["b", "x"]})
+    for options in (Options(), Options(ideal="retrieved"), Options(unjudged="condensed")):
+        assert pairs(unjudged(3, packed, rankings, options)) == [(0, 2), (0, 3), (1, 2)]
+        assert pairs(unjudged(None, packed, rankings, options)) == [(0, 2), (0, 3), (0, 4), (1, 2)]
+
+
+def test_what_can_stand_above_the_cutoff_under_the_ties_is_named():
+    scored = {"a": 3.0, "x": 2.0, "y": 2.0, "z": 1.0}
+    packed, rankings = pack({"q": {"a": 1}, "r": {"a": 0}}, {"q": scored, "r": scored})
+    assert pairs(unjudged(2, packed, rankings, Options(ties="average"))) == [(0, 1), (0, 2), (1, 1), (1, 2)]
+    assert pairs(unjudged(2, packed, rankings, Options(ties="score"))) == [(0, 2), (1, 2)]  # y before x
+    assert pairs(unjudged(2, packed, rankings, Options())) == [(0, 1), (1, 1)]
+    # Without a tiebreak, where no scores are equal or their order does not matter.
+    bare = replace(rankings, tiebreak=None)
+    assert len(pairs(unjudged(2, packed, bare, Options(ties="average")))) == 4
+    untied = replace(bare, scores=np.arange(8.0))
+    assert pairs(unjudged(1, packed, untied, Options(ties="score"))) == [(0, 3), (1, 3)]
+
+
+def pairs(columns):
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def test_a_cutoff_below_every_document_is_none():
+    packed, rankings, pool = collection_of(seed=6)
+    deep, whole = (bounds(cutoff, packed, rankings, Options(), (-1, 3), pool) for cutoff in (10**9, None))
+    assert np.array_equal(deep.low, whole.low, equal_nan=True)
+    assert np.array_equal(deep.high, whole.high, equal_nan=True)
+
+
 def test_where_nothing_is_open_the_bounds_are_the_value_to_the_last_bit():
     packed, rankings = pack({"q": {"a": 0.1, "b": 0.7, "c": -0.3}}, {"q": ["c", "a", "b"]})
-    pool = (packed.query, packed.document)
-    said = bounds(2, packed, rankings, Options(), (-1, 1), pool)
-    (value,) = evaluate(["nDCG@2"], packed, rankings, Options()).values.values()
+    settled(2, packed, rankings)
+    # Here the search for the extremes ends one rounding below the value.
+    packed, rankings = pack({"q": {"a": -0.8, "b": 0.3, "c": -0.4, "d": 0.8, "e": 2.2}}, {"q": list("bedac")})
+    settled(3, packed, rankings)
+
+
+def settled(cutoff, packed, rankings):
+    said = bounds(cutoff, packed, rankings, Options(), (-1, 3), (packed.query, packed.document))
+    (value,) = evaluate([f"nDCG@{cutoff}"], packed, rankings, Options()).values.values()
     assert said.low[0] == said.high[0] == value[0]
 
 
@@ -168,6 +256,65 @@ def test_a_query_that_may_end_without_a_value_counts_only_where_it_moves_the_mea
     assert said.low[:2] == pytest.approx([first, second]) and said.high[:2] == pytest.approx([first, second])
     # Without q2 the mean is `first`; with it, more.
     assert said.of_mean() == pytest.approx((first, (first + second) / 2))
+
+
+def test_the_mean_is_least_and_greatest_over_all_choices_of_the_uncertain():
+    generator = np.random.default_rng(12)
+    for certain in ([True, True, True], [True, False, False, False], [False, True, True, False], [False] * 3):
+        ends = np.sort(generator.random((2, len(certain))), axis=0)
+        said = Bounds(np.append(ends[0], np.nan), np.append(ends[1], np.nan), np.array([*certain, False]))
+        choices = [
+            np.array(choice)
+            for choice in itertools.product([True, False], repeat=len(certain))
+            if any(choice) and all(np.array(choice)[certain])
+        ]
+        assert said.of_mean() == pytest.approx(
+            (min(ends[0][choice].mean() for choice in choices), max(ends[1][choice].mean() for choice in choices))
+        )
+
+
+def test_what_the_options_make_of_unjudged_documents_does_not_matter_in_the_end():
+    packed, rankings, pool = collection_of(seed=5)
+    expected = bounds(5, packed, rankings, Options(), (-1, 3), pool)
+    for treated in ("condensed", "require", 2.0):
+        said = bounds(5, packed, rankings, Options(unjudged=treated), (-1, 3), pool)
+        assert np.array_equal(said.low, expected.low, equal_nan=True)
+        assert np.array_equal(said.high, expected.high, equal_nan=True)
+        assert said.certain.tolist() == expected.certain.tolist()
+
+
+def test_a_query_that_nobody_judged_counts_as_zero_only_where_something_will_be_judged():
+    zero, nothing = Options(undefined="zero"), (np.empty(0, int), np.empty(0, int))
+    packed, rankings = pack({"q": {}, "r": {}, "s": {"b": 0}}, {"q": ["a"]})
+    said = bounds(3, packed, rankings, zero, (0, 1), nothing)
+    assert said.low == pytest.approx([0, np.nan, 0], nan_ok=True)
+    assert said.high == pytest.approx([1, np.nan, 0], nan_ok=True)
+    assert said.certain.tolist() == [True, False, True]
+    in_pool = bounds(3, packed, rankings, zero, (0, 1), (np.array([1]), np.array([1])))
+    assert (in_pool.low[1], in_pool.high[1], in_pool.certain[1]) == (0, 0, True)
+
+
+def test_a_ranking_that_is_there_does_not_make_a_value_possible():
+    packed, rankings = pack({"q": {"a": 0}, "r": {"a": 1}}, {"q": ["a"]})
+    nothing = (np.empty(0, int), np.empty(0, int))
+    said = bounds(3, packed, rankings, Options(missing="skip"), (0, 1), nothing)
+    assert np.isnan([*said.low, *said.high]).all() and not said.certain.any()
+
+
+def test_under_raw_all_ratios_can_lie_below_zero():
+    # b costs 1 at rank 1, a gains 1 at most at rank 3; x at rank 2 is open from -1 to 0.
+    packed, rankings = pack({"q": {"b": -1, "a": 1}}, {"q": ["b", "x", "a"]})
+    nothing = (np.empty(0, int), np.empty(0, int))
+    said = bounds(3, packed, rankings, Options(negatives="raw"), (-1, 0), nothing)
+    assert (said.low[0], said.high[0]) == pytest.approx((-1 - 1 / math.log2(3) + 1 / 2, -1 + 1 / 2))
+
+
+def test_a_collection_without_queries_has_no_bounds():
+    packed, rankings = pack({}, {})
+    for cutoff in (3, None):
+        said = bounds(cutoff, packed, rankings, Options(), (0, 1), (np.empty(0, int), np.empty(0, int)))
+        assert said.low.shape == said.high.shape == said.certain.shape == (0,)
+        assert np.isnan(said.of_mean()).all()
 
 
 def test_a_mean_of_nothing_has_no_bounds():

@@ -119,13 +119,14 @@ def test_a_grade_gains_what_the_gain_says(gain, grade, expected):
 
 
 def test_a_grade_outside_the_map_is_refused_and_never_interpolated():
-    with pytest.raises(ValueError, match="does not list the grade 1.5"):
-        value("nDCG", {"A": 1.5}, ["A"], gain="map", gain_map={1: 1, 2: 3})
+    for grade in (0.5, 1.5, 2.5):  # below, between and above those of the map
+        with pytest.raises(ValueError, match=f"does not list the grade {grade}"):
+            value("nDCG", {"A": 1, "B": grade, "C": 9}, ["A"], gain="map", gain_map={1: 1, 2: 3})
 
 
 def test_a_gain_beyond_all_numbers_is_refused():
     with pytest.raises(ValueError, match="gain of grade 2000 is not finite"):
-        value("nDCG", {"A": 2000}, ["A"], gain="exponential")
+        value("nDCG", {"A": 1, "B": 2000, "C": 3000}, ["A"], gain="exponential")
 
 
 def test_unjudged_documents_keep_their_rank_leave_or_have_the_assumed_grade():
@@ -164,3 +165,12 @@ def test_a_perfect_ranking_is_exactly_one():
     # Here the first nine ranks weigh the same, and 0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 in floating point.
     tens = {"discount": "jk2002", "log_base": 10.0}
     assert value("nDCG", {"A": 0.1, "B": 0.2, "C": 0.3}, ["A", "B", "C"], **tens) == 1.0
+
+
+def test_closed_lists_that_only_rounding_tells_apart_leave_ndcg_undefined():
+    # All three ranks weigh the same: best 0.9 + 0.8 - 0.7, worst -0.7 + 0.8 + 0.9, less by one rounding.
+    assert 0.9 + 0.8 - 0.7 > -0.7 + 0.8 + 0.9
+    closed = {"negatives": "minmax_closed", "discount": "jk2002", "log_base": 10.0}
+    grades = {"A": -0.7, "B": 0.9, "C": 0.8}
+    assert np.isnan(value("nDCG", grades, ["A", "B"], **closed))
+    assert value("nDCG@2", grades, ["A", "B"], **closed) == close((0.2 - 0.1) / (1.7 - 0.1))

@@ -28,6 +28,14 @@ def test_the_rows_of_a_worked_query():
     assert seen.dcg == seen.idcg == pytest.approx(2.630930, abs=1e-6)
 
 
+def test_documents_that_gain_nothing_stand_in_the_closed_lists_only():
+    grades = {"A": 1, "B": 0, "C": -1}
+    seen = opened(None, grades, ["B"])
+    assert [[row.gain for row in rows] for rows in (seen.ideal, seen.worst)] == [[1], [-1]]
+    seen = opened(None, grades, ["B"], negatives="minmax_closed")
+    assert [[row.gain for row in rows] for rows in (seen.ideal, seen.worst)] == [[1, 0, -1], [-1, 0, 1]]
+
+
 def test_the_cutoff_ends_every_list_and_none_ends_nothing():
     grades = {"A": 1, "B": 1, "C": -1, "D": -1}
     assert [len(rows) for rows in _lists(opened(1, grades, list("ABCD")))] == [1, 1, 1]

@@ -98,6 +98,9 @@ def test_required_judgments_of_the_precision_at_r_are_those_of_the_first_r():
     assert values == same([NAN])
     assert tally == {"counted": 0, "unjudged above the cutoff": 1}
     assert scored("Bpref", {"q": grades}, {"q": ["A", "B", "X"]}, unjudged="require")[0] == same([NAN])
+    several = {"q": {"A": 1}, "r": grades, "s": grades}
+    rankings = {"q": ["A", "X"], "r": ["A", "B", "C", "X"], "s": ["A", "X"]}
+    assert scored("Rprec", several, rankings, unjudged="require")[0] == same([1, 1, NAN])
 
 
 @pytest.mark.parametrize(
@@ -174,12 +177,15 @@ def test_a_mean_is_over_the_counted_values_only():
     assert np.isnan(mean(values, np.zeros(3, bool)))
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_weighted_mean_is_another_number():
     values, counted = np.array([1.0, NAN, 0.5]), np.array([True, False, True])
     assert weighted_mean(values, counted, np.array([3.0, 9.0, 1.0])) == (3 * 1 + 1 * 0.5) / 4
+    assert weighted_mean(values, counted, np.array([0.25, 9.0, 0.25])) == 0.75
     assert np.isnan(weighted_mean(values, counted, np.array([0.0, 9.0, 0.0])))
-    with pytest.raises(ValueError, match="not negative"):
-        weighted_mean(values, counted, np.array([1.0, 1.0, -1.0]))
+    for refused in (-1.0, np.inf, np.nan):
+        with pytest.raises(ValueError, match="finite and not negative"):
+            weighted_mean(values, counted, np.array([1.0, 1.0, refused]))
 
 
 def test_judgments_and_rankings_must_have_the_same_queries():
@@ -189,7 +195,7 @@ def test_judgments_and_rankings_must_have_the_same_queries():
 
 def test_a_judged_document_twice_in_a_ranking_is_refused():
     with pytest.raises(ValueError, match="ranking of query 1 names document 7 twice"):
-        evaluate(["nDCG"], Judgments(2, [1], [7], [1]), Rankings([0, 0, 2], [7, 7]), Options())
+        evaluate(["nDCG"], Judgments(2, [0, 1, 1], [6, 7, 8], [1, 1, 1]), Rankings([0, 0, 2], [7, 7]), Options())
 
 
 def test_documents_beyond_the_range_of_judgments_are_only_unjudged():
@@ -202,9 +208,33 @@ def test_documents_beyond_the_range_of_judgments_are_only_unjudged():
 def test_a_document_that_is_judged_for_the_next_query_only_is_unjudged():
     # So many judgments of query 0 that no document is sent away before it is looked up.
     judgments = Judgments(64, [0] * 2000 + [1], [*range(2000), 5000], np.ones(2001))
-    rankings = Rankings([0, 2] + [2] * 63, [5000, 1999])
-    (values,) = evaluate(["RR"], judgments, rankings, Options()).values.values()
-    assert values[:2].tolist() == [1 / 2, 0]
+    rankings = Rankings([0] + [2001] * 64, [5000, *range(2000)])
+    found, first = evaluate(["CG", "RR"], judgments, rankings, Options()).values.values()
+    assert found[:2].tolist() == [2000, 0]
+    assert first[:2].tolist() == [1 / 2, 0]
+
+
+def test_every_judged_document_is_found_among_more_than_have_a_place_of_their_own():
+    # Each query is asked for what it has, for what the other has, and for what lies between and beyond.
+    even = np.arange(0, 100_000, 2)
+    judgments = Judgments(2, np.repeat([0, 1], 50_000), np.append(even, even + 100_000), np.ones(100_000))
+    asked = np.arange(200_010)
+    rankings = Rankings([0, len(asked), 2 * len(asked)], np.append(asked, asked))
+    (values,) = evaluate(["CG"], judgments, rankings, Options()).values.values()
+    assert values.tolist() == [50_000, 50_000]
+
+
+@pytest.mark.parametrize("count", [254, 255, 256, 257])
+def test_as_many_judgments_as_a_small_number_can_count_are_found(count):
+    judgments, rankings = Judgments(1, [0] * count, range(count), np.ones(count)), Rankings([0, 300], range(300))
+    (values,) = evaluate(["CG"], judgments, rankings, Options()).values.values()
+    assert values.tolist() == [count]
+
+
+def test_one_judgment_among_many_queries_is_found():
+    judgments, rankings = Judgments(1000, [999], [7], [1]), Rankings(np.arange(1001) * 2, [8, 7] * 1000)
+    (values,) = evaluate(["CG"], judgments, rankings, Options()).values.values()
+    assert values.tolist() == [0] * 999 + [1]
 
 
 def test_the_same_judgments_serve_different_options_and_systems():

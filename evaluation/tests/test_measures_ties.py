@@ -1,6 +1,7 @@
 """Equal scores: by key as trec_eval orders them, or by the expected value over all orders."""
 
 from itertools import permutations
+from random import Random
 
 import numpy as np
 import pytest
@@ -28,13 +29,46 @@ def test_scores_that_differ_beyond_32_bits_are_equal():
     assert value("DCG@2", GRADES, {"A": 1.000001, "B": 1.0}, ties="score") == pytest.approx(3.630930)
 
 
+def test_zero_and_minus_zero_are_equal_and_what_is_next_to_them_is_not():
+    # B comes first, 1 + 3/log2(3), where they are equal.
+    assert value("DCG@2", GRADES, {"A": 0.0, "B": -0.0}, ties="score") == pytest.approx(2.892789)
+    assert value("DCG@2", GRADES, {"A": 2e-30, "B": 1e-30}, ties="score") == pytest.approx(3.630930)
+    assert value("DCG@2", GRADES, {"A": -1e-30, "B": -2e-30}, ties="score") == pytest.approx(3.630930)
+
+
+def test_every_ranking_is_that_sorted_by_score_and_key():
+    random = Random(32)
+    some = (-2.5, -1.0, -0.0, 0.0, 0.5, 16777216.0, 16777217.0)  # the last two are alike in 32 bits
+    scored = {
+        f"q{number}": {key: random.choice(some) for key in random.sample("ABCDEFGHIJ", random.randint(0, 10))}
+        for number in range(50)
+    }
+    in_order = {
+        query: sorted(scores, key=lambda key: (np.float32(scores[key]), key), reverse=True)
+        for query, scores in scored.items()
+    }
+    grades = {query: {key: random.randint(0, 9) for key in "ACEGIX"} for query in scored}
+    (values,) = evaluate(["DCG"], *pack(grades, scored), Options(ties="score")).values.values()
+    (expected,) = evaluate(["DCG"], *pack(grades, in_order), Options()).values.values()
+    assert values == pytest.approx(expected, abs=1e-12)
+
+
 def test_scores_overrule_the_given_order_and_ranks_ignore_scores():
     judgments, _ = pack({"q": GRADES}, {})
     rankings = Rankings([0, 2], [1, 0], scores=[1.0, 2.0], tiebreak=[1, 0])  # B, A as listed
     (by_score,) = evaluate(["DCG@2"], judgments, rankings, Options(ties="score")).values.values()
+    (averaged,) = evaluate(["DCG@2"], judgments, rankings, Options(ties="average")).values.values()
     (by_rank,) = evaluate(["DCG@2"], judgments, rankings, Options()).values.values()
-    assert by_score[0] == pytest.approx(3 + 1 / np.log2(3))
+    assert by_score[0] == averaged[0] == pytest.approx(3 + 1 / np.log2(3))
     assert by_rank[0] == pytest.approx(1 + 3 / np.log2(3))
+
+
+def test_what_reads_from_the_top_reads_in_the_order_of_scores():
+    # Listed B C A, by score A C B: precisions 1 and 2/3 at the relevant ones; X leaves the ranks as they are.
+    judgments = Judgments(1, [0, 0, 0], [1, 2, 3], [1, 1, 0])
+    rankings = Rankings([0, 4], [2, 3, 1, 9], scores=[1.0, 2.0, 3.0, 0.5])
+    scores = evaluate(["AP", "ERR(gmax=1)"], judgments, rankings, Options(ties="score"))
+    assert [values[0] for values in scores.values.values()] == pytest.approx([(1 + 2 / 3) / 2, 1 / 2 + 1 / 4 / 3])
 
 
 def test_only_the_rankings_that_are_out_of_order_change():
@@ -51,6 +85,13 @@ def test_the_average_is_the_mean_over_every_order_of_the_tied(measure):
     orders = [["T", *middle, "Z"] for middle in permutations("ABC")]
     expected = np.mean([value(measure, grades, order) for order in orders])
     assert value(measure, grades, scores, ties="average") == pytest.approx(expected, abs=1e-12)
+
+
+def test_documents_of_different_queries_are_not_tied():
+    grades = {"q": GRADES, "r": GRADES}
+    judgments, rankings = pack(grades, {"q": {"A": 2.0, "B": 1.0}, "r": {"C": 1.0, "A": 0.5}})
+    (values,) = evaluate(["DCG"], judgments, rankings, Options(ties="average")).values.values()
+    assert values == pytest.approx([3 + 1 / np.log2(3), 3 / np.log2(3)])
 
 
 def test_the_average_takes_unjudged_documents_of_the_group_in():
@@ -78,8 +119,11 @@ def test_rankings_without_scores_are_named(ties):
     with pytest.raises(ValueError, match=f"ties={ties} needs scores; 1 rankings lack them: queries 1"):
         evaluate(["nDCG"], judgments, rankings, Options(ties=ties))
     bare = Rankings(rankings.offsets, rankings.documents)
-    with pytest.raises(ValueError, match="2 rankings lack them: queries 0, 1"):
+    with pytest.raises(ValueError, match="2 rankings lack them: queries 0, 1$"):
         evaluate(["nDCG"], judgments, bare, Options(ties=ties))
+    several = pack({}, {f"q{number}": ["A"] for number in range(6)})
+    with pytest.raises(ValueError, match=r"6 rankings lack them: queries 0, 1, 2, 3, 4, \.\.\.$"):
+        evaluate(["nDCG"], *several, Options(ties=ties))
 
 
 def test_equal_scores_without_a_tiebreak_are_refused_and_unequal_ones_are_not():

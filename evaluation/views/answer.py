@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from django.db.models import Exists, OuterRef, Q
 
 from ratings.models import Assignment, Collection, Pair, Rater, Rating, System
 
@@ -16,6 +17,9 @@ from ..record import Record
 from .asked import Asked, CannotAnswer
 
 NUMBERS = ("mean", "low", "high", "judged", "lowest", "highest", "weighted", "total")  # of a summary
+
+# Queries x systems x cutoff. Beyond, the bounds of a collection take longer than a reader waits.
+MOST_BOUNDED = 1_000_000
 
 # What differs by less is a difference of rounding.
 ROUNDING = 1e-9
@@ -66,7 +70,7 @@ class Answer:
         """
         names = None if system is None else [system.name]
         measures = [asked.measure, asked.at("Judged"), *more]
-        bounded = [asked.measure] if bounds else []
+        bounded = bounded_in(collection, asked) if bounds else []
         evaluation = evaluated(collection, asked, measures, names, bounded)
         try:
             record, judgments = scores.read(collection, asked.options, names, asked.rule, asked.adjudications)
@@ -197,6 +201,15 @@ def evaluated(
         raise CannotAnswer(str(error)) from error
 
 
+def bounded_in(collection: Collection, asked: Asked) -> list[Measure]:
+    """The asked measure, if what it can still become is found soon enough for a page."""
+    cutoff = asked.measure.cutoff
+    if cutoff is None or not scores.has_bounds(asked.measure):
+        return []
+    size = collection.queries.count() * collection.systems.count() * cutoff
+    return [asked.measure] if size <= MOST_BOUNDED else []
+
+
 def known(value: float) -> float | None:
     return None if value is None or np.isnan(value) else float(value)
 
@@ -210,7 +223,7 @@ class Holdings:
     textless: int
     systems: int
     pairs: int
-    judged: int  # pairs with a grade
+    judged: int  # pairs with a grade or an adjudication
     ratings: int  # grades
     cannot: int
     raters: int
@@ -219,18 +232,19 @@ class Holdings:
 
 
 def holdings(collection: Collection) -> Holdings:
-    """Seven counts, whatever the size."""
+    """Ten counts, whatever the size."""
     ratings = Rating.objects.filter(rater__collection=collection)
     graded = ratings.filter(grade__isnull=False).exclude(rater__kind=Rater.Kind.MACHINE)
     assignments = Assignment.objects.filter(pair__query__collection=collection)
     documents = collection.documents
+    pairs = Pair.objects.filter(query__collection=collection)
     return Holdings(
         queries=collection.queries.count(),
         documents=documents.count(),
         textless=documents.filter(body="").count(),
         systems=collection.systems.count(),
-        pairs=Pair.objects.filter(query__collection=collection).count(),
-        judged=graded.values("pair").distinct().count(),
+        pairs=pairs.count(),
+        judged=pairs.filter(Exists(graded.filter(pair=OuterRef("pk"))) | Q(adjudication__isnull=False)).count(),
         ratings=graded.count(),
         cannot=ratings.filter(grade__isnull=True).count(),
         raters=graded.values("rater").distinct().count(),
@@ -264,7 +278,7 @@ def next_step(collection: Collection, held: Holdings) -> NextStep | None:
             "Bring what your systems returned, one file a system.",
             (f"{run} import_run {slug} system.run",),
         )
-    if not held.ratings and not held.wanted:
+    if not held.judged and not held.wanted:
         return NextStep(
             "Nothing has been judged yet, so there is no score.",
             "Ask raters for the documents at the top of the rankings, or bring judgments that you have.",
@@ -274,7 +288,7 @@ def next_step(collection: Collection, held: Holdings) -> NextStep | None:
                 f"{run} import_qrels {slug} judgments.qrels",
             ),
         )
-    if not held.ratings:
+    if not held.judged:
         return NextStep(
             "Nothing has been judged yet, so there is no score.",
             f"{held.wanted:,} ratings wait for raters. Tell them; numbers appear here with the first rating.",

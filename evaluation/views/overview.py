@@ -7,11 +7,11 @@ from django.views.decorators.http import require_safe
 
 from ratings.models import Collection
 
-from .. import charts, report
+from .. import charts, report, scores
 from ..measures import MEASURES, Measure, cautions
 from ..templatetags.numbers import decimals
 from . import heat, panel, sentences
-from .answer import Answer, evaluated, holdings, next_step
+from .answer import Answer, bounded_in, evaluated, holdings, next_step
 from .asked import Asked, for_analysts, page
 from .export import csv_response, json_response
 
@@ -33,7 +33,7 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
         "heading": sentences.heading(collection.name, held.systems, held.queries),
         "next_step": next_step(collection, held),
     }
-    if held.systems and held.queries and held.ratings:
+    if held.systems and held.queries and held.judged:
         context |= results(collection, asked)
     return render(request, "evaluation/overview.html", context)
 
@@ -54,6 +54,7 @@ def results(collection: Collection, asked: Asked) -> dict:
         "lead": sentences.leading(answer.standings, str(asked.measure)),
         "standings": rows,
         "bounded": any(standing.lowest is not None for standing in answer.standings),
+        "too_large": scores.has_bounds(asked.measure) and not answer.evaluation.bounds,
         "weighted": answer.evaluation.is_weighted,
         "counts": any(standing.total is not None for standing in answer.standings),
         "gains": [str(measure) for measure in gains(asked)],
@@ -174,7 +175,7 @@ def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list
 @for_analysts
 def overview_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """One row for each system and measure of the page's first tables, as `evaluate --format csv` gives them."""
-    evaluation = evaluated(collection, asked, [asked.measure, *gains(asked)], bounds=[asked.measure])
+    evaluation = evaluated(collection, asked, [asked.measure, *gains(asked)], bounds=bounded_in(collection, asked))
     return csv_response(file_name(asked, collection), *report.means(evaluation, asked.profile))
 
 
@@ -182,7 +183,7 @@ def overview_csv(request: HttpRequest, collection: Collection, asked: Asked) -> 
 @for_analysts
 def overview_json(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """The same as a document, as `evaluate --format json` gives it."""
-    evaluation = evaluated(collection, asked, [asked.measure, *gains(asked)], bounds=[asked.measure])
+    evaluation = evaluated(collection, asked, [asked.measure, *gains(asked)], bounds=bounded_in(collection, asked))
     return json_response(file_name(asked, collection), report.document(evaluation, asked.profile))
 
 

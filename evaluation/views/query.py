@@ -11,7 +11,7 @@ from ratings.models import Assignment, Collection, Query
 from .. import report, scores
 from ..measures import Explanation, Measure
 from . import arithmetic, lists, panel, running
-from .answer import Answer, NextStep, evaluated, holdings, known, next_step
+from .answer import Answer, NextStep, bounded_in, evaluated, holdings, known, next_step
 from .asked import Asked, CannotAnswer, for_analysts, page
 from .export import csv_response, json_response
 
@@ -176,7 +176,8 @@ def query_csv(request: HttpRequest, collection: Collection, asked: Asked, pk: in
     """One row for each rank of each system down to the cutoff, then those of the ideal list."""
     found = get_object_or_404(Query, collection=collection, pk=pk)
     document, titles = explained(collection, asked, found)
-    numbers = [*map(str, summed(asked)), *(["lowest", "highest"] if scores.has_bounds(asked.measure) else [])]
+    ends = ["lowest", "highest"] if bounded_in(collection, asked) else []
+    numbers = [*map(str, summed(asked)), *ends]
     return csv_response(file_name(asked, found), *report.every_rank(document, numbers, titles))
 
 
@@ -195,7 +196,7 @@ def explained(collection: Collection, asked: Asked, found: Query) -> tuple[dict,
     pks = {row.document for each in explanations.values() for row in (*each.ranking, *each.ideal)}
     documents = lists.titles(pks)
     keys = {pk: document.key for pk, document in documents.items()}
-    evaluation = evaluated(collection, asked, summed(asked), bounds=[asked.measure])
+    evaluation = evaluated(collection, asked, summed(asked), bounds=bounded_in(collection, asked))
     document = report.explained(evaluation, asked.profile, found.key, explanations, keys)
     return document, {document.key: document.title for document in documents.values()}
 

@@ -45,6 +45,8 @@ def import_queries(collection: Collection, sources: Sequence[Source], *, progres
 
 
 def _publish(collection: Collection, rows: Iterable[tuple], report: Report) -> None:
+    # Before its queries, as the save of a rating locks them.
+    Collection.objects.select_for_update().get(pk=collection.pk)
     used, reworded = set(_used_keys(collection)), []
     for batch in batched(rows, 1_000):
         stored = {q.key: q for q in collection.queries.filter(key__in=[key for key, *_ in batch])}

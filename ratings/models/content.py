@@ -28,6 +28,13 @@ class Query(models.Model):
     def __str__(self) -> str:
         return f"{self.key}: {self.text}"
 
+    def save(self, *args, **kwargs) -> None:
+        """An edited copy must not turn the version back: raters may have moved it since the copy was read."""
+        if not self._state.adding and kwargs.get("update_fields") is None:
+            fields = (field.name for field in self._meta.concrete_fields if not field.primary_key)
+            kwargs["update_fields"] = [name for name in fields if name != "version"]
+        super().save(*args, **kwargs)
+
 
 class DocumentQuerySet(models.QuerySet):
     def delete(self):

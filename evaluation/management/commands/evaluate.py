@@ -121,8 +121,17 @@ def as_table(evaluation: Evaluation, profile: str, per_query: bool) -> str:
     if per_query:
         for measure in map(str, evaluation.measures):
             parts.append(aligned(per_query_lines(evaluation, measure), left=1))
-    parts.append(f"{evaluation.fingerprint}\n" + undefined_lines(evaluation))
+    parts.append(fingerprint_lines(evaluation) + undefined_lines(evaluation))
     return "\n".join(parts)
+
+
+def fingerprint_lines(evaluation: Evaluation) -> str:
+    """What made the numbers; a measure that states gain or discount itself has its own line."""
+    made = {measure: evaluation.fingerprint_of(measure) for measure in map(str, evaluation.measures)}
+    usual = "".join(f"{line}\n" for line in {evaluation.fingerprint} & {*made.values()})
+    return usual + "".join(
+        f"{measure}: {line}\n" for measure, line in made.items() if line != evaluation.fingerprint
+    )
 
 
 def between(low: float | None, high: float | None) -> str:
