@@ -1,8 +1,8 @@
 """nDCG of what is in memory already, side by side with five others and with sorting.
 
-Every side gets its own ready structure, and what building it takes stands apart. Ours keeps what an evaluation of the
-same judgments prepared, their ideal lists and the table to look them up; a side of its own has judgments that were
-never evaluated before.
+Every side gets its own ready structure, and what building it takes stands apart. Ours keeps what an evaluation of
+the same judgments prepared, their ideal lists and the table to look them up; a side of its own has judgments that
+were never evaluated before.
 """
 
 import numpy as np

@@ -153,7 +153,7 @@ def _layers(queries: int, query: np.ndarray, gains: np.ndarray, lowest: float, h
     last = np.flatnonzero(new)[::-1]
     last = last[np.argsort(query[last], kind="stable")]
     query, edges, judged = query[last], edges[last], (reached[last] - before[query[last]])
-    lower = np.where(np.diff(query, prepend=-1) > 0, 0.0, np.append(0.0, edges[:-1])) if edges.size else edges
+    lower = np.where(np.diff(query, prepend=-1) > 0, 0.0, np.append(0.0, edges[:-1]))
     return Layers(query, edges - lower, judged, all=edges <= lowest, none=edges > highest)
 
 

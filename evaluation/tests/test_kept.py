@@ -139,6 +139,31 @@ def test_each_query_remembers_the_version_that_changed_it(collection):
     assert record.changed_queries(collection, number + 1) == []
 
 
+def test_an_edited_copy_of_a_query_does_not_turn_its_version_back(collection):
+    copy = collection.queries.get(key="q3")
+    everything(collection)
+    pair = Pair.objects.get(query__key="q3", query__collection=collection, document__key="c")
+    queue.save(rater_of(collection, "somebody"), pair, grade=collection.grades.first())
+    copy.text = "Another wording"
+    copy.save()
+    brought_up_to_date = everything(collection)
+    forget()
+    assert everything(collection) == brought_up_to_date
+
+
+def test_a_rater_who_came_later_is_looked_up_once(collection):
+    everything(collection)
+    rater = rater_of(collection, "late")
+    pairs = Pair.objects.filter(query__collection=collection, document__key__in="bc").order_by("pk")
+    counts = []
+    for pair in pairs[:3]:
+        queue.save(rater, pair, grade=collection.grades.first())
+        with CaptureQueriesContext(connection) as captured:
+            scores.evaluate(collection, MEASURES, Options(), bounds=["nDCG@3"])
+        counts.append(len(captured))
+    assert counts[0] > counts[1] == counts[2]
+
+
 def test_only_the_latest_are_kept():
     recent = kept.Recent(2)
     for name in ("a", "b", "a", "c"):

@@ -295,9 +295,9 @@ def test_a_query_that_nobody_judged_counts_as_zero_only_where_something_will_be_
 
 
 def test_a_ranking_that_is_there_does_not_make_a_value_possible():
-    packed, rankings = pack({"q": {"a": 0}, "r": {"a": 1}}, {"q": ["a"]})
+    packed, rankings = pack({"q": {"a": 0}, "r": {"a": 1}}, {"q": ["a", "x"]})
     nothing = (np.empty(0, int), np.empty(0, int))
-    said = bounds(3, packed, rankings, Options(missing="skip"), (0, 1), nothing)
+    said = bounds(3, packed, rankings, Options(missing="skip", negatives="clip"), (-1, 0), nothing)
     assert np.isnan([*said.low, *said.high]).all() and not said.certain.any()
 
 
@@ -341,3 +341,14 @@ def test_under_raw_a_loss_without_anything_relevant_has_no_end():
     # The smaller the ideal, the larger the loss: 99 at 0.001 gives -1 / 0.001.
     packed, rankings = pack({"q": {"a": -1, "b": 0.001}}, {"q": ["a"]})
     assert next(iter(evaluate(["nDCG@3"], packed, rankings, Options(negatives="raw")).values.values()))[0] == -1000
+
+
+def test_where_assumed_documents_stand_in_the_ideal_there_are_no_bounds():
+    # Below the cutoff x stays unjudged, and with ideal=retrieved its assumed grade is in the ideal all the same.
+    packed, rankings = pack({"q": {"a": 1}}, {"q": ["a", "x"]})
+    pool = (np.empty(0, int), np.empty(0, int))
+    assumed = Options(unjudged=2.0, ideal="retrieved")
+    (value,) = evaluate(["nDCG@1"], packed, rankings, assumed).values.values()
+    assert value[0] == 0.5
+    assert np.isnan(bounds(1, packed, rankings, assumed, (0, 2), pool).low[0])
+    assert bounds(1, packed, rankings, Options(unjudged=2.0), (0, 2), pool).low[0] == 1

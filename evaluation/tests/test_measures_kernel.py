@@ -98,6 +98,8 @@ def test_required_judgments_of_the_precision_at_r_are_those_of_the_first_r():
     assert values == same([NAN])
     assert tally == {"counted": 0, "unjudged above the cutoff": 1}
     assert scored("Bpref", {"q": grades}, {"q": ["A", "B", "X"]}, unjudged="require")[0] == same([NAN])
+    graded = {"q": {"A": 2, "B": 1}}
+    assert scored("Rprec", graded, {"q": ["A", "X"]}, unjudged="require", relevant_from=2.0)[0] == [1]
     several = {"q": {"A": 1}, "r": grades, "s": grades}
     rankings = {"q": ["A", "X"], "r": ["A", "B", "C", "X"], "s": ["A", "X"]}
     assert scored("Rprec", several, rankings, unjudged="require")[0] == same([1, 1, NAN])

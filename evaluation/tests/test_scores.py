@@ -10,7 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from evaluation import scores
 from evaluation.measures import PROFILES, Options
 from ratings import queue
-from ratings.models import Collection, Query, Ranking
+from ratings.adjudication import adjudicate
+from ratings.models import Collection, Pair, Query, Ranking
 from ratings.tests.cast import make_collection, make_ranking
 
 from .worked import HYBRID_Q1, IDEAL, KEYWORD_Q1, KEYWORD_Q2, NEUTRAL_Q2, SECOND, rate, worked_collection
@@ -246,6 +247,32 @@ def test_bounds_are_those_of_all_systems_whichever_are_asked_for():
     both = scores.evaluate(collection, ["nDCG@3"], DEFAULT, bounds=["nDCG@3"])
     alone = scores.evaluate(collection, ["nDCG@3"], DEFAULT, ["hybrid"], bounds=["nDCG@3"])
     assert alone.summary.loc[("hybrid", "nDCG@3"), "lowest"] == both.summary.loc[("hybrid", "nDCG@3"), "lowest"]
+
+
+def test_a_pair_that_is_only_adjudicated_is_open_where_adjudications_do_not_count():
+    collection = worked_collection()
+    query, document = collection.queries.get(key="q1"), collection.documents.get(key="d")
+    ((_, pair),) = queue.pairs_for([(query.pk, document.pk)]).items()
+    worst = collection.grades.order_by("value").first()
+    adjudicate(Pair.objects.get(pk=pair), worst, reason="Read twice.", actor=None)
+
+    def highest(**how) -> float:
+        asked = scores.evaluate(collection, ["nDCG@3"], DEFAULT, bounds=["nDCG@3"], **how)
+        return asked.highest.loc["q1", ("nDCG@3", "keyword")]
+
+    used, ignored = highest(), highest(adjudications="ignore")
+    assert ignored > used
+
+
+def test_an_interval_of_counts_does_not_begin_below_0():
+    collection = make_collection(queries=("q1", "q2", "q3", "q4"))
+    rate(collection, "q1", a="2", b="2", c="2", d="2")
+    for query in ("q2", "q3", "q4"):
+        rate(collection, query, a="0")
+    make_ranking(collection, "s", "q1", "a")
+    row = scores.evaluate(collection, ["NumRel"], DEFAULT).summary.loc[("s", "NumRel")]
+    assert (row["mean"], row["total"], row["low"]) == (1, 4, 0)
+    assert row["high"] > 2
 
 
 def test_the_weighted_mean_is_a_number_of_its_own():
