@@ -43,7 +43,7 @@ class Scoped:
     """An admin that shows a person only what belongs to collections of which they are admin."""
 
     path_to_collection = "collection"
-    collection_first = False  # whether the collection is locked before its rows
+    saves_collection_first = False  # whether saving locks the collection before its row
 
     def get_queryset(self, request) -> QuerySet:
         mine = Collection.objects.visible_to(request.user, Role.ADMIN)
@@ -69,7 +69,7 @@ class Scoped:
         return [*super().get_readonly_fields(request, obj), *fixed]
 
     def save_model(self, request, obj: Model, form, change: bool) -> None:
-        with self.changing([obj]):
+        with self.changing([obj], collection_first=self.saves_collection_first):
             super().save_model(request, obj, form, change)
 
     def delete_model(self, request, obj: Model) -> None:
@@ -81,17 +81,17 @@ class Scoped:
             super().delete_queryset(request, queryset)
 
     @contextmanager
-    def changing(self, objects: Iterable[Model]) -> Iterator[None]:
+    def changing(self, objects: Iterable[Model], collection_first: bool = False) -> Iterator[None]:
         """Numbers computed before the change are old; a weight or a threshold counts as a change too.
 
         In one transaction, or a reader in between would keep old rows under the new version.
         """
         collections = self.collections_of(objects)
         with transaction.atomic():
-            if self.collection_first:
+            if collection_first:
                 self.touch(collections)
             yield
-            if not self.collection_first:
+            if not collection_first:
                 self.touch(collections)
 
     def collections_of(self, objects: Iterable[Model]) -> set[Collection]:
@@ -223,7 +223,7 @@ class CollectionAdmin(Scoped, admin.ModelAdmin):
 @admin.register(Query)
 class QueryAdmin(Scoped, admin.ModelAdmin):
     # As a save of a rating does, which ends with both: of two who lock the same rows, both begin at the same one.
-    collection_first = True
+    saves_collection_first = True
     list_display = ["key", "text", "collection", "weight"]
     list_filter = [("collection", admin.RelatedOnlyFieldListFilter)]
     search_fields = ["key", "text"]
