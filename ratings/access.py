@@ -34,5 +34,6 @@ class SignInRequired(LoginRequiredMiddleware):
         if request.method in ("GET", "HEAD"):
             return super().handle_no_permission(request, view_func)
         messages.warning(request, "You were signed out: what you just did was not saved. Sign in and do it again.")
-        slug = request.resolver_match.kwargs.get("slug")
-        return redirect_to_login(reverse("rate", args=[slug]) if slug else reverse("home"))
+        slug, act = request.resolver_match.kwargs.get("slug"), request.resolver_match.url_name
+        page = "adjudicate" if act.endswith("adjudication") else "rate"
+        return redirect_to_login(reverse(page, args=[slug]) if slug else reverse("home"))

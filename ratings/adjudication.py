@@ -1,15 +1,17 @@
-"""Decide the grade of a pair, and take the decision back. The ratings of the pair stay as they are.
+"""Which pairs raters disagree about; decide the grade of a pair, and take the decision back. Its ratings stay.
 
 Of two people who decide one pair at once, one is refused and told what the other decided: the unique index of
 adjudications settles it, not a look before.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Case, IntegerField, Max, Min, QuerySet, When
 from django.utils import timezone
 
-from .models import Adjudication, Grade, Pair, RatingEvent
+from .models import Adjudication, Collection, Grade, Pair, Rating, RatingEvent
 
 Kind = RatingEvent.Kind
 
@@ -29,6 +31,29 @@ class NotAdjudicated(Exception):
         self.current = current
         what = f"was adjudicated anew: {said(current)}" if current else "is not adjudicated"
         super().__init__(f"The pair {what}. Nothing was withdrawn.")
+
+
+def disputed(collection: Collection, scale: Sequence[Grade], steps: int) -> QuerySet:
+    """Pairs that nobody has decided and whose grades lie more than `steps` steps of the scale apart.
+
+    Rows {"pair": id, "spread": steps between the lowest and the highest grade}, the biggest spread first, then by
+    query. One query, which reads every rating of the collection. "Cannot judge" is no grade and differs from none.
+    """
+    places = [When(grade=grade.pk, then=place) for place, grade in enumerate(scale)]
+    place = Case(*places, default=None, output_field=IntegerField())
+    rated = Rating.objects.filter(pair__query__collection=collection, pair__adjudication__isnull=True)
+    apart = rated.values("pair").annotate(spread=Max(place) - Min(place)).filter(spread__gt=steps)
+    # Without a grade there is nothing to place, and PostgreSQL cannot subtract what has no type.
+    return (apart if scale else apart.none()).order_by("-spread", "pair__query__key", "pair")
+
+
+def latest_act(pair: Pair) -> int:
+    """A number that grows with everything that is said or decided about the pair; 0 before that. One query.
+
+    A form carries it, so that who decides is told what was said while the form was open.
+    """
+    acts = RatingEvent.objects.filter(pair=pair).exclude(kind=Kind.SKIP).exclude(undoes__kind=Kind.SKIP)
+    return acts.order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
 @transaction.atomic
@@ -55,18 +80,16 @@ def adjudicate(pair: Pair, grade: Grade, *, reason: str, actor, now: datetime | 
 
 
 @transaction.atomic
-def withdraw(
-    pair: Pair, *, reason: str, actor, seen: Adjudication | None = None, now: datetime | None = None
-) -> None:
+def withdraw(pair: Pair, *, reason: str, actor, seen: int | None = None, now: datetime | None = None) -> None:
     """Let the ratings of the pair speak again.
 
-    Raises NotAdjudicated where there is no adjudication or, with `seen`, where it is no longer that one;
-    ValueError for no reason.
+    `seen` is the id of the adjudication that is meant, None where whichever stands is. Raises NotAdjudicated where
+    there is none or no longer that one; ValueError for no reason.
     """
     reason = _given(reason)
     standing = Adjudication.objects.filter(pair=pair)
     # The delete itself tells whether it was there to be deleted: of two who withdraw, one does.
-    if not (standing.filter(pk=seen.pk) if seen else standing).delete()[0]:
+    if not (standing if seen is None else standing.filter(pk=seen)).delete()[0]:
         raise NotAdjudicated(standing.first())
     decided = RatingEvent.objects.filter(pair=pair, kind=Kind.ADJUDICATE).latest("pk")
     _event(pair, Kind.UNDO, now or timezone.now(), undoes=decided, comment=reason, actor=actor)

@@ -3,7 +3,7 @@ from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
 from django.urls import path, reverse_lazy
 
 from . import sample
-from .views import documents, look_around, rate
+from .views import adjudicate, documents, look_around, rate
 
 urlpatterns = [
     path(
@@ -30,5 +30,19 @@ urlpatterns = [
     path("collections/<slug:slug>/rate/<uuid:token>/save/", rate.save_rating, name="save_rating"),
     path("collections/<slug:slug>/rate/<uuid:token>/skip/", rate.skip_pair, name="skip_pair"),
     path("collections/<slug:slug>/my-ratings/", rate.my_ratings, name="my_ratings"),
+    path("collections/<slug:slug>/adjudicate/", adjudicate.adjudicate, name="adjudicate"),
+    path("collections/<slug:slug>/adjudicate/decided/", adjudicate.adjudicated, name="adjudicated"),
+    path("collections/<slug:slug>/adjudicate/<uuid:token>/", adjudicate.adjudicate_pair, name="adjudicate_pair"),
+    path(
+        "collections/<slug:slug>/adjudicate/<uuid:token>/save/",
+        adjudicate.save_adjudication,
+        name="save_adjudication",
+    ),
+    path(
+        "collections/<slug:slug>/adjudicate/<uuid:token>/withdraw/",
+        adjudicate.withdraw_adjudication,
+        name="withdraw_adjudication",
+    ),
+    path("collections/<slug:slug>/adjudicate/<uuid:token>/life/", adjudicate.pair_life, name="pair_life"),
     path("collections/<slug:slug>/documents/<int:pk>/", documents.document, name="document"),
 ]

@@ -23,6 +23,8 @@ ACTORS = ["anonymous", "rater", "analyst", "admin", "stranger"]
 READ = ("get", [SIGN_IN, 404, 200, 200, 404])
 RATE = ("get", [SIGN_IN, 200, 404, 404, 404])
 ACT = ("post", [SIGN_IN, 302, 404, 404, 404])
+DECIDE = ("get", [SIGN_IN, 404, 404, 200, 404])
+DECISION = ("post", [SIGN_IN, 404, 404, 302, 404])
 TABLE = {
     "home": ("get", [200, 200, 200, 200, 200]),
     "sign_in": ("get", [200, 302, 302, 302, 302]),
@@ -37,6 +39,12 @@ TABLE = {
     "skip_pair": ACT,
     "undo_rating": ACT,
     "stop_rating": ACT,
+    "adjudicate": DECIDE,
+    "adjudicated": DECIDE,
+    "adjudicate_pair": DECIDE,
+    "pair_life": DECIDE,
+    "save_adjudication": DECISION,
+    "withdraw_adjudication": DECISION,
     "document": READ,
     "overview": READ,
     "overview_csv": READ,
@@ -70,7 +78,9 @@ class World:
             "admin": make_member(self.collection, "admin", Role.ADMIN),
             "stranger": make_member(make_collection("sea"), "stranger", Role.ADMIN),
         }
-        adjudicate(self.pair, grade(self.collection, "3"), reason="clear", actor=self.users["admin"])
+        self.adjudication = adjudicate(
+            self.pair, grade(self.collection, "3"), reason="clear", actor=self.users["admin"]
+        )
         for name in ("admin", "stranger"):
             self.users[name].is_staff = True
             self.users[name].save()
@@ -98,6 +108,13 @@ class World:
             }.get(name),
         }
         return {key: known[key] for key in converters()[name]}
+
+    def data(self, name: str) -> dict:
+        return {
+            "save_rating": {"grade": "1", "base_revision": "1"},
+            "save_adjudication": {"grade": "3", "reason": "clear", "seen": "1"},
+            "withdraw_adjudication": {"reason": "not so clear", "seen": self.adjudication.pk},
+        }.get(name, {})
 
 
 @pytest.fixture
@@ -133,8 +150,7 @@ def test_every_address_is_in_the_table():
 def test_who_gets_what(world, name, actor):
     method, expected = TABLE[name]
     address = reverse(name, kwargs=world.arguments(name))
-    data = {"grade": "1", "base_revision": "1"} if name == "save_rating" else {}
-    response = getattr(world.client(actor), method)(address, data)
+    response = getattr(world.client(actor), method)(address, world.data(name))
     assert response.status_code == expected[ACTORS.index(actor)]
     if expected[ACTORS.index(actor)] == SIGN_IN and actor == "anonymous" and name not in {"sign_in", "sign_out"}:
         assert response.url.startswith(reverse("sign_in"))

@@ -7,7 +7,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from ratings import queue
-from ratings.models import Rating, Role
+from ratings.adjudication import adjudicate
+from ratings.models import Adjudication, Rating, Role
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -155,6 +156,35 @@ def test_a_round_without_javascript(visit, collection):
     assert sorted(float(r.grade.value) for r in Rating.objects.all()) == [-1, 2]
 
 
+def test_a_round_of_adjudication_by_keyboard_alone_and_without_javascript(visit, collection):
+    rater, second = collection.raters.get(), make_rater(collection, "boris")
+    for document in "ab":
+        pair = collection.queries.get(key="q1").pairs.get(document__key=document)
+        for who, value in [(rater, "-1"), (second, "3")]:
+            queue.save(who, pair, grade=grade(collection, value))
+    page = visit.sign_in(visit.page(java_script_enabled=False), "admin")
+    page.goto("/collections/hills/")
+    page.get_by_role("link", name="Adjudicate").click()
+    page.get_by_role("link", name="Title a").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("radio", name="Harmful").focus()
+    for key in ("ArrowRight", "ArrowRight", "Tab"):
+        page.keyboard.press(key)
+    expect(page.get_by_label("Why?")).to_be_focused()
+    page.keyboard.type("It names the hill.")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator(".messages")).to_contain_text("“Title a” for “text of q1” is now 1 Related.")
+    expect(page.locator("article.doc h2")).to_have_text("Title b")
+    page.get_by_role("link", name="Adjudicate").first.click()
+    page.get_by_role("link", name="Decided: 1").click()
+    page.get_by_role("link", name="Title a").click()
+    page.get_by_label("Why should it be withdrawn?").fill("Another hill of that name.")
+    page.get_by_role("button", name="Withdraw the decision").click()
+    expect(page.locator(".messages")).to_contain_text("the ratings of the pair count again")
+    assert not Adjudication.objects.exists()
+
+
 def test_an_option_by_keyboard_alone_and_without_javascript(visit, collection):
     page = visit.sign_in(visit.page(java_script_enabled=False, viewport={"width": 390, "height": 844}), "analyst")
     rater = collection.raters.get()
@@ -186,6 +216,18 @@ def pages(role: str, collection) -> list[str]:
     if role == "rater":
         pair = collection.queries.get(key="q1").pairs.get(document__key="a")
         return ["/", f"{base}/rate/", f"{base}/rate/{pair.token}/", f"{base}/my-ratings/", "/accounts/password/"]
+    if role == "admin":
+        # On these two the raters disagree; the second is decided.
+        open_, decided = collection.queries.get(key="q1").pairs.filter(document__key__in="ab").order_by("document")
+        return [
+            f"{base}/adjudicate/",
+            f"{base}/adjudicate/?steps=9",
+            f"{base}/adjudicate/decided/",
+            f"{base}/adjudicate/{open_.token}/",
+            f"{base}/adjudicate/{decided.token}/",
+            f"{base}/adjudicate/{decided.token}/life/",
+            f"{base}/documents/{collection.documents.get(key='b').pk}/",
+        ]
     return [
         "/",
         f"{base}/",
@@ -200,9 +242,19 @@ def pages(role: str, collection) -> list[str]:
     ]
 
 
+def disagree(collection) -> None:
+    """A second rater says otherwise of a and b on q1, and cannot judge c; b is decided."""
+    second, pairs = make_rater(collection, "boris"), collection.queries.get(key="q1").pairs
+    for document, value in [("a", "0"), ("b", "3")]:
+        pair = pairs.get(document__key=document)
+        queue.save(second, pair, grade=grade(collection, value), comment="It is about another hill.")
+    queue.save(second, pairs.get(document__key="c"), reason="language")
+    adjudicate(pairs.get(document__key="b"), grade(collection, "-1"), reason="It is an advertisement.", actor=None)
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("role", ["anonymous", "rater", "analyst"])
+@pytest.mark.parametrize("role", ["anonymous", "rater", "analyst", "admin"])
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, collection, role, scheme, width):
     rater = collection.raters.get()
     for document, value in GRADES.items():
@@ -210,6 +262,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, collection, role,
             pair = collection.queries.get(key="q1").pairs.get(document__key=document)
             queue.save(rater, pair, grade=grade(collection, str(value)), comment="a comment")
     queue.claim(rater)
+    disagree(collection)
     page = visit.page(color_scheme=scheme, viewport={"width": width, "height": 900})
     if role != "anonymous":
         visit.sign_in(page, role)

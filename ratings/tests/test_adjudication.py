@@ -96,11 +96,11 @@ def test_only_what_was_seen_is_withdrawn():
     with pytest.raises(NotAdjudicated, match="is not adjudicated"):
         withdraw(pair, reason="no", actor=None)
     seen = adjudicate(pair, grade(collection, "2"), reason="clear", actor=None)
-    withdraw(pair, reason="no", actor=None, seen=seen)
+    withdraw(pair, reason="no", actor=None, seen=seen.pk)
     anew = adjudicate(pair, grade(collection, "0"), reason="now it is", actor=None)
-    seen = Adjudication(pk=anew.pk + 1)
+    another = anew.pk + 1
     with pytest.raises(NotAdjudicated, match=r"anew: 0 Irrelevant on .* \(now it is\)"):
-        withdraw(pair, reason="no", actor=None, seen=seen)
+        withdraw(pair, reason="no", actor=None, seen=another)
     assert Adjudication.objects.get() == anew
 
 

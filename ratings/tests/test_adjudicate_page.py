@@ -1,0 +1,499 @@
+"""The inbox of adjudication, the page of a pair and its life."""
+
+import re
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from django.db import OperationalError, connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from evaluation.judgments import Ratings, combine
+from ratings import adjudication, queue
+from ratings.models import Adjudication, Document, Pair, RatingEvent, Role
+
+from .cast import NOW, grade, make_collection, make_member, make_pair, make_rater
+
+pytestmark = pytest.mark.django_db
+
+RATERS = ["canary-anna", "canary-boris", "canary-clara"]
+
+
+class World:
+    """Three raters and an admin. Pairs of q1 and q2 get the grades of `graded`, one a rater, None for none."""
+
+    def __init__(self, **facts) -> None:
+        self.collection = make_collection(**facts)
+        self.raters = [make_rater(self.collection, name) for name in RATERS]
+        self.admin = make_member(self.collection, "dora", Role.ADMIN)
+        self.client = self.signed_in(self.admin)
+
+    def signed_in(self, user) -> Client:
+        client = Client()
+        client.force_login(user)
+        return client
+
+    def graded(self, query: str, document: str, *values: str | None, comment: str = "") -> Pair:
+        pair = make_pair(self.collection, query, document, wanted=3)
+        for rater, value in zip(self.raters, values, strict=False):
+            if value is not None:
+                queue.save(rater, pair, grade=grade(self.collection, value), comment=comment, now=NOW)
+        return pair
+
+    def get(self, name: str = "adjudicate", *arguments, **query):
+        return self.client.get(address(name, *arguments), query)
+
+    def decide(self, pair: Pair, value: str = "2", reason: str = "clear", client: Client | None = None, **sent):
+        sent = {"grade": value, "reason": reason, "seen": adjudication.latest_act(pair)} | sent
+        return (client or self.client).post(address("save_adjudication", pair.token), sent)
+
+    def withdraw(self, pair: Pair, seen: int, reason: str = "not so clear"):
+        sent = {"reason": reason, "seen": seen}
+        return self.client.post(address("withdraw_adjudication", pair.token), sent)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def address(name: str, *arguments) -> str:
+    return reverse(name, args=["hills", *arguments])
+
+
+def text(response) -> str:
+    """What a reader sees, blanks made one."""
+    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
+
+
+def shown(response) -> list[tuple[str, str, int]]:
+    return [(row["pair"].query.key, row["pair"].document.key, row["spread"]) for row in response.context["rows"]]
+
+
+# The inbox
+
+
+def test_pairs_more_than_a_step_apart_come_biggest_difference_first_and_then_by_query(world):
+    world.graded("q2", "a", "3", "1")  # 2 steps
+    world.graded("q1", "b", "0", "2", "1")  # 2
+    world.graded("q1", "c", "-1", "3")  # 4
+    world.graded("q1", "d", "1", "2")  # 1: not more than one
+    world.graded("q2", "b", "3")
+    page = world.get()
+    assert shown(page) == [("q1", "c", 4), ("q1", "b", 2), ("q2", "a", 2)]
+    assert "<h1>3 pairs to decide</h1>" in page.content.decode()
+    assert "grades more than 1 step apart" in text(page)
+
+
+def test_the_distance_is_in_the_address_and_the_links_keep_it(world):
+    close, far = world.graded("q1", "a", "1", "2"), world.graded("q1", "b", "-1", "3")
+    page = world.get(steps="0")
+    assert shown(page) == [("q1", "b", 4), ("q1", "a", 1)]
+    assert f'href="{address("adjudicate_pair", close.token)}?steps=0"' in page.content.decode()
+    assert shown(world.get(steps="3")) == [("q1", "b", 4)]
+    pair = world.client.get(address("adjudicate_pair", far.token) + "?steps=0")
+    assert f"{address('adjudicate_pair', close.token)}?steps=0" in pair.content.decode()
+    after = world.client.post(
+        address("save_adjudication", far.token) + "?steps=0",
+        {"grade": "1", "reason": "clear", "seen": adjudication.latest_act(far)},
+    )
+    assert after.url == address("adjudicate_pair", close.token) + "?steps=0"
+
+
+def test_distance_is_counted_in_steps_of_the_scale_and_not_in_numbers():
+    world = World(scale={"0": "no", "0.1": "hardly", "0.2": "some", "100": "all"})
+    world.graded("q1", "a", "0", "0.2")  # two steps, and 0.2 in numbers
+    world.graded("q1", "b", "0.2", "100")  # one step, and 99.8 in numbers
+    assert shown(world.get()) == [("q1", "a", 2)]
+
+
+def test_on_a_scale_of_two_grades_any_difference_counts():
+    world = World(scale={"0": "no", "1": "yes"})
+    world.graded("q1", "a", "0", "1")
+    assert shown(world.get()) == [("q1", "a", 1)]
+
+
+@pytest.mark.parametrize("steps", ["4", "-1", "many", "1.5", "9" * 5000, "\x00"])
+def test_a_distance_that_is_none_is_told_and_nothing_is_shown(world, steps):
+    pair = world.graded("q1", "a", "-1", "3")
+    for page in (world.get(steps=steps), world.get("adjudicate_pair", pair.token, steps=steps)):
+        assert page.status_code == 400
+        assert "is no distance on this scale: steps can be 0 to 3." in text(page)
+        assert "Title a" not in text(page)
+
+
+def test_cannot_judge_is_no_grade_that_disagrees(world):
+    pair = world.graded("q1", "a", "3")
+    queue.save(world.raters[1], pair, reason="language", comment="in Basque", now=NOW)
+    assert shown(world.get(steps="0")) == []
+    page = text(world.get("adjudicate_pair", pair.token))
+    assert "cannot judge: I do not read this language in Basque" in page
+
+
+def test_what_is_decided_leaves_the_inbox_for_a_list_of_its_own(world):
+    pair, other = world.graded("q1", "a", "-1", "3"), world.graded("q1", "b", "-1", "3")
+    world.decide(pair)
+    assert shown(world.get()) == [("q1", "b", 4)]
+    page = world.get("adjudicated")
+    assert [row["pair"] for row in page.context["rows"]] == [pair]
+    assert "To decide: 1 Decided: 1" in text(page)
+    assert "2 Good clear" in text(page)
+    assert "dora" in text(page)
+    assert other.document.title not in text(page)
+
+
+@pytest.mark.parametrize(
+    ("grades", "steps", "said"),
+    [
+        (("3",), "", "No pair has grades of two raters yet"),
+        (("3", "3"), "", "they agree or somebody has decided"),
+        (("3", "2"), "", "There are smaller differences"),
+        (("3", "2"), "0", ""),
+    ],
+)
+def test_an_empty_inbox_says_why_and_what_to_do(world, grades, steps, said):
+    world.graded("q1", "a", *grades)
+    page = world.get(steps=steps)
+    assert said in text(page)
+    assert ("No pair to decide" in text(page)) == bool(said)
+    if len(grades) == 1:
+        assert "run.py manage pool hills --depth 10 --ratings 3" in text(page)
+
+
+def test_a_collection_without_a_scale_has_an_empty_inbox_and_no_error():
+    world = World(scale={})
+    pair = make_pair(world.collection)
+    assert "No pair has grades of two raters yet" in text(world.get())
+    page = world.get("adjudicate_pair", pair.token)
+    assert "Nobody has rated this pair." in text(page)
+    assert "<textarea" not in page.content.decode()
+
+
+def test_the_inbox_is_paged(world, monkeypatch):
+    monkeypatch.setattr("ratings.views.adjudicate.AT_ONCE", 2)
+    for document in "abc":
+        world.graded("q1", document, "-1", "3")
+    assert [document for _, document, _ in shown(world.get(page="2"))] == ["c"]
+    assert [document for _, document, _ in shown(world.get(page="99"))] == ["c"]
+    assert "page=2" in world.get().content.decode()
+
+
+QUERIES = {"adjudicate": 10, "adjudicated": 11, "adjudicate_pair": 11, "pair_life": 7}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_the_number_of_database_queries_is_pinned(name):
+    world = World(documents="abcdefgh")
+    pairs = [world.graded("q1", document, "-1", "3", "0") for document in "ab"]
+
+    def queries() -> int:
+        arguments = [pairs[0].token] if name in {"adjudicate_pair", "pair_life"} else []
+        with CaptureQueriesContext(connection) as captured:
+            assert world.get(name, *arguments).status_code == 200
+        return len(captured)
+
+    if name == "adjudicated":
+        world.decide(pairs[0])
+    assert queries() == QUERIES[name]
+    for document in "cdefgh":
+        pairs.append(world.graded("q1", document, "-1", "3", "0"))
+    if name == "adjudicated":
+        for pair in pairs[1:5]:
+            world.decide(pair)
+    if name == "pair_life":
+        one = grade(world.collection, "1")
+        for revision in (1, 2, 3):
+            queue.save(world.raters[0], pairs[0], grade=one, base_revision=revision, now=NOW)
+    assert queries() == QUERIES[name]
+
+
+# The page of a pair
+
+
+def test_a_pair_shows_what_is_needed_to_decide(world):
+    world.collection.guidelines.create(version=4, text="Read **twice**.")
+    pair = world.graded("q1", "a", "3", "-1", "0", comment="so <b>it</b> is")
+    page = world.get("adjudicate_pair", pair.token)
+    seen = text(page)
+    for part in ("text of q1", "need of q1", "Title a", "First of a.", "Second.", "Guidelines version 4"):
+        assert part in seen
+    assert "<strong>twice</strong>" in page.content.decode()
+    assert "so &lt;b&gt;it&lt;/b&gt; is" in page.content.decode()
+    assert "3 Perfect" in seen and "0 Irrelevant" in seen and "−1 Harmful" in seen
+
+
+def test_the_judgment_is_the_mean_that_the_numbers_are_made_of(world):
+    pair = world.graded("q1", "a", "3", "-1", "2")
+    page = world.get("adjudicate_pair", pair.token)
+    zeros = np.zeros(3, np.int64)
+    [judgment] = combine(Ratings(1, zeros, zeros, np.arange(3), np.array([3.0, -1.0, 2.0]))).grade
+    assert float(page.context["mean"]) == judgment == 4 / 3
+    assert "The judgment by the usual rule is the mean of 3 grades: 1.33 " in text(page)
+
+
+def test_a_decision_is_saved_with_its_reason_and_goes_on_to_the_next_pair(world):
+    first, second = world.graded("q1", "a", "-1", "3"), world.graded("q1", "b", "-1", "3")
+    third = world.graded("q2", "a", "0", "2")
+    page = world.get("adjudicate_pair", second.token)
+    assert "2 of 3" in text(page)
+    assert f'name="seen" value="{adjudication.latest_act(second)}"' in page.content.decode()
+    response = world.decide(second, "-1", " It sells\nsomething else. ")
+    assert (response.status_code, response.url) == (302, address("adjudicate_pair", third.token))
+    stored = Adjudication.objects.get()
+    assert (stored.pair, stored.grade.plain, stored.actor) == (second, "-1", world.admin)
+    assert stored.reason == "It sells\nsomething else."
+    assert "“Title b” for “text of q1” is now −1 Harmful." in text(world.client.get(response.url))
+    # After the last comes the list, with what was passed over.
+    response = world.decide(third)
+    assert response.url == address("adjudicate")
+    assert shown(world.get()) == [("q1", "a", 4)]
+    assert world.decide(first).url == address("adjudicate")
+    assert "somebody has decided" in text(world.get())
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({"reason": ""}, "Say why: the reason is kept with it."),
+        ({"reason": " \n "}, "Say why: the reason is kept with it."),
+        ({"reason": "a\x00b"}, "Null characters are not allowed."),
+        ({"reason": "x" * 5001}, "at most 5000 characters"),
+        ({"value": ""}, "Choose a grade."),
+        ({"value": "7"}, "The scale has no grade 7. Choose one of the buttons."),
+        ({"value": "NaN"}, "Enter a number."),
+        ({"value": "1e999999"}, "The scale has no grade"),
+        ({"seen": "soon"}, "Enter a whole number."),
+        ({"seen": ""}, "This field is required."),
+    ],
+)
+def test_a_form_that_lacks_something_comes_back_as_it_was_filled_in(world, sent, said):
+    pair = world.graded("q1", "a", "-1", "3")
+    response = world.decide(pair, **({"value": "2", "reason": "because it is"} | sent))
+    assert response.status_code == 400
+    assert said in text(response)
+    assert not Adjudication.objects.exists()
+    if "reason" not in sent:
+        assert ">because it is</textarea>" in response.content.decode()
+    if "value" not in sent:
+        assert re.search(r'value="2" required checked', response.content.decode())
+
+
+def test_a_grade_of_the_other_collection_is_none_of_this_one(world):
+    make_collection("sea", scale={"9": "Wet"})
+    assert world.decide(world.graded("q1", "a", "-1", "3"), "9").status_code == 400
+
+
+def test_a_pair_of_another_collection_is_not_found(world):
+    foreign = make_pair(make_collection("sea"))
+    for name in ("adjudicate_pair", "pair_life"):
+        assert world.get(name, foreign.token).status_code == 404
+    assert world.decide(foreign).status_code == 404
+    assert world.withdraw(foreign, 1).status_code == 404
+    assert not Adjudication.objects.exists()
+
+
+# Two at once, and forms that are older than what they would change
+
+
+def test_a_second_admin_is_refused_and_told_what_stands_and_by_whom(world):
+    pair = world.graded("q1", "a", "-1", "3")
+    erik = world.signed_in(make_member(world.collection, "erik", Role.ADMIN))
+    seen = adjudication.latest_act(pair)
+    world.decide(pair, "2", "clear")
+    response = world.decide(pair, "0", "I think not", client=erik, seen=seen)
+    assert response.status_code == 409
+    assert "Not saved. The pair is adjudicated already: 2 Good by dora on" in text(response)
+    assert "You had chosen 0 Irrelevant : I think not" in text(response).replace("Irrelevant:", "Irrelevant :")
+    assert "Withdraw the decision" in text(response)
+    assert Adjudication.objects.get().grade.plain == "2"
+
+
+def test_the_same_form_sent_twice_is_one_decision(world):
+    pair = world.graded("q1", "a", "-1", "3")
+    seen = adjudication.latest_act(pair)
+    for _ in range(2):
+        assert world.decide(pair, seen=seen).status_code == 302
+    assert pair.events.filter(kind="adjudicate").count() == 1
+
+
+def test_a_form_older_than_a_rating_is_told_and_can_be_sent_again(world):
+    pair = world.graded("q1", "a", "-1", "3")
+    seen = adjudication.latest_act(pair)
+    queue.save(world.raters[2], pair, grade=grade(world.collection, "3"), comment="a late word", now=NOW)
+    response = world.decide(pair, "2", "because it is", seen=seen)
+    assert response.status_code == 409
+    assert "Not saved. The ratings of this pair changed" in text(response)
+    assert "a late word" in text(response)
+    assert ">because it is</textarea>" in response.content.decode()
+    assert not Adjudication.objects.exists()
+    assert world.decide(pair, "2", "because it is", seen=response.context["seen"]).status_code == 302
+
+
+def test_a_form_older_than_a_withdrawal_is_told(world):
+    pair = world.graded("q1", "a", "-1", "3")
+    seen = adjudication.latest_act(pair)
+    world.decide(pair, "3")
+    world.withdraw(pair, Adjudication.objects.get().pk)
+    assert world.decide(pair, "2", seen=seen).status_code == 409
+    assert not Adjudication.objects.exists()
+
+
+def test_that_a_rater_puts_the_pair_off_changes_nothing_for_who_decides(world):
+    pair = world.graded("q1", "a", "-1", "3")
+    seen = adjudication.latest_act(pair)
+    assert queue.claim(world.raters[2], now=NOW) == pair
+    queue.skip(world.raters[2], pair, now=NOW)
+    queue.undo(world.raters[2], now=NOW)
+    assert world.decide(pair, seen=seen).status_code == 302
+
+
+def test_withdrawn_with_a_reason_the_pair_is_open_again(world):
+    pair = world.graded("q1", "a", "-1", "3")
+    world.decide(pair)
+    seen = Adjudication.objects.get().pk
+    page = world.get("adjudicate_pair", pair.token)
+    assert "Decided: 2 Good" in text(page)
+    assert f'name="seen" value="{seen}"' in page.content.decode()
+    assert world.withdraw(pair, seen, " ").status_code == 400
+    response = world.withdraw(pair, seen)
+    assert (response.status_code, response.url) == (302, address("adjudicate_pair", pair.token))
+    assert not Adjudication.objects.exists()
+    assert shown(world.get()) == [("q1", "a", 4)]
+    last = pair.events.last()
+    assert (last.kind, last.comment, last.actor) == ("undo", "not so clear", world.admin)
+    again = world.withdraw(pair, seen)
+    assert again.status_code == 409
+    assert "Not saved. The pair is not adjudicated. Nothing was withdrawn." in text(again)
+
+
+def test_only_the_decision_that_was_seen_is_withdrawn(world):
+    pair = world.graded("q1", "a", "-1", "3")
+    world.decide(pair, "2")
+    seen = Adjudication.objects.get().pk
+    world.withdraw(pair, seen)
+    world.decide(pair, "0", "on a second look")
+    response = world.withdraw(pair, seen, "this one is wrong")
+    assert response.status_code == 409
+    assert "adjudicated anew: 0 Irrelevant by dora" in text(response)
+    assert ">this one is wrong</textarea>" in response.content.decode()
+    assert Adjudication.objects.get().grade.plain == "0"
+
+
+def test_a_busy_database_gives_the_form_back(world, monkeypatch):
+    def busy(*arguments, **facts):
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr("ratings.adjudication.adjudicate", busy)
+    pair = world.graded("q1", "a", "-1", "3")
+    response = world.decide(pair, reason="because it is")
+    assert response.status_code == 503
+    assert 'value="because it is"' in response.content.decode()
+
+
+def test_who_was_signed_out_meanwhile_comes_back_to_the_inbox(world):
+    pair = world.graded("q1", "a", "-1", "3")
+    for response in (world.decide(pair, client=Client()),
+                     Client().post(address("withdraw_adjudication", pair.token))):  # fmt: skip
+        assert response.url == f"{reverse('sign_in')}?next={address('adjudicate')}"
+
+
+# Who rated stays unknown where it could sway a decision
+
+
+def said(page) -> list:
+    return [[r["grade"] and r["grade"].plain, r["reason"], r["comment"]] for r in page.context["ratings"]]
+
+
+def test_no_byte_of_the_inbox_or_of_a_pair_names_a_rater(world):
+    pair = world.graded("q1", "a", "-1", "3", comment="a word")
+    queue.save(world.raters[2], pair, reason="unclear", now=NOW)
+    pages = [world.get(), world.get("adjudicate_pair", pair.token), world.decide(pair, "7")]
+    world.decide(pair)
+    pages += [world.get("adjudicated"), world.get("adjudicate_pair", pair.token)]
+    for page in pages:
+        assert not re.search("canary|anna|boris|clara", page.content.decode())
+        assert "a word" in page.content.decode()
+    # The twin: where names are meant to be, the same search finds them.
+    assert re.search("canary-anna", world.get("pair_life", pair.token).content.decode())
+
+
+def test_the_page_is_the_same_whoever_gave_which_rating(world):
+    """Grades and comments swapped among raters, and given in another order, change no byte but the tokens."""
+
+    def page(raters: list[int], times: list[int]) -> str:
+        pair = make_pair(world.collection, "q1", "a", wanted=3)
+        given = [("-1", "no"), ("3", "yes"), ("3", "by all means")]
+        for time in times:
+            value, comment = given[time]
+            rater, now = world.raters[raters[time]], NOW + timedelta(minutes=time)
+            queue.save(rater, pair, grade=grade(world.collection, value), comment=comment, now=now)
+        pages = [world.get(), world.get("adjudicate_pair", pair.token)]
+        found = "".join(page.content.decode() for page in pages)
+        RatingEvent.objects.filter(pair=pair)._raw_delete("default")
+        pair.delete()
+        return re.sub(r'[0-9a-f-]{36}|(csrfmiddlewaretoken|seen)" value="\w+', "", found)
+
+    first = page([0, 1, 2], [0, 1, 2])
+    assert page([2, 0, 1], [0, 1, 2]) == first
+    assert page([0, 1, 2], [2, 1, 0]) == first
+    assert page([1, 2, 0], [1, 2, 0]) == first
+
+
+def test_ratings_are_shown_by_what_they_say(world):
+    pair = world.graded("q1", "a", "-1", "3", "0")
+    assert [grade for grade, _, _ in said(world.get("adjudicate_pair", pair.token))] == ["3", "0", "-1"]
+
+
+# The life of a pair
+
+
+def test_the_life_of_a_pair_tells_every_act_in_order(world):
+    collection, (anna, boris, _) = world.collection, world.raters
+    collection.guidelines.create(version=4, text="Read twice.")
+    pair = make_pair(collection, "q1", "a", wanted=3)
+    queue.claim(anna, now=NOW)
+    queue.skip(anna, pair, now=NOW)
+    queue.save(anna, pair, grade=grade(collection, "3"), seconds=12.5, comment="first", now=NOW)
+    queue.undo(anna, now=NOW)
+    queue.save(boris, pair, reason="language", comment="in Basque", now=NOW)
+    world.decide(pair, "-1", "It sells something else.")
+    world.withdraw(pair, Adjudication.objects.get().pk)
+    page = world.get("pair_life", pair.token)
+    cells = re.findall(r"<t[dh][ >].*?</t[dh]>", page.content.decode(), re.DOTALL)
+    words = [" ".join(re.sub(r"<[^>]+>", "", cell).split()) for cell in cells]
+    rows = [words[i : i + 9] for i in range(9, len(words), 9)]
+    assert [row[1:] for row in rows] == [
+        ["canary-anna", "put off", "", "", "", "1", "4", ""],
+        ["canary-anna", "graded", "3 Perfect", "first", "12.5", "1", "4", "by 3"],
+        ["canary-anna", "undid 2", "", "", "", "1", "4", ""],
+        ["canary-boris", "could not judge", "", "I do not read this language: in Basque", "", "1", "4", ""],
+        ["dora", "adjudicated", "−1 Harmful", "It sells something else.", "", "1", "4", "by 6"],
+        ["dora", "undid 5", "", "not so clear", "", "1", "4", ""],
+    ]
+    assert rows[0][0] == "1. 2 Mar 2026, 09:00:00"
+    assert '<time datetime="2026-03-02T09:00:00+00:00">' in page.content.decode()
+
+
+def test_a_grade_of_an_earlier_scale_keeps_its_number_and_takes_no_name_of_today(world):
+    pair = world.graded("q1", "a", "3")
+    type(world.collection).objects.update(scale_version=2)
+    assert "canary-anna graded 3 1 –" in text(world.get("pair_life", pair.token))
+
+
+def test_a_pair_without_a_past_says_so(world):
+    pair = make_pair(world.collection)
+    assert "Nothing has happened to this pair yet." in text(world.get("pair_life", pair.token))
+
+
+def test_an_admin_finds_the_way_from_a_document_and_an_analyst_sees_none(world):
+    pair = world.graded("q1", "a", "-1", "3")
+    here = address("document", pair.document_id)
+    way = address("adjudicate_pair", pair.token)
+    assert way in world.client.get(here).content.decode()
+    analyst = world.signed_in(make_member(world.collection, "erna", Role.ANALYST))
+    page = analyst.get(here).content.decode()
+    assert way not in page
+    assert address("adjudicate") not in page
+    assert Document.objects.filter(pk=pair.document_id).exists()
