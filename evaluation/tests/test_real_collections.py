@@ -13,6 +13,9 @@ from evaluation import scores
 from evaluation.measures import PROFILES
 from ratings.models import Collection
 
+# The fixture below holds the transaction; the mark has the database made when this module runs alone.
+pytestmark = pytest.mark.django_db
+
 TREC_EVAL = PROFILES["trec_eval -c"]
 MEASURES = {
     "ndcg_cut_5": "nDCG@5",
