@@ -31,11 +31,14 @@ def pool(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
     chosen = list(systems if systems is not None else collection.systems.all())
     rankings = Ranking.objects.filter(system__in=chosen).values_list("system_id", "query_id", "documents")
     found: dict[tuple[int, int], set[int]] = {}
+    best: dict[tuple[int, int], int] = {}
     for system_id, query_id, documents in rankings.iterator():
-        for document_id in documents[:depth].tolist():
-            found.setdefault((query_id, document_id), set()).add(system_id)
+        for place, document_id in enumerate(documents[:depth].tolist(), 1):
+            key = query_id, document_id
+            found.setdefault(key, set()).add(system_id)
+            best[key] = min(place, best.get(key, place))
     pairs = queue.pairs_for(list(found))
-    added = queue.want(sorted(pairs.values()), wanted)
+    added = queue.want(sorted(pairs.values()), wanted, depths={pairs[key]: best[key] for key in found})
     collection.touch()
     return Pooled(
         pairs=len(pairs),

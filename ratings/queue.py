@@ -5,20 +5,20 @@ take turns; on SQLite every transaction is a writer from its start. What several
 settled by conditional updates and unique indexes, never by reading first and writing later.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from hashlib import blake2b
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from .models import Assignment, Grade, Pair, Rater, Rating, RatingEvent
+from .models import UNRANKED, Assignment, Grade, Pair, Rater, Rating, RatingEvent
+from .order import next_pair
 
 LEASE = timedelta(minutes=30)
+COUNTED = 500  # beyond this a rater is told "more": to count a million pairs would take a second of each page
 
 Kind = RatingEvent.Kind
 State = Assignment.State
@@ -37,7 +37,8 @@ class Outlook:
     """What a rater has done and what is left."""
 
     done: int
-    left: int  # pairs that this rater could rate now
+    left: int  # pairs that this rater could rate now, at most COUNTED
+    more: bool  # whether there are more than that
     held_by_others: int  # pairs that come back when somebody else's lease runs out
     next_return: datetime | None
 
@@ -68,18 +69,21 @@ def claim(rater: Rater, *, now: datetime | None = None) -> Pair | None:
     """The pair that `rater` should rate now, leased to them. None when there is nothing for them at the moment.
 
     A pair once claimed stays theirs until they rate it, put it off or stop, or until the lease runs out and
-    somebody else takes it. Pairs come query by query, because a new query costs the reader most; the order is
-    random but fixed for each rater.
+    somebody else takes it. The collection says in which order pairs come; what a rater put off comes after
+    everything else, the longest put off first.
     """
     now = now or timezone.now()
     _lock(rater)
     held = held_by(rater)
-    if held:
-        Assignment.objects.filter(pair=held, rater=rater).update(leased_until=now + LEASE)
+    # The update tells whether the lease is still theirs: another rater may have taken it since the look.
+    if held and _row_of(held, rater).filter(state=State.LEASED).update(leased_until=now + LEASE):
         return held
-    for pair_id in _in_order(rater, now):
+    _count_late(rater, now)
+    lost: list[int] = []
+    while pair_id := _next(rater, now, lost):
         if _take(rater, pair_id, State.LEASED, now):
             return Pair.objects.select_related("query", "document").get(pk=pair_id)
+        lost.append(pair_id)
     return None
 
 
@@ -197,13 +201,13 @@ def last_comment(rater: Rater, pair: Pair) -> str:
 def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
     """Counts for the rater's own progress. Three queries, none of which tells what others did."""
     now = now or timezone.now()
-    mine = Q(rater=rater, state=State.LEASED)
-    left = _unrated_by(rater).filter(_free(now) | mine).values("pair").distinct().count()
-    others = _unrated_by(rater).filter(state=State.LEASED, leased_until__gte=now).exclude(rater=rater)
+    left = _count_left(rater, now)
+    others = _unrated_by(rater).filter(leased_until__isnull=False, leased_until__gte=now).exclude(rater=rater)
     returns = list(others.order_by("leased_until").values_list("pair", "leased_until"))
     return Outlook(
         done=Rating.objects.filter(rater=rater).count(),
-        left=left,
+        left=min(left, COUNTED),
+        more=left > COUNTED,
         held_by_others=len({pair for pair, _ in returns}),
         next_return=returns[0][1] if returns else None,
     )
@@ -213,22 +217,37 @@ def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
 
 
 @transaction.atomic
-def want(pair_ids: Sequence[int], wanted: int) -> int:
-    """Ask for `wanted` grades of each pair, and say how many assignments that added. Never asks for fewer."""
-    added = []
+def want(pair_ids: Sequence[int], wanted: int, *, depths: Mapping[int, int] | None = None) -> int:
+    """Ask for `wanted` grades of each pair, and say how many are newly to give. Never asks for fewer.
+
+    Grades that fill no assignment yet, as imported ones, fill the first of the new.
+    `depths`: pair id -> the best place that a system gives its document, from 1. A worse place than one known
+    from before changes nothing.
+    """
+    filled, added = [], []
     for start in range(0, len(pair_ids), 5_000):
         chunk = pair_ids[start : start + 5_000]
         pairs = Pair.objects.filter(pk__in=chunk)
-        rows = dict(pairs.annotate(n=Count("assignments")).values_list("pk", "n"))
-        # A grade without an assignment (imported, or later than its lease) counts as well.
-        extra = Counter(
-            Rating.objects.filter(pair__in=chunk, grade__isnull=False)
-            .filter(~Exists(_row_of(OuterRef("pair"), OuterRef("rater"))))
-            .values_list("pair", flat=True)
-        )
-        for pk, n in rows.items():
-            added += [Assignment(pair_id=pk) for _ in range(wanted - n - extra[pk])]
+        # First, because it locks the pairs: of two who ask at once, the second counts what the first has added.
         pairs.filter(wanted__lt=wanted).update(wanted=wanted)
+        known = pairs.annotate(n=Count("assignments"), depth=Min("assignments__depth"))
+        late: dict[int, list[int]] = {}
+        for pair_id, rater_id in _uncounted().filter(pair__in=chunk).order_by("pk").values_list("pair", "rater"):
+            late.setdefault(pair_id, []).append(rater_id)
+        better: dict[int, list[int]] = {}
+        rows = known.values_list("pk", "query", "query__collection", "n", "depth")
+        for pk, query_id, collection_id, n, known_depth in rows:
+            depth = min((depths or {}).get(pk, UNRANKED), UNRANKED if known_depth is None else known_depth)
+            if n and depth < known_depth:
+                better.setdefault(depth, []).append(pk)
+            facts = {"pair_id": pk, "query_id": query_id, "collection_id": collection_id, "depth": depth}
+            given = late.get(pk, [])[: max(0, wanted - n)]
+            filled += [Assignment(**facts, rater_id=rater_id, state=State.DONE) for rater_id in given]
+            added += [Assignment(**facts) for _ in range(wanted - n - len(given))]
+        for depth, improved in better.items():
+            Assignment.objects.filter(pair__in=improved).update(depth=depth)
+    # A grade that another act has counted meanwhile is no reason to refuse the rest.
+    Assignment.objects.bulk_create(filled, batch_size=5_000, ignore_conflicts=True)
     Assignment.objects.bulk_create(added, batch_size=5_000)
     return len(added)
 
@@ -314,52 +333,53 @@ def _row_of(pair, rater):
     return Assignment.objects.filter(pair=pair, rater=rater)
 
 
-def _unrated_by(rater: Rater):
+def _unrated_by(rater: Rater) -> QuerySet:
     rated = Rating.objects.filter(rater=rater, pair=OuterRef("pair"))
-    return Assignment.objects.filter(pair__query__collection=rater.collection_id).filter(~Exists(rated))
+    return Assignment.objects.filter(collection=rater.collection_id).filter(~Exists(rated))
 
 
-def _in_order(rater: Rater, now: datetime) -> list[int]:
-    """Ids of the pairs that are free for `rater`, in the order in which they should get them."""
-    free = dict(_unrated_by(rater).filter(_free(now)).values_list("pair_id", "pair__query_id"))
-    put_off = set(
-        RatingEvent.objects.filter(rater=rater, kind=Kind.SKIP, undone_by__isnull=True).values_list(
-            "pair", flat=True
-        )
-    )
-    latest = RatingEvent.objects.filter(rater=rater).order_by("-pk").values_list("pair__query", flat=True)
-    current_query = latest[0] if latest else None
-
-    def place(pair_id: int) -> tuple:
-        query_id = free[pair_id]
-        return (
-            pair_id in put_off,
-            query_id != current_query,
-            _shuffled(rater, "query", query_id),
-            _shuffled(rater, "pair", pair_id),
-        )
-
-    return sorted(free, key=place)
+def _count_left(rater: Rater, now: datetime) -> int:
+    """Pairs that the rater could rate now, counted up to one more than COUNTED."""
+    could = _free(now) | Q(rater=rater, state=State.LEASED)
+    earlier = Assignment.objects.filter(could, pair=OuterRef("pair"), pk__lt=OuterRef("pk"))
+    one_a_pair = _unrated_by(rater).waiting().filter(could).filter(~Exists(earlier))
+    # Neither DISTINCT nor no order: PostgreSQL would then read far more rows than it counts.
+    return one_a_pair.order_by("lot")[: COUNTED + 1].count()
 
 
-def _shuffled(rater: Rater, kind: str, pk: int) -> bytes:
-    return blake2b(f"{rater.pk}/{kind}/{pk}".encode(), digest_size=8).digest()
+def _next(rater: Rater, now: datetime, lost: Sequence[int]) -> int | None:
+    """Id of the pair that `rater` should try to take: one that is free for them, and not among `lost`."""
+    free = _unrated_by(rater).waiting().filter(_free(now))
+    if lost:
+        free = free.exclude(pair__in=lost)
+    put_off = RatingEvent.objects.filter(rater=rater, kind=Kind.SKIP, undone_by__isnull=True)
+    skipped = put_off.filter(pair=OuterRef("pair"))
+    at = RatingEvent.objects.filter(rater=rater).order_by("-pk").values_list("pair", "pair__query").first()
+    fresh = free.filter(~Exists(skipped))
+    found = next_pair(rater.collection.order, fresh, rater_id=rater.pk, at=at)
+    if found:
+        return found
+    again = put_off.filter(Exists(free.filter(pair=OuterRef("pair")))).values("pair").annotate(last=Max("pk"))
+    return again.order_by("last").values_list("pair", flat=True).first()
 
 
 def _take(rater: Rater, pair_id: int, state: str, now: datetime) -> bool:
     """Give one free assignment of the pair to `rater`, if there still is one."""
     lease = now + LEASE if state == State.LEASED else None
     for pk in Assignment.objects.filter(_free(now), pair=pair_id).values_list("pk", flat=True):
-        try:
-            with transaction.atomic():
-                # The condition is checked again by the update itself: of two raters, one gets the row.
-                if Assignment.objects.filter(_free(now), pk=pk).update(
-                    rater=rater, state=state, leased_until=lease
-                ):
-                    return True
-        except IntegrityError:  # the rater has another assignment of this pair
-            return False
+        # The condition is checked again by the update itself: of two raters, one gets the row.
+        if _given(Assignment.objects.filter(_free(now), pk=pk), rater.pk, state, lease):
+            return True
     return False
+
+
+def _given(row: QuerySet, rater_id: int, state: str, leased_until: datetime | None = None) -> bool:
+    """Whether the assignment is the rater's now: it was as `row` says, and they had no other of its pair."""
+    try:
+        with transaction.atomic():
+            return row.update(rater=rater_id, state=state, leased_until=leased_until) == 1
+    except IntegrityError:
+        return False
 
 
 def _lease_again(rater: Rater, pair: Pair, now: datetime) -> None:
@@ -370,9 +390,7 @@ def _lease_again(rater: Rater, pair: Pair, now: datetime) -> None:
 
 def _release(rater: Rater, pair: Pair | None = None) -> None:
     leased = Assignment.objects.filter(rater=rater, state=State.LEASED)
-    if pair:
-        leased = leased.filter(pair=pair)
-    leased.update(rater=None, state=State.OPEN, leased_until=None)
+    _give_back(leased.filter(pair=pair) if pair else leased)
 
 
 def _write(rating: Rating, *, grade: Grade | None, reason: str, comment: str, now: datetime) -> None:
@@ -399,25 +417,33 @@ def _event(rater: Rater, pair: Pair, kind: str, now: datetime, **facts) -> None:
 def _settle(rating: Rating, now: datetime) -> None:
     """Make the assignments agree with the rating: a grade fills one, "cannot judge" gives it back."""
     own = _row_of(rating.pair_id, rating.rater_id)
-    if rating.grade_id:
-        if not own.update(state=State.DONE, leased_until=None):
-            _take(rating.rater, rating.pair_id, State.DONE, now)
-    elif own.exists():
-        _give_back(own.get())
+    if not rating.grade_id:
+        _give_back(own)
+    elif not own.update(state=State.DONE, leased_until=None):
+        _take(rating.rater, rating.pair_id, State.DONE, now)
 
 
-def _give_back(assignment: Assignment) -> None:
-    """Free an assignment, or let it count a grade that came when all assignments were taken."""
-    uncounted = (
-        Rating.objects.filter(pair=assignment.pair_id, grade__isnull=False)
-        .exclude(rater=assignment.rater_id)
-        .filter(~Exists(_row_of(OuterRef("pair"), OuterRef("rater"))))
-        .first()
+def _give_back(rows: QuerySet) -> None:
+    """Free assignments, or let each count a grade that came when all of its pair were taken."""
+    for row in rows:
+        as_seen = {"pk": row.pk, "rater": row.rater_id, "state": row.state, "leased_until": row.leased_until}
+        still = Assignment.objects.filter(**as_seen)
+        late = _uncounted().filter(pair=row.pair_id).exclude(rater=row.rater_id).first()
+        if not (late and _given(still, late.rater_id, State.DONE)):
+            still.update(rater=None, state=State.OPEN, leased_until=None)
+
+
+def _count_late(rater: Rater, now: datetime) -> None:
+    """Let grades that came while others held their pair fill it, where those leases have run out since."""
+    expired = Assignment.objects.filter(
+        collection=rater.collection_id, leased_until__isnull=False, leased_until__lt=now
     )
-    assignment.rater_id = uncounted.rater_id if uncounted else None
-    assignment.state = State.DONE if uncounted else State.OPEN
-    assignment.leased_until = None
-    assignment.save()
+    _give_back(expired.filter(Exists(_uncounted().filter(pair=OuterRef("pair")))))
+
+
+def _uncounted() -> QuerySet:
+    """Grades that fill no assignment: imported, or later than their lease."""
+    return Rating.objects.filter(grade__isnull=False).filter(~Exists(_row_of(OuterRef("pair"), OuterRef("rater"))))
 
 
 def _before(event: RatingEvent) -> RatingEvent | None:

@@ -16,21 +16,19 @@ def cg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
 
 def dcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
     """DCG@k, the sum of the discounted gains, signed, float64[queries]."""
-    return graded.total(graded.contribution, cutoff)
+    return graded.dcg(cutoff)
 
 
 def idcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
     """IDCG@k, the DCG of the best list; it does not shrink with a short ranking, float64[queries]."""
-    best = best_lists(graded)
-    return best.total(best.contribution, cutoff)
+    return best_lists(graded).dcg(cutoff)
 
 
 def min_dcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
     """The DCG of the worst list, float64[queries]; at most 0 unless closed, 0 under raw and clip."""
     if graded.options.negatives == "raw":
         return np.zeros(graded.queries)
-    worst = worst_lists(graded)
-    return worst.total(worst.contribution, cutoff)
+    return worst_lists(graded).dcg(cutoff)
 
 
 def ndcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:

@@ -17,7 +17,10 @@ def gain(grade: np.ndarray, options: Options) -> np.ndarray:
     graded = ~np.isnan(grade)
     gains = np.zeros(grade.shape)
     with np.errstate(over="ignore"):
-        gains[graded] = _gain(grade[graded], options)
+        if graded.all():
+            gains = _gain(grade, options)
+        else:
+            gains[graded] = _gain(grade[graded], options)
     if not np.isfinite(gains).all():
         raise ValueError(f"the {options.gain} gain of grade {plain(grade[~np.isfinite(gains)][0])} is not finite")
     return np.maximum(gains, 0) if options.negatives == "clip" else gains

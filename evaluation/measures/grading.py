@@ -37,6 +37,16 @@ class GradedLists:
         # Of no rows at all, bincount makes integers.
         return np.bincount(self.query, values, self.queries).astype(np.float64, copy=False)
 
+    def dcg(self, cutoff: int | None) -> np.ndarray:
+        """The sum of the contributions down to the cutoff, float64[queries]. Added up once: ideal lists stay."""
+        if cutoff not in self._dcg:
+            self._dcg[cutoff] = self.total(self.contribution, cutoff)
+        return self._dcg[cutoff].copy()
+
+    @cached_property
+    def _dcg(self) -> dict[int | None, np.ndarray]:
+        return {}
+
 
 @dataclass(frozen=True, eq=False)
 class GradedRankings(GradedLists):

@@ -1,14 +1,15 @@
 """Which rows of the rankings are judged: the join of rankings and judgments."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from .arrays import Judgments, Rankings, pair_key
 
 SPREAD = np.uint32(0x9E3779B1)  # odd, with well mixed bits: sends neighbouring numbers far apart
-ROWS_AT_A_TIME = 1 << 14  # what they need stays in the processor's cache
-PLACES_FOR_EACH = 32
+ROWS_AT_A_TIME = 1 << 15  # what they need stays in the processor's cache
+PLACES_FOR_EACH = 64
 MOST_BITS = 13
 
 
@@ -35,7 +36,7 @@ def match(judgments: Judgments, rankings: Rankings) -> tuple[np.ndarray, np.ndar
 class Table:
     """Numbers of each query that are looked for among many: the judged documents among those of rankings.
 
-    Each query has 2**bits places, some 32 for each of its numbers; a number that is not looked for mostly falls on
+    Each query has 2**bits places, some 64 for each of its numbers; a number that is not looked for mostly falls on
     an empty one. As rows come query by query, the places in use are few and near.
     """
 
@@ -44,6 +45,17 @@ class Table:
     bits: int
     at: np.ndarray  # unsigned[queries << bits]: 0 nothing, i the i-th number of the query, the greatest: several
     first: np.ndarray  # int64[queries]: where a query's numbers begin
+
+    @cached_property
+    def key(self) -> np.ndarray:
+        """Query and number in one, ascending, int64[n]."""
+        return pair_key(self.query, self.number)
+
+    @cached_property
+    def base(self) -> np.ndarray:
+        """The first place of each query, in the smallest numbers that hold all places."""
+        first = np.arange(len(self.first)) << self.bits
+        return first.astype(np.uint32) if len(self.at) <= 1 << 32 else first
 
     @property
     def several(self) -> int:
@@ -82,11 +94,11 @@ class Table:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rows of queries first to last - 1, what they meet (-1 where it must be searched), and their queries."""
         start, end = offsets[first], offsets[last]
-        place = np.repeat(np.arange(first, last) << self.bits, np.diff(offsets[first : last + 1]))
+        place = np.repeat(self.base[first:last], np.diff(offsets[first : last + 1]))
         place += _spread(numbers[start:end], self.bits)
-        there = self.at.take(place)
+        there = self.at.take(place, mode="clip")  # which is quicker than to look for places out of bounds
         row = np.flatnonzero(there != 0)
-        there, query = there[row], place[row] >> self.bits
+        there, query = there[row], (place[row] >> self.bits).astype(np.int64)
         found = self.first[query] + there - 1
         found[there == self.several] = -1
         row += start
@@ -95,8 +107,7 @@ class Table:
 
     def _search(self, query: np.ndarray, number: np.ndarray) -> np.ndarray:
         """Where each number of a query stands, -1 where it does not."""
-        keys = pair_key(self.query, self.number)
-        found = np.minimum(np.searchsorted(keys, pair_key(query, number)), len(keys) - 1)
+        found = np.minimum(np.searchsorted(self.key, pair_key(query, number)), len(self.key) - 1)
         return np.where((self.number[found] == number) & (self.query[found] == query), found, -1)
 
 

@@ -3,9 +3,11 @@
 from .collection import Collection, Grade, Guidelines, Membership, Rater, Role, plain_value, short_value
 from .content import Document, Query
 from .ranking import Ranking, System
-from .rating import Adjudication, Assignment, Pair, Rating, RatingEvent, Reason
+from .rating import LOTS, UNRANKED, Adjudication, Assignment, Pair, Rating, RatingEvent, Reason
 
 __all__ = [
+    "LOTS",
+    "UNRANKED",
     "Adjudication",
     "Assignment",
     "Collection",

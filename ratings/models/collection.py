@@ -30,6 +30,11 @@ class CollectionQuerySet(models.QuerySet):
 
 
 class Collection(models.Model):
+    class Order(models.TextChoices):
+        QUERY = "query", "query by query, in random order"
+        DEPTH = "depth", "what systems rank best first"
+        RANDOM = "random", "at random"
+
     slug = models.SlugField(max_length=80, unique=True, help_text="The name in addresses and commands.")
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
@@ -38,6 +43,13 @@ class Collection(models.Model):
         decimal_places=9,
         default=Decimal(1),
         help_text="The least grade that counts as relevant for P, R, AP and RR.",
+    )
+    order = models.CharField(
+        "order of rating",
+        max_length=10,
+        choices=Order.choices,
+        default=Order.QUERY,
+        help_text="In which order raters get documents. With the best first they can guess what ranks high.",
     )
     scale_version = models.PositiveIntegerField(default=1, editable=False)
     # Goes up with every change of the record, so that numbers computed from it can be kept until then.
@@ -50,6 +62,9 @@ class Collection(models.Model):
 
     class Meta:
         ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(condition=Q(order__in=["query", "depth", "random"]), name="order_is_known")
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -1,13 +1,14 @@
 """Which pairs want ratings, what raters said, what was decided. Only `ratings.queue` writes these tables, and
 `ratings.adjudication` adjudications and the events that tell of them."""
 
+import random
 from uuid import uuid4
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from .collection import Grade, Rater
+from .collection import Collection, Grade, Rater
 from .content import Document, Query
 
 
@@ -37,6 +38,24 @@ class Pair(models.Model):
         return f"{self.query.key} and {self.document.key}"
 
 
+LOTS = 2**31 - 1
+UNRANKED = 2**31 - 1  # the depth of what no system of a pool ranks: after everything that one does
+
+# No state in it: SQLite uses a partial index only where the very words of its condition stand in the query, and a
+# state would stand there as a parameter.
+WAITING = Q(rater__isnull=True) | Q(leased_until__isnull=False)
+
+
+def drawn_lot() -> int:
+    return random.randrange(LOTS)
+
+
+class AssignmentQuerySet(models.QuerySet):
+    def waiting(self) -> "AssignmentQuerySet":
+        """Open or leased: what the indexes of the orders hold."""
+        return self.filter(WAITING)
+
+
 class Assignment(models.Model):
     """One wanted rating of one pair: as many rows as ratings wanted, so the number cannot be passed."""
 
@@ -46,12 +65,35 @@ class Assignment(models.Model):
         DONE = "done", "done"
 
     pair = models.ForeignKey(Pair, models.CASCADE, related_name="assignments")
-    rater = models.ForeignKey(Rater, models.RESTRICT, null=True, blank=True, related_name="assignments")
+    rater = models.ForeignKey(
+        Rater, models.RESTRICT, null=True, blank=True, db_index=False, related_name="assignments"
+    )
     state = models.CharField(max_length=6, choices=State.choices, default=State.OPEN)
     leased_until = models.DateTimeField(null=True, blank=True)
+    # Facts of the pair, so that one index leads to the next assignment among a million. They go with the pair.
+    collection = models.ForeignKey(
+        Collection, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    query = models.ForeignKey(Query, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    depth = models.PositiveIntegerField(
+        default=UNRANKED, help_text="The best place that a system of the pool gives the document."
+    )
+    lot = models.PositiveIntegerField(default=drawn_lot, help_text="Drawn once: the order within equals.")
+
+    objects = AssignmentQuerySet.as_manager()
 
     class Meta:
-        indexes = [models.Index(fields=["state", "leased_until"], name="assignment_free")]
+        indexes = [
+            models.Index(fields=["collection", "lot"], condition=WAITING, name="assignment_at_random"),
+            models.Index(fields=["query", "lot"], condition=WAITING, name="assignment_by_query"),
+            models.Index(fields=["collection", "depth", "lot"], condition=WAITING, name="assignment_by_depth"),
+            models.Index(
+                fields=["collection", "leased_until"],
+                condition=Q(leased_until__isnull=False),
+                name="assignment_leased",
+            ),
+            models.Index(fields=["rater", "state"], condition=Q(rater__isnull=False), name="assignment_of_rater"),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["pair", "rater"], condition=Q(rater__isnull=False), name="one_assignment_per_rater"
@@ -129,7 +171,7 @@ class RatingEvent(models.Model):
         IMPORT = "import", "imported"
         ADJUDICATE = "adjudicate", "adjudicated"
 
-    pair = models.ForeignKey(Pair, models.CASCADE, related_name="events")
+    pair = models.ForeignKey(Pair, models.CASCADE, db_index=False, related_name="events")
     # None: an adjudication or its withdrawal, by `actor`.
     rater = models.ForeignKey(Rater, models.RESTRICT, null=True, related_name="events")
     kind = models.CharField(max_length=10, choices=Kind.choices)
@@ -149,7 +191,10 @@ class RatingEvent(models.Model):
 
     class Meta:
         ordering = ["pk"]
-        indexes = [models.Index(fields=["rater", "-id"], name="event_latest_of_rater")]
+        indexes = [
+            models.Index(fields=["rater", "-id"], name="event_latest_of_rater"),
+            models.Index(fields=["pair", "rater"], name="event_of_rater_on_pair"),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["rater", "client_key"], name="one_event_per_client_key"),
             models.CheckConstraint(

@@ -93,7 +93,7 @@ def test_a_changed_scale_gets_a_new_version(admin_client):
     collection = make_collection(scale={"0": "No"})
     step = collection.grades.get()
     form = {
-        "name": "Hills", "slug": "hills", "relevant_from": "1", "description": "",
+        "name": "Hills", "slug": "hills", "relevant_from": "1", "description": "", "order": "query",
         "grades-TOTAL_FORMS": "2", "grades-INITIAL_FORMS": "1",
         "grades-0-id": step.pk, "grades-0-collection": collection.pk, "grades-0-value": "0",
         "grades-0-label": "No",

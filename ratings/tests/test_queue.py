@@ -1,4 +1,5 @@
 import threading
+import time
 from datetime import timedelta
 from uuid import uuid4
 
@@ -7,6 +8,7 @@ from django.db import IntegrityError, connection, transaction
 
 from ratings import queue
 from ratings.models import Assignment, Pair, Rater, Rating, RatingEvent
+from ratings.models.rating import AssignmentQuerySet
 
 from .cast import NOW, grade, make_collection, make_pair, make_rater
 
@@ -198,6 +200,38 @@ def test_changing_a_grade_to_cannot_judge_frees_the_place_for_a_grade_that_came_
     assert list(pair.assignments.values_list("rater__name", "state")) == [("bob", "done")]
 
 
+@pytest.mark.parametrize("how", ["stops", "puts it off", "leaves"])
+def test_a_pair_that_is_free_again_is_filled_by_a_late_grade_not_by_one_more_rater(collection, how):
+    pair = make_pair(collection)
+    alice, bob, carol = (make_rater(collection, name) for name in ("alice", "bob", "carol"))
+    queue.claim(alice, now=NOW)
+    late = NOW + queue.LEASE * 2
+    assert queue.claim(bob, now=late) == pair
+    queue.save(alice, pair, grade=grade(collection, "3"), now=late)
+    if how == "stops":
+        queue.stop(bob)
+    elif how == "puts it off":
+        queue.skip(bob, pair, now=late)
+    assert queue.claim(carol, now=late + queue.LEASE * 2) is None
+    assert list(pair.assignments.values_list("rater__name", "state")) == [("alice", "done")]
+
+
+@pytest.mark.parametrize("how", ["undoes it", "cannot judge after all"])
+def test_a_grade_too_many_counts_when_more_are_wanted_and_is_asked_for_again_when_taken_back(collection, how):
+    pair = make_pair(collection, wanted=1)
+    alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
+    queue.save(alice, pair, grade=grade(collection, "1"), now=NOW)
+    queue.save(bob, pair, grade=grade(collection, "1"), now=NOW)  # beyond the one wanted
+    assert queue.want([pair.pk], 2) == 0
+    assert states(pair) == ["done", "done"]
+    if how == "undoes it":
+        queue.undo(bob, now=NOW)
+        assert states(pair) == ["done", "leased"]
+    else:
+        queue.save(bob, pair, reason="unclear", base_revision=1, now=NOW)
+        assert states(pair) == ["done", "open"]
+
+
 def test_documents_of_one_query_come_together_and_differ_in_order_between_raters():
     collection = make_collection(queries=[f"q{i}" for i in range(6)], documents="abcdef")
     for query in range(6):
@@ -222,7 +256,7 @@ def test_wanting_more_ratings_adds_assignments_and_counts_what_is_there(collecti
     queue.save(make_rater(collection, "bob"), pair, grade=grade(collection, "1"), now=NOW)  # surplus
     assert queue.want([pair.pk], 3) == 1
     assert queue.want([pair.pk], 3) == 0
-    assert states(pair) == ["done", "open"]
+    assert states(pair) == ["done", "done", "open"]
 
 
 def test_imported_ratings_are_recorded_once_and_fill_what_was_wanted(collection):
@@ -241,11 +275,11 @@ def test_outlook_counts_own_work_and_tells_all_done_from_all_taken(collection):
     make_pair(collection)
     alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
     pair = queue.claim(alice, now=NOW)
-    assert queue.outlook(alice, now=NOW) == queue.Outlook(0, 1, 0, None)
-    assert queue.outlook(bob, now=NOW) == queue.Outlook(0, 0, 1, NOW + queue.LEASE)
+    assert queue.outlook(alice, now=NOW) == queue.Outlook(0, 1, False, 0, None)
+    assert queue.outlook(bob, now=NOW) == queue.Outlook(0, 0, False, 1, NOW + queue.LEASE)
     queue.save(alice, pair, grade=grade(collection, "0"), now=NOW)
-    assert queue.outlook(alice, now=NOW) == queue.Outlook(1, 0, 0, None)
-    assert queue.outlook(bob, now=NOW) == queue.Outlook(0, 0, 0, None)
+    assert queue.outlook(alice, now=NOW) == queue.Outlook(1, 0, False, 0, None)
+    assert queue.outlook(bob, now=NOW) == queue.Outlook(0, 0, False, 0, None)
 
 
 def test_every_save_moves_the_version_of_the_collection(collection):
@@ -324,6 +358,67 @@ def test_without_the_condition_in_the_update_the_race_is_lost(monkeypatch):
     monkeypatch.setattr(queue, "_lock", lambda rater: None)
     got = race(raters, lambda rater: unlocked(rater, now=NOW))
     assert sum(result is not None and not isinstance(result, Exception) for result in got) > 3, got
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lease_that_is_lost_between_look_and_write_is_not_told_as_held(monkeypatch):
+    """Bob takes Alice's expired pair just after she has looked up what she holds."""
+    collection = make_collection()
+    pair = make_pair(collection)
+    alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
+    queue.claim(alice, now=NOW)
+    look, late = queue.held_by, NOW + queue.LEASE * 2
+
+    def look_and_lose(rater):
+        held = look(rater)
+        Assignment.objects.filter(pair=pair).update(rater=bob, leased_until=late + queue.LEASE)
+        return held
+
+    monkeypatch.setattr(queue, "held_by", look_and_lose)
+    assert queue.claim(alice, now=late) is None
+    assert pair.assignments.get().rater == bob
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_pair_lost_to_another_leads_to_the_next_one(monkeypatch):
+    collection = make_collection()
+    for document in "abc":
+        make_pair(collection, "q1", document)
+    alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
+    take, lost = queue._take, []
+
+    def take_too_late(rater, pair_id, state, now):
+        if not lost:
+            lost.append(pair_id)
+            take(bob, pair_id, state, now)
+        return take(rater, pair_id, state, now)
+
+    monkeypatch.setattr(queue, "_take", take_too_late)
+    got = queue.claim(alice, now=NOW)
+    assert got is not None and got.pk not in lost
+
+
+def test_a_pair_that_cannot_be_taken_does_not_keep_the_claim_for_ever(collection, monkeypatch):
+    make_pair(collection)
+    monkeypatch.setattr(queue, "_take", lambda rater, pair_id, state, now: False)
+    assert queue.claim(make_rater(collection), now=NOW) is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_four_who_ask_for_three_ratings_at_once_get_three_assignments(monkeypatch):
+    collection = make_collection()
+    pair = make_pair(collection, wanted=1)
+    raters = [make_rater(collection, f"rater{i}") for i in range(4)]
+    write = AssignmentQuerySet.bulk_create
+
+    def write_late(rows, *arguments, **options):
+        time.sleep(0.1)  # time for the others to count, if nothing keeps them from it
+        return write(rows, *arguments, **options)
+
+    monkeypatch.setattr(AssignmentQuerySet, "bulk_create", write_late)
+    got = race(raters, lambda rater: queue.want([pair.pk], 3))
+    assert sorted(got) == [0, 0, 0, 2], got
+    assert pair.assignments.count() == 3
 
 
 @pytest.mark.django_db(transaction=True)

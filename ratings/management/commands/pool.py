@@ -1,4 +1,5 @@
 from ratings import pooling
+from ratings.models import Collection
 
 from ._collection_command import CollectionCommand, Refused
 
@@ -11,8 +12,15 @@ class Command(CollectionCommand):
         parser.add_argument("--depth", type=int, default=10, help="how many places of each ranking (10)")
         parser.add_argument("--ratings", type=int, default=1, help="how many grades each pair should get (1)")
         parser.add_argument("--system", action="append", default=[], help="only this system; may be repeated")
+        parser.add_argument(
+            "--order",
+            choices=Collection.Order.values,
+            help="how raters get documents from now on: query by query, what systems rank best first, at random",
+        )
 
-    def handle(self, *, slug: str, depth: int, ratings: int, system: list[str], **options) -> None:
+    def handle(
+        self, *, slug: str, depth: int, ratings: int, system: list[str], order: str | None = None, **options
+    ) -> None:
         collection = self.collection(slug)
         systems = list(collection.systems.filter(name__in=system) if system else collection.systems.all())
         unknown = sorted(set(system) - {s.name for s in systems})
@@ -23,6 +31,9 @@ class Command(CollectionCommand):
             pooled = pooling.pool(collection, depth=depth, wanted=ratings, systems=systems)
         except ValueError as error:
             raise Refused(str(error)) from error
+        if order:
+            collection.order = order
+            collection.save(update_fields=["order"])
         self.stdout.write(f"{pooled.pairs:,} pairs in the pool, {pooled.new_assignments:,} ratings newly wanted.")
         for name, count in pooled.by_system.items():
             self.stdout.write(f"  {name}: {count:,} pairs, {pooled.only_by_system[name]:,} of them its own")
