@@ -27,6 +27,7 @@ class Side:
     run: Callable[[Any], Any]
     values: Callable[[Any], np.ndarray] | None = None  # None: a limit, which gives no numbers to compare
     again: bool = False  # build before every run, so that a run finds nothing that an earlier one left
+    in_a_row: int = 1  # builds and runs of a round, of which the median counts: for what takes a moment
     built: list[float] = field(default_factory=list)  # seconds
     took: list[float] = field(default_factory=list)
 
@@ -60,11 +61,14 @@ def measure(sides: Sequence[Side], rounds: int, tolerance: float) -> None:
             refuse_difference(side.name, values, expected, tolerance)
     for _ in range(rounds):
         for side in sides:
-            if side.again:
-                ready[side.name] = None  # two of them at once would disturb each other's memory
-                took, ready[side.name] = seconds(side.build)
-                side.built.append(took)
-            side.took.append(seconds(lambda side=side: side.run(ready[side.name]))[0])
+            took = []
+            for _ in range(side.in_a_row):
+                if side.again:
+                    ready[side.name] = None  # two of them at once would disturb each other's memory
+                    built, ready[side.name] = seconds(side.build)
+                    side.built.append(built)
+                took.append(seconds(lambda side=side: side.run(ready[side.name]))[0])
+            side.took.append(statistics.median(took))
 
 
 def refuse_difference(name: str, values: np.ndarray, expected: np.ndarray, tolerance: float) -> None:

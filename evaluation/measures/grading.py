@@ -87,9 +87,11 @@ def grade_rankings(
     if options.ties == "average":
         rankings, tie = by_score_only(rankings)
     row, judgment = match(judgments, rankings)
+    grades = judgments.grade
     if options.unjudged != "condensed" and (every_row or tie is not None or options.assumed_grade is not None):
         row, judgment = _with_unjudged(row, judgment, rankings)
         query = rankings.query
+        grades = np.append(grades, np.nan if options.assumed_grade is None else options.assumed_grade)
     else:
         query = judgments.query[judgment]
     rank = row - rankings.offsets[query] + 1
@@ -102,9 +104,7 @@ def grade_rankings(
         length = np.bincount(query, minlength=judgments.queries)
         rank = np.arange(len(row)) - (np.cumsum(length) - length)[query] + 1
 
-    judged = judgment >= 0
-    assumed = np.nan if options.assumed_grade is None else options.assumed_grade
-    grade = np.append(judgments.grade, assumed)[judgment]
+    grade = grades[judgment]
     tie = None if tie is None else tie[row]
     gains = gain(grade, options)
     return GradedRankings(
@@ -117,7 +117,7 @@ def grade_rankings(
         discount=discount(rank, options),
         judgments=judgments,
         options=options,
-        judged=judged,
+        judged=judgment >= 0,
         length=length,
         present=rankings.present,
         tie=tie,
