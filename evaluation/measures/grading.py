@@ -20,10 +20,16 @@ class GradedLists:
     queries: int
     query: np.ndarray
     rank: np.ndarray  # from 1
-    document: np.ndarray
+    documents: np.ndarray  # those of the rows and others
+    row: np.ndarray  # which of them
     grade: np.ndarray  # nan = unjudged
     gain: np.ndarray
     discount: np.ndarray
+
+    @cached_property
+    def document(self) -> np.ndarray:
+        """The document of each row: most numbers do without."""
+        return self.documents[self.row]
 
     @cached_property
     def contribution(self) -> np.ndarray:
@@ -111,7 +117,8 @@ def grade_rankings(
         queries=judgments.queries,
         query=query,
         rank=rank,
-        document=rankings.documents[row],
+        documents=rankings.documents,
+        row=row,
         grade=grade,
         gain=gains if tie is None else _mean_of_group(gains, tie),
         discount=discount(rank, options),

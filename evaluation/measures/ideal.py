@@ -46,4 +46,4 @@ def _sorted_lists(
     order = wanted[np.lexsort((-gains[wanted] if end == "best" else gains[wanted], query[wanted]))]
     query = query[order]
     rank = np.arange(len(order)) - np.searchsorted(query, np.arange(queries))[query] + 1
-    return GradedLists(queries, query, rank, document[order], grade[order], gains[order], discount(rank, options))
+    return GradedLists(queries, query, rank, document, order, grade[order], gains[order], discount(rank, options))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from evaluation.measures import Options, evaluate, pack
+from evaluation.measures.discounts import discount
 
 SIGNED = {"A": 2, "B": -1, "C": 1, "D": 0}
 
@@ -174,3 +175,11 @@ def test_closed_lists_that_only_rounding_tells_apart_leave_ndcg_undefined():
     grades = {"A": -0.7, "B": 0.9, "C": 0.8}
     assert np.isnan(value("nDCG", grades, ["A", "B"], **closed))
     assert value("nDCG@2", grades, ["A", "B"], **closed) == close((0.2 - 0.1) / (1.7 - 0.1))
+
+
+@pytest.mark.parametrize("ranks", [np.arange(1, 250_001), np.tile(np.arange(1, 501), 300)])
+@pytest.mark.parametrize("options", [Options(), Options(discount="jk2002", log_base=3.0)])
+def test_many_ranks_weigh_what_few_weigh(ranks, options):
+    weights = discount(ranks, options)
+    some = slice(None, None, 997)
+    assert weights[some].tolist() == discount(ranks[some], options).tolist()
