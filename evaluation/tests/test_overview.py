@@ -161,6 +161,27 @@ def test_what_a_mean_can_still_become_is_drawn_and_told(client):
     assert "still become" not in text_of(client.get(URL, {"measure": "P@5"}))
 
 
+def test_where_bounds_would_take_too_long_the_page_says_where_they_are(client, monkeypatch):
+    analyst(client, make_hills())
+    for params in ({"measure": "nDCG"}, {"measure": "nDCG@10"}):
+        monkeypatch.setattr("evaluation.views.answer.MOST_BOUNDED", 2 * 2 * 10 - 1)
+        page = text_of(client.get(URL, params))
+        assert "Can become" not in page and "evaluate --bounds gives it for every size" in page
+        assert "lowest" not in client.get(URL + "scores.csv", params).content.decode()
+    monkeypatch.setattr("evaluation.views.answer.MOST_BOUNDED", 2 * 2 * 10)
+    assert "Can become" in text_of(client.get(URL, {"measure": "nDCG@10"}))
+
+
+def test_a_collection_that_is_only_adjudicated_has_numbers(client):
+    collection = make_collection("hills", queries=("q1",))
+    make_ranking(collection, "only", "q1", "ab")
+    pair = make_pair(collection, "q1", "a")
+    assert "Nothing has been judged yet" in text_of(analyst(client, collection).get(URL))
+    adjudicate(pair, grade(collection, "2"), reason="Read twice.", actor=None)
+    page = text_of(client.get(URL))
+    assert "Nothing has been judged yet" not in page and "only 1.0000" in page
+
+
 def test_the_mean_by_query_weight_is_another_number_with_its_own_name(client):
     collection = make_hills()
     assert "By query weight" not in text_of(analyst(client, collection).get(URL))
