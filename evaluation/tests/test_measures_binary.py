@@ -5,15 +5,7 @@ import pytest
 
 from evaluation.measures import Options, evaluate, pack
 
-# Seven judged documents; relevant from 1: D1 D2 D3 D5 D6 D7 D8; from 2: D1 D2 D3 D6 D7 D8. U is unjudged.
-GRADES = {"D1": 3, "D2": 2, "D3": 3, "D4": 0, "D5": 1, "D6": 2, "D7": 3, "D8": 2}
-RANKING = ["D1", "D2", "D3", "D4", "D5", "U", "D6"]
-
-
-def value(measure: str, grades: dict, ranking: list | dict, **options) -> float:
-    judgments, rankings = pack({"q": grades}, {"q": ranking})
-    (values,) = evaluate([measure], judgments, rankings, Options(**options)).values.values()
-    return values[0]
+from .one_query import GRADES, RANKING, value
 
 
 @pytest.mark.parametrize(

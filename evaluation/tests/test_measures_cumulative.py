@@ -6,13 +6,9 @@ import pytest
 from evaluation.measures import Options, evaluate, pack
 from evaluation.measures.discounts import discount
 
+from .one_query import value
+
 SIGNED = {"A": 2, "B": -1, "C": 1, "D": 0}
-
-
-def value(measure: str, grades: dict, ranking: list | dict, **options) -> float:
-    judgments, rankings = pack({"q": grades}, {"q": ranking})
-    (values,) = evaluate([measure], judgments, rankings, Options(**options)).values.values()
-    return values[0]
 
 
 def close(expected: float):

@@ -8,13 +8,9 @@ import pytest
 
 from evaluation.measures import Judgments, Options, Rankings, evaluate, pack
 
+from .one_query import value
+
 GRADES = {"A": 3, "B": 1, "C": 0}
-
-
-def value(measure: str, grades: dict, ranking: list | dict, **options) -> float:
-    judgments, rankings = pack({"q": grades}, {"q": ranking})
-    (values,) = evaluate([measure], judgments, rankings, Options(**options)).values.values()
-    return values[0]
 
 
 def test_equal_scores_go_by_key_descending():

@@ -7,17 +7,8 @@ import pytest
 
 from evaluation.measures import Options, evaluate, pack, parse_measure, stated
 
+from .one_query import GRADES, RANKING, value
 from .random_collections import collection
-
-GRADES = {"D1": 3, "D2": 2, "D3": 3, "D4": 0, "D5": 1, "D6": 2, "D7": 3, "D8": 2}
-RANKING = ["D1", "D2", "D3", "D4", "D5", "U", "D6"]
-
-
-def value(measure: str, grades: dict, ranking: list | dict, **options) -> float:
-    judgments, rankings = pack({"q": grades}, {"q": ranking})
-    (values,) = evaluate([measure], judgments, rankings, Options(**options)).values.values()
-    return values[0]
-
 
 # With gmax 3 the chances are 7/8 3/8 7/8 0 1/8 - 3/8, with gmax 4 half of that.
 ERR_3 = 7 / 8 + (1 / 8) * (3 / 8) / 2 + (1 / 8) * (5 / 8) * (7 / 8) / 3
