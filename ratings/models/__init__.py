@@ -1,19 +1,33 @@
 """The record: what was ranked, who graded what."""
 
-from .collection import Collection, Grade, Guidelines, Membership, Rater, Role, plain_value, short_value
+from .anchor import Anchor, Check
+from .collection import (
+    Collection,
+    Grade,
+    Guidelines,
+    Invitation,
+    Membership,
+    Rater,
+    Role,
+    plain_value,
+    short_value,
+)
 from .content import Document, Query
 from .ranking import Ranking, System
-from .rating import LOTS, UNRANKED, Adjudication, Assignment, Pair, Rating, RatingEvent, Reason
+from .rating import LOTS, UNRANKED, Adjudication, Assignment, Pair, Rating, RatingEvent, Reason, Shown
 
 __all__ = [
     "LOTS",
     "UNRANKED",
     "Adjudication",
+    "Anchor",
     "Assignment",
+    "Check",
     "Collection",
     "Document",
     "Grade",
     "Guidelines",
+    "Invitation",
     "Membership",
     "Pair",
     "Query",
@@ -23,6 +37,7 @@ __all__ = [
     "RatingEvent",
     "Reason",
     "Role",
+    "Shown",
     "System",
     "plain_value",
     "short_value",

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from django.conf import settings
-from django.core.validators import MinValueValidator, RegexValidator
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import F, Q
 from django.urls import reverse
@@ -51,6 +51,27 @@ class Collection(models.Model):
         default=Order.QUERY,
         help_text="In which order raters get documents. With the best first they can guess what ranks high.",
     )
+    gold_share = models.DecimalField(
+        "share of gold pairs",
+        max_digits=3,
+        decimal_places=2,
+        default=Decimal(0),
+        validators=[MinValueValidator(0), MaxValueValidator(Decimal("0.5"))],
+        help_text="How much of a rater's work are pairs whose grade is known: 0.1 is one in ten.",
+    )
+    repeat_share = models.DecimalField(
+        "share of repeats",
+        max_digits=3,
+        decimal_places=2,
+        default=Decimal(0),
+        validators=[MinValueValidator(0), MaxValueValidator(Decimal("0.5"))],
+        help_text="How much of a rater's work are pairs that they graded before, to see whether they agree.",
+    )
+    break_after = models.PositiveSmallIntegerField(
+        "offer a break after",
+        default=50,
+        help_text="After how many ratings in a row a rater is offered a break. 0: never.",
+    )
     scale_version = models.PositiveIntegerField(default=1, editable=False)
     # Goes up with every change of the record, so that numbers computed from it can be kept until then.
     version = models.PositiveBigIntegerField(default=0, editable=False)
@@ -63,7 +84,12 @@ class Collection(models.Model):
     class Meta:
         ordering = ["name"]
         constraints = [
-            models.CheckConstraint(condition=Q(order__in=["query", "depth", "random"]), name="order_is_known")
+            models.CheckConstraint(condition=Q(order__in=["query", "depth", "random"]), name="order_is_known"),
+            models.CheckConstraint(
+                condition=Q(gold_share__gte=0, gold_share__lte=Decimal("0.5"))
+                & Q(repeat_share__gte=0, repeat_share__lte=Decimal("0.5")),
+                name="shares_are_from_0_to_a_half",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -194,6 +220,34 @@ class Membership(models.Model):
         Rater.objects.create(collection=self.collection, user=self.user, name=name)
 
 
+class Invitation(models.Model):
+    """A link by which one person joins a collection, once. The link itself is not kept, only its hash."""
+
+    collection = models.ForeignKey(Collection, models.CASCADE, related_name="invitations")
+    role = models.CharField(max_length=10, choices=Role.choices, default=Role.RATER)
+    name = models.CharField(max_length=150, help_text="Whom it is for: a name or an address, for the list only.")
+    key_hash = models.CharField(max_length=64, unique=True, editable=False)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    accepted_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    accepted_at = models.DateTimeField(null=True)
+    withdrawn_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(condition=Q(role__in=Role.values), name="invitation_role_is_known"),
+            models.CheckConstraint(
+                condition=Q(accepted_at__isnull=True) | Q(withdrawn_at__isnull=True),
+                name="accepted_or_withdrawn",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.role}"
+
+
 class Rater(models.Model):
     """Who gives ratings in a collection."""
 
@@ -216,6 +270,18 @@ class Rater(models.Model):
         validators=[MinValueValidator(0)],
         help_text="How heavy this rater's grades are in judgments by the weighted mean. At 0 they do not count.",
     )
+    active = models.BooleanField(
+        default=True, help_text="Who is not active gets nothing to rate. What they rated stays and counts."
+    )
+    limit = models.PositiveIntegerField(
+        null=True, blank=True, help_text="How many pairs this rater may rate at most. Empty: no limit."
+    )
+    queries = models.ManyToManyField(
+        "ratings.Query", blank=True, related_name="+", help_text="Rates only these queries. Empty: all."
+    )
+    # The version of the guidelines that they opened last: what changed since then is marked for them.
+    guidelines_read = models.PositiveIntegerField(default=0, editable=False)
+    warmed_up_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         ordering = ["name"]

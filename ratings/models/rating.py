@@ -22,6 +22,13 @@ class Reason(models.TextChoices):
     OTHER = "other", "Another reason"
 
 
+class Shown(models.TextChoices):
+    """How a document was shown when it was rated."""
+
+    ALONE = "one", "alone"
+    LIST = "list", "in a list"
+
+
 class Pair(models.Model):
     """One (query, document) that wants ratings. The pool is all pairs of a collection."""
 
@@ -30,6 +37,8 @@ class Pair(models.Model):
     # What raters see in addresses: random, so that it tells neither rank nor order of import.
     token = models.UUIDField(default=uuid4, unique=True, editable=False)
     wanted = models.PositiveSmallIntegerField(default=0, help_text="How many grades this pair should get.")
+    # Set: nobody is given the pair any more, and no pool wants it again. Ratings that it has stay and count.
+    retired_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["query", "document"], name="one_pair")]
@@ -70,6 +79,7 @@ class Assignment(models.Model):
     )
     state = models.CharField(max_length=6, choices=State.choices, default=State.OPEN)
     leased_until = models.DateTimeField(null=True, blank=True)
+    extra = models.BooleanField(default=False, help_text="Beside the number wanted: a gold pair, for this rater.")
     # Facts of the pair, so that one index leads to the next assignment among a million. They go with the pair.
     collection = models.ForeignKey(
         Collection, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
@@ -103,6 +113,9 @@ class Assignment(models.Model):
                 | Q(state="leased", rater__isnull=False, leased_until__isnull=False)
                 | Q(state="done", rater__isnull=False, leased_until__isnull=True),
                 name="assignment_state_is_whole",
+            ),
+            models.CheckConstraint(
+                condition=Q(extra=False) | Q(rater__isnull=False), name="extra_assignment_has_a_rater"
             ),
         ]
 
@@ -170,6 +183,8 @@ class RatingEvent(models.Model):
         UNDO = "undo", "undid"
         IMPORT = "import", "imported"
         ADJUDICATE = "adjudicate", "adjudicated"
+        WARM_UP = "warm_up", "warmed up"
+        REPEAT = "repeat", "graded again"
 
     pair = models.ForeignKey(Pair, models.CASCADE, db_index=False, related_name="events")
     # None: an adjudication or its withdrawal, by `actor`.
@@ -184,6 +199,12 @@ class RatingEvent(models.Model):
     scale_version = models.PositiveIntegerField()
     guidelines_version = models.PositiveIntegerField(default=0)
     seconds = models.FloatField(null=True, help_text="Time spent on the pair.")
+    shown = models.CharField(
+        max_length=4,
+        choices=Shown.choices,
+        blank=True,
+        help_text="How the document was shown: alone or in a list.",
+    )
     client_key = models.UUIDField(null=True, help_text="Made where the key was pressed: a retry is the same act.")
     created_at = models.DateTimeField()
 

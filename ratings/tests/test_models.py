@@ -94,6 +94,7 @@ def test_a_changed_scale_gets_a_new_version(admin_client):
     step = collection.grades.get()
     form = {
         "name": "Hills", "slug": "hills", "relevant_from": "1", "description": "", "order": "query",
+        "gold_share": "0.1", "repeat_share": "0", "break_after": "50",
         "grades-TOTAL_FORMS": "2", "grades-INITIAL_FORMS": "1",
         "grades-0-id": step.pk, "grades-0-collection": collection.pk, "grades-0-value": "0",
         "grades-0-label": "No",

@@ -1,0 +1,61 @@
+"""Pairs whose grade is known, and answers that are compared instead of counted. `ratings.queue` writes checks."""
+
+from uuid import uuid4
+
+from django.db import models
+from django.db.models import Q
+
+from .collection import Grade, Rater
+from .rating import Pair, RatingEvent
+
+
+class Anchor(models.Model):
+    """A pair whose grade is known: to warm up on, with its explanation, or mixed unseen into the work as gold."""
+
+    class Use(models.TextChoices):
+        WARM_UP = "warm_up", "warm-up"
+        GOLD = "gold", "gold"
+
+    pair = models.OneToOneField(Pair, models.CASCADE, related_name="anchor")
+    use = models.CharField(max_length=7, choices=Use.choices)
+    grade = models.ForeignKey(Grade, models.RESTRICT, related_name="anchors")
+    explanation = models.TextField(blank=True, help_text="Why this grade: shown after the answer in a warm-up.")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(use__in=["warm_up", "gold"]), name="use_of_anchor_is_known"),
+            models.CheckConstraint(
+                condition=Q(use="gold") | ~Q(explanation=""), name="a_warm_up_has_an_explanation"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pair}: {self.grade}, {self.get_use_display()}"
+
+
+class Check(models.Model):
+    """A pair put before a rater whose answer is compared and is no rating: to warm up, or to grade again.
+
+    It has a token of its own, so that a repeat looks like any other pair. What was answered is in `event`.
+    """
+
+    class Kind(models.TextChoices):
+        WARM_UP = "warm_up", "warm-up"
+        REPEAT = "repeat", "repeat"
+
+    rater = models.ForeignKey(Rater, models.RESTRICT, related_name="checks")
+    pair = models.ForeignKey(Pair, models.CASCADE, related_name="checks")
+    kind = models.CharField(max_length=7, choices=Kind.choices)
+    token = models.UUIDField(default=uuid4, unique=True, editable=False)
+    created_at = models.DateTimeField()
+    event = models.OneToOneField(RatingEvent, models.RESTRICT, null=True, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["rater", "pair", "kind"], name="one_check_of_a_kind"),
+            models.CheckConstraint(condition=Q(kind__in=["warm_up", "repeat"]), name="kind_of_check_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pair}, {self.get_kind_display()}"
