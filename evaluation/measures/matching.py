@@ -8,7 +8,7 @@ import numpy as np
 from .arrays import Judgments, Rankings, pair_key
 
 SPREAD = np.uint32(0x9E3779B1)  # odd, with well mixed bits: sends neighbouring numbers far apart
-ROWS_AT_A_TIME = 1 << 15  # what they need stays in the processor's cache
+ROWS_AT_A_TIME = 1 << 16  # what they need stays in the processor's cache
 PLACES_FOR_EACH = 32
 MOST_BITS = 13
 
@@ -83,7 +83,7 @@ class Table:
         edges = _edges(offsets)
         # The same room for every part: to be given new pages for each would take a fifth of the time.
         rows = max(int(offsets[last] - offsets[first]) for first, last in edges)
-        room = tuple(np.empty(rows, dtype) for dtype in (self.base.dtype, np.intp, self.at.dtype, bool))
+        room = tuple(np.empty(rows, dtype) for dtype in (self.base.dtype, np.intp, self.at.dtype))
         parts = [self._likely(offsets, numbers, *edge, room) for edge in edges]
         row, found, query = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         unsure = np.flatnonzero(found < 0)
@@ -98,12 +98,12 @@ class Table:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rows of queries first to last - 1, what they meet (-1 where it must be searched), and their queries."""
         start, end = offsets[first], offsets[last]
-        narrow, place, there, some = (array[: end - start] for array in room)
+        narrow, place, there = (array[: end - start] for array in room)
         _spread(numbers[start:end], self.bits, out=narrow)
         narrow += np.repeat(self.base[first:last], np.diff(offsets[first : last + 1]))
         place[:] = narrow
         self.at.take(place, out=there, mode="clip")  # with "raise" it would make a copy first
-        row = np.flatnonzero(np.not_equal(there, 0, out=some))
+        row = _true(there != 0)
         there, query = there[row], (place[row] >> self.bits).astype(np.int64)
         found = self.first[query] + there - 1
         found[there == self.several] = -1
@@ -121,6 +121,18 @@ def _spread(number: np.ndarray, bits: int, out: np.ndarray | None = None) -> np.
     mixed = np.multiply(number.astype(np.uint32, copy=False), SPREAD, out=out)
     mixed >>= mixed.dtype.type(32 - bits)
     return mixed
+
+
+def _true(mask: np.ndarray) -> np.ndarray:
+    """Where the mask is true, ascending: np.flatnonzero, in half its time where one in twenty is true.
+
+    While few are true it goes from one to the next, and the processor guesses wrong at each. Of fours, many are.
+    """
+    whole = len(mask) // 4 * 4
+    fours = mask[:whole].view(np.uint32)
+    some = np.flatnonzero(fours != 0)
+    within = np.flatnonzero(fours[some].view(bool))
+    return np.append((some[within >> 2] << 2) + (within & 3), np.flatnonzero(mask[whole:]) + whole)
 
 
 def _edges(offsets: np.ndarray) -> list[tuple[int, int]]:

@@ -36,9 +36,14 @@ def test_a_count_has_a_mean_and_a_total_over_the_queries_that_count():
     grades, rankings = {"q": GRADES, "nothing": {"A": 0}, "unjudged": {}}, {"q": RANKING, "unjudged": ["A"]}
     assert counted("NumRet", grades, rankings) == ([7, 0, 1], 7 / 2, 7)
     assert counted("NumRel", grades, rankings) == ([7, 0, 0], 7 / 2, 7)
-    values, mean, total = counted("NumRelRet", grades, rankings, missing="skip")
-    assert values == pytest.approx([5, np.nan, 0], nan_ok=True)
-    assert (mean, total) == (5, 5)
+
+
+@pytest.mark.parametrize(("measure", "expected"), [("NumRet", [7, 1]), ("NumRel", [7, 0]), ("NumRelRet", [5, 0])])
+def test_a_ranking_that_is_missing_and_skipped_has_no_count(measure, expected):
+    grades = {"q": GRADES, "unjudged": {}, "nothing": {"A": 0}}
+    values, mean, total = counted(measure, grades, {"q": RANKING, "unjudged": ["A"]}, missing="skip")
+    assert values == pytest.approx([*expected, np.nan], nan_ok=True)
+    assert mean == total == expected[0]
 
 
 def test_what_is_no_count_and_what_counts_no_query_has_no_total():

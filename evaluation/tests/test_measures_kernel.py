@@ -78,6 +78,7 @@ def test_other_measures_have_no_value_for_a_query_without_judgments(measure):
     assert tally == {"counted": 0, "not judged": 1}
 
 
+@pytest.mark.filterwarnings("error")
 def test_the_judged_share_of_an_empty_ranking_has_no_value():
     values, tally, _ = scored("Judged@5", {"q": {"A": 1}, "r": {"A": 1}}, {"q": []})
     assert values == same([NAN, NAN])
@@ -88,6 +89,8 @@ def test_required_judgments_that_are_missing_are_the_reason():
     values, tally, _ = scored("P@2", {"q": {"A": 1}}, {"q": ["A", "X"]}, unjudged="require")
     assert values == same([NAN])
     assert tally == {"counted": 0, "unjudged above the cutoff": 1}
+    # The ideal is that of the judgments, whatever the ranking holds.
+    assert scored("IDCG@2", {"q": {"A": 1}}, {"q": ["A", "X"]}, unjudged="require")[0] == [1]
 
 
 def test_required_judgments_of_the_precision_at_r_are_those_of_the_first_r():

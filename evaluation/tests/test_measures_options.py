@@ -86,6 +86,8 @@ def test_a_profile_can_be_revised():
         ({"log_base": "0.5"}, "greater than 1, not 0.5"),
         ({"log_base": "inf"}, "log_base must be a finite number, not 'inf'"),
         ({"log_base": "two"}, "not 'two'"),
+        ({"log_base": "1_0"}, "not '1_0'"),  # Python would read ten
+        ({"log_base": "\u0663"}, "not '\u0663'"),  # and three here
         ({"unjudged": "condense"}, "zero, condensed, require or a grade, not 'condense'"),
         ({"unjudged": "nan"}, "not 'nan'"),
         ({"negatives": "minmax_closed", "ideal": "retrieved"}, "cannot stand with ideal=retrieved"),
@@ -99,9 +101,18 @@ def test_options_without_a_meaning_are_refused_with_the_reason(strings, message)
         Options.parse(**strings)
 
 
-@pytest.mark.parametrize("values", [{"undefined": None}, {"ties": 1}, {"log_base": True}, {"unjudged": 10**400}])
-def test_values_of_another_kind_are_refused(values):
-    with pytest.raises(ValueError, match="must be"):
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"undefined": None}, "undefined must be one of skip, zero, not None"),
+        ({"ties": 1}, "ties must be one of rank, score, average, not 1"),
+        ({"log_base": True}, "log_base must be a finite number, not True"),
+        ({"relevant_from": None}, "relevant_from must be a finite number, not None"),
+        ({"unjudged": 10**400}, "unjudged must be a finite number, not 10000"),
+    ],
+)
+def test_values_of_another_kind_are_refused(values, message):
+    with pytest.raises(ValueError, match=message):
         Options(**values)
 
 

@@ -31,6 +31,7 @@ ERR_3 += (1 / 8) * (5 / 8) * (1 / 8) * ((1 / 8) / 5 + (7 / 8) * (3 / 8) / 7)
         ("RBPResidual(p=0.5)@6", 0.5 * 0.5**5 + 0.5**6),  # U stands at rank 6
         ("RBPResidual(p=0.5)", 0.5 * 0.5**5 + 0.5**7),
         ("RBPResidual(p=0.5,rel=1)", 0.5 * 0.5**5 + 0.5**7),
+        ("RBPResidual(p=0.5,gmax=3)", 0.5 * 0.5**5 + 0.5**7),
     ],
 )
 def test_a_worked_ranking_scores(measure, expected):
