@@ -59,7 +59,7 @@ class Column:
 
     def word(self, place: int) -> np.ndarray:
         """Bytes 8 * place to 8 * place + 7 of every cell, zeros where it has ended; uint64[n]."""
-        word = self.words[self.start + 8 * place]
+        word = self.words[self.start + 8 * place if place else self.start]
         if len(self) and self.longest == self.length.min():
             word &= _LOW[min(self.longest - 8 * place, 8)]
         else:
@@ -184,6 +184,9 @@ def decimals(column: Column, read: Callable[[str], float]) -> np.ndarray:
 
     What is not of the common form, -12.345, is left to `read`.
     """
+    alike = _alike(column)
+    if alike is not None:
+        return alike
     minus = (column.words[column.start] & np.uint64(0xFF)) == MINUS
     length = column.length - minus
     count = -(-min(column.longest, DIGITS) // 8)
@@ -195,6 +198,31 @@ def decimals(column: Column, read: Callable[[str], float]) -> np.ndarray:
     for row in np.flatnonzero(~(plain & sure)).tolist():
         values[row] = read(column.text(row).decode())
     return values
+
+
+def _alike(column: Column) -> np.ndarray | None:
+    """Decimal numbers of at most eight bytes, without sign, that all have as many decimal places as the first.
+
+    None where they are not: what most programs write can be read in half the time.
+    """
+    point = column.text(0).find(POINT)
+    follow = int(column.length[0]) - 1 - point
+    if point < 0 or follow < 1 or column.longest > 8 or column.length.min() < follow + 2:
+        return None
+    text = column.words[column.start + (column.length - 8)]
+    text &= _HIGH[column.length]
+    at = np.uint64(8 * (7 - follow))  # the bits before the point
+    if ((text >> at) & np.uint64(0xFF) != POINT).any():
+        return None
+    before = (np.uint64(1) << at) - np.uint64(1)
+    digits = (text & before) << np.uint64(8)
+    text &= ~(before << np.uint64(8) | np.uint64(0xFF))
+    digits |= text
+    digits ^= _ZEROS
+    digits &= _HIGH[column.length - 1]
+    if _no_digits(digits).any():
+        return None
+    return _eight_digits(digits) / _TENS[follow]
 
 
 def _mantissa(words: np.ndarray, end: np.ndarray, length: np.ndarray, count: int) -> tuple[np.ndarray, ...]:

@@ -233,7 +233,8 @@ def _joined(pieces: Sequence[Piece], judged: Judged, pool: ThreadPoolExecutor) -
     for piece in pieces:
         length[piece.query] = piece.length
     offsets = np.append(0, np.cumsum(length))
-    documents, scores = np.empty(offsets[-1], np.int64), np.empty(offsets[-1], np.float64)
+    numbers = np.uint32 if offsets[-1] + len(judged.line) <= 1 << 32 else np.int64
+    documents, scores = np.empty(offsets[-1], numbers), np.empty(offsets[-1], np.float64)
     tiebreak = np.empty(offsets[-1], np.int64) if pieces[0].tiebreak is not None else None
 
     def put(piece: Piece) -> None:

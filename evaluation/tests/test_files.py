@@ -363,13 +363,42 @@ def test_any_decimal_is_the_float_nearest_to_it(texts):
     assert not [text for text in left if len(text.replace("-", "").replace(".", "")) <= 15]
 
 
+def of_places(count: int):
+    return st.lists(st.from_regex(rf"[0-9]{{1,{7 - count}}}\.[0-9]{{{count}}}", fullmatch=True), min_size=1)
+
+
+@given(st.integers(1, 6).flatmap(of_places), st.sampled_from(["1", "2.", ".5", "-3.5", "1e3", "12345678", "0.25"]))
+def test_decimals_of_as_many_places_read_the_same_with_another_among_them(texts, other):
+    for each in (texts, [*texts, other], [other, *texts]):
+        assert read_decimals(each)[0] == [float(text) for text in each]
+
+
 def test_a_decimal_at_the_edge_of_what_is_certain_is_left_to_the_other_reader():
     texts = ["9007199254740993", "9007199254740995", ".00000000000000000000012", "1" * 25, "1e3"]
     assert read_decimals(texts) == ([float(text) for text in texts], texts)
 
 
 @pytest.mark.parametrize(
-    "text", ["-", ".", "-.", "--1", "1..2", "1.2.3", "a", "1a", "1-2", "nan", "1/2", "1:2", "1.2345678.9012345"]
+    "text",
+    [
+        "-",
+        ".",
+        "-.",
+        "--1",
+        "1..2",
+        "1.2.3",
+        "a",
+        "1a",
+        "1-2",
+        "nan",
+        "1/2",
+        "1:2",
+        "1.2345678.9012345",
+        "a.5",
+        "1.x",
+        "1..5",
+        "1x.5",
+    ],
 )
 def test_what_is_no_decimal_is_never_taken_for_one(text):
     with pytest.raises(ValueError, match="is not a finite number"):
