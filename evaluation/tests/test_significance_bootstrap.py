@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from evaluation.significance import bootstrap_interval
+from evaluation.significance import bootstrap, bootstrap_interval
 
 
 def test_two_queries_by_hand():
@@ -24,7 +24,7 @@ def test_equal_values_leave_no_doubt():
 def test_fewer_than_two_queries_have_no_interval():
     assert np.isnan(bootstrap_interval(np.array([0.5]))).all()
     assert np.isnan(bootstrap_interval(np.empty(0))).all()
-    low, high = bootstrap_interval(np.empty((1, 3)))
+    low, high = bootstrap_interval(np.zeros((1, 3)))
     assert low.shape == high.shape == (3,)
     assert np.isnan(low).all()
 
@@ -36,9 +36,9 @@ def test_the_same_seed_gives_the_same_interval_and_another_seed_another():
 
 
 def test_columns_are_resampled_as_if_each_were_alone():
-    values = np.random.default_rng(2).random((40, 3))
+    values = np.random.default_rng(2).random((40, 21)) * np.logspace(-6, 6, 21)
     low, high = bootstrap_interval(values)
-    for column in range(3):
+    for column in range(21):
         # To the last bit: a mean has one interval, whatever else is asked beside it.
         assert bootstrap_interval(values[:, column]) == (low[column], high[column])
 
@@ -46,8 +46,26 @@ def test_columns_are_resampled_as_if_each_were_alone():
 def test_draws_taken_in_several_pieces_are_as_many(monkeypatch):
     values = np.random.default_rng(3).random(50)
     whole = bootstrap_interval(values)
-    monkeypatch.setattr("evaluation.significance.AT_ONCE", 777)
-    assert bootstrap_interval(values) == pytest.approx(whole, abs=1e-12)
+    bootstrap._kept.cache_clear()
+    monkeypatch.setattr(bootstrap, "AT_ONCE", 777)
+    assert bootstrap_interval(values) == whole
+
+
+def test_draws_too_many_to_be_kept_are_the_same(monkeypatch):
+    values = np.random.default_rng(6).random((50, 2))
+    whole = bootstrap_interval(values)
+    monkeypatch.setattr(bootstrap, "KEPT", 0)
+    monkeypatch.setattr(bootstrap, "_kept", None)
+    np.testing.assert_array_equal(bootstrap_interval(values), whole)
+
+
+def test_it_is_the_interval_of_drawing_the_values_themselves():
+    values = np.random.default_rng(7).random(60)
+    drawn = np.random.default_rng(bootstrap.SEED).integers(0, 60, (2000, 60))
+    low, high = np.quantile(values[drawn].mean(axis=1), [0.025, 0.975])
+    wider = np.sqrt(60 / 59)
+    expected = (values.mean() + (low - values.mean()) * wider, values.mean() + (high - values.mean()) * wider)
+    assert bootstrap_interval(values) == pytest.approx(expected, abs=1e-12)
 
 
 def test_its_width_is_that_of_the_normal_theory_for_many_queries():

@@ -1,0 +1,220 @@
+"""Systems of an evaluation against each other: what `significance` says of them, as documents and rows."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from . import report
+from .measures import COUNTED, REASONS, Measure
+from .record import unknown_system
+from .scores import Evaluation
+from .significance import ALPHA, CANNOT_TELL, DRAWS, SEED, Comparison, Comparisons, common_queries, compare
+
+COULD_TURN = "what is unjudged could turn it"
+NO_BOUNDS = "no bounds are known"
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Pairs of systems by one measure, on the queries where every system asked for has a value.
+
+    Every query weighs the same, whatever weight it has.
+    """
+
+    evaluation: Evaluation
+    measure: Measure
+    systems: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...]  # baseline, system
+    found: Comparisons  # of the pairs, in this order
+
+    @cached_property
+    def common(self) -> np.ndarray:
+        """bool[queries]: where every system has a value that counts."""
+        return common_queries(_values(self.evaluation, self.measure, self.systems))
+
+    @cached_property
+    def dropped(self) -> dict[str, dict[str, list[str]]]:
+        """By the key of a query that is left out: for which systems it has no value, by reason."""
+        reasons = self.evaluation.reasons[str(self.measure)][list(self.systems)][~self.common]
+        dropped = {}
+        for query, row in zip(reasons.index, reasons.to_numpy(), strict=True):
+            dropped[query] = why = {}
+            for system, reason in zip(self.systems, row, strict=True):
+                if reason != REASONS[COUNTED]:
+                    why.setdefault(reason, []).append(system)
+        return dropped
+
+    @cached_property
+    def why_dropped(self) -> dict[str, int]:
+        """How many queries are left out for each reason; a query of several reasons has them all in one."""
+        tally: dict[str, int] = {}
+        for why in self.dropped.values():
+            reason = " and ".join(sorted(why))
+            tally[reason] = tally.get(reason, 0) + 1
+        return tally
+
+    def values(self, system: str) -> np.ndarray:
+        """What the system scored on the common queries, in their order."""
+        return self.evaluation.per_query[str(self.measure), system].to_numpy()[self.common]
+
+    @cached_property
+    def bounds(self) -> list[tuple[float, float] | None]:
+        """For each pair what the difference of means can still become on these queries; None: nobody knows.
+
+        Each end is the worst for one system and the best for the other, as if no document were in both lists, so
+        that the truth can only be narrower.
+        """
+        return [self._bounds(*pair) for pair in self.pairs]
+
+    def _bounds(self, baseline: str, system: str) -> tuple[float, float] | None:
+        ends = [self.evaluation.bounds.get((self.measure, name)) for name in (baseline, system)]
+        if None in ends or not self.common.any():
+            return None
+        first, second = ends
+        low = float((second.low - first.high)[self.common].mean())
+        high = float((second.high - first.low)[self.common].mean())
+        return None if np.isnan(low) or np.isnan(high) else (low, high)
+
+    def rows(self) -> list[dict]:
+        """What is said of each pair; where bounds were asked, with `lowest` and `highest` and their say."""
+        rows = []
+        for (baseline, system), said, bounds in zip(self.pairs, self.found.pairs, self.bounds, strict=True):
+            row = {
+                "measure": str(self.measure),
+                "baseline": baseline,
+                "system": system,
+                "queries": self.found.queries,
+                "dropped": len(self.dropped),
+                "baseline_mean": _mean(self.values(baseline)),
+                "system_mean": _mean(self.values(system)),
+            }
+            if self.evaluation.bounds:
+                said = _weighed(said, bounds)
+                row |= dict(zip(("lowest", "highest"), bounds or (None, None), strict=True))
+            rows.append(row | asdict(said))
+        return rows
+
+
+def compared(
+    evaluation: Evaluation,
+    baseline: str,
+    others: Sequence[str] = (),
+    all_pairs: bool = False,
+    draws: int = DRAWS,
+    seed: int = SEED,
+) -> list[Compared]:
+    """The baseline against each of the others (none named: all), or all pairs of them, for each measure.
+
+    All pairs go by Tukey's HSD, pairs with a baseline by Holm. ValueError, in words for the person who asked, for
+    systems that are not in the evaluation, and for one that is compared with itself.
+    """
+    others = tuple(dict.fromkeys(others)) or tuple(name for name in evaluation.systems if name != baseline)
+    for name in (baseline, *others):
+        if name not in evaluation.systems:
+            raise ValueError(unknown_system(name, evaluation.systems))
+    if baseline in others:
+        raise ValueError(f"{baseline} cannot be compared with itself; name other systems after the baseline")
+    if not others:
+        raise ValueError(f"{evaluation.collection} has no other system to compare {baseline} with")
+    systems = (baseline, *others)
+    pairs = tuple(combinations(systems, 2)) if all_pairs else tuple((baseline, other) for other in others)
+    places = [(systems.index(first), systems.index(second)) for first, second in pairs]
+    found = []
+    for measure in evaluation.measures:
+        values = _values(evaluation, measure, systems)
+        common = values[common_queries(values)]
+        said = compare(common, places, draws, seed, "hsd" if all_pairs else "holm")
+        found.append(Compared(evaluation, measure, systems, pairs, said))
+    return found
+
+
+def _values(evaluation: Evaluation, measure: Measure, systems: Sequence[str]) -> np.ndarray:
+    """float64[queries, systems]; nan where a query does not count, even if it has a value."""
+    values = evaluation.per_query[str(measure)][list(systems)].to_numpy()
+    reasons = evaluation.reasons[str(measure)][list(systems)].to_numpy()
+    return np.where(reasons == REASONS[COUNTED], values, np.nan)
+
+
+def _mean(values: np.ndarray) -> float | None:
+    return float(values.mean()) if values.size else None
+
+
+def _weighed(said: Comparison, bounds: tuple[float, float] | None) -> Comparison:
+    """The same with no verdict where judgments that are yet to come could turn it."""
+    if bounds is None:
+        return replace(said, why=said.why | dict.fromkeys(("lowest", "highest"), NO_BOUNDS))
+    if said.verdict != CANNOT_TELL and bounds[0] <= 0 <= bounds[1]:
+        return replace(said, verdict=CANNOT_TELL, why=said.why | {"verdict": COULD_TURN})
+    return said
+
+
+# As files
+
+
+def document(every: Sequence[Compared], profile: str, per_query: bool = False) -> dict:
+    """What made the numbers, then an entry for each measure and pair."""
+    first = every[0].found
+    made_by = report.made_by(every[0].evaluation, profile) | {
+        "systems": list(every[0].systems),
+        "alpha": ALPHA,
+        "correction": first.correction,
+        "draws": first.draws,
+        "seed": first.seed,
+        "dropped": {str(each.measure): each.dropped for each in every},
+        "critical_difference": {str(each.measure): each.found.critical for each in every},
+    }
+    results = []
+    for each in every:
+        stated = {"fingerprint": each.evaluation.fingerprint_of(each.measure), "exact": each.found.exact}
+        for row, pair in zip(each.rows(), each.pairs, strict=True):
+            results.append(row | stated | ({"per_query": differences(each, *pair)} if per_query else {}))
+    return made_by | {"results": results}
+
+
+def differences(each: Compared, baseline: str, system: str) -> dict[str, float | None]:
+    """By query key; None where the query is left out."""
+    differences = np.full(len(each.common), np.nan)
+    differences[each.common] = each.values(system) - each.values(baseline)
+    return dict(zip(each.evaluation.per_query.index, map(report.known, differences.tolist()), strict=True))
+
+
+def table(every: Sequence[Compared], profile: str) -> report.Table:
+    """A row for each measure and pair."""
+    rows = [row | _made_by(each, profile) for each in every for row in each.rows()]
+    for row in rows:
+        row["why"] = ", ".join(f"{name}: {reason}" for name, reason in row["why"].items())
+    names = list(rows[0])
+    return names, [[row[name] for name in names] for row in rows]
+
+
+def every_query(every: Sequence[Compared], profile: str) -> report.Table:
+    """A row for each measure, pair and query; one that is left out has no difference but a reason."""
+    header = ["measure", "baseline", "system", "query", "baseline_value", "system_value", "difference", "reason"]
+    rows = []
+    for each in every:
+        made_by = [profile, each.evaluation.fingerprint_of(each.measure)]
+        values = _values(each.evaluation, each.measure, each.systems)
+        for pair in each.pairs:
+            first, second = (values[:, each.systems.index(name)].tolist() for name in pair)
+            for place, (query, difference) in enumerate(differences(each, *pair).items()):
+                reason = " and ".join(sorted(each.dropped.get(query, {REASONS[COUNTED]: []})))
+                both = [report.known(first[place]), report.known(second[place])]
+                rows.append([str(each.measure), *pair, query, *both, difference, reason, *made_by])
+    return [*header, "profile", "options"], rows
+
+
+def _made_by(each: Compared, profile: str) -> dict:
+    found = each.found
+    return {
+        "critical_difference": found.critical,
+        "exact": found.exact,
+        "draws": found.draws,
+        "seed": found.seed,
+        "alpha": ALPHA,
+        "correction": found.correction,
+        "profile": profile,
+        "options": each.evaluation.fingerprint_of(each.measure),
+    }

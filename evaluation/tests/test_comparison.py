@@ -1,0 +1,202 @@
+"""Systems of an evaluation against each other: which queries count, and what the files hold."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from evaluation import comparison, files, scores
+from evaluation.comparison import COULD_TURN, compared
+from evaluation.measures import Bounds, Judgments, Options, Rankings, parse_measure
+
+MEASURE = parse_measure("nDCG@10")
+
+
+def evaluated(lists: dict[str, list], grades: dict[str, dict[int, float]], missing: str = "empty"):
+    """Systems by name, each with a list of documents (or None) for every query; grades by query and document."""
+    queries = list(grades)
+    rows = [(place, d, g) for place, query in enumerate(queries) for d, g in grades[query].items()]
+    query, document, grade = (np.array(column) for column in zip(*rows, strict=True))
+    rankings = {}
+    for name, every in lists.items():
+        offsets = np.cumsum([0, *(len(each or ()) for each in every)])
+        documents = np.array([d for each in every for d in each or ()], np.int64)
+        rankings[name] = Rankings(offsets, documents, present=np.array([each is not None for each in every]))
+    judgments = Judgments(len(queries), query, document, grade.astype(float))
+    return scores.of_arrays("hills", queries, judgments, rankings, [MEASURE], Options(missing=missing))
+
+
+def twelve(missing: str = "empty"):
+    """Twelve queries of two documents; q12 has nothing to find, and system c has no ranking for q11."""
+    grades = {f"q{n}": {1: 2, 2: 1} for n in range(1, 13)} | {"q12": {1: 0}}
+    good, bad = [[1, 2]] * 12, [[2, 1]] * 12
+    lists = {"a": good, "b": [*bad[:8], *good[8:]], "c": [*bad[:10], None, bad[0]]}
+    return evaluated(lists, grades, missing)
+
+
+def test_only_queries_where_all_systems_have_a_value_are_compared():
+    (found,) = compared(twelve(missing="skip"), "a", ["b", "c"])
+    assert found.found.queries == 10
+    assert found.dropped == {"q11": {"no ranking": ["c"]}, "q12": {"nothing to find": ["a", "b", "c"]}}
+    assert found.why_dropped == {"no ranking": 1, "nothing to find": 1}
+    row = found.rows()[0]
+    assert (row["baseline"], row["system"], row["queries"], row["dropped"]) == ("a", "b", 10, 2)
+    # Of ten queries b puts the worse document first in eight.
+    swapped = (1 + 2 * MEASURE_SECOND) / (2 + MEASURE_SECOND)
+    assert row["baseline_mean"] == 1
+    assert row["system_mean"] == pytest.approx((8 * swapped + 2) / 10)
+    assert row["difference"] == pytest.approx(row["system_mean"] - row["baseline_mean"])
+    assert (row["wins"], row["ties"], row["losses"]) == (0, 2, 8)
+
+
+MEASURE_SECOND = 1 / np.log2(3)
+
+
+def test_a_value_that_does_not_count_is_no_value():
+    # DCG of a query without judgments is 0, and counts in no mean.
+    evaluation = evaluated({"a": [[1], [1]], "b": [[2], [1]]}, {"q1": {1: 1}, "q2": {2: 0}})
+    evaluation = scores.of_arrays(
+        "hills",
+        ["q1", "q2"],
+        Judgments(2, np.array([0]), np.array([1]), np.array([1.0])),
+        evaluation.table.record.rankings,
+        ["DCG@5"],
+        Options(),
+    )
+    (found,) = compared(evaluation, "a", ["b"])
+    assert evaluation.per_query.loc["q2", ("DCG@5", "a")] == 0
+    assert found.dropped == {"q2": {"not judged": ["a", "b"]}}
+
+
+def test_all_other_systems_are_compared_where_none_is_named():
+    (found,) = compared(twelve(), "b")
+    assert found.pairs == (("b", "a"), ("b", "c"))
+    assert found.found.correction == "holm"
+    (found,) = compared(twelve(), "b", all_pairs=True)
+    assert found.pairs == (("b", "a"), ("b", "c"), ("a", "c"))
+    assert (found.found.correction, found.found.critical) == ("hsd", pytest.approx(found.found.critical))
+
+
+def test_systems_that_cannot_be_compared_are_refused():
+    for baseline, others, says in (
+        ("d", ["a"], "unknown system 'd'"),
+        ("a", ["bb"], "unknown system 'bb'"),
+        ("a", ["b", "a"], "a cannot be compared with itself"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            compared(twelve(), baseline, others)
+    with pytest.raises(ValueError, match="hills has no other system"):
+        compared(evaluated({"a": [[1]]}, {"q1": {1: 1}}), "a")
+
+
+def with_bounds(low: float, high: float):
+    """b is better by some 0.15 on each of 20 queries, and every value can still move that far."""
+    values = np.random.default_rng(1).random(20) * 0.1
+    evaluation = evaluated({"a": [[1]] * 20, "b": [[1]] * 20}, {f"q{n}": {1: 1} for n in range(20)})
+    frame = pd.DataFrame(
+        np.column_stack([0.3 + values, 0.5 + 0 * values]), evaluation.per_query.index, evaluation.per_query.columns
+    )
+    object.__setattr__(evaluation, "per_query", frame)
+    ends = {
+        (MEASURE, name): Bounds(
+            frame["nDCG@10", name].to_numpy() + low, frame["nDCG@10", name] + high, frame.index > ""
+        )
+        for name in "ab"
+    }
+    object.__setattr__(evaluation, "bounds", ends)
+    return compared(evaluation, "a", ["b"])[0]
+
+
+def test_bounds_take_a_verdict_back_where_judgments_could_turn_it():
+    settled, open_ = with_bounds(-0.05, 0.05).rows()[0], with_bounds(-0.1, 0.1).rows()[0]
+    assert settled["lowest"] == pytest.approx(settled["difference"] - 0.1)
+    assert settled["highest"] == pytest.approx(settled["difference"] + 0.1)
+    assert (settled["verdict"], open_["verdict"]) == ("higher", "cannot tell")
+    assert open_["why"]["verdict"] == COULD_TURN
+    assert "verdict" not in settled["why"]
+    assert open_["p"] == settled["p"]
+
+
+def test_the_document_has_plain_numbers_and_a_reason_for_each_that_is_missing():
+    every = compared(twelve(missing="skip"), "a", ["b", "c"], draws=100, seed=3)
+    document = json.loads(json.dumps(comparison.document(every, "default", per_query=True), allow_nan=False))
+    assert (document["collection"], document["draws"], document["seed"], document["alpha"]) == (
+        "hills",
+        100,
+        3,
+        0.05,
+    )
+    assert document["dropped"]["nDCG@10"]["q11"] == {"no ranking": ["c"]}
+    for row in document["results"]:
+        assert {name for name, value in row.items() if value is None} == set(row["why"]) - {"verdict"}
+        assert row["per_query"]["q11"] is None
+        shown = [value for value in row["per_query"].values() if value is not None]
+        assert len(shown) == row["queries"]
+        assert np.mean(shown) == pytest.approx(row["difference"])
+
+
+def test_rows_say_what_made_them():
+    every = compared(twelve(), "a", ["b", "c"], draws=100, seed=3)
+    header, rows = comparison.table(every, "default")
+    first = dict(zip(header, rows[0], strict=True))
+    assert [row[header.index("system")] for row in rows] == ["b", "c"]
+    assert (first["draws"], first["seed"], first["correction"], first["exact"]) == (100, 3, "holm", True)
+    assert first["options"].startswith("lin log2") and first["profile"] == "default"
+    header, rows = comparison.every_query(every, "default")
+    assert len(rows) == 24
+    last = dict(zip(header, rows[-1], strict=True))
+    assert (last["query"], last["difference"], last["reason"]) == ("q12", None, "nothing to find")
+    counted = dict(zip(header, rows[0], strict=True))
+    assert counted["difference"] == counted["system_value"] - counted["baseline_value"]
+
+
+# Real systems
+
+
+@pytest.fixture(scope="module")
+def cranfield(shared):
+    folder = shared / "data" / "cranfield"
+    runs = sorted((folder / "runs").glob("*.run.gz"))
+    options = scores.options_for(None, "trec_eval -c")
+    found = files.load(str(folder / "qrels.cran.graded.txt"), [str(run) for run in runs], "score", tiebreak=True)
+    return scores.of_arrays(
+        "cranfield", found.queries, found.judgments, found.rankings, ["nDCG@10"], options
+    ), json.loads((folder / "expected.graded.json").read_text())
+
+
+def test_the_fifteen_paired_tests_of_cranfield(cranfield):
+    evaluation, expected = cranfield
+    tests = expected["paired_tests_ndcg_cut_10_all_topics"]
+    names = sorted(expected["systems"])
+    (found,) = compared(evaluation, names[0], names[1:], all_pairs=True, draws=5000)
+    rows = {(row["baseline"], row["system"]): row for row in found.rows()}
+    assert len(tests) == len(rows) == 15
+    for test in tests:
+        row = rows[test["a"], test["b"]]
+        # The file subtracts b from a, and tells of a.
+        assert (row["queries"], row["difference"]) == (225, pytest.approx(-test["mean_diff"], abs=1e-6))
+        assert row["t"] == pytest.approx(-test["t"], abs=1e-4)
+        assert row["p"] == pytest.approx(test["t_p"], abs=1e-4)
+        assert row["p_wilcoxon"] == pytest.approx(test["wilcoxon_p"], abs=1e-4)
+        assert (row["losses"], row["ties"], row["wins"]) == (test["wins"], test["ties"], test["losses"])
+
+
+def test_randomisation_and_t_test_of_cranfield_give_the_same_verdicts(cranfield):
+    evaluation, expected = cranfield
+    names = sorted(expected["systems"])
+    (found,) = compared(evaluation, names[0], names[1:], all_pairs=True, draws=5000)
+    values = {name: found.values(name) for name in names}
+    for row in found.rows():
+        assert abs(row["p"] - row["p_randomised"]) < 0.03
+        assert (row["p"] < 0.05) == (row["p_randomised"] < 0.05)
+        theirs = stats.bootstrap(
+            (values[row["system"]] - values[row["baseline"]],),
+            np.mean,
+            n_resamples=2000,
+            method="percentile",
+            rng=1,
+        ).confidence_interval
+        assert row["bootstrap_low"] == pytest.approx(theirs.low, abs=0.003)
+        assert row["bootstrap_high"] == pytest.approx(theirs.high, abs=0.003)
