@@ -37,7 +37,7 @@ class Measure:
             _refuse_unknown(self.name, name, definition.parameters)
         params = [(name, checked(name, value)) for name, value in self.params]
         if len(dict(params)) != len(params):
-            raise ValueError(f"{self.name} has a parameter twice: {spelled(sorted(params))}")
+            raise ValueError(f"{self.name} has a parameter twice: {spelled(params)}")
         given = {name: DEFAULTS[name] for name in definition.parameters if name in DEFAULTS} | dict(params)
         if {"rel", "gmax"} <= given.keys():
             raise ValueError(f"{self.name} takes rel or gmax, not both: with rel a document gains 0 or 1")
@@ -77,7 +77,7 @@ def parse_measure(text: str) -> Measure:
 def _canonical(name: str) -> str:
     spellings = {known.lower(): known for known in MEASURES}
     spellings |= {alias.lower(): known for alias, known in ALIASES.items()}
-    return name if name in MEASURES else spellings.get(name.lower(), name)
+    return spellings.get(name.lower(), name)
 
 
 def _nearest(name: str) -> str:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 
@@ -68,7 +69,11 @@ class Options:
         if self.gain_map is None:
             raise ValueError("gain=map needs a gain for each grade, for example map:0=0,1=1,2=3")
         steps = self.gain_map.items() if isinstance(self.gain_map, Mapping) else self.gain_map
-        steps = tuple(sorted((finite(grade, "grade"), finite(gain, "gain")) for grade, gain in steps))
+        steps = tuple(
+            sorted(
+                (finite(grade, "a grade of gain=map"), finite(gain, "a gain of gain=map")) for grade, gain in steps
+            )
+        )
         if not steps:
             raise ValueError("gain=map lists no grade")
         for (grade, gain), (next_grade, next_gain) in zip(steps, steps[1:], strict=False):
@@ -99,7 +104,7 @@ class Options:
         for name, text in strings.items():
             if name not in TEXT_NAMES:
                 raise ValueError(f"unknown option {name!r}{_nearest(name, TEXT_NAMES)}")
-            values |= _parse(name, str(text).strip())
+            values |= _parse(name, text.strip())
         return replace(self, **values)
 
     def as_dict(self) -> dict[str, str]:
@@ -129,29 +134,23 @@ DEFAULT = Options()
 
 
 def _parse(name: str, text: str) -> dict:
+    # Other numbers stay text: Options reads and checks them.
     if name == "gain":
         kind, colon, steps = text.partition(":")
         return {"gain": kind, "gain_map": _parse_map(steps)} if colon else {"gain": text, "gain_map": None}
     if name == "log_base" and text == "e":
         return {name: math.e}
-    if name in ("log_base", "relevant_from"):
-        return {name: finite(text, name)}
     if name == "unjudged" and text not in CHOICES[name]:
-        try:
+        with suppress(ValueError):  # what is neither a word nor a grade is refused with the words to choose from
             return {name: finite(text, name)}
-        except ValueError:
-            raise ValueError(f"unjudged must be {_one_of(name)}, not {text!r}") from None
     return {name: text}
 
 
-def _parse_map(text: str) -> tuple[tuple[float, float], ...]:
-    steps = []
-    for step in text.split(","):
-        grade, equals, gain = step.partition("=")
-        if not equals:
-            raise ValueError(f"gain=map:{text} must list grade=gain, for example map:0=0,1=1,2=3")
-        steps.append((finite(grade, "a grade of gain=map"), finite(gain, "a gain of gain=map")))
-    return tuple(steps)
+def _parse_map(text: str) -> list[tuple[str, str]]:
+    steps = [step.partition("=") for step in text.split(",")]
+    if not all(equals for _, equals, _ in steps):
+        raise ValueError(f"gain=map:{text} must list grade=gain, for example map:0=0,1=1,2=3")
+    return [(grade, gain) for grade, _, gain in steps]
 
 
 def _text(options: Options, name: str) -> str:

@@ -16,11 +16,12 @@ def pack(
     Queries are numbered as they appear, documents in the byte order of their keys, so that the numbers are
     also trec_eval's tiebreak. A query that `rankings` leaves out has no ranking.
     """
-    queries = list(dict.fromkeys([*judgments, *rankings]))
+    queries = dict.fromkeys([*judgments, *rankings])
     keys = {key for lists in (judgments, rankings) for listed in lists.values() for key in listed}
-    number = {key: place for place, key in enumerate(sorted(keys, key=str.encode))}
+    # Code points stand in the order of their UTF-8 bytes.
+    number = {key: place for place, key in enumerate(sorted(keys))}
     lists = [_best_first(rankings.get(query, [])) for query in queries]
-    documents = np.array([number[key] for listed in lists for key, _ in listed], np.int64)
+    documents = [number[key] for listed in lists for key, _ in listed]
     graded = [
         (place, number[key], grade)
         for place, query in enumerate(queries)
@@ -32,8 +33,8 @@ def pack(
         Rankings(
             offsets=np.cumsum([0, *map(len, lists)]),
             documents=documents,
-            scores=np.array([score for listed in lists for _, score in listed], np.float64),
-            present=np.array([query in rankings for query in queries], bool),
+            scores=[score for listed in lists for _, score in listed],
+            present=[query in rankings for query in queries],
             tiebreak=documents,
         ),
     )

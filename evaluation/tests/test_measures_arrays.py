@@ -25,14 +25,18 @@ def test_judgments_leave_the_given_arrays_as_they_were():
     [
         ((1, [0, 0], [4, 4], [1, 2]), "document 4 is judged twice for query 0"),
         ((2, [1, 0, 1], [4, 4, 4], [1, 2, 3]), "document 4 is judged twice for query 1"),
+        ((1, [0, 0, 0, 0], [5, 5, 4, 4], [1, 1, 1, 1]), "document 4 is judged twice for query 0"),
         ((1, [0], [4], [np.nan]), "grade nan of document 4 for query 0 is not finite"),
         ((1, [0, 0], [4, 5], [np.inf, np.nan]), "grade inf of document 4"),
         ((1, [1], [4], [1]), "query 1 is not from 0 to 0"),
+        ((1, [0, 2, 3], [4, 4, 4], [1, 1, 1]), "query 2 is not from 0 to 0"),
         ((1, [-1], [4], [1]), "query -1"),
         ((1, [0], [-4], [1]), "document -4"),
         ((1, [0], [1 << 40], [1]), "document 1099511627776"),
         ((1, [0, 0], [4], [1]), "differ in length: 2, 1, 1"),
+        ((1, [0], [4], [1, 2]), "differ in length: 1, 1, 2"),
         ((1, [0.0], [4], [1]), "query must hold whole numbers, not float64"),
+        ((1, [0], [4.0], [1]), "document must hold whole numbers, not float64"),
         ((1, [[0]], [4], [1]), "one-dimensional"),
         ((-1, [], [], []), "queries must be from 0 to 8388607, not -1"),
         ((1 << 23, [], [], []), "queries must be from 0 to 8388607, not 8388608"),
@@ -41,6 +45,19 @@ def test_judgments_leave_the_given_arrays_as_they_were():
 def test_bad_judgments_are_refused_with_the_value(arguments, message):
     with pytest.raises(ValueError, match=message):
         Judgments(*arguments)
+
+
+def test_arrays_are_kept_in_one_width_whatever_they_come_in():
+    narrow = Judgments(3, np.array([2, 0], np.int8), np.array([7, 9], np.uint32), np.array([1, 2], np.int16))
+    assert [narrow.query.tolist(), narrow.document.tolist(), narrow.grade.tolist()] == [[0, 2], [9, 7], [2, 1]]
+    for judgments in (narrow, Judgments(0, [], [], [])):
+        kept = (judgments.query, judgments.document, judgments.key, judgments.grade)
+        assert [array.dtype for array in kept] == [np.int64, np.int64, np.int64, np.float64]
+    rankings = Rankings(np.array([0, 1], np.int8), np.array([7], np.uint32), scores=np.array([1], np.float32))
+    wide = (rankings.offsets.dtype, rankings.scores.dtype, rankings.query.dtype)
+    assert wide == (np.int64, np.float64, np.int64)
+    # Documents are many and keep their width; of none at all, NumPy would make decimal numbers.
+    assert [rankings.documents.dtype, Rankings([0], [], tiebreak=[]).tiebreak.dtype] == [np.uint32, np.int64]
 
 
 def test_judgments_hold_the_greatest_numbers_that_they_can():
@@ -67,9 +84,14 @@ def test_what_is_remembered_is_made_once_and_never_lost_for_who_asked():
         ({"offsets": [1, 1], "documents": [1]}, "offsets must rise"),
         ({"offsets": [0, 2, 1, 2], "documents": [1, 2]}, "offsets must rise"),
         ({"offsets": [0, 1], "documents": [1], "scores": [1, 2]}, "scores has 2 entries for 1 documents"),
+        ({"offsets": [0.0, 1.0], "documents": [1]}, "offsets must hold whole numbers, not float64"),
         ({"offsets": [0, 1], "documents": [1], "tiebreak": []}, "tiebreak has 0 entries"),
+        (
+            {"offsets": [0, 1], "documents": [1], "tiebreak": [0.5]},
+            "tiebreak must hold whole numbers, not float64",
+        ),
         ({"offsets": [0, 1], "documents": [1], "present": [True, True]}, "present has 2 entries for 1 queries"),
-        ({"offsets": [0, 1], "documents": [1], "present": [False]}, "query 0 has documents"),
+        ({"offsets": [0, 1, 2], "documents": [1, 1], "present": [False, False]}, "query 0 has documents"),
         ({"offsets": [0, 1], "documents": ["d1"]}, "documents must hold whole numbers"),
     ],
 )
@@ -90,6 +112,9 @@ def test_one_query_can_be_taken_out():
     assert rankings.only(1).scores.tolist() == [3, 2]
     assert rankings.only(1).tiebreak.tolist() == [1, 2]
     assert rankings.only(2).present.tolist() == [False]
+    bare = Rankings([0, 1, 1], [9], present=[True, True])
+    assert [bare.only(0).documents.tolist(), bare.only(0).scores, bare.only(0).tiebreak] == [[9], None, None]
+    assert bare.only(1).present.tolist() == [True]  # there, and empty
 
 
 def test_the_judgments_of_some_queries_can_be_replaced():

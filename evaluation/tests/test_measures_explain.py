@@ -26,6 +26,8 @@ def test_the_rows_of_a_worked_query():
     assert [(row.document, row.contribution) for row in seen.worst] == [(1, -1)]
     assert (seen.cg, seen.min_dcg, seen.ndcg, seen.reason) == (3, -1, 1, "counted")
     assert seen.dcg == seen.idcg == pytest.approx(2.630930, abs=1e-6)
+    numbers = (seen.cg, seen.dcg, seen.idcg, seen.min_dcg, seen.ndcg, unjudged.running, unjudged.gain)
+    assert {type(number) for number in numbers} == {float}  # and no scalars of NumPy, which print as such
 
 
 def test_documents_that_gain_nothing_stand_in_the_closed_lists_only():
@@ -36,6 +38,13 @@ def test_documents_that_gain_nothing_stand_in_the_closed_lists_only():
     assert [[row.gain for row in rows] for rows in (seen.ideal, seen.worst)] == [[1, 0, -1], [-1, 0, 1]]
 
 
+def test_a_worst_list_stands_only_where_the_negatives_count():
+    for negatives, gains in (("minmax", [-1]), ("minmax_closed", [-1, 1]), ("clip", []), ("raw", [])):
+        seen = opened(None, {"A": 1, "C": -1}, ["A"], negatives=negatives)
+        assert [row.gain for row in seen.worst] == gains
+        assert seen.min_dcg == sum(row.contribution for row in seen.worst)
+
+
 def test_the_cutoff_ends_every_list_and_none_ends_nothing():
     grades = {"A": 1, "B": 1, "C": -1, "D": -1}
     assert [len(rows) for rows in _lists(opened(1, grades, list("ABCD")))] == [1, 1, 1]
@@ -43,10 +52,11 @@ def test_the_cutoff_ends_every_list_and_none_ends_nothing():
 
 
 def test_the_query_asked_for_is_the_one_explained():
-    judgments, rankings = pack({"q": {"A": 1}, "r": {"A": 2, "B": 1}}, {"q": ["A"], "r": ["B", "A"]})
+    judgments, rankings = pack({"q": {"A": 1}, "r": {"A": 2, "B": 1}, "s": {}}, {"q": ["A"], "r": ["B", "A"]})
     assert [row.grade for row in explain(2, judgments, rankings, Options(), 1).ranking] == [1, 2]
-    with pytest.raises(ValueError, match="query 2 is not from 0 to 1"):
-        explain(2, judgments, rankings, Options(), 2)
+    for query in (-1, 3):
+        with pytest.raises(ValueError, match=f"query {query} is not from 0 to 2$"):
+            explain(2, judgments, rankings, Options(), query)
 
 
 def test_a_query_that_does_not_count_says_why():

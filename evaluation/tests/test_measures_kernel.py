@@ -16,6 +16,7 @@ from evaluation.measures import (
     parse_measure,
     weighted_mean,
 )
+from evaluation.measures.matching import ROWS_AT_A_TIME
 
 NAN = float("nan")
 
@@ -133,6 +134,7 @@ def test_an_all_negative_query_is_defined_under_minmax_and_undefined_under_raw()
     assert scored("nDCG@2", judgments, rankings, negatives="raw")[1] == {"counted": 0, "nothing to find": 1}
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_collection_without_queries_or_without_judgments_has_no_mean():
     assert np.isnan(scored("nDCG@10", {}, {})[2])
     assert scored("nDCG@10", {"q": {}}, {})[1] == {"counted": 0, "not judged": 1}
@@ -219,14 +221,25 @@ def test_a_document_that_is_judged_for_the_next_query_only_is_unjudged():
     assert first[:2].tolist() == [1 / 2, 0]
 
 
-def test_every_judged_document_is_found_among_more_than_have_a_place_of_their_own():
+@pytest.mark.parametrize("kind", [np.int32, np.uint32, np.int64, np.uint64])
+def test_every_judged_document_is_found_among_more_than_have_a_place_of_their_own(kind):
     # Each query is asked for what it has, for what the other has, and for what lies between and beyond.
     even = np.arange(0, 100_000, 2)
     judgments = Judgments(2, np.repeat([0, 1], 50_000), np.append(even, even + 100_000), np.ones(100_000))
-    asked = np.arange(200_010)
+    asked = np.arange(200_010, dtype=kind)
     rankings = Rankings([0, len(asked), 2 * len(asked)], np.append(asked, asked))
     (values,) = evaluate(["CG"], judgments, rankings, Options()).values.values()
     assert values.tolist() == [50_000, 50_000]
+
+
+def test_rankings_longer_and_shorter_than_what_is_looked_up_at_a_time_are_found_whole():
+    # Each query asks for 0 to length - 1, of which the first and the last are judged, and one more that it lacks.
+    length = np.array([ROWS_AT_A_TIME + 5, 10, ROWS_AT_A_TIME + 5, 0, ROWS_AT_A_TIME, 3])
+    judged = np.stack([np.zeros_like(length), np.maximum(length - 1, 1), length + 2], axis=1)
+    judgments = Judgments(6, np.repeat(np.arange(6), 3), judged.ravel(), np.ones(18))
+    rankings = Rankings(np.append(0, np.cumsum(length)), np.concatenate([np.arange(n) for n in length]))
+    (values,) = evaluate(["CG"], judgments, rankings, Options()).values.values()
+    assert values.tolist() == [2, 2, 2, 0, 2, 2]
 
 
 @pytest.mark.parametrize("count", [254, 255, 256, 257])

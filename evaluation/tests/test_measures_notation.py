@@ -10,6 +10,7 @@ from evaluation.measures import MEASURES, Measure, parse_measure, stated
     [
         ("nDCG@10", "nDCG@10"),
         ("nDCG", "nDCG"),
+        ("nDCG@1000000000", "nDCG@1000000000"),  # the deepest
         (" ndcg@010 ", "nDCG@10"),
         ("NDCG@5", "nDCG@5"),
         ("map", "AP"),
@@ -30,6 +31,8 @@ from evaluation.measures import MEASURES, Measure, parse_measure, stated
         ("nDCG(dcg='exp-log2')@10", "nDCG(dcg='exp-log2')@10"),
         ('DCG(dcg="log2")', "DCG(dcg='log2')"),
         ("IDCG(dcg=exp-log2)@5", "IDCG(dcg='exp-log2')@5"),
+        ("DCG( dcg = 'log2' )", "DCG(dcg='log2')"),
+        ("DCG( dcg = log2 )", "DCG(dcg='log2')"),
     ],
 )
 def test_a_measure_prints_in_one_notation(text, printed):
@@ -74,39 +77,47 @@ def test_the_highest_grade_is_stated_where_a_measure_needs_it(text, printed):
 
 
 def test_a_scale_without_a_grade_above_zero_has_no_highest_grade_to_state():
-    with pytest.raises(ValueError, match="ERR@10 needs a scale with a grade above 0; its highest is 0"):
-        stated(parse_measure("ERR@10"), 0)
+    with pytest.raises(ValueError, match="ERR@10 needs a scale with a grade above 0; its highest is 0$"):
+        stated(parse_measure("ERR@10"), 0.0)
+    assert stated(parse_measure("ERR@10"), 0.5) == Measure("ERR", 10, (("gmax", 0.5),))
     assert stated(parse_measure("AP"), 0) == Measure("AP")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nDGC@10", "unknown measure 'nDGC'; did you mean .*nDCG"),
+        ("nDGC@10", r"unknown measure 'nDGC'; did you mean .*nDCG.*\?$"),
+        ("Precison@5", r"unknown measure 'Precison'; did you mean Precision or Rprec\?$"),
         ("Juged", "unknown measure 'Juged'; did you mean Judged"),
         ("xyzzy", "unknown measure 'xyzzy'; known are CG, DCG"),
         ("nDCG@0", "whole number from 1 on, not 0"),
         ("nDCG@-1", "whole number from 1 on, not '-1'"),
         ("nDCG@1.5", "not '1.5'"),
         ("nDCG@", "not ''"),
-        ("nDCG@ten", "not 'ten'"),
+        ("nDCG@ten", "the cutoff of 'nDCG@ten' must be a whole number from 1 on, not 'ten'"),
+        ("nDCG@1000000001", "the cutoff of nDCG must be a whole number from 1 on, not 1000000001"),
         ("nDCG@99999999999", "not '99999999999'"),
-        ("nDCG 10", "cannot read the measure 'nDCG 10'"),
+        ("nDCG 10", "cannot read the measure 'nDCG 10'; written like nDCG@10"),
+        ("P((rel=1)@5", r"cannot read the measure 'P\(\(rel=1\)@5'"),
+        ("P(rel=1)@5)", r"not '5\)'"),
         ("", "cannot read the measure ''"),
-        ("P(rel)@5", "cannot read the parameters"),
+        ("P(rel)@5", r"cannot read the parameters of 'P\(rel\)@5'; written like \(rel=2\)"),
         ("P()@5", "cannot read the parameters"),
         ("P(rel=x)@5", "finite number, not 'x'"),
         ("P(rel=nan)@5", "finite number"),
-        ("P(rel=1,rel=2)@5", r"has a parameter twice: rel=1,rel=2"),
-        ("P(p=1)@5", "P takes rel, not 'p'"),
+        ("P(rel=2,rel=1.0)@5", "has a parameter twice: rel=2,rel=1"),
+        ("P(p=1)@5", "P takes rel, not 'p'$"),
         ("nDCG(rel=1)@5", "nDCG takes dcg, not 'rel'"),
         ("CG(dcg='log2')@5", "CG takes no parameter, not 'dcg'"),
         ("nDCG(dcg='exp')@5", "dcg must be one of 'log2', 'exp-log2', not 'exp'"),
+        ("nDCG(dcg='')@5", "dcg must be one of 'log2', 'exp-log2', not ''"),
         ("nDCG(gains={0:0,1:3})@5", "not 'gains'; the option gain=map:0=0,1=1,2=3"),
+        ("nDCG(gains={0:0,})@5", "not 'gains'; the option gain=map:0=0,1=1,2=3"),
         ("P(judged_only=True)@5", "P takes rel, not 'judged_only'; the option unjudged=condensed"),
-        ("ERR(gmax=0)", "gmax, the highest grade of the scale, must be above 0, not 0"),
+        ("ERR(gmax=0)", "gmax, the highest grade of the scale, must be above 0, not 0$"),
         ("ERR(rel=1)", "ERR takes gmax, not 'rel'"),
-        ("RBP(p=1)", "must be from 0 to below 1, not 1"),
+        ("RBP(k=5)", "RBP takes p, rel, gmax, not 'k'"),
+        ("RBP(p=1)", "must be from 0 to below 1, not 1$"),
         ("RBP(p=-0.1)", "must be from 0 to below 1, not -0.1"),
         ("RBP(rel=1,gmax=3)", "RBP takes rel or gmax, not both"),
         ("Rprek", "did you mean .*Rprec"),
@@ -119,5 +130,5 @@ def test_what_is_not_a_measure_is_refused_with_the_reason(text, message):
 
 @pytest.mark.parametrize("cutoff", [0, -1, True, 2.0, "10"])
 def test_a_cutoff_of_another_kind_is_refused(cutoff):
-    with pytest.raises(ValueError, match="whole number from 1 on"):
+    with pytest.raises(ValueError, match=f"the cutoff of nDCG must be a whole number from 1 on, not {cutoff!r}"):
         Measure("nDCG", cutoff)

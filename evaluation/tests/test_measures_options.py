@@ -25,6 +25,7 @@ SEVERAL = [
     Options(ties="average"),
     Options(relevant_from=2),
     Options(relevant_from=0.1 + 0.2),
+    Options(relevant_from=math.e),
 ]
 
 
@@ -54,6 +55,12 @@ def test_text_is_that_of_the_command_line():
     }
 
 
+def test_space_around_text_is_left_out():
+    text = {"gain": " map: 0 = 0 , 1 = 3 ", "ties": " score\n", "log_base": " e ", "unjudged": " 1 "}
+    expected = Options(gain="map", gain_map={0: 0, 1: 3}, ties="score", log_base=math.e, unjudged=1)
+    assert Options.parse(**text) == expected
+
+
 def test_the_default_fingerprint_is_short_and_others_add_what_departs():
     assert Options().fingerprint() == "lin log2 ideal=judged unj=0 neg=minmax"
     assert PROFILES["trec_eval"].fingerprint() == (
@@ -61,6 +68,12 @@ def test_the_default_fingerprint_is_short_and_others_add_what_departs():
     )
     assert Options(gain="exponential", discount="jk2002", unjudged=1).fingerprint() == (
         "exp jk2 ideal=judged unj=grade:1 neg=minmax"
+    )
+    assert Options(gain="exponential_signed", ideal="retrieved", unjudged="condensed").fingerprint() == (
+        "expsigned log2 ideal=retrieved unj=condensed neg=minmax"
+    )
+    assert Options(gain="map", gain_map={1: 0.5, 0: 0}, log_base=math.e, relevant_from=2).fingerprint() == (
+        "map:0=0,1=0.5 loge ideal=judged unj=0 neg=minmax relevant_from=2"
     )
 
 
@@ -75,25 +88,29 @@ def test_a_profile_can_be_revised():
     [
         ({"gain": "lineal"}, "gain must be one of .*'lineal'; did you mean linear"),
         ({"gain": "map"}, "gain=map needs a gain for each grade"),
-        ({"gain": "map:"}, "must list grade=gain"),
-        ({"gain": "map:0=0,1"}, "must list grade=gain"),
-        ({"gain": "map:0=x"}, "finite number, not 'x'"),
+        ({"gain": "map:"}, "gain=map: must list grade=gain"),
+        ({"gain": "map:0=0,1"}, "gain=map:0=0,1 must list grade=gain"),
+        ({"gain": "map:0=x"}, "a gain of gain=map must be a finite number, not 'x'"),
         ({"gain": "map:0=0,0=1"}, "lists grade 0 twice"),
-        ({"gain": "map:0=0,1=2,2=1"}, "falls from 2 to 1 between the grades 1 and 2"),
-        ({"gain": "map:0=0,1=1", "unjudged": "0.5"}, "unjudged=0.5 is not a grade that gain=map lists"),
+        ({"gain": "map:0=0,1=2,2=1"}, "falls from 2 to 1 between the grades 1 and 2: a better grade must not"),
+        ({"gain": "map:0=0,1=1", "unjudged": "3"}, "unjudged=3 is not a grade that gain=map lists"),
         ({"gain": "linear:0=0"}, "gain=linear takes no list of grades"),
-        ({"log_base": "1"}, "log_base must be greater than 1, not 1"),
+        ({"log_base": "1"}, "log_base must be greater than 1, not 1$"),
         ({"log_base": "0.5"}, "greater than 1, not 0.5"),
         ({"log_base": "inf"}, "log_base must be a finite number, not 'inf'"),
         ({"log_base": "two"}, "not 'two'"),
         ({"log_base": "1_0"}, "not '1_0'"),  # Python would read ten
         ({"log_base": "\u0663"}, "not '\u0663'"),  # and three here
-        ({"unjudged": "condense"}, "zero, condensed, require or a grade, not 'condense'"),
-        ({"unjudged": "nan"}, "not 'nan'"),
+        ({"unjudged": "condense"}, "or a grade, not 'condense'; did you mean condensed"),
+        ({"unjudged": "nan"}, "unjudged must be one of zero, condensed, require or a grade, not 'nan'"),
+        ({"ties": "scor"}, "ties must be one of rank, score, average, not 'scor'; did you mean score"),
         ({"negatives": "minmax_closed", "ideal": "retrieved"}, "cannot stand with ideal=retrieved"),
         ({"relevant_from": "nan"}, "relevant_from must be a finite number"),
+        ({"relevant_from": "e"}, "relevant_from must be a finite number, not 'e'"),
         ({"log_bse": "2"}, "unknown option 'log_bse'; did you mean log_base"),
         ({"gain_map": "0=0"}, "unknown option 'gain_map'"),
+        ({"xyzzy": "0"}, "unknown option 'xyzzy'$"),
+        ({"gain": "exponentia"}, r"did you mean exponential or exponential_signed\?$"),
     ],
 )
 def test_options_without_a_meaning_are_refused_with_the_reason(strings, message):
@@ -104,11 +121,20 @@ def test_options_without_a_meaning_are_refused_with_the_reason(strings, message)
 @pytest.mark.parametrize(
     ("values", "message"),
     [
+        ({"gain": "none"}, "gain must be one of linear, exponential, exponential_signed, map, not 'none'"),
+        ({"discount": "none"}, "discount must be one of log_shift, jk2002, not 'none'"),
+        ({"ideal": "none"}, "ideal must be one of judged, retrieved, not 'none'"),
+        ({"unjudged": "none"}, "unjudged must be one of zero, condensed, require or a grade, not 'none'"),
+        ({"negatives": "none"}, "negatives must be one of minmax, minmax_closed, raw, clip, not 'none'"),
         ({"undefined": None}, "undefined must be one of skip, zero, not None"),
-        ({"ties": 1}, "ties must be one of rank, score, average, not 1"),
+        ({"missing": "none"}, "missing must be one of empty, skip, not 'none'"),
+        ({"ties": 1.0}, "ties must be one of rank, score, average, not 1.0"),
         ({"log_base": True}, "log_base must be a finite number, not True"),
         ({"relevant_from": None}, "relevant_from must be a finite number, not None"),
         ({"unjudged": 10**400}, "unjudged must be a finite number, not 10000"),
+        ({"gain": "map", "gain_map": {"x": 1}}, "a grade of gain=map must be a finite number, not 'x'"),
+        ({"gain": "map", "gain_map": {1: None}}, "a gain of gain=map must be a finite number, not None"),
+        ({"gain": "map", "gain_map": {}}, "gain=map lists no grade"),
     ],
 )
 def test_values_of_another_kind_are_refused(values, message):

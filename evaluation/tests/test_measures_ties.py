@@ -1,5 +1,6 @@
 """Equal scores: by key as trec_eval orders them, or by the expected value over all orders."""
 
+from dataclasses import replace
 from itertools import permutations
 from random import Random
 
@@ -32,6 +33,17 @@ def test_zero_and_minus_zero_are_equal_and_what_is_next_to_them_is_not():
     assert value("DCG@2", GRADES, {"A": -1e-30, "B": -2e-30}, ties="score") == pytest.approx(3.630930)
 
 
+def test_neighbours_among_32_bit_floats_are_apart():
+    for lower in np.float32([-3e38, -2, -1, -1e-45, 0, 1e-45, 1, 1.5, 2, 3e38]):
+        higher = np.nextafter(lower, np.float32(np.inf))
+        assert value("RR", {"A": 1}, {"B": lower, "A": higher}, ties="score") == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_scores_too_great_for_32_bits_are_equal():
+    assert value("RR", {"A": 1}, {"A": 2e300, "B": 1e300, "C": 3e38}, ties="score") == 1 / 2
+
+
 def test_every_ranking_is_that_sorted_by_score_and_key():
     random = Random(32)
     some = (-2.5, -1.0, -0.0, 0.0, 0.5, 16777216.0, 16777217.0)  # the last two are alike in 32 bits
@@ -49,6 +61,38 @@ def test_every_ranking_is_that_sorted_by_score_and_key():
     assert values == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("ties", ["score", "average"])
+def test_rows_come_in_any_order(ties):
+    random = Random(33)
+    keys, queries = "ABCDEFGHIJ", [f"q{number}" for number in range(60)]
+    grades = {query: {key: random.randint(-1, 3) for key in random.sample(keys, 6)} for query in queries}
+    scored = {
+        query: {key: random.choice((-2.5, -0.0, 0.25, 3.0)) for key in random.sample(keys, random.randint(0, 10))}
+        for query in queries
+    }
+    judgments, rankings = pack(grades, scored)
+    rows = np.arange(len(rankings.documents))
+    for first, last in zip(rankings.offsets[::2], rankings.offsets[1::2], strict=False):  # every other query
+        rows[first:last] = random.sample(range(first, last), last - first)
+    turned = replace(
+        rankings,
+        documents=rankings.documents[rows],
+        scores=rankings.scores[rows],
+        tiebreak=rankings.tiebreak[rows],
+    )
+    measures, options = ["DCG", "CG@2", "nDCG@3"], Options(ties=ties)
+    expected = evaluate(measures, judgments, rankings, options).values
+    for measure, values in evaluate(measures, judgments, turned, options).values.items():
+        assert values == pytest.approx(expected[measure], abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("ties", ["score", "average"])
+def test_what_begins_with_its_best_can_be_out_of_order(ties):
+    judgments, rankings = Judgments(1, [0], [1], [1]), Rankings([0, 3], [0, 1, 2], [3, 1, 2], tiebreak=[0, 1, 2])
+    (values,) = evaluate(["DCG"], judgments, rankings, Options(ties=ties)).values.values()
+    assert values == [1 / np.log2(4)]
+
+
 def test_scores_overrule_the_given_order_and_ranks_ignore_scores():
     judgments, _ = pack({"q": GRADES}, {})
     rankings = Rankings([0, 2], [1, 0], scores=[1.0, 2.0], tiebreak=[1, 0])  # B, A as listed
@@ -57,6 +101,18 @@ def test_scores_overrule_the_given_order_and_ranks_ignore_scores():
     (by_rank,) = evaluate(["DCG@2"], judgments, rankings, Options()).values.values()
     assert by_score[0] == averaged[0] == pytest.approx(3 + 1 / np.log2(3))
     assert by_rank[0] == pytest.approx(1 + 3 / np.log2(3))
+
+
+def test_a_ranking_written_as_scores_is_ranked_by_them_and_keeps_the_order_of_the_equal():
+    assert value("RR", {"A": 1}, {"Z": 1.0, "A": 2.0}) == 1
+    assert value("RR", {"A": 1}, {"Z": 1.0, "A": 1.0, "B": 0.5}) == 1 / 2
+
+
+def test_keys_beyond_ascii_break_ties_in_the_order_of_their_bytes():
+    # In UTF-8 EF BD A1 and F0 9F 98 80; in UTF-16 the second, D83D DE00, would be less than the first.
+    tied = {"z": 1.0, "\uff61": 1.0, "\U0001f600": 1.0}
+    for first, rank in (("\U0001f600", 1), ("\uff61", 2), ("z", 3)):
+        assert value("RR", {first: 1}, tied, ties="score") == 1 / rank
 
 
 def test_what_reads_from_the_top_reads_in_the_order_of_scores():
@@ -117,13 +173,17 @@ def test_rankings_without_scores_are_named(ties):
     bare = Rankings(rankings.offsets, rankings.documents)
     with pytest.raises(ValueError, match="2 rankings lack them: queries 0, 1$"):
         evaluate(["nDCG"], judgments, bare, Options(ties=ties))
+    several = pack({}, {f"q{number}": ["A"] for number in range(5)})
+    with pytest.raises(ValueError, match="5 rankings lack them: queries 0, 1, 2, 3, 4$"):
+        evaluate(["nDCG"], *several, Options(ties=ties))
     several = pack({}, {f"q{number}": ["A"] for number in range(6)})
     with pytest.raises(ValueError, match=r"6 rankings lack them: queries 0, 1, 2, 3, 4, \.\.\.$"):
         evaluate(["nDCG"], *several, Options(ties=ties))
 
 
 def test_equal_scores_without_a_tiebreak_are_refused_and_unequal_ones_are_not():
-    judgments, _ = pack({"q": GRADES}, {})
-    with pytest.raises(ValueError, match="needs a tiebreak: documents of query 0"):
-        evaluate(["nDCG"], judgments, Rankings([0, 2], [0, 1], scores=[1, 1]), Options(ties="score"))
-    evaluate(["nDCG"], judgments, Rankings([0, 2], [0, 1], scores=[2, 1]), Options(ties="score"))
+    judgments, _ = pack({"q": GRADES, "r": GRADES, "s": GRADES}, {})
+    rankings = Rankings([0, 2, 4, 6], [0, 1] * 3, scores=[2, 1, 1, 1, 1, 1])
+    with pytest.raises(ValueError, match="needs a tiebreak: documents of query 1 have equal scores"):
+        evaluate(["nDCG"], judgments, rankings, Options(ties="score"))
+    evaluate(["nDCG"], judgments, replace(rankings, scores=[2, 1, 3, 1, 1, 2]), Options(ties="score"))

@@ -51,6 +51,7 @@ def test_a_grade_below_zero_gives_nothing_and_hides_nothing():
 
 def test_a_decimal_grade_and_a_high_gmax_are_computed_as_they_are():
     assert value("ERR(gmax=1.5)", {"A": 0.5}, ["A"]) == pytest.approx((2**0.5 - 1) / 2**1.5, abs=1e-15)
+    assert value("ERR(gmax=0.5)", {"A": 0.5}, ["A"]) == pytest.approx(1 - 2**-0.5, abs=1e-15)
     assert value("ERR(gmax=3000)", {"A": 3000}, ["A"]) == 1.0
 
 
