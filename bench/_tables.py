@@ -45,7 +45,15 @@ def filled(made: Synthetic) -> Collection:
         )
         graded = zip(pairs, batch, strict=True)
         Rating.objects.bulk_create(
-            Rating(pair=pair, rater=rater, grade=scale[grade], created_at=at, changed_at=at)
+            Rating(
+                pair=pair,
+                query_id=pair.query_id,
+                document_id=pair.document_id,
+                rater=rater,
+                grade=scale[grade],
+                created_at=at,
+                changed_at=at,
+            )
             for pair, (*_, grade) in graded
         )
     collection.touch()

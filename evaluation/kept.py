@@ -17,8 +17,9 @@ from .judgments import RULES_OF_ALL, combine
 from .measures import Judgments
 from .record import Record, Version
 
-# More changed queries than these are not read one by one.
+# More changed queries than these are not read one by one, nor more acts asked which queries they changed.
 FEW = 500
+MANY = 10_000
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,11 @@ def columns(
     return _current(_columns, collection, version, (source, name), whole, renewed)
 
 
+def whole(collection: Collection, name: Hashable, make: Callable):
+    """What `make` gives of the present state, made once for it; `name` tells it from everything else."""
+    return _current(_wholes, collection, record.version(collection), name, make)
+
+
 def _read(collection: Collection, version: Version, source: Source) -> tuple[Record, Judgments]:
     """Rules share what was read; to combine ratings anew takes less than to find those that changed."""
 
@@ -114,7 +120,7 @@ def _current(
     if number == version.number:
         return value
     changed = None
-    if renewed and number is not None and number < version.number:
+    if renewed and number is not None and number < version.number <= number + MANY:
         changed = record.changed_queries(collection, number)
     if changed is None or len(changed) > FEW:
         value = whole()
@@ -154,3 +160,4 @@ class Recent:
 _records = Recent(4)
 _judgments = Recent(8)
 _columns = Recent(64)
+_wholes = Recent(32)

@@ -1,20 +1,34 @@
 """The one door to `ratings`: rows of the database become arrays. Reads only, and knows no measure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from django.db import connection
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet, Value
+from django.db.models.functions import Coalesce
 
 from ratings.formats.values import natural
-from ratings.models import Adjudication, Collection, Document, Grade, Pair, Query, Ranking, Rater, Rating, System
+from ratings.models import (
+    Adjudication,
+    Collection,
+    Document,
+    Grade,
+    Pair,
+    Query,
+    Ranking,
+    Rater,
+    Rating,
+    RatingEvent,
+    System,
+)
 
 from .judgments import Ratings
 from .measures import Judgments, Rankings
@@ -22,6 +36,9 @@ from .measures import Judgments, Rankings
 # SQLite takes at most 32,766 parameters in one statement.
 KEYS_AT_A_TIME = 20_000
 ROWS_AT_A_TIME = 10_000
+
+NO_GRADE = NO_RATER = 0  # a key that none has
+RANKINGS_AT_A_TIME = 500
 
 # Of a few queries it is quicker to name them than to read the pairs of all.
 FEW_QUERIES = 500
@@ -46,7 +63,29 @@ class Record:
     def places(self, queries: Iterable[int]) -> np.ndarray:
         """The rows of some queries, given by pk; those that are not there are left out."""
         pk = self.queries["pk"].to_numpy()
-        return np.flatnonzero(np.isin(pk, list(queries)))
+        return np.flatnonzero(np.isin(pk, list(queries), kind="sort"))  # the quickest for a few
+
+
+@dataclass(frozen=True, eq=False)
+class Opinions:
+    """All that people said of pairs, row by row, "cannot judge" among it. Machines' ratings are no part of it."""
+
+    queries: pd.DataFrame  # as in Record
+    scale: list[float]  # the grades, lowest first
+    raters: dict[int, str]  # names by pk, in the order of names; those without a rating, too
+    machines: int  # raters that were left out
+    query: np.ndarray  # int64[n], a row in `queries`
+    document: np.ndarray  # int64[n], pks
+    rater: np.ndarray  # int64[n], pks
+    grade: np.ndarray  # float64[n], nan for "cannot judge"
+
+
+class Terms(NamedTuple):
+    """What raters are told: the versions of scale and guidelines (0: there are none), and the grades."""
+
+    scale_version: int
+    guidelines_version: int
+    grades: list[tuple[str, str]]  # value and label, lowest first
 
 
 class Version(NamedTuple):
@@ -96,16 +135,22 @@ def _version_statement() -> str:
 
 @cache
 def _changed_statement() -> str:
-    return _sql(Query.objects.filter(collection_id=0, version__gt=0).values_list("pk"))
+    acts = RatingEvent.objects.order_by().filter(collection_id=0, version__gt=0)
+    return _sql(acts.values_list("pair__query").distinct())
 
 
 @cache
-def _statements(queries: int) -> tuple[str, str]:
-    """For the ratings and the adjudications of so many queries, whose keys are the parameters."""
+def _statement(queries: int) -> str:
+    """The ratings of so many queries and, as if by NO_RATER, their adjudications: one trip to the database.
+
+    The parameters are the keys of the queries, NO_RATER, and the keys again.
+    """
     some = range(queries)
-    return tuple(
-        map(_sql, _rows(*(model.objects.filter(pair__query__in=some) for model in (Rating, Adjudication))))
+    ratings, adjudications = _rows(
+        *(model.objects.filter(pair__query__in=some) for model in (Rating, Adjudication))
     )
+    by_nobody = adjudications.values_list("pair__query_id", "pair__document_id", Value(NO_RATER), "grade_id")
+    return f"{_sql(ratings)} UNION ALL {_sql(by_nobody)}"
 
 
 def _sql(rows: QuerySet) -> str:
@@ -157,6 +202,32 @@ def part(collection: Collection, whole: Record, queries: Sequence[int]) -> Recor
     )
 
 
+def opinions(collection: Collection) -> Opinions:
+    """What the raters of a collection said. Four database queries."""
+    queries = _queries(collection)
+    rated = Rating.objects.filter(rater__collection=collection)
+    rows = rated.values_list("query_id", "document_id", "rater_id", Coalesce("grade_id", NO_GRADE))
+    query, document, rater, grade = _columns(*rows.query.sql_with_params(), 4)
+    # What the keys stand for comes last, as in `load`.
+    grades = dict(Grade.objects.filter(collection=collection).values_list("pk", "value"))
+    raters = sorted(Rater.objects.filter(collection=collection).values_list("name", "pk", "kind"))
+    people = {pk: name for name, pk, kind in raters if kind != Rater.Kind.MACHINE}
+    query = _index(query, queries["pk"])
+    value = _looked_up(grade, {pk: float(value) for pk, value in grades.items()})
+    there = (query >= 0) & (_index(rater, list(people)) >= 0)
+    there &= ~np.isnan(value) | (grade == NO_GRADE)
+    return Opinions(
+        queries=queries,
+        scale=sorted(map(float, grades.values())),
+        raters=people,
+        machines=len(raters) - len(people),
+        query=query[there],
+        document=document[there],
+        rater=rater[there],
+        grade=value[there],
+    )
+
+
 def scale(collection: Collection) -> list[float]:
     """The grades, lowest first. One database query."""
     return sorted(map(float, Grade.objects.filter(collection=collection).values_list("value", flat=True)))
@@ -188,6 +259,75 @@ def pool(collection: Collection, queries: pd.DataFrame, adjudications: str) -> t
     query, document = _columns(*pairs.values_list("query_id", "document_id").query.sql_with_params(), 2)
     query = _index(query, queries["pk"])
     return query[query >= 0], document[query >= 0]
+
+
+def terms(collection: Collection) -> Terms:
+    """What raters are told now. Three database queries."""
+    version = Collection.objects.values_list("scale_version", flat=True).get(pk=collection.pk)
+    latest = collection.latest_guidelines()
+    grades = Grade.objects.filter(collection=collection).order_by("value")
+    return Terms(version, latest.version if latest else 0, [(grade.plain, grade.label) for grade in grades])
+
+
+class Keys:
+    """The keys of many documents, in as many bytes as they have. One database query for each 20,000."""
+
+    def __init__(self, pks: Iterable[np.ndarray]) -> None:
+        self._pks = np.unique(np.concatenate([np.empty(0, np.int64), *map(np.unique, pks)]))
+        keys, ends = [], []
+        for start in range(0, len(self._pks), KEYS_AT_A_TIME):
+            chunk = self._pks[start : start + KEYS_AT_A_TIME].tolist()
+            known = document_keys(chunk)
+            if len(known) < len(chunk):
+                raise ValueError("documents were deleted meanwhile; do it again")
+            encoded = [known[pk].encode() for pk in chunk]
+            keys.append(b"".join(encoded))
+            ends.append(np.array([*map(len, encoded)], np.int64))
+        self._text = b"".join(keys)
+        self._ends = np.append(0, np.cumsum(np.concatenate([np.empty(0, np.int64), *ends])))
+
+    def of(self, pks: np.ndarray) -> list[str]:
+        """The key of each document, all of which must be among those that were asked for."""
+        places = np.searchsorted(self._pks, pks)
+        begin, end = self._ends[places].tolist(), self._ends[places + 1].tolist()
+        return [self._text[first:last].decode() for first, last in zip(begin, end, strict=True)]
+
+
+def results(collection: Collection, found: Record, system: str) -> Iterator[tuple[int, np.ndarray, list[float]]]:
+    """What a system returned: (row in `found.queries`, documents best first, their scores) by query.
+
+    Some queries at a time, with a database query for them. Results without scores get 1 / rank, as in an exported
+    run. Queries without a document are passed over. ValueError where the rankings are no longer those of `found`.
+    """
+    rankings, queries = found.rankings[system], found.queries["pk"].tolist()
+    for places in _by_size(rankings.length):
+        rows = Ranking.objects.filter(
+            system__collection=collection,
+            system__name=system,
+            query__in=[queries[place] for place in places],
+        )
+        read = {query: lists for query, *lists in rows.values_list("query_id", "documents", "scores")}
+        for place in places:
+            expected = rankings.documents[slice(*rankings.offsets[place : place + 2])]
+            documents, scores = read.get(queries[place], (expected[:0], None))
+            if not np.array_equal(documents, expected):
+                raise ValueError(f"the rankings of {system} were changed meanwhile; do it again")
+            if scores is None:
+                scores = 1 / np.arange(1, len(documents) + 1)
+            yield place, documents, scores.tolist()
+
+
+def _by_size(length: np.ndarray) -> Iterator[list[int]]:
+    """Queries with a document in their order, so many at a time that they have some 20,000 documents."""
+    places, size = [], 0
+    for place in np.flatnonzero(length).tolist():
+        places.append(place)
+        size += int(length[place])
+        if size >= KEYS_AT_A_TIME or len(places) == RANKINGS_AT_A_TIME:
+            yield places
+            places, size = [], 0
+    if places:
+        yield places
 
 
 def unknown_system(name: str, known: Sequence[str]) -> str:
@@ -245,9 +385,10 @@ class _Rows:
             of_collection = Adjudication.objects.filter(pair__query__collection=collection)
             both = _rows(Rating.objects.filter(rater__collection=collection), of_collection)
             (ratings, adjudications) = (rows.query.sql_with_params() for rows in both)
-            return cls(_columns(*ratings, 4), _columns(*adjudications, 3))
-        ratings, adjudications = _statements(len(queries))
-        return cls(_columns(ratings, queries, 4), _columns(adjudications, queries, 3))
+            return cls(_long_columns(*ratings, 4), _columns(*adjudications, 3))
+        found = _columns(_statement(len(queries)), [*queries, NO_RATER, *queries], 4)
+        adjudicated = found[2] == NO_RATER
+        return cls(found[:, ~adjudicated], found[:, adjudicated][[0, 1, 3]])
 
     def known_to(self, values: _Values) -> bool:
         """Whether all keys have a value."""
@@ -282,9 +423,8 @@ class _Rows:
 
 def _rows(ratings: QuerySet, adjudications: QuerySet) -> tuple[QuerySet, QuerySet]:
     """The columns of both that are read."""
-    pair = ("pair__query_id", "pair__document_id")
-    ratings = ratings.filter(grade__isnull=False).values_list(*pair, "rater_id", "grade_id")
-    return ratings, adjudications.values_list(*pair, "grade_id")
+    ratings = ratings.filter(grade__isnull=False).values_list("query_id", "document_id", "rater_id", "grade_id")
+    return ratings, adjudications.values_list("pair__query_id", "pair__document_id", "grade_id")
 
 
 def _looked_up(keys: np.ndarray, values: dict[int, float]) -> np.ndarray:
@@ -301,6 +441,26 @@ def _columns(statement: str, params: Sequence, columns: int) -> np.ndarray:
     return numbers.reshape(-1, columns).T
 
 
+def _long_columns(statement: str, params: Sequence, columns: int) -> np.ndarray:
+    """The same of hundreds of thousands of rows. PostgreSQL makes one row of them, in two thirds of the time."""
+    if connection.vendor != "postgresql":
+        return _columns(statement, params, columns)
+    names = [f"column{place}" for place in range(columns)]
+    packed = ", ".join(f"string_agg(int8send({name}), '')" for name in names)
+    with _cursor_for_bytes() as cursor:
+        cursor.execute(f"SELECT {packed} FROM ({statement}) AS found ({', '.join(names)})", params)
+        return np.array([np.frombuffer(column or b"", ">i8") for column in cursor.fetchone()], np.int64)
+
+
+@contextmanager
+def _cursor_for_bytes() -> Iterator:
+    """A chunked cursor. PostgreSQL sends bytes as they are, not twice as long in hex, only where it is asked to."""
+    with connection.chunked_cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.cursor.execute = partial(cursor.cursor.execute, binary=True)
+        yield cursor
+
+
 def _index(pks: np.ndarray, known: Iterable[int]) -> np.ndarray:
     """The place of each of `pks` in `known`, -1 for those that are not there."""
     known = np.asarray(known, np.int64)
@@ -312,13 +472,22 @@ def _index(pks: np.ndarray, known: Iterable[int]) -> np.ndarray:
 
 
 def _rankings(systems: dict[int, str], queries: pd.DataFrame, with_scores: bool) -> dict[str, Rankings]:
-    columns = ["system_id", "query_id", "documents"] + ["scores"] * with_scores
+    columns = ["documents"] + ["scores"] * with_scores
+    unpack = [Ranking._meta.get_field(name).to_python for name in columns]
     index = {pk: place for place, pk in enumerate(queries["pk"].tolist())}
     lists = {pk: {} for pk in systems}
-    for system, query, *arrays in Ranking.objects.filter(system__in=systems).values_list(*columns).iterator():
+    rows = Ranking.objects.filter(system__in=systems).values_list("system_id", "query_id", *columns)
+    for system, query, *packed in _as_bytes(rows) if systems else ():
         if query in index:
-            lists[system][index[query]] = arrays
+            lists[system][index[query]] = [array(value) for array, value in zip(unpack, packed, strict=True)]
     return {name: _packed(lists[pk], len(queries)) for pk, name in systems.items()}
+
+
+def _as_bytes(rows: QuerySet) -> Iterator[tuple]:
+    """Rows as the driver gives them, some at a time."""
+    with _cursor_for_bytes() as cursor:
+        cursor.execute(*rows.query.sql_with_params())
+        yield from chain.from_iterable(iter(lambda: cursor.fetchmany(RANKINGS_AT_A_TIME), []))
 
 
 def _packed(lists: dict[int, list[np.ndarray]], queries: int) -> Rankings:

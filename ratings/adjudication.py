@@ -73,7 +73,6 @@ def adjudicate(pair: Pair, grade: Grade, *, reason: str, actor, now: datetime | 
     adjudication, new = Adjudication.objects.get_or_create(pair=pair, defaults={**facts, "created_at": now})
     if new:
         _event(pair, Kind.ADJUDICATE, now, value=grade.value, comment=reason, actor=actor)
-        collection.touch([pair.query_id])
     elif facts != {name: getattr(adjudication, name) for name in facts}:
         raise Adjudicated(adjudication)
     return adjudication
@@ -93,7 +92,6 @@ def withdraw(pair: Pair, *, reason: str, actor, seen: int | None = None, now: da
         raise NotAdjudicated(standing.first())
     decided = RatingEvent.objects.filter(pair=pair, kind=Kind.ADJUDICATE).latest("pk")
     _event(pair, Kind.UNDO, now or timezone.now(), undoes=decided, comment=reason, actor=actor)
-    pair.query.collection.touch([pair.query_id])
 
 
 def said(adjudication: Adjudication) -> str:
@@ -117,5 +115,7 @@ def _event(pair: Pair, kind: str, now: datetime, **facts) -> None:
         scale_version=collection.scale_version,
         guidelines_version=guidelines.version if guidelines else 0,
         created_at=now,
+        collection=collection,
+        version=collection.advance(),
         **facts,
     )

@@ -16,11 +16,15 @@ from django.utils.http import urlencode
 
 from .models import (
     Adjudication,
+    Anchor,
     Assignment,
+    Check,
     Collection,
     Document,
     Grade,
     Guidelines,
+    Invitation,
+    LostLease,
     Membership,
     Pair,
     Query,
@@ -336,3 +340,37 @@ class RatingEventAdmin(ReadOnly, admin.ModelAdmin):
     list_select_related = ["pair__query", "pair__document", "rater", "actor"]
     list_filter = ["kind", ("rater", admin.RelatedOnlyFieldListFilter)]
     search_fields = ["pair__query__key", "pair__document__key"]
+
+
+@admin.register(Anchor)
+class AnchorAdmin(ReadOnly, admin.ModelAdmin):
+    path_to_collection = "pair__query__collection"
+    list_display = ["pair", "use", "grade", "created_at"]
+    list_select_related = ["pair__query", "pair__document", "grade"]
+    list_filter = ["use"]
+    search_fields = ["pair__query__key", "pair__document__key"]
+
+
+@admin.register(Check)
+class CheckAdmin(ReadOnly, admin.ModelAdmin):
+    path_to_collection = "rater__collection"
+    list_display = ["created_at", "rater", "kind", "pair"]
+    list_select_related = ["pair__query", "pair__document", "rater"]
+    list_filter = ["kind", ("rater", admin.RelatedOnlyFieldListFilter)]
+    search_fields = ["pair__query__key", "pair__document__key"]
+
+
+@admin.register(LostLease)
+class LostLeaseAdmin(ReadOnly, admin.ModelAdmin):
+    path_to_collection = "rater__collection"
+    list_display = ["rater", "pair"]
+    list_select_related = ["pair__query", "pair__document", "rater"]
+
+
+@admin.register(Invitation)
+class InvitationAdmin(ReadOnly, admin.ModelAdmin):
+    list_display = ["name", "role", "collection", "created_at", "expires_at", "accepted_by", "withdrawn_at"]
+    list_select_related = ["collection", "accepted_by"]
+    list_filter = ["role"]
+    search_fields = ["name"]
+    exclude = ["key_hash"]

@@ -113,7 +113,7 @@ def test_what_changes_everything_is_computed_anew(collection):
 
 def test_a_change_that_concerns_no_number_reads_nothing_again(collection):
     scores.evaluate(collection, ["RR"], Options())
-    collection.touch([])
+    collection.advance()
     with CaptureQueriesContext(connection) as captured:
         scores.evaluate(collection, ["RR"], Options())
     assert len(captured) == 2

@@ -14,7 +14,18 @@ from .collection import (
 )
 from .content import Document, Query
 from .ranking import Ranking, System
-from .rating import LOTS, UNRANKED, Adjudication, Assignment, Pair, Rating, RatingEvent, Reason, Shown
+from .rating import (
+    LOTS,
+    UNRANKED,
+    Adjudication,
+    Assignment,
+    LostLease,
+    Pair,
+    Rating,
+    RatingEvent,
+    Reason,
+    Shown,
+)
 
 __all__ = [
     "LOTS",
@@ -28,6 +39,7 @@ __all__ = [
     "Grade",
     "Guidelines",
     "Invitation",
+    "LostLease",
     "Membership",
     "Pair",
     "Query",

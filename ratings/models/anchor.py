@@ -3,10 +3,17 @@
 from uuid import uuid4
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
 
 from .collection import Grade, Rater
 from .rating import Pair, RatingEvent
+
+
+class AnchorQuerySet(models.QuerySet):
+    def of(self, collection) -> "AnchorQuerySet":
+        """Those of a collection. No join: SQLite would begin it at all pairs and not at the few anchors."""
+        own = Pair.objects.filter(pk=OuterRef("pair")).values("query__collection")
+        return self.alias(of_collection=Subquery(own)).filter(of_collection=collection)
 
 
 class Anchor(models.Model):
@@ -21,6 +28,8 @@ class Anchor(models.Model):
     grade = models.ForeignKey(Grade, models.RESTRICT, related_name="anchors")
     explanation = models.TextField(blank=True, help_text="Why this grade: shown after the answer in a warm-up.")
     created_at = models.DateTimeField()
+
+    objects = AnchorQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -49,6 +58,8 @@ class Check(models.Model):
     kind = models.CharField(max_length=7, choices=Kind.choices)
     token = models.UUIDField(default=uuid4, unique=True, editable=False)
     created_at = models.DateTimeField()
+    # Set while the rater holds it, as Assignment.turn.
+    turn = models.IntegerField(null=True, editable=False)
     event = models.OneToOneField(RatingEvent, models.RESTRICT, null=True, related_name="+")
 
     class Meta:

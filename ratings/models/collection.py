@@ -1,12 +1,11 @@
 """A test collection: its scale, its guidelines, its people."""
 
-from collections.abc import Iterable
 from decimal import Decimal
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, Subquery
 from django.urls import reverse
 
 
@@ -75,7 +74,7 @@ class Collection(models.Model):
     scale_version = models.PositiveIntegerField(default=1, editable=False)
     # Goes up with every change of the record, so that numbers computed from it can be kept until then.
     version = models.PositiveBigIntegerField(default=0, editable=False)
-    # The last version that changed more than the judgments of single queries; for those, see Query.version.
+    # The last version that changed more than the judgments of single queries; for those, see RatingEvent.version.
     version_of_all = models.PositiveBigIntegerField(default=0, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -111,17 +110,23 @@ class Collection(models.Model):
             return Role.ADMIN
         return self.memberships.get(user=user).role
 
-    def touch(self, queries: Iterable[int] | None = None) -> None:
-        """Say that the record changed: the judgments of these queries, or (None) anything else.
+    def touch(self) -> None:
+        """Say that the record changed. Last in a transaction, so that the row is locked briefly.
 
-        Last in a transaction, so that the row is locked briefly.
+        For a change of the judgment of one pair alone see `advance`.
         """
         this = Collection.objects.filter(pk=self.pk)
-        if queries is None:
-            this.update(version=F("version") + 1, version_of_all=F("version") + 1)
-            return
+        this.update(version=F("version") + 1, version_of_all=F("version") + 1)
+
+    def advance(self) -> Subquery:
+        """A new version for an act that changes the judgment of one pair: its event is to carry the number.
+
+        Locks the row until the transaction ends, so that versions come in the order in which they can be seen.
+        Therefore last, with the event.
+        """
+        this = Collection.objects.filter(pk=self.pk)
         this.update(version=F("version") + 1)
-        self.queries.filter(pk__in=queries).update(version=this.values("version"))
+        return Subquery(this.order_by().values("version"))
 
     def latest_guidelines(self) -> "Guidelines | None":
         return self.guidelines.order_by("-version").first()

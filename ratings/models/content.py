@@ -14,12 +14,9 @@ class Query(models.Model):
     need = models.TextField("information need", blank=True)
     tags = models.JSONField(default=list, blank=True)
     weight = models.FloatField(default=1, validators=[MinValueValidator(0)])
-    # The collection's version that last changed the judgments of this query.
-    version = models.PositiveBigIntegerField(default=0, editable=False)
 
     class Meta:
         verbose_name_plural = "queries"
-        indexes = [models.Index(fields=["collection", "version"], name="query_changed")]
         constraints = [
             models.UniqueConstraint(fields=["collection", "key"], name="one_query_per_key"),
             models.CheckConstraint(condition=models.Q(weight__gte=0), name="weight_is_not_negative"),
@@ -27,13 +24,6 @@ class Query(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key}: {self.text}"
-
-    def save(self, *args, **kwargs) -> None:
-        """An edited copy must not turn the version back: raters may have moved it since the copy was read."""
-        if not self._state.adding and kwargs.get("update_fields") is None:
-            fields = (field.name for field in self._meta.concrete_fields if not field.primary_key)
-            kwargs["update_fields"] = [name for name in fields if name != "version"]
-        super().save(*args, **kwargs)
 
 
 class DocumentQuerySet(models.QuerySet):

@@ -29,6 +29,9 @@ class Shown(models.TextChoices):
     LIST = "list", "in a list"
 
 
+UNRANKED = 2**31 - 1  # the depth of what no system of a pool ranks: after everything that one does
+
+
 class Pair(models.Model):
     """One (query, document) that wants ratings. The pool is all pairs of a collection."""
 
@@ -37,6 +40,8 @@ class Pair(models.Model):
     # What raters see in addresses: random, so that it tells neither rank nor order of import.
     token = models.UUIDField(default=uuid4, unique=True, editable=False)
     wanted = models.PositiveSmallIntegerField(default=0, help_text="How many grades this pair should get.")
+    # That of its assignments, kept while it is retired and has none.
+    depth = models.PositiveIntegerField(default=UNRANKED, editable=False)
     # Set: nobody is given the pair any more, and no pool wants it again. Ratings that it has stay and count.
     retired_at = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -48,7 +53,6 @@ class Pair(models.Model):
 
 
 LOTS = 2**31 - 1
-UNRANKED = 2**31 - 1  # the depth of what no system of a pool ranks: after everything that one does
 
 # No state in it: SQLite uses a partial index only where the very words of its condition stand in the query, and a
 # state would stand there as a parameter.
@@ -89,6 +93,8 @@ class Assignment(models.Model):
         default=UNRANKED, help_text="The best place that a system of the pool gives the document."
     )
     lot = models.PositiveIntegerField(default=drawn_lot, help_text="Drawn once: the order within equals.")
+    # While it is leased: in which order its rater gets what they hold, so that a reload changes nothing.
+    turn = models.IntegerField(default=0, editable=False)
 
     objects = AssignmentQuerySet.as_manager()
 
@@ -123,6 +129,19 @@ class Assignment(models.Model):
         return f"{self.pair}, {self.state}"
 
 
+class LostLease(models.Model):
+    """A pair that was taken back from a rater who held it: what they still send for it is kept."""
+
+    pair = models.ForeignKey(Pair, models.CASCADE, related_name="+")
+    rater = models.ForeignKey(Rater, models.CASCADE, db_index=False, related_name="+")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["rater", "pair"], name="one_lost_lease")]
+
+    def __str__(self) -> str:
+        return f"{self.pair}, lost by {self.rater}"
+
+
 class Rating(models.Model):
     """What one rater says of one pair now: a grade, or that it cannot be judged and why. Never both."""
 
@@ -135,6 +154,14 @@ class Rating(models.Model):
     revision = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField()
     changed_at = models.DateTimeField()
+    # Facts of the pair: an evaluation reads all ratings, and to join them with their pairs would take most of its
+    # time. They go with the pair.
+    query = models.ForeignKey(
+        Query, models.DO_NOTHING, db_constraint=False, db_index=False, editable=False, related_name="+"
+    )
+    document = models.ForeignKey(
+        Document, models.DO_NOTHING, db_constraint=False, db_index=False, editable=False, related_name="+"
+    )
 
     class Meta:
         constraints = [
@@ -147,6 +174,11 @@ class Rating(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pair}: {self.grade or self.get_reason_display()}"
+
+    def save(self, *args, **kwargs) -> None:
+        """Who makes many rows at once gives these facts along."""
+        self.query_id, self.document_id = self.pair.query_id, self.pair.document_id
+        super().save(*args, **kwargs)
 
 
 class Adjudication(models.Model):
@@ -171,6 +203,14 @@ class RatingEventQuerySet(models.QuerySet):
 
     def delete(self):
         raise TypeError("Rating events are written once and never deleted.")
+
+    def forget_person(self, *, comments: bool = False) -> int:
+        """The one door through "append-only", for `ratings.privacy`: no event names a person who was erased.
+
+        Who acted goes, and with `comments` what they wrote. What was said of a pair, and when, stays.
+        """
+        forgotten = {"actor": None, "comment": ""} if comments else {"actor": None}
+        return super().update(**forgotten)
 
 
 class RatingEvent(models.Model):
@@ -206,6 +246,11 @@ class RatingEvent(models.Model):
         help_text="How the document was shown: alone or in a list.",
     )
     client_key = models.UUIDField(null=True, help_text="Made where the key was pressed: a retry is the same act.")
+    # The collection's version that this act made by changing the judgment of its pair: see Collection.advance.
+    version = models.PositiveBigIntegerField(null=True, editable=False)
+    collection = models.ForeignKey(
+        Collection, models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
+    )
     created_at = models.DateTimeField()
 
     objects = RatingEventQuerySet.as_manager()
@@ -215,6 +260,9 @@ class RatingEvent(models.Model):
         indexes = [
             models.Index(fields=["rater", "-id"], name="event_latest_of_rater"),
             models.Index(fields=["pair", "rater"], name="event_of_rater_on_pair"),
+            models.Index(
+                fields=["collection", "version"], condition=Q(version__isnull=False), name="event_of_version"
+            ),
         ]
         constraints = [
             models.UniqueConstraint(fields=["rater", "client_key"], name="one_event_per_client_key"),

@@ -6,7 +6,7 @@ from decimal import Decimal
 from django.contrib.auth import get_user_model
 
 from ratings import queue
-from ratings.models import Collection, Document, Grade, Membership, Query, Ranking, Rater, Role, System
+from ratings.models import Collection, Document, Grade, Membership, Pair, Query, Ranking, Rater, Role, System
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 SCALE = {"-1": "Harmful", "0": "Irrelevant", "1": "Related", "2": "Good", "3": "Perfect"}
@@ -55,6 +55,17 @@ def make_pair(collection: Collection, query: str = "q1", document: str = "a", *,
     pk = queue.pairs_for([ids])[ids]
     queue.want([pk], wanted)
     return collection.queries.get(key=query).pairs.get(pk=pk)
+
+
+def next_pair(rater: Rater, now: datetime = NOW) -> Pair | None:
+    """The pair that a rater who takes one at a time gets next, and holds."""
+    tasks = queue.claim(rater, now=now)
+    return tasks[0].pair if tasks else None
+
+
+def pair_held(rater: Rater) -> Pair | None:
+    """The first pair that the rater holds."""
+    return next((task.pair for task in queue.held(rater)), None)
 
 
 def grade(collection: Collection, value: str) -> Grade:

@@ -1,16 +1,13 @@
-import threading
-import time
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from ratings import queue
-from ratings.models import Assignment, Pair, Rater, Rating, RatingEvent
-from ratings.models.rating import AssignmentQuerySet
+from ratings.models import Pair, Rater, Rating, RatingEvent
 
-from .cast import NOW, grade, make_collection, make_pair, make_rater
+from .cast import NOW, grade, make_collection, make_pair, make_rater, next_pair, pair_held
 
 pytestmark = pytest.mark.django_db
 
@@ -28,42 +25,42 @@ def test_a_claimed_pair_stays_with_its_rater_until_it_is_rated(collection):
     make_pair(collection, "q1", "a")
     make_pair(collection, "q1", "b")
     alice = make_rater(collection)
-    first = queue.claim(alice, now=NOW)
-    assert queue.claim(alice, now=NOW) == first
+    first = next_pair(alice)
+    assert next_pair(alice) == first
     queue.save(alice, first, grade=grade(collection, "2"), now=NOW)
-    assert queue.claim(alice, now=NOW) not in (first, None)
+    assert next_pair(alice) not in (first, None)
 
 
 def test_two_raters_never_hold_the_one_assignment_of_a_pair(collection):
     pair = make_pair(collection)
-    assert queue.claim(make_rater(collection, "alice"), now=NOW) == pair
-    assert queue.claim(make_rater(collection, "bob"), now=NOW) is None
+    assert next_pair(make_rater(collection, "alice")) == pair
+    assert next_pair(make_rater(collection, "bob")) is None
 
 
 def test_a_pair_that_wants_two_ratings_gets_them_from_two_raters(collection):
     pair = make_pair(collection, wanted=2)
     alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
     for rater in (alice, bob):
-        assert queue.claim(rater, now=NOW) == pair
+        assert next_pair(rater) == pair
         queue.save(rater, pair, grade=grade(collection, "1"), now=NOW)
-    assert queue.claim(alice, now=NOW) is None
+    assert next_pair(alice) is None
     assert states(pair) == ["done", "done"]
 
 
 def test_a_lease_that_ran_out_is_free_for_others(collection):
     pair = make_pair(collection)
     alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
-    queue.claim(alice, now=NOW)
-    assert queue.claim(bob, now=NOW + queue.LEASE) is None
-    assert queue.claim(bob, now=NOW + queue.LEASE + timedelta(seconds=1)) == pair
+    next_pair(alice)
+    assert next_pair(bob, NOW + queue.LEASE) is None
+    assert next_pair(bob, NOW + queue.LEASE + timedelta(seconds=1)) == pair
 
 
 def test_late_work_is_kept_and_counts_once(collection):
     pair = make_pair(collection)
     alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
-    queue.claim(alice, now=NOW)
+    next_pair(alice)
     late = NOW + queue.LEASE * 2
-    queue.claim(bob, now=late)
+    next_pair(bob, late)
     queue.save(alice, pair, grade=grade(collection, "3"), now=late)
     queue.save(bob, pair, grade=grade(collection, "0"), now=late)
     assert Rating.objects.filter(pair=pair).count() == 2
@@ -97,11 +94,11 @@ def test_an_old_form_cannot_overwrite_a_newer_grade(collection):
 def test_cannot_judge_gives_the_assignment_back_and_never_returns_to_the_same_rater(collection):
     pair = make_pair(collection)
     alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
-    queue.claim(alice, now=NOW)
+    next_pair(alice)
     queue.save(alice, pair, reason="language", now=NOW)
     assert states(pair) == ["open"]
-    assert queue.claim(alice, now=NOW) is None
-    assert queue.claim(bob, now=NOW) == pair
+    assert next_pair(alice) is None
+    assert next_pair(bob) == pair
 
 
 def test_a_grade_and_a_reason_together_are_refused(collection):
@@ -122,34 +119,32 @@ def test_a_pair_put_off_comes_again_after_everything_else(collection):
     make_pair(collection, "q1", "a")
     make_pair(collection, "q2", "a")
     alice = make_rater(collection)
-    first = queue.claim(alice, now=NOW)
+    first = next_pair(alice)
     queue.skip(alice, first, now=NOW)
-    second = queue.claim(alice, now=NOW)
+    second = next_pair(alice)
     assert second != first
     queue.save(alice, second, grade=grade(collection, "1"), now=NOW)
-    assert queue.claim(alice, now=NOW) == first
+    assert next_pair(alice) == first
 
 
 def test_undo_takes_a_grade_back_and_hands_the_pair_out_again(collection):
     pair, alice = make_pair(collection), make_rater(collection)
-    queue.claim(alice, now=NOW)
+    next_pair(alice)
     queue.save(alice, pair, grade=grade(collection, "3"), now=NOW)
-    assert queue.undo(alice, now=NOW) == pair
+    assert queue.undo(alice, now=NOW).pair == pair
     assert not Rating.objects.exists()
-    assert queue.held_by(alice) == pair
+    assert pair_held(alice) == pair
     assert [e.kind for e in RatingEvent.objects.all()] == ["grade", "undo"]
 
 
-def test_undo_gives_back_the_pair_that_was_held_meanwhile(collection):
+def test_what_is_undone_comes_before_what_is_held(collection):
     for document in "ab":
         make_pair(collection, "q1", document)
     alice = make_rater(collection)
-    first = queue.claim(alice, now=NOW)
+    first, second = (task.pair for task in queue.claim(alice, 2, now=NOW))
     queue.save(alice, first, grade=grade(collection, "3"), now=NOW)
-    second = queue.claim(alice, now=NOW)
     queue.undo(alice, now=NOW)
-    assert states(second) == ["open"]
-    assert queue.held_by(alice) == first
+    assert [task.pair for task in queue.held(alice)] == [first, second]
 
 
 def test_undo_goes_back_step_by_step_through_changes(collection):
@@ -168,9 +163,9 @@ def test_undo_past_a_grade_that_the_scale_no_longer_has_leaves_the_pair_unrated(
     queue.save(alice, pair, grade=grade(collection, "-1"), now=NOW)
     queue.save(alice, pair, grade=grade(collection, "3"), base_revision=1, now=NOW)
     grade(collection, "-1").delete()
-    assert queue.undo(alice, now=NOW) == pair
+    assert queue.undo(alice, now=NOW).pair == pair
     assert not Rating.objects.exists()
-    assert queue.held_by(alice) == pair
+    assert pair_held(alice) == pair
 
 
 def test_undo_twice_with_one_key_undoes_once(collection):
@@ -184,10 +179,10 @@ def test_undo_twice_with_one_key_undoes_once(collection):
 
 def test_undo_of_a_refusal_to_judge_takes_the_pair_again_if_it_is_free(collection):
     pair, alice = make_pair(collection), make_rater(collection)
-    queue.claim(alice, now=NOW)
+    next_pair(alice)
     queue.save(alice, pair, reason="broken", now=NOW)
     queue.undo(alice, now=NOW)
-    assert queue.held_by(alice) == pair
+    assert pair_held(alice) == pair
     assert states(pair) == ["leased"]
 
 
@@ -204,15 +199,15 @@ def test_changing_a_grade_to_cannot_judge_frees_the_place_for_a_grade_that_came_
 def test_a_pair_that_is_free_again_is_filled_by_a_late_grade_not_by_one_more_rater(collection, how):
     pair = make_pair(collection)
     alice, bob, carol = (make_rater(collection, name) for name in ("alice", "bob", "carol"))
-    queue.claim(alice, now=NOW)
+    next_pair(alice)
     late = NOW + queue.LEASE * 2
-    assert queue.claim(bob, now=late) == pair
+    assert next_pair(bob, late) == pair
     queue.save(alice, pair, grade=grade(collection, "3"), now=late)
     if how == "stops":
         queue.stop(bob)
     elif how == "puts it off":
         queue.skip(bob, pair, now=late)
-    assert queue.claim(carol, now=late + queue.LEASE * 2) is None
+    assert next_pair(carol, late + queue.LEASE * 2) is None
     assert list(pair.assignments.values_list("rater__name", "state")) == [("alice", "done")]
 
 
@@ -240,7 +235,7 @@ def test_documents_of_one_query_come_together_and_differ_in_order_between_raters
     orders = []
     for name in ("alice", "bob"):
         rater, order = make_rater(collection, name), []
-        while pair := queue.claim(rater, now=NOW):
+        while pair := next_pair(rater):
             queue.save(rater, pair, grade=grade(collection, "0"), now=NOW)
             order.append((pair.query.key, pair.document.key))
         changes = sum(a[0] != b[0] for a, b in zip(order, order[1:], strict=False))
@@ -274,7 +269,7 @@ def test_imported_ratings_are_recorded_once_and_fill_what_was_wanted(collection)
 def test_outlook_counts_own_work_and_tells_all_done_from_all_taken(collection):
     make_pair(collection)
     alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
-    pair = queue.claim(alice, now=NOW)
+    pair = next_pair(alice)
     assert queue.outlook(alice, now=NOW) == queue.Outlook(0, 1, False, 0, None)
     assert queue.outlook(bob, now=NOW) == queue.Outlook(0, 0, False, 1, NOW + queue.LEASE)
     queue.save(alice, pair, grade=grade(collection, "0"), now=NOW)
@@ -304,128 +299,3 @@ def test_the_database_refuses_a_rating_that_is_neither_grade_nor_reason(collecti
     pair, alice = make_pair(collection), make_rater(collection)
     with pytest.raises(IntegrityError), transaction.atomic():
         Rating.objects.create(pair=pair, rater=alice, created_at=NOW, changed_at=NOW)
-
-
-def race(raters: list[Rater], act) -> list:
-    """Run `act(rater)` in one thread each, all starting together; the results in the order of raters."""
-    barrier, results = threading.Barrier(len(raters)), [None] * len(raters)
-
-    def run(i: int) -> None:
-        try:
-            barrier.wait()
-            results[i] = act(raters[i])
-        except Exception as error:
-            results[i] = error
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(len(raters))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
-
-
-@pytest.mark.django_db(transaction=True)
-def test_eight_raters_racing_for_three_assignments_get_exactly_three():
-    collection = make_collection()
-    pair = make_pair(collection, wanted=3)
-    raters = [make_rater(collection, f"rater{i}") for i in range(8)]
-    got = race(raters, lambda rater: queue.claim(rater, now=NOW))
-    assert sum(result == pair for result in got) == 3, got
-    assert sum(result is None for result in got) == 5, got
-
-
-@pytest.mark.django_db(transaction=True)
-def test_without_the_condition_in_the_update_the_race_is_lost(monkeypatch):
-    """The twin of the test above: with the guard off, more than three raters believe they hold the pair."""
-
-    def unguarded(rater, pair_id, state, now):
-        row = Assignment.objects.filter(queue._free(now), pair=pair_id).first()
-        barrier.wait(timeout=20)  # everybody has looked before anybody writes
-        if row:
-            Assignment.objects.filter(pk=row.pk).update(rater=rater, state=state, leased_until=now + queue.LEASE)
-        return row is not None
-
-    collection = make_collection()
-    make_pair(collection, wanted=3)
-    raters = [make_rater(collection, f"rater{i}") for i in range(8)]
-    barrier = threading.Barrier(8)
-    monkeypatch.setattr(queue, "_take", unguarded)
-    # Outside a transaction: on SQLite a transaction would queue the raters up and hide the race.
-    unlocked = queue.claim.__wrapped__
-    monkeypatch.setattr(queue, "_lock", lambda rater: None)
-    got = race(raters, lambda rater: unlocked(rater, now=NOW))
-    assert sum(result is not None and not isinstance(result, Exception) for result in got) > 3, got
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_lease_that_is_lost_between_look_and_write_is_not_told_as_held(monkeypatch):
-    """Bob takes Alice's expired pair just after she has looked up what she holds."""
-    collection = make_collection()
-    pair = make_pair(collection)
-    alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
-    queue.claim(alice, now=NOW)
-    look, late = queue.held_by, NOW + queue.LEASE * 2
-
-    def look_and_lose(rater):
-        held = look(rater)
-        Assignment.objects.filter(pair=pair).update(rater=bob, leased_until=late + queue.LEASE)
-        return held
-
-    monkeypatch.setattr(queue, "held_by", look_and_lose)
-    assert queue.claim(alice, now=late) is None
-    assert pair.assignments.get().rater == bob
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_pair_lost_to_another_leads_to_the_next_one(monkeypatch):
-    collection = make_collection()
-    for document in "abc":
-        make_pair(collection, "q1", document)
-    alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
-    take, lost = queue._take, []
-
-    def take_too_late(rater, pair_id, state, now):
-        if not lost:
-            lost.append(pair_id)
-            take(bob, pair_id, state, now)
-        return take(rater, pair_id, state, now)
-
-    monkeypatch.setattr(queue, "_take", take_too_late)
-    got = queue.claim(alice, now=NOW)
-    assert got is not None and got.pk not in lost
-
-
-def test_a_pair_that_cannot_be_taken_does_not_keep_the_claim_for_ever(collection, monkeypatch):
-    make_pair(collection)
-    monkeypatch.setattr(queue, "_take", lambda rater, pair_id, state, now: False)
-    assert queue.claim(make_rater(collection), now=NOW) is None
-
-
-@pytest.mark.django_db(transaction=True)
-def test_four_who_ask_for_three_ratings_at_once_get_three_assignments(monkeypatch):
-    collection = make_collection()
-    pair = make_pair(collection, wanted=1)
-    raters = [make_rater(collection, f"rater{i}") for i in range(4)]
-    write = AssignmentQuerySet.bulk_create
-
-    def write_late(rows, *arguments, **options):
-        time.sleep(0.1)  # time for the others to count, if nothing keeps them from it
-        return write(rows, *arguments, **options)
-
-    monkeypatch.setattr(AssignmentQuerySet, "bulk_create", write_late)
-    got = race(raters, lambda rater: queue.want([pair.pk], 3))
-    assert sorted(got) == [0, 0, 0, 2], got
-    assert pair.assignments.count() == 3
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_double_press_in_two_threads_is_one_rating():
-    collection = make_collection()
-    pair, alice, key = make_pair(collection), make_rater(collection), uuid4()
-    two = grade(collection, "2")
-    got = race([alice] * 6, lambda rater: queue.save(rater, pair, grade=two, client_key=key, now=NOW))
-    assert [result.pk for result in got] == [Rating.objects.get().pk] * 6
-    assert RatingEvent.objects.count() == 1

@@ -4,12 +4,15 @@ IDEALIST_QUEUE_STEPS is about how many acts are played, 2,000 where it is not se
 """
 
 import os
+from collections import Counter
+from dataclasses import dataclass, field
 from datetime import timedelta
-from uuid import uuid4
+from decimal import Decimal
+from uuid import UUID, uuid4
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -21,18 +24,45 @@ from hypothesis.stateful import (
 )
 
 from ratings import queue
-from ratings.models import Assignment, Collection, Pair, Rating, RatingEvent
+from ratings.anchors import remove_anchor, set_anchor
+from ratings.models import Anchor, Assignment, Check, Collection, Pair, Rater, Rating, RatingEvent
+from ratings.queue import mixing
 
 from .cast import NOW, make_collection, make_rater
 
 pytestmark = pytest.mark.django_db
 
-RATERS, QUERIES, DOCUMENTS = 4, 3, 4
+RATERS, QUERIES, DOCUMENTS = 4, 3, 8
 STEPS_A_GAME = 50
+REPEAT_AFTER = 3  # acts: nobody does 20 in a short game
 
 raters = st.integers(0, RATERS - 1)
 places = st.integers(0, QUERIES * DOCUMENTS - 1)
 grades = st.sampled_from(["-1", "0", "3", None])  # None: cannot judge
+counts = st.sampled_from([1, 1, 2, 3, 5, 20])
+
+
+@dataclass
+class Act:
+    """What a rater did and can take back."""
+
+    kind: str
+    pair: Pair
+    key: UUID
+    before: tuple | None  # what was said of the pair before, of its check for a repeat
+    standing: bool = True
+
+
+@dataclass
+class Player:
+    """What the model knows of a rater."""
+
+    rater: Rater
+    acts: list[Act] = field(default_factory=list)
+    holding: list = field(default_factory=list)  # tasks as the desk last got them, newest claim
+
+    def standing(self) -> list[Act]:
+        return [act for act in self.acts if act.standing]
 
 
 class Game(RuleBasedStateMachine):
@@ -41,18 +71,20 @@ class Game(RuleBasedStateMachine):
         self.transaction = transaction.atomic()
         self.transaction.__enter__()
         self.now = NOW
-        self.collection = make_collection(queries=[f"q{i}" for i in range(QUERIES)], documents="abcd"[:DOCUMENTS])
-        self.raters = [make_rater(self.collection, f"rater{i}") for i in range(RATERS)]
+        self.collection = make_collection(
+            queries=[f"q{i}" for i in range(QUERIES)], documents="abcdefgh"[:DOCUMENTS]
+        )
+        self.players = [Player(make_rater(self.collection, f"rater{i}")) for i in range(RATERS)]
         self.grades = {str(g.value.normalize()): g for g in self.collection.grades.all()}
+        self.queries = list(self.collection.queries.order_by("pk"))
         self.places = [
-            (q, d)
-            for q in self.collection.queries.order_by("pk").values_list("pk", flat=True)
+            (q.pk, d)
+            for q in self.queries
             for d in self.collection.documents.order_by("pk").values_list("pk", flat=True)
         ]
         self.pairs: list[Pair] = []
-        self.acts: dict[int, list] = {rater.pk: [] for rater in self.raters}  # what undo takes back, latest last
         self.sent: list[tuple] = []
-        self.late: dict[int, int] = {}  # pair -> grades that found no free assignment
+        self.late: Counter = Counter()  # pair -> grades that found no free assignment
 
     def teardown(self) -> None:
         transaction.set_rollback(True)
@@ -65,29 +97,38 @@ class Game(RuleBasedStateMachine):
         return list(rows.filter(pair=pair_id) if pair_id else rows)
 
     def is_free(self, row: Assignment) -> bool:
-        return row.state == "open" or (row.state == "leased" and row.leased_until < self.now)
+        return row.state == "open" or (row.state == "leased" and row.leased_until < self.now and not row.extra)
 
     def stored(self, rater, pair) -> tuple | None:
         rating = Rating.objects.filter(rater=rater, pair=pair).select_related("grade").first()
         return rating and (rating.grade and rating.grade.value, rating.reason, rating.comment)
 
-    def uncounted(self) -> dict[int, int]:
+    def retired(self) -> set[int]:
+        pairs = Pair.objects.filter(query__collection=self.collection, retired_at__isnull=False)
+        return set(pairs.values_list("pk", flat=True))
+
+    def uncounted(self) -> Counter:
         """Pair -> grades without an assignment."""
         counted = {(row.pair_id, row.rater_id) for row in self.rows()}
-        found: dict[int, int] = {}
-        for key in Rating.objects.filter(rater__in=self.raters, grade__isnull=False).values_list("pair", "rater"):
-            if key not in counted:
-                found[key[0]] = found.get(key[0], 0) + 1
-        return found
+        graded = Rating.objects.filter(pair__query__collection=self.collection, grade__isnull=False)
+        return Counter(pair for pair, rater in graded.values_list("pair", "rater") if (pair, rater) not in counted)
 
-    def free_for(self, rater) -> set[int]:
-        """Pairs that the rater may get: with a free assignment that no late grade fills, and not rated by them."""
-        free: dict[int, int] = {}
+    def free_for(self, rater: Rater) -> set[int]:
+        """Pairs that the rater may newly get: with a free assignment that no late grade fills, of their queries,
+        neither retired nor rated nor held by them."""
+        free: Counter = Counter()
         for row in self.rows():
-            free[row.pair_id] = free.get(row.pair_id, 0) + self.is_free(row)
-        rated = set(Rating.objects.filter(rater=rater).values_list("pair", flat=True))
-        late = self.uncounted()
-        return {pair for pair, n in free.items() if n > late.get(pair, 0) and pair not in rated}
+            free[row.pair_id] += self.is_free(row)
+        mine = set(Rating.objects.filter(rater=rater).values_list("pair", flat=True))
+        mine |= {row.pair_id for row in self.rows() if row.rater_id == rater.pk}
+        late, gone = self.uncounted(), self.retired()
+        own = set(rater.queries.values_list("pk", flat=True)) or {query.pk for query in self.queries}
+        query = {pair.pk: pair.query_id for pair in self.pairs}
+        return {
+            pair
+            for pair, n in free.items()
+            if n > late[pair] and pair not in mine and pair not in gone and query[pair] in own
+        }
 
     def put_off(self, rater) -> list[int]:
         """Pairs that the rater put off and did not take back, the longest put off first."""
@@ -97,23 +138,50 @@ class Game(RuleBasedStateMachine):
             latest[event.pair_id] = event.pk
         return sorted(latest, key=latest.get)
 
+    def to_warm_up(self, rater: Rater) -> set[int]:
+        if Rater.objects.get(pk=rater.pk).warmed_up_at:
+            return set()
+        done = Check.objects.filter(rater=rater, kind="warm_up", event__isnull=False).values("pair")
+        anchors = Anchor.objects.filter(use="warm_up", pair__query__collection=self.collection)
+        return set(anchors.exclude(pair__in=done).values_list("pair", flat=True))
+
+    def room(self, rater: Rater) -> float:
+        """How many pairs more a limit lets the rater grade or hold."""
+        limit = Rater.objects.get(pk=rater.pk).limit
+        graded = Rating.objects.filter(rater=rater, grade__isnull=False).count()
+        return float("inf") if limit is None else max(0, limit - graded)
+
+    def snapshot(self) -> tuple:
+        rows = sorted((r.pk, r.pair_id, r.rater_id, r.state, r.leased_until, r.turn) for r in self.rows())
+        checks = sorted(Check.objects.values_list("pk", "event", "turn"), key=lambda row: row[0])
+        ratings = sorted(Rating.objects.values_list("pk", "grade", "reason", "comment", "revision"))
+        return rows, checks, ratings, RatingEvent.objects.count()
+
     # What happens
 
-    @initialize(wanted=st.integers(1, 3), order=st.sampled_from(Collection.Order.values), n=st.integers(1, 6))
-    def begin(self, wanted: int, order: str, n: int) -> None:
-        self.new_order(order)
-        self.ask(self.places[::2][:n], wanted, depth=2)
-
-    def new_order(self, order: str) -> None:
-        Collection.objects.filter(pk=self.collection.pk).update(order=order)
-        self.collection.order = order
-        for rater in self.raters:
-            rater.collection.order = order
+    @initialize(
+        wanted=st.sampled_from([2, 1, 3]),
+        order=st.sampled_from(Collection.Order.values),
+        n=st.sampled_from([16, 10, 5, 1]),
+        golds=st.sampled_from([0, 3]),
+        gold=st.sampled_from(["0.3", "0"]),
+        repeat=st.sampled_from(["0.4", "0"]),
+    )
+    def begin(self, wanted: int, order: str, n: int, golds: int, gold: str, repeat: str) -> None:
+        self.another_order(order)
+        self.other_shares(gold, repeat)
+        self.ask(self.places[:n], wanted, depth=2)
+        for place in range(golds):
+            self.an_anchor(5 * place, "gold")
 
     def ask(self, keys: list[tuple[int, int]], wanted: int, depth: int) -> None:
         ids = list(queue.pairs_for(keys).values())
         queue.want(ids, wanted, depths=dict.fromkeys(ids, depth))
-        self.pairs = list(Pair.objects.filter(query__collection=self.collection).order_by("query", "document"))
+        self.pairs = list(
+            Pair.objects.filter(query__collection=self.collection)
+            .select_related("query")
+            .order_by("query", "document")
+        )
 
     @rule(place=places, wanted=st.integers(1, 3), depth=st.integers(1, 3))
     def a_new_system(self, place: int, wanted: int, depth: int) -> None:
@@ -121,147 +189,355 @@ class Game(RuleBasedStateMachine):
 
     @rule(order=st.sampled_from(Collection.Order.values))
     def another_order(self, order: str) -> None:
-        self.new_order(order)
+        Collection.objects.filter(pk=self.collection.pk).update(order=order)
+
+    @rule(gold=st.sampled_from(["0.5", "0.3", "0"]), repeat=st.sampled_from(["0.5", "0"]))
+    def other_shares(self, gold: str, repeat: str) -> None:
+        Collection.objects.filter(pk=self.collection.pk).update(
+            gold_share=Decimal(gold), repeat_share=Decimal(repeat)
+        )
+
+    @rule(place=places, use=st.sampled_from(["gold", "gold", "gold", "warm_up", None]))
+    def an_anchor(self, place: int, use: str | None) -> None:
+        pair = self.pairs[place % len(self.pairs)]
+        if use is None:
+            remove_anchor(pair)
+        else:
+            set_anchor(pair, use=use, grade=self.grades["0"], explanation="known", now=self.now)
+            assert (pair.pk in self.retired()) or use == "gold"
+
+    @rule(place=places, n=st.integers(1, 2))
+    def retire(self, place: int, n: int) -> None:
+        ids = [pair.pk for pair in self.pairs[place % len(self.pairs) :][:n]]
+        gone = self.retired()
+        assert queue.retire(ids, now=self.now) == len(set(ids) - gone)
+        assert not any(row.state != "done" for pair in ids for row in self.rows(pair))
+
+    @rule(place=places, n=st.integers(1, 6))
+    def unretire(self, place: int, n: int) -> None:
+        anchors = set(Anchor.objects.filter(use="warm_up").values_list("pair", flat=True))
+        ids = [pair.pk for pair in self.pairs[place % len(self.pairs) :][:n] if pair.pk not in anchors]
+        gone = self.retired()
+        assert queue.unretire(ids) == len(set(ids) & gone)
+
+    @rule(who=raters, limit=st.sampled_from([None, None, None, None, 6, 3, 0]))
+    def a_limit(self, who: int, limit: int | None) -> None:
+        Rater.objects.filter(pk=self.players[who].rater.pk).update(limit=limit)
+
+    @rule(who=raters, which=st.sampled_from([[], [], [], [0], [1, 2]]))
+    def queries_of_their_own(self, who: int, which: list[int]) -> None:
+        self.players[who].rater.queries.set([self.queries[i] for i in which])
+
+    @rule(who=raters, active=st.sampled_from([True, True, True, False]))
+    def active_or_not(self, who: int, active: bool) -> None:
+        Rater.objects.filter(pk=self.players[who].rater.pk).update(active=active)
 
     @rule(minutes=st.sampled_from([1, 10, 31, 31]))
     def time_passes(self, minutes: int) -> None:
         self.now += timedelta(minutes=minutes)
 
-    @rule(who=raters)
-    def claim(self, who: int) -> None:
-        rater = self.raters[who]
-        held, free, put_off = queue.held_by(rater), self.free_for(rater), self.put_off(rater)
-        left = queue.outlook(rater, now=self.now).left
-        pair = queue.claim(rater, now=self.now)
-        if held:
-            assert pair == held
-        elif not free:
-            assert pair is None
-        else:
-            assert left >= len(free)
-            assert pair is not None, "a false 'nothing left'"
-            assert pair.pk in free
-            fresh = free - set(put_off)
-            assert pair.pk in fresh if fresh else pair.pk == next(p for p in put_off if p in free)
-        if pair:
-            assert not Rating.objects.filter(rater=rater, pair=pair, grade__isnull=False).exists() or held
-            row = Assignment.objects.get(pair=pair, rater=rater)
-            assert (row.state, row.leased_until) == ("leased", self.now + queue.LEASE)
-        mine = {pair.pk} if pair else set()
-        assert queue.outlook(rater, now=self.now).left == len(self.free_for(rater) | mine)
+    @rule(who=raters, count=counts)
+    def claim(self, who: int, count: int) -> None:
+        player = self.players[who]
+        rater = player.rater
+        held, free, room = queue.held(rater), self.free_for(rater), self.room(rater)
+        warm_ups, put_off = self.to_warm_up(rater), self.put_off(rater)
+        leases = sum(task.kind == "pair" for task in held)
+        left = queue.outlook(rater, now=self.now)
+        tasks = queue.claim(rater, count, now=self.now)
+        assert queue.held(rater) == tasks, "what is held comes in another order"
+        player.holding = tasks
+        if not Rater.objects.get(pk=rater.pk).active:
+            assert tasks == [] and left.why == "not_active" and left.left == 0
+            return
+        if warm_ups:
+            assert left.why == "warm_up" and left.left == len(warm_ups)
+            first = [task for task in tasks if task.kind == "warm_up"]
+            assert len(first) >= min(count, len(warm_ups)) and tasks[: len(first)] == first
+            assert {task.pair.pk for task in first} <= warm_ups
+            return
+        assert (left.why == "limit") == (room <= 0)
+        assert [task for task in tasks if task in held] == [task for task in held if task in tasks]
+        new = [task for task in tasks if task not in held]
+        assert len(tasks) <= max(count, len(held))
+        self.new_tasks(player, new, free, put_off)
+        if len(held) < count and room > leases and free:
+            assert left.left > 0
+            assert tasks, "a false 'nothing left'"
+        if not free:
+            assert not new
+        assert sum(task.kind == "pair" for task in tasks) <= max(room, leases)
+        for row in self.rows():
+            if row.rater_id == rater.pk and row.state == "leased":
+                assert row.leased_until == self.now + queue.LEASE
+        after = queue.outlook(rater, now=self.now)
+        could = len(self.free_for(rater)) + len(tasks)
+        assert after.left == min(could, room) if room < float("inf") else after.left == could
 
-    @rule(who=raters)
-    def stop_and_come_back(self, who: int) -> None:
+    def new_tasks(self, player: Player, new: list, free: set[int], put_off: list[int]) -> None:
+        golds = set(Anchor.objects.filter(use="gold").values_list("pair", flat=True))
+        pairs = [task.pair.pk for task in new if task.kind == "pair"]
+        assert len(pairs) == len(set(pairs))
+        assert all(pair in free or pair in golds for pair in pairs)
+        again = [pair for pair in pairs if pair in put_off and pair not in golds]
+        assert again == [pair for pair in put_off if pair in again], "not the longest put off first"
+        if again:
+            assert {pair for pair in free if pair not in put_off} <= set(pairs), "put off came before fresh"
+        for task in new:
+            stored = self.stored(player.rater, task.pair)
+            if task.kind == "pair":
+                assert stored is None and task.rating is None, "the same pair twice"
+            else:
+                assert task.kind == "repeat" and stored[0] is not None
+                assert Check.objects.filter(rater=player.rater, pair=task.pair, kind="repeat").count() == 1
+                since = [act.pair.pk for act in player.acts[-REPEAT_AFTER:]]
+                assert task.pair.pk not in since, "too early to be graded again"
+
+    @rule(who=raters, count=counts, values=st.lists(grades, min_size=3, max_size=8))
+    def work(self, who: int, count: int, values: list[str | None]) -> None:
+        """What raters do most of the time."""
+        for value in values:
+            self.claim(who, count)
+            self.rate_what_is_held(who, value, 0)
+
+    @rule(who=raters, count=counts, values=st.lists(grades, min_size=3, max_size=8))
+    def work_at_the_front(self, who: int, count: int, values: list[str | None]) -> None:
+        """As the desk does: the next one is claimed while the last is on its way."""
+        self.active_or_not(who, True)
+        self.a_limit(who, None)
+        self.work(who, count, values)
+
+    @rule(who=raters, count=counts)
+    def stop_and_come_back(self, who: int, count: int) -> None:
         """To claim the same without an act in between gives the same."""
-        rater = self.raters[who]
+        rater = self.players[who].rater
         queue.stop(rater)
-        first = queue.claim(rater, now=self.now)
+        assert queue.held(rater) == []
+        first = queue.claim(rater, count, now=self.now)
         queue.stop(rater)
-        assert queue.claim(rater, now=self.now) == first
+        again = queue.claim(rater, count, now=self.now)
+        assert [(task.kind, task.pair) for task in again] == [(task.kind, task.pair) for task in first]
+        self.players[who].holding = again
 
-    def save(self, rater, pair, value: str | None) -> None:
+    def save(self, player: Player, task, value: str | None) -> None:
+        rater, pair = player.rater, task.pair
         said = {"grade": self.grades[value]} if value else {"reason": "unclear"}
         before = self.stored(rater, pair)
-        places = [row for row in self.rows(pair.pk) if row.rater_id == rater.pk or self.is_free(row)]
-        if value and not places:
-            self.late[pair.pk] = self.late.get(pair.pk, 0) + 1
+        rows, gone = self.rows(pair.pk), pair.pk in self.retired()
+        own = any(row.rater_id == rater.pk for row in rows)
+        filled = own or (not gone and any(self.is_free(row) for row in rows))
+        if value and not filled:
+            self.late[pair.pk] += 1
         rating = Rating.objects.filter(rater=rater, pair=pair).first()
         sent = {**said, "base_revision": rating.revision if rating else 0, "client_key": uuid4()}
-        queue.save(rater, pair, **sent, now=self.now)
-        stored = (self.grades[value].value, "", "") if value else (None, "unclear", "")
-        assert self.stored(rater, pair) == stored
-        self.acts[rater.pk].append(("save", pair, before))
-        self.sent.append((rater, pair, sent))
+        saved = queue.save(rater, task, **sent, now=self.now)
+        assert self.stored(rater, pair) == ((self.grades[value].value, "", "") if value else (None, "unclear", ""))
+        assert saved.fate == ("retired" if gone else "counted" if filled or not value else "surplus")
+        assert saved.rating.revision == sent["base_revision"] + 1
+        player.acts.append(Act("save", pair, sent["client_key"], before))
+        self.sent.append((rater, task, sent))
 
-    @rule(who=raters, value=grades)
-    def rate_what_is_held(self, who: int, value: str | None) -> None:
-        held = queue.held_by(self.raters[who])
-        if held:
-            self.save(self.raters[who], held, value)
+    def answer(self, player: Player, task, value: str | None) -> None:
+        said = {"grade": self.grades[value]} if value else {"reason": "unclear"}
+        before = self.stored(player.rater, task.pair)
+        key = uuid4()
+        saved = queue.save(player.rater, task, **said, client_key=key, now=self.now)
+        assert self.stored(player.rater, task.pair) == before, "a check changed a rating"
+        assert (saved.answer is not None) == (task.kind == "warm_up")
+        assert saved.event.kind == task.kind and saved.fate == "counted"
+        if task.kind == "repeat":
+            player.acts.append(Act("repeat", task.pair, key, None))
+        self.sent.append((player.rater, task, {**said, "client_key": key}))
+
+    @rule(who=raters, value=grades, which=st.integers(0, 19))
+    def rate_what_is_held(self, who: int, value: str | None, which: int) -> None:
+        player = self.players[who]
+        held = queue.held(player.rater)
+        if not held:
+            return
+        task = held[which % len(held)]
+        (self.save if task.kind == "pair" else self.answer)(player, task, value)
+        assert task.token not in [one.token for one in queue.held(player.rater)]
+
+    @rule(who=raters, value=grades, which=st.integers(0, 19))
+    def rate_what_a_second_tab_shows(self, who: int, value: str | None, which: int) -> None:
+        """The tab has what was held once: rated, given back, lost or retired since."""
+        player = self.players[who]
+        if not player.holding:
+            return
+        shown = player.holding[which % len(player.holding)]
+        task = queue.task(player.rater, shown.token)
+        assert task is not None, "what was shown cannot be sent any more"
+        if shown.kind == "pair":
+            self.save(player, task, value)
+        elif task.rating is None:
+            self.answer(player, task, value)
 
     @rule(who=raters, place=places, value=grades)
     def rate_any_pair(self, who: int, place: int, value: str | None) -> None:
-        """Late, again, or from a list: whatever a form may send."""
-        self.save(self.raters[who], self.pairs[place % len(self.pairs)], value)
+        """From a list of own ratings: whatever a form may send."""
+        player, pair = self.players[who], self.pairs[place % len(self.pairs)]
+        task = queue.task(player.rater, pair.token)
+        if task:
+            self.save(player, task, value)
 
     @precondition(lambda self: self.sent)
     @rule(data=st.data())
     def retry(self, data) -> None:
-        rater, pair, sent = data.draw(st.sampled_from(self.sent[-8:]), label="sent")
-        before = self.stored(rater, pair), RatingEvent.objects.count(), self.rows()
-        queue.save(rater, pair, **sent, now=self.now)
-        assert before == (self.stored(rater, pair), RatingEvent.objects.count(), self.rows())
+        rater, task, sent = data.draw(st.sampled_from(self.sent[-8:]), label="sent")
+        before = self.snapshot()
+        queue.save(rater, task, **sent, now=self.now)
+        assert before == self.snapshot()
 
-    @rule(who=raters, place=places)
-    def an_old_form(self, who: int, place: int) -> None:
-        rater, pair = self.raters[who], self.pairs[place % len(self.pairs)]
-        before = self.stored(rater, pair)
-        with pytest.raises(queue.Conflict):
-            queue.save(rater, pair, grade=self.grades["3"], base_revision=999, client_key=uuid4(), now=self.now)
-        assert self.stored(rater, pair) == before
-
-    @rule(who=raters)
-    def skip(self, who: int) -> None:
-        rater = self.raters[who]
-        held = queue.held_by(rater)
+    @rule(who=raters, which=st.integers(0, 19))
+    def an_old_form(self, who: int, which: int) -> None:
+        rater = self.players[who].rater
+        held = queue.held(rater)
         if held:
-            queue.skip(rater, held, client_key=uuid4(), now=self.now)
-            assert queue.held_by(rater) is None
-            self.acts[rater.pk].append(("skip", held, self.stored(rater, held)))
+            before = self.snapshot()
+            with pytest.raises(queue.Conflict):
+                queue.save(rater, held[which % len(held)], reason="other", base_revision=999, now=self.now)
+            assert before == self.snapshot()
+
+    @rule(who=raters, which=st.integers(0, 19))
+    def skip(self, who: int, which: int) -> None:
+        player = self.players[who]
+        held = queue.held(player.rater)
+        if not held:
+            return
+        task, key = held[which % len(held)], uuid4()
+        for _ in range(2):
+            queue.skip(player.rater, task, client_key=key, now=self.now)
+        after = queue.held(player.rater)
+        if task.kind == "warm_up":
+            assert [one for one in after if one.kind == "warm_up"][-1] == task
+        else:
+            assert task.token not in [one.token for one in after]
+            player.acts.append(Act("skip", task.pair, key, self.stored(player.rater, task.pair)))
 
     @rule(who=raters)
     def undo(self, who: int) -> None:
-        rater = self.raters[who]
-        if not self.acts[rater.pk]:
-            assert queue.undo(rater, now=self.now) is None
+        player = self.players[who]
+        if not player.standing():
+            assert queue.undo(player.rater, now=self.now) is None
             return
-        kind, pair, before = self.acts[rater.pk].pop()
-        rows = self.rows(pair.pk)
+        self.take_back(player, player.standing()[-1], named=False)
+
+    @rule(who=raters, back=st.integers(1, 24))
+    def undo_by_key(self, who: int, back: int) -> None:
+        player = self.players[who]
+        if back > len(player.acts):
+            assert queue.undo(player.rater, act=uuid4(), now=self.now) is None
+            return
+        act = player.acts[-back]
+        if act not in player.standing()[-queue.UNDO_DEPTH :]:
+            before = self.snapshot()
+            assert queue.undo(player.rater, act=act.key, now=self.now) is None
+            assert before == self.snapshot()
+        else:
+            self.take_back(player, act, named=True)
+
+    def take_back(self, player: Player, act: Act, named: bool) -> None:
+        rater, pair = player.rater, act.pair
+        rows, gone = self.rows(pair.pk), pair.pk in self.retired()
         own = any(row.rater_id == rater.pk for row in rows)
-        if kind == "save" and before and before[0] is not None and not own:
-            self.late[pair.pk] = self.late.get(pair.pk, 0) + (not any(self.is_free(row) for row in rows))
-        assert queue.undo(rater, client_key=uuid4(), now=self.now) == pair
-        assert self.stored(rater, pair) == before
-        if before is None and (own or any(self.is_free(row) for row in rows)):
-            assert queue.held_by(rater) == pair
+        free = not gone and any(self.is_free(row) for row in rows)
+        later = [
+            one for one in player.acts[player.acts.index(act) + 1 :] if one.pair == pair and one.kind == "save"
+        ]
+        later = [one for one in later if one.standing]
+        now_said = self.stored(rater, pair)
+        expected = now_said if act.kind != "save" or later else self.said_before(player, act)
+        graded_again = act.kind == "save" and not later and expected and expected[0] is not None
+        if graded_again and not own and not free:
+            self.late[pair.pk] += 1
+        keys = {"act": act.key if named else None, "client_key": uuid4()}
+        task = queue.undo(rater, **keys, now=self.now)
+        before = self.snapshot()
+        assert queue.undo(rater, **keys, now=self.now).token == task.token
+        assert before == self.snapshot()
+        act.standing = False
+        assert task.pair == pair
+        assert self.stored(rater, pair) == expected
+        if act.kind == "repeat" or (task.kind == "repeat" and act.kind == "skip"):
+            assert queue.held(rater)[0] == task
+        elif expected is None and not gone and (own or free):
+            assert queue.held(rater)[0].pair == pair
+
+    def said_before(self, player: Player, act: Act) -> tuple | None:
+        """By the last standing act on the pair before this one; the model remembers what each changed."""
+        earlier = [one for one in player.acts[: player.acts.index(act)] if one.pair == act.pair]
+        events = RatingEvent.objects.filter(
+            rater=player.rater, pair=act.pair, kind__in=["grade", "cannot"], undone_by__isnull=True
+        ).exclude(client_key=act.key)
+        last = events.order_by("-pk").first()
+        assert (last is not None) == any(one.kind == "save" and one.standing for one in earlier)
+        return last and (last.value, last.reason, last.comment)
 
     @rule(who=raters)
     def stop(self, who: int) -> None:
-        queue.stop(self.raters[who])
-        assert queue.held_by(self.raters[who]) is None
+        queue.stop(self.players[who].rater)
+        assert queue.held(self.players[who].rater) == []
+
+    @rule(who=raters)
+    def release(self, who: int) -> None:
+        leased = [
+            row.pk for row in self.rows() if row.state == "leased" and row.rater_id == self.players[who].rater.pk
+        ]
+        assert queue.release(leased) == len(leased)
+        assert not any(task.kind == "pair" for task in queue.held(self.players[who].rater))
 
     # What always holds
 
     @invariant()
     def no_pair_is_above_or_below_its_quota(self) -> None:
-        late = self.uncounted()
+        late, gone = self.uncounted(), self.retired()
         rows: dict[int, list[Assignment]] = {}
         for row in self.rows():
             rows.setdefault(row.pair_id, []).append(row)
-        for pair in self.pairs:
-            own = rows.get(pair.pk, [])
-            assert len(own) == pair.wanted
-            assert late.get(pair.pk, 0) <= self.late.get(pair.pk, 0), "a claim led to a grade too many"
+        wanted = dict(Pair.objects.filter(query__collection=self.collection).values_list("pk", "wanted"))
+        for pair, n in wanted.items():
+            own = [row for row in rows.get(pair, []) if not row.extra]
+            if pair in gone:
+                assert len(own) <= n and all(row.state == "done" for row in rows.get(pair, []))
+                continue
+            assert len(own) == n
+            assert late[pair] <= self.late[pair], "a claim led to a grade too many"
             # A late grade waits for no open assignment: else a claim would ask for one grade too many.
-            assert not (late.get(pair.pk) and any(row.state == "open" for row in own))
+            assert not (late[pair] and any(row.state == "open" for row in own))
 
     @invariant()
-    def each_place_is_held_by_one_and_each_rater_holds_one(self) -> None:
+    def each_place_is_held_by_one_and_nobody_holds_too_much(self) -> None:
         taken = [(row.pair_id, row.rater_id) for row in self.rows() if row.rater_id]
         assert len(taken) == len(set(taken))
-        holding = [row.rater_id for row in self.rows() if row.state == "leased"]
-        assert len(holding) == len(set(holding))
         done = {(row.pair_id, row.rater_id) for row in self.rows() if row.state == "done"}
-        graded = Rating.objects.filter(rater__in=self.raters, grade__isnull=False).values_list("pair", "rater")
-        assert done <= set(graded)
+        graded = Rating.objects.filter(pair__query__collection=self.collection, grade__isnull=False)
+        assert done <= set(graded.values_list("pair", "rater"))
+        for player in self.players:
+            assert len(queue.held(player.rater)) <= queue.MOST_HELD
 
     @invariant()
     def an_assignment_knows_its_pair(self) -> None:
         for row in Assignment.objects.filter(collection=self.collection).select_related("pair"):
             assert (row.query_id, row.collection_id) == (row.pair.query_id, self.collection.pk)
 
+    @invariant()
+    def what_is_said_can_be_rebuilt_from_the_events(self) -> None:
+        said = {}
+        events = RatingEvent.objects.filter(pair__query__collection=self.collection, undone_by__isnull=True)
+        for event in events.filter(kind__in=["grade", "cannot"]).order_by("pk"):
+            said[event.pair_id, event.rater_id] = (event.value, event.reason)
+        ratings = Rating.objects.filter(pair__query__collection=self.collection)
+        rows = ratings.values_list("pair", "rater", "grade__value", "reason")
+        assert said == {(pair, rater): (value, reason) for pair, rater, value, reason in rows}
 
-def test_the_queue_keeps_its_promises_in_any_order_of_acts():
+
+# To make a failed game shorter takes longer than to play thousands of others: IDEALIST_QUEUE_SHRINK asks for it.
+PHASES = [Phase.explicit, Phase.reuse, Phase.generate] + [Phase.shrink] * ("IDEALIST_QUEUE_SHRINK" in os.environ)
+
+
+def test_the_queue_keeps_its_promises_in_any_order_of_acts(monkeypatch):
+    monkeypatch.setattr(mixing, "REPEAT_AFTER", REPEAT_AFTER)
     steps = int(os.environ.get("IDEALIST_QUEUE_STEPS", "2000"))
     run_state_machine_as_test(
         Game,
@@ -271,5 +547,6 @@ def test_the_queue_keeps_its_promises_in_any_order_of_acts():
             deadline=None,
             derandomize="IDEALIST_QUEUE_STEPS" not in os.environ,
             suppress_health_check=list(HealthCheck),
+            phases=PHASES,
         ),
     )

@@ -1,0 +1,139 @@
+"""To claim ten pairs where a million ratings are open: against the same where a thousand are, and a bare SELECT.
+
+Each claim is by a rater who has just rated something, and is given back before the next, unmeasured. The bare
+SELECT reads ten rows by the index of the order from a point that chance chose. A database is made for each size.
+"""
+
+import os
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+from bench._rounds import arguments, goal, machine
+from bench.database import engines
+
+SIZES = {"a thousand": 1_000, "a million": 1_000_000}
+SMALL = {"a thousand": 1_000, "ten thousand": 10_000}
+WANTED, DOCUMENTS, BATCH, RATERS = 2, 50, 10, 20
+GOALS = {"SQLite": "<= 30", "PostgreSQL": "<= 20"}  # ms, of the slowest of twenty
+
+
+def fill(assignments: int):
+    """A collection with so many open assignments: two of each pair, 50 pairs a query. By SQL, to be there soon."""
+    from django.db import connection
+
+    from ratings.models import Collection, Document, Grade, Query, Rater
+
+    pairs = assignments // WANTED
+    collection = Collection.objects.create(slug="bench", name="Bench")
+    Grade.objects.create(collection=collection, value=1)
+    Document.objects.bulk_create(Document(collection=collection, key=f"d{i}") for i in range(DOCUMENTS))
+    queries = (Query(collection=collection, key=f"q{i}", text=f"q{i}") for i in range(pairs // DOCUMENTS))
+    Query.objects.bulk_create(queries, batch_size=1_000)
+    Rater.objects.bulk_create(Rater(collection=collection, name=f"rater{i}") for i in range(RATERS))
+    sqlite = connection.vendor == "sqlite"
+    token = "lower(hex(randomblob(16)))" if sqlite else "gen_random_uuid()"
+    lot = "abs(random() % 2147483647)" if sqlite else "floor(random() * 2147483647)::int"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO ratings_pair (query_id, document_id, token, wanted, depth)"
+            f" SELECT q.id, d.id, {token}, {WANTED}, 0 FROM ratings_query q CROSS JOIN ratings_document d"
+        )
+        for _ in range(WANTED):
+            cursor.execute(
+                "INSERT INTO ratings_assignment"
+                " (pair_id, query_id, collection_id, state, extra, depth, lot, turn)"
+                f" SELECT p.id, p.query_id, %s, 'open', {'0' if sqlite else 'false'}, 1 + p.id %% {DOCUMENTS},"
+                f" {lot}, 0 FROM ratings_pair p",
+                [collection.pk],
+            )
+        cursor.execute("ANALYZE")
+    return collection
+
+
+def claims(order: str, rounds: int) -> tuple[list[float], list[float]]:
+    """Milliseconds of claims and of bare SELECTs, in turns."""
+    from ratings import queue
+    from ratings.models import Assignment, Collection, Grade, Rater
+
+    Collection.objects.update(order=order)
+    raters, grade, chance = list(Rater.objects.select_related("collection")), Grade.objects.get(), random.Random(7)
+    took, bare = [], []
+    for number in range(rounds):
+        rater = raters[number % RATERS]
+        (first,) = queue.claim(rater)
+        queue.save(rater, first, grade=grade)
+        took.append(milliseconds(lambda rater=rater: queue.claim(rater, BATCH)))
+        queue.stop(rater)
+        line = Assignment.objects.waiting().filter(lot__gte=chance.randrange(2**31)).order_by("lot")
+        line = {
+            "query": line.filter(query=first.pair.query_id),
+            "depth": line.filter(collection=rater.collection_id, depth=1),
+            "random": line.filter(collection=rater.collection_id),
+        }[order]
+        bare.append(milliseconds(lambda line=line: list(line.values_list("pk")[:BATCH])))
+    return took, bare
+
+
+def milliseconds(act: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    act()
+    return (time.perf_counter() - begun) * 1_000
+
+
+def of_twenty(times: list[float]) -> float:
+    """What one in twenty takes longer than."""
+    return statistics.quantiles(times, n=20)[-1]
+
+
+def measured(name: str, rounds: int) -> None:
+    """One line an order: this size in this database."""
+    import django
+
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    django.setup()
+    from django.core.management import call_command
+
+    engine, words = name.split(": ")
+    size = {**SIZES, **SMALL}[words]
+    call_command("migrate", verbosity=0)
+    fill(size)
+    for order in ("query", "depth", "random"):
+        claims(order, RATERS)  # what is cold stays out
+        took, bare = claims(order, rounds)
+        times = [statistics.median(took), of_twenty(took), statistics.median(bare), of_twenty(bare)]
+        print(f"| {name} | {order} | {' | '.join(f'{ms:.2f}' for ms in times)} |", flush=True)
+        if size == max(SIZES.values()):
+            print(goal(f"{name}, {order}: 95 % of claims, ms", times[1], GOALS[engine]), end="", file=sys.stderr)
+
+
+def main() -> None:
+    parser = arguments(__doc__.partition("\n")[0])
+    parser.set_defaults(rounds=200)
+    parser.add_argument("--postgres", metavar="URL", default=os.environ.get("DATABASE_URL"), help="a server, too")
+    parser.add_argument("--one", help="only this: as in 'SQLite: a million'")
+    chosen = parser.parse_args()
+    if chosen.one and os.environ.get("IDEALIST_BENCH_CLAIMS"):
+        return measured(chosen.one, chosen.rounds)
+    print(machine(chosen.rounds, "Django", "psycopg"))
+    print(f"ms to claim {BATCH}: half of all take less, 95 % take less; and a bare SELECT\n")
+    print("| open ratings | order | claim p50 | claim p95 | SELECT p50 | SELECT p95 |")
+    print("|---|---|---:|---:|---:|---:|", flush=True)
+    for words in SMALL if chosen.small else SIZES:
+        with engines(chosen.postgres) as found:
+            for engine, environment in found.items():
+                name = f"{engine}: {words}"
+                if chosen.one not in (None, name):
+                    continue
+                command = [sys.executable, "-P", "-m", "bench.claims", *sys.argv[1:], "--one", name]
+                environment = {**os.environ, **environment, "IDEALIST_BENCH_CLAIMS": "1"}
+                if subprocess.run(command, check=False, env=environment).returncode:
+                    raise SystemExit(f"{name}: not measured")
+    return None
+
+
+if __name__ == "__main__":
+    main()

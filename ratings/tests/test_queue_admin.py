@@ -1,0 +1,187 @@
+"""What an admin decides: limits, queries of one's own, who is active; pairs retired, brought back and released."""
+
+from datetime import timedelta
+
+import pytest
+
+from ratings import queue
+from ratings.models import Assignment, Collection, LostLease, Pair, Rater, Rating
+from ratings.pooling import pool
+
+from .cast import NOW, grade, make_collection, make_pair, make_ranking, make_rater
+from .test_queue_batches import make_pool
+
+pytestmark = pytest.mark.django_db
+
+LATE = NOW + 2 * queue.LEASE
+
+
+@pytest.fixture
+def collection():
+    return make_pool(queries=3, documents=8, wanted=1)
+
+
+@pytest.fixture
+def alice(collection):
+    return make_rater(collection)
+
+
+def states(pair) -> list[str]:
+    return sorted(Assignment.objects.filter(pair=pair).values_list("state", flat=True))
+
+
+def limited(rater: Rater, limit: int) -> Rater:
+    Rater.objects.filter(pk=rater.pk).update(limit=limit)
+    return rater
+
+
+def test_a_limit_counts_what_is_graded_and_held_and_nothing_else(collection, alice):
+    limited(alice, 4)
+    first, second, third, fourth = queue.claim(alice, 10, now=NOW)
+    queue.save(alice, first, grade=grade(collection, "1"), now=NOW)
+    queue.save(alice, second, reason="language", now=NOW)
+    queue.skip(alice, third, now=NOW)
+    assert len(queue.claim(alice, 10, now=NOW)) == 3  # one graded, the fourth and two new ones held
+    for task in queue.held(alice):
+        queue.save(alice, task, grade=grade(collection, "1"), now=NOW)
+    assert queue.claim(alice, 10, now=NOW) == []
+    assert (queue.outlook(alice, now=NOW).why, queue.outlook(alice, now=NOW).left) == ("limit", 0)
+
+
+def test_a_limit_never_refuses_what_was_done(collection, alice):
+    first, second = queue.claim(alice, 2, now=NOW)
+    limited(alice, 1)
+    for task in (first, second):
+        assert queue.save(alice, task, grade=grade(collection, "1"), now=NOW).fate == "counted"
+    assert Rating.objects.count() == 2
+
+
+def test_queries_of_their_own_are_all_that_a_rater_gets(collection, alice):
+    own = collection.queries.order_by("pk")[1]
+    alice.queries.set([own])
+    assert queue.outlook(alice, now=NOW).left == 8
+    got = []
+    while tasks := queue.claim(alice, 3, now=NOW):
+        got += tasks
+        for task in tasks:
+            queue.save(alice, task, grade=grade(collection, "0"), now=NOW)
+    assert len(got) == 8 and {task.pair.query for task in got} == {own}
+    assert queue.outlook(alice, now=NOW) == queue.Outlook(8, 0, False, 0, None)
+
+
+def test_who_is_not_active_gets_nothing_and_keeps_what_was_done(collection, alice):
+    first, second = queue.claim(alice, 2, now=NOW)
+    queue.save(alice, first, grade=grade(collection, "1"), now=NOW)
+    Rater.objects.filter(pk=alice.pk).update(active=False)
+    assert queue.claim(alice, 5, now=NOW) == []
+    assert states(second.pair) == ["open"]
+    assert queue.outlook(alice, now=NOW).why == "not_active"
+    assert queue.save(alice, second, grade=grade(collection, "2"), now=NOW).fate == "counted"
+
+
+def test_cannot_judge_and_put_off_leave_the_pair_to_others(collection, alice):
+    bob = make_rater(collection, "bob")
+    first, second = queue.claim(alice, 2, now=NOW)
+    queue.save(alice, first, reason="knowledge", now=NOW)
+    queue.skip(alice, second, now=NOW)
+    got = []
+    while tasks := queue.claim(bob, now=NOW):
+        got.append(tasks[0].pair)
+        queue.save(bob, tasks[0], grade=grade(collection, "0"), now=NOW)
+    assert {first.pair, second.pair} <= set(got)
+
+
+def test_a_retired_pair_is_given_to_nobody_and_its_leases_end_quietly(collection, alice):
+    first, second = queue.claim(alice, 2, now=NOW)
+    assert queue.retire([first.pair.pk], now=NOW) == 1
+    assert queue.retire([first.pair.pk], now=LATE) == 0
+    assert [task.token for task in queue.held(alice)] == [second.token]
+    assert states(first.pair) == []
+    assert first.pair.pk not in [task.pair.pk for task in queue.claim(alice, 20, now=NOW)]
+    assert Pair.objects.get(pk=first.pair.pk).retired_at == NOW
+
+
+def test_a_late_grade_of_a_retired_pair_is_kept_and_counts_as_a_rating(collection, alice):
+    (task,) = queue.claim(alice, now=NOW)
+    queue.retire([task.pair.pk], now=NOW)
+    version = Collection.objects.get().version
+    known = queue.task(alice, task.token)
+    assert queue.save(alice, known, grade=grade(collection, "2"), now=NOW).fate == "retired"
+    assert Rating.objects.get().grade == grade(collection, "2")
+    assert Collection.objects.get().version == version + 1
+    assert queue.undo(alice, now=NOW).pair == task.pair
+    assert not Rating.objects.exists() and queue.held(alice) == []
+
+
+def test_a_grade_that_is_taken_back_from_a_retired_pair_leaves_nothing_open(collection, alice):
+    (task,) = queue.claim(alice, now=NOW)
+    queue.save(alice, task, grade=grade(collection, "2"), now=NOW)
+    queue.retire([task.pair.pk], now=NOW)
+    assert states(task.pair) == ["done"]
+    queue.save(alice, task, reason="unclear", base_revision=1, now=NOW)
+    assert states(task.pair) == []
+
+
+def test_nothing_but_unretire_brings_a_retired_pair_back():
+    collection = make_collection()
+    make_ranking(collection, "bm25", "q1", "ab")
+    pool(collection, depth=2, wanted=2)
+    best = Pair.objects.get(document__key="a")
+    queue.save(make_rater(collection), best, grade=grade(collection, "1"), now=NOW)
+    queue.retire(list(Pair.objects.values_list("pk", flat=True)), now=NOW)
+    assert pool(collection, depth=2, wanted=3).new_assignments == 0
+    assert queue.want([best.pk], 3) == 0
+    assert Assignment.objects.filter(state="open").count() == 0
+    assert queue.unretire(list(Pair.objects.values_list("pk", flat=True))) == 2
+    assert queue.unretire([best.pk]) == 0
+    # Three of each are wanted by now, of which one is done, and they come at the depth that they had.
+    assert states(best) == ["done", "open", "open"]
+    other = Pair.objects.get(document__key="b")
+    assert list(Assignment.objects.filter(pair=other).values_list("depth", flat=True)) == [2, 2, 2]
+
+
+def test_more_pairs_than_a_statement_takes_are_retired_and_brought_back(collection, monkeypatch):
+    monkeypatch.setitem(queue.retire.__globals__, "CHUNK", 5)
+    pairs = list(Pair.objects.values_list("pk", flat=True))
+    assert (queue.retire(pairs, now=NOW), Assignment.objects.count()) == (24, 0)
+    assert (queue.unretire(pairs), Assignment.objects.count()) == (24, 24)
+
+
+def test_release_gives_back_what_one_rater_holds(collection, alice):
+    tasks = queue.claim(alice, 3, now=NOW)
+    assert queue.release(alice) == 3
+    assert queue.held(alice) == []
+    assert all(states(task.pair) == ["open"] for task in tasks)
+    assert LostLease.objects.filter(rater=alice).count() == 3
+    assert queue.save(alice, tasks[0], grade=grade(collection, "1"), now=NOW).fate == "counted"
+
+
+def test_release_gives_back_leases_by_their_ids(collection, alice):
+    bob = make_rater(collection, "bob")
+    queue.claim(alice, 2, now=NOW)
+    queue.claim(bob, 2, now=NOW + timedelta(minutes=40))
+    ran_out = Assignment.objects.filter(leased_until__lt=NOW + timedelta(minutes=40))
+    everything = list(Assignment.objects.values_list("pk", flat=True))
+    assert queue.release(ran_out.values_list("pk", flat=True)) == 2
+    assert (len(queue.held(alice)), len(queue.held(bob))) == (0, 2)
+    assert queue.release(everything) == 2
+    assert queue.release(everything) == 0
+
+
+def test_release_lets_a_late_grade_fill_the_place(collection, alice):
+    pair = make_pair(collection, "q0", "d0")
+    bob = make_rater(collection, "bob")
+    Assignment.objects.exclude(pair=pair).delete()
+    queue.claim(alice, now=NOW)
+    queue.claim(bob, now=LATE)
+    queue.save(alice, pair, grade=grade(collection, "3"), now=LATE)
+    queue.release(bob)
+    assert list(Assignment.objects.values_list("rater__name", "state")) == [("alice", "done")]
+
+
+def test_an_import_for_who_holds_the_pair_fills_their_own_assignment(collection, alice):
+    (task,) = queue.claim(alice, now=NOW)
+    row = queue.ImportedRating(task.pair.query_id, task.pair.document_id, grade(collection, "2"))
+    queue.record_imported(alice, [row], at=NOW)
+    assert states(task.pair) == ["done"]
+    assert queue.held(alice) == []

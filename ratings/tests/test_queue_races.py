@@ -1,0 +1,250 @@
+"""What several raters, or several tabs of one, do at the same moment. Each race has a twin without its guard."""
+
+import threading
+import time
+from uuid import uuid4
+
+import pytest
+from django.db import IntegrityError, connection
+from django.db.models import Q
+
+from ratings import queue
+from ratings.anchors import set_anchor
+from ratings.models import Assignment, Collection, LostLease, Pair, Rater, Rating, RatingEvent
+from ratings.models.rating import AssignmentQuerySet
+from ratings.queue import acts, choosing, claiming, saving
+
+from .cast import NOW, grade, make_collection, make_pair, make_rater, next_pair
+from .races import all_have_looked, race, unlocked, unqueued
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def make_pool(pairs: int, wanted: int) -> Collection:
+    documents = [f"d{i}" for i in range(pairs // 2)]
+    collection = make_collection(documents=documents)
+    ids = [
+        (query.pk, pk)
+        for query in collection.queries.all()
+        for pk in collection.documents.values_list("pk", flat=True)
+    ]
+    queue.want(list(queue.pairs_for(ids).values()), wanted)
+    return collection
+
+
+def stolen(raters: list[Rater], got: list) -> list[tuple]:
+    """(rater, pair) of what raters were told to hold and do not hold."""
+    errors = [tasks for tasks in got if isinstance(tasks, Exception)]
+    assert not errors, errors
+    holders = set(Assignment.objects.filter(state="leased").values_list("rater", "pair"))
+    told = [(rater.pk, task.pair.pk) for rater, tasks in zip(raters, got, strict=True) for task in tasks]
+    assert len(told) == len(set(told))
+    return [one for one in told if one not in holders]
+
+
+def test_eight_raters_racing_for_three_assignments_get_exactly_three():
+    collection = make_collection()
+    pair = make_pair(collection, wanted=3)
+    raters = [make_rater(collection, f"rater{i}") for i in range(8)]
+    got = race(raters, next_pair)
+    assert sum(result == pair for result in got) == 3, got
+    assert sum(result is None for result in got) == 5, got
+
+
+def test_forty_raters_who_claim_batches_hold_every_assignment_once():
+    collection = make_pool(pairs=60, wanted=3)
+    # SQLite lets one after the other write: the more there are, the longer the last only waits.
+    people = 40 if connection.vendor == "postgresql" else 12
+    raters = [make_rater(collection, f"rater{i}") for i in range(people)]
+    got = race(raters, lambda rater: queue.claim(rater, 4, now=NOW))
+    assert stolen(raters, got) == []
+    assert sum(len(tasks) for tasks in got) == Assignment.objects.filter(state="leased").count() == 4 * people
+    assert Assignment.objects.count() == 180
+
+
+def test_without_the_condition_in_the_update_batches_are_stolen(monkeypatch):
+    """The twin of the two tests above."""
+    collection = make_pool(pairs=6, wanted=2)
+    raters = [make_rater(collection, f"rater{i}") for i in range(6)]
+    hold, one = claiming._hold, threading.Lock()
+
+    def one_after_the_other(*arguments, wait):
+        with one:
+            return hold(*arguments, wait=wait)
+
+    monkeypatch.setattr(claiming, "choose", all_have_looked(claiming.choose, 6))
+    monkeypatch.setattr(claiming, "_hold", one_after_the_other)
+    monkeypatch.setattr(claiming, "free", lambda now: Q(pk__gt=0))
+    got = race(raters, lambda rater: unqueued(queue.claim)(rater, 2, now=NOW))
+    assert stolen(raters, got)
+
+
+def test_two_tabs_of_one_rater_hold_no_more_than_was_asked_for():
+    collection = make_pool(pairs=40, wanted=1)
+    alice = make_rater(collection)
+    got = race([alice] * 4, lambda rater: queue.claim(rater, 5, now=NOW))
+    assert [len(tasks) for tasks in got] == [5] * 4, got
+    assert len(queue.held(alice)) == 5
+
+
+def test_two_tabs_do_not_lead_past_a_limit():
+    collection = make_pool(pairs=40, wanted=1)
+    alice = make_rater(collection)
+    Rater.objects.filter(pk=alice.pk).update(limit=3)
+    race([alice] * 4, lambda rater: queue.claim(rater, 20, now=NOW))
+    assert len(queue.held(alice)) == 3
+
+
+@pytest.mark.parametrize("limit", [None, 3])
+def test_without_the_lock_two_tabs_hold_too_much(monkeypatch, limit):
+    """The twin of the two tests above."""
+    collection = make_pool(pairs=40, wanted=1)
+    alice = make_rater(collection)
+    Rater.objects.filter(pk=alice.pk).update(limit=limit)
+    monkeypatch.setattr(claiming, "lock", unlocked)
+    # From points of their own, as after an act in between: else both choose the same, and one of them nothing.
+    points = iter([0, 2**30])
+    monkeypatch.setattr(choosing.order, "own_point", lambda *_: next(points))
+    monkeypatch.setattr(claiming, "choose", all_have_looked(claiming.choose, 2))
+    got = race([alice] * 2, lambda rater: unqueued(queue.claim)(rater, 5, now=NOW))
+    assert len(queue.held(alice)) > (limit or 5), got
+
+
+def make_gold(pairs: int) -> tuple[Collection, Rater]:
+    """Every other pair is gold, and somebody has rated all of it: a gold pair is always an extra one."""
+    collection = make_pool(pairs=pairs, wanted=1)
+    Collection.objects.filter(pk=collection.pk).update(gold_share="0.5", order="random")
+    bob = make_rater(collection, "bob")
+    for pair in list(Pair.objects.order_by("pk"))[::2]:
+        set_anchor(pair, use="gold", grade=grade(collection, "0"), now=NOW)
+        queue.save(bob, pair, grade=grade(collection, "0"), now=NOW)
+    return collection, make_rater(collection, "alice")
+
+
+def test_two_tabs_get_a_gold_pair_once():
+    collection, alice = make_gold(pairs=40)
+    got = race([alice] * 4, lambda rater: queue.claim(rater, 8, now=NOW))
+    assert [len(tasks) for tasks in got] == [8] * 4, got
+    extras = Assignment.objects.filter(extra=True)
+    assert 0 < extras.count() < 8
+    assert extras.values("pair").distinct().count() == extras.count()
+
+
+def test_without_the_lock_and_the_second_look_gold_pairs_collide(monkeypatch):
+    """The twin of the test above: only the unique index keeps a pair from being given twice, by an error."""
+    collection, alice = make_gold(pairs=40)
+    monkeypatch.setattr(claiming, "lock", unlocked)
+    monkeypatch.setattr(acts, "AGAIN", 0)
+    monkeypatch.setattr(claiming, "mixed", all_have_looked(claiming.mixed, 2))
+    got = race([alice] * 2, lambda rater: unqueued(queue.claim)(rater, 8, now=NOW))
+    assert any(isinstance(tasks, IntegrityError) for tasks in got), got
+
+
+def test_a_lease_that_is_lost_between_look_and_write_is_not_told_as_held(monkeypatch):
+    """Bob takes Alice's expired pair just after she has looked up what she holds."""
+    collection = make_collection()
+    pair = make_pair(collection)
+    alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
+    next_pair(alice)
+    look, late = claiming.choose, NOW + queue.LEASE * 2
+
+    def look_and_lose(*arguments):
+        found = look(*arguments)
+        Assignment.objects.filter(pair=pair).update(rater=bob, leased_until=late + queue.LEASE)
+        return found
+
+    monkeypatch.setattr(claiming, "choose", look_and_lose)
+    assert next_pair(alice, late) is None
+    assert pair.assignments.get().rater == bob
+
+
+def test_a_pair_lost_to_another_leads_to_the_next_one(monkeypatch):
+    collection = make_collection()
+    for document in "abc":
+        make_pair(collection, "q1", document)
+    alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
+    look, lost = claiming.choose, []
+
+    def look_and_lose(*arguments):
+        own, lines = look(*arguments)
+        if not lost:
+            lost.append(lines[0].pair)
+            Assignment.objects.filter(pk=lines[0].pk).update(
+                rater=bob, state="leased", leased_until=NOW + queue.LEASE
+            )
+        return own, lines
+
+    monkeypatch.setattr(claiming, "choose", look_and_lose)
+    got = next_pair(alice)
+    assert got is not None and got.pk not in lost
+
+
+def test_a_pair_that_cannot_be_taken_does_not_keep_the_claim_for_ever(monkeypatch):
+    collection = make_collection()
+    make_pair(collection)
+    monkeypatch.setattr(claiming, "_lease", lambda *_, wait: None)
+    assert next_pair(make_rater(collection)) is None
+
+
+def test_who_takes_a_pair_while_it_is_retired_either_lost_it_or_does_not_get_it():
+    collection = make_pool(pairs=20, wanted=1)
+    raters = [make_rater(collection, f"rater{i}") for i in range(5)]
+    pairs = list(Pair.objects.values_list("pk", flat=True))
+
+    def act(rater: Rater):
+        return queue.retire(pairs, now=NOW) if rater == raters[0] else queue.claim(rater, 4, now=NOW)
+
+    _, *got = race(raters, act)
+    assert not any(isinstance(tasks, Exception) for tasks in got), got
+    assert not Assignment.objects.exists()
+    told = {(rater.pk, task.pair.pk) for rater, tasks in zip(raters[1:], got, strict=True) for task in tasks}
+    assert told == set(LostLease.objects.values_list("rater", "pair"))
+
+
+def test_four_who_ask_for_three_ratings_at_once_get_three_assignments(monkeypatch):
+    collection = make_collection()
+    pair = make_pair(collection, wanted=1)
+    raters = [make_rater(collection, f"rater{i}") for i in range(4)]
+    write = AssignmentQuerySet.bulk_create
+
+    def write_late(rows, *arguments, **options):
+        time.sleep(0.1)  # time for the others to count, if nothing keeps them from it
+        return write(rows, *arguments, **options)
+
+    monkeypatch.setattr(AssignmentQuerySet, "bulk_create", write_late)
+    got = race(raters, lambda rater: queue.want([pair.pk], 3))
+    assert sorted(got) == [0, 0, 0, 2], got
+    assert pair.assignments.count() == 3
+
+
+def test_a_double_press_in_two_threads_is_one_rating():
+    collection = make_collection()
+    pair, alice, key = make_pair(collection), make_rater(collection), uuid4()
+    two = grade(collection, "2")
+    got = race([alice] * 6, lambda rater: queue.save(rater, pair, grade=two, client_key=key, now=NOW))
+    assert [saved.event for saved in got] == [RatingEvent.objects.get()] * 6
+    assert [saved.rating for saved in got] == [Rating.objects.get()] * 6
+
+
+def test_without_the_lock_and_the_second_look_a_double_press_is_an_error(monkeypatch):
+    """The twin of the test above."""
+    collection = make_collection()
+    pair, alice, key = make_pair(collection), make_rater(collection), uuid4()
+    two = grade(collection, "2")
+    monkeypatch.setattr(saving, "lock", all_have_looked(unlocked, 4))
+    monkeypatch.setattr(acts, "AGAIN", 0)
+    save = unqueued(queue.save)
+    got = race([alice] * 4, lambda rater: save(rater, pair, grade=two, client_key=key, now=NOW))
+    assert any(isinstance(saved, IntegrityError) for saved in got), got
+
+
+def test_versions_come_in_the_order_in_which_they_can_be_seen():
+    """Of two who save at once, nobody who has seen the later version has missed the earlier one."""
+    collection = make_pool(pairs=8, wanted=1)
+    raters = [make_rater(collection, f"rater{i}") for i in range(8)]
+    pairs = dict(zip((rater.pk for rater in raters), Pair.objects.select_related("query"), strict=True))
+    one = grade(collection, "1")
+    got = race(raters, lambda rater: queue.save(rater, pairs[rater.pk], grade=one, now=NOW))
+    assert not any(isinstance(saved, Exception) for saved in got), got
+    assert sorted(RatingEvent.objects.values_list("version", flat=True)) == list(range(1, 9))
+    assert Collection.objects.get().version == 8
