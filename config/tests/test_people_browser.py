@@ -1,0 +1,146 @@
+"""From the paste of names to the first grade, and guidelines, in a real browser without JavaScript."""
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.core.cache import caches
+from playwright.sync_api import Page, expect
+
+from ratings import guidelines
+from ratings.models import Invitation, Role
+from ratings.tests.cast import make_collection, make_member, make_pair
+
+from .test_browser import RULES
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+PASSWORD = "four quiet green hills"
+
+
+@pytest.fixture
+def collection():
+    collection = make_collection()
+    make_pair(collection)
+    make_member(collection, "admin", Role.ADMIN)
+    yield collection
+    caches["tries"].clear()  # no table of a model, which the end of a test would empty
+
+
+def admin(visit, *, script: bool = False, **options) -> Page:
+    return visit.sign_in(visit.page(java_script_enabled=script, **options), "admin")
+
+
+def invited(page: Page, names: str) -> list[str]:
+    """The links of the page that is shown once."""
+    page.goto("/collections/hills/people/")
+    page.get_by_label("Names or addresses, one a line").fill(names)
+    page.get_by_role("button", name="Make links").click()
+    return page.locator("dl.handed code").all_inner_texts()
+
+
+def test_from_an_invitation_to_the_desk_by_keyboard_alone(visit, collection):
+    page = admin(visit)
+    links = invited(page, "anna\nboris")
+    assert len(links) == 2
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save as a file").click()
+    assert download.value.suggested_filename == "links-hills.txt"
+    with open(download.value.path(), encoding="utf-8", newline="") as file:
+        assert file.read() == f"anna\t{links[0]}\r\nboris\t{links[1]}\r\n"
+
+    seen = []
+    anna = visit.page(java_script_enabled=False)
+    anna.on("request", lambda request: seen.append(request))
+    anna.goto(links[0])
+    anna.get_by_label("Name", exact=True).focus()
+    anna.keyboard.type("anna")
+    anna.keyboard.press("Tab")
+    anna.keyboard.type(PASSWORD)
+    anna.keyboard.press("Enter")
+    anna.wait_for_url("**/collections/hills/rate/")
+    expect(anna.locator(".messages")).to_contain_text("You are a rater of Hills now.")
+    key = urlsplit(links[0]).path.strip("/").rsplit("/", 1)[1]
+    told = [request.headers.get("referer", "") for request in seen]
+    assert any(told)  # the site itself is said, without which the form would be refused
+    assert not any(key in referer for referer in told)
+
+    late = visit.page(java_script_enabled=False)
+    late.goto(links[0])
+    expect(late.locator("h1")).to_have_text("This invitation does not work, or no longer.")
+    assert Invitation.objects.filter(accepted_by__username="anna").count() == 1
+    visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 404 ", c)]
+
+
+def test_an_admin_writes_guidelines_and_a_rater_sees_what_changed(visit, collection):
+    page = admin(visit)
+    guidelines.publish(collection, "## 3 Perfect\n\nNothing is missing.\n", base=0)
+    anna = visit.page(java_script_enabled=False)
+    anna.goto(invited(page, "anna")[0])
+    anna.get_by_label("Name", exact=True).fill("anna")
+    anna.get_by_label("Password").first.fill(PASSWORD)
+    anna.get_by_role("button", name="Join", exact=True).click()
+    anna.goto("/collections/hills/guidelines/")
+    anna.get_by_role("button", name="I have read it").click()
+    anna.wait_for_url("**/rate/")
+
+    page.goto("/collections/hills/guidelines/")
+    page.get_by_role("link", name="Write a new version").click()
+    page.get_by_label("Text").fill("## 3 Perfect\n\nNothing at all is missing.\n")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("heading", name="Preview, not saved yet")).to_be_visible()
+    expect(page.locator(".changes ins")).to_contain_text("at all")
+    page.get_by_role("button", name="Save as a new version").click()
+    expect(page.locator(".messages")).to_contain_text("Version 2 is saved.")
+
+    anna.goto("/collections/hills/guidelines/")
+    expect(anna.get_by_role("heading", name="Changed since you read version 1")).to_be_visible()
+    added = anna.locator(".changes ins")
+    expect(added).to_contain_text("at all")
+    # Readable without colour: underlined, and said to who listens.
+    assert "underline" in added.evaluate("e => getComputedStyle(e).textDecorationLine")
+    expect(added).to_contain_text("[added:")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_the_pages_that_an_act_shows(visit, collection, scheme, width):
+    page = admin(visit, script=True, color_scheme=scheme, viewport={"width": width, "height": 900})
+    guidelines.publish(collection, "Read the page.\n", base=0)
+
+    def look(what: str) -> None:
+        found = Axe().run(page, options={"runOnly": RULES})
+        assert found.violations_count == 0, f"{what}\n{found.generate_report()}"
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, f"{what} is {wide} px wider than the screen"
+
+    link = invited(page, "anna\n" + "a-very-long-name-" * 8)[0]
+    look("links")
+    invited(page, "x" * 151)
+    look("a refused invitation")
+    page.goto("/collections/hills/guidelines/edit/")
+    page.get_by_label("Text").fill("## 3 Perfect\n\nRead the whole page.")
+    page.get_by_role("button", name="Preview").click()
+    look("a preview")
+    guidelines.publish(collection, "Somebody else was faster.\n", base=1)
+    page.get_by_role("button", name="Save as a new version").click()
+    expect(page.get_by_role("alert")).to_contain_text("Somebody saved version 2")
+    look("a text that came too late")
+    page.goto(link)
+    look("an invitation to a member")
+    page.get_by_role("link", name="Your collections").first.click()
+    page.get_by_role("button", name="Sign out").click()
+    page.goto(link)
+    page.get_by_label("Password").first.fill("short")
+    page.get_by_label("Name", exact=True).fill("admin")
+    page.get_by_role("button", name="Join", exact=True).click()
+    look("a refused account")
+    page.goto("/accounts/sign-in/")
+    for _ in range(6):
+        page.get_by_label("Username").fill("nobody")
+        page.get_by_label("Password").fill("wrong")
+        page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("Too many tries")
+    look("too many tries")
+    visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 4(00|09|29) ", c)]

@@ -1,0 +1,24 @@
+from ratings import people, privacy
+from ratings.formats import values
+
+from ._collection_command import CollectionCommand, Refused
+
+
+class Command(CollectionCommand):
+    help = "Take a person out of a collection for good. Their ratings stay under a random name."
+
+    def add_arguments(self, parser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("name", help="the rater, as in exports")
+        parser.add_argument("--comments", action="store_true", help="remove what they wrote, too")
+
+    def handle(self, *, slug: str, name: str, comments: bool, **options) -> None:
+        collection = self.collection(slug)
+        rater = collection.raters.select_related("collection", "user").filter(name=name).first()
+        if rater is None:
+            raise Refused(f"{slug} has no rater {values.shown(name)}.")
+        try:
+            pseudonym = privacy.erase(rater, comments=comments)
+        except people.LastAdmin as error:
+            raise Refused(f"{name} is the only admin of {slug}. Make somebody else an admin first.") from error
+        self.stdout.write(f"Erased. Their ratings stay under the name {pseudonym}.")

@@ -1,0 +1,288 @@
+"""What is kept about a person: all of it for themselves to take away, and the person out of it for good."""
+
+import json
+import re
+import secrets
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from decimal import Decimal
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from . import people, queue
+from .models import (
+    Adjudication,
+    Check,
+    Collection,
+    Invitation,
+    Membership,
+    Rater,
+    Rating,
+    RatingEvent,
+    plain_value,
+)
+
+AT_ONCE = 2_000  # rows read at a time: a person may have rated a hundred thousand pairs
+
+Kind = RatingEvent.Kind
+
+
+# Export
+
+
+def export(user: AbstractBaseUser, *, now: datetime | None = None) -> Iterator[str]:
+    """Everything that is kept about a person, as pieces of one JSON document.
+
+    Documents and queries are named as the person saw them. A pair that came a second time to see whether they say
+    the same is told as the rating that it was to them: they go on rating, and must not learn to tell such pairs.
+    """
+    raters = Rater.objects.filter(user=user)
+    parts = {
+        "account": account(user),
+        "memberships": (membership(row) for row in user.memberships.select_related("collection")),
+        "invitations": (invitation(row) for row in accepted_by(user)),
+        "raters": (rater(row) for row in raters.select_related("collection").prefetch_related("queries")),
+        "ratings": (rating(row) for row in in_pieces(ratings_of(raters))),
+        "events": (event(row, tokens) for row, tokens in with_tokens(in_pieces(events_of(user, raters)), raters)),
+        "adjudications": (adjudication(row) for row in in_pieces(adjudications_of(user))),
+        "admin_log": (logged(row) for row in in_pieces(LogEntry.objects.filter(user=user).order_by("pk"))),
+    }
+    yield f'{{"exported_at": {written(now or timezone.now())}'
+    for name, part in parts.items():
+        yield f",\n{json.dumps(name)}: "
+        yield from [written(part)] if isinstance(part, dict) else listed(part)
+    yield "}\n"
+
+
+def listed(rows: Iterable[dict]) -> Iterator[str]:
+    yield "["
+    for i, row in enumerate(rows):
+        yield ("," if i else "") + "\n" + written(row)
+    yield "]"
+
+
+def written(value) -> str:
+    return json.dumps(value, cls=DjangoJSONEncoder, ensure_ascii=False)
+
+
+def in_pieces(rows: QuerySet) -> Iterator:
+    return rows.iterator(chunk_size=AT_ONCE)
+
+
+def ratings_of(raters: QuerySet) -> QuerySet:
+    rows = Rating.objects.filter(rater__in=raters).order_by("pk")
+    return named(rows).select_related("grade", "pair__query__collection", "pair__document")
+
+
+def events_of(user: AbstractBaseUser, raters: QuerySet) -> QuerySet:
+    rows = RatingEvent.objects.filter(Q(rater__in=raters) | Q(actor=user)).order_by("pk")
+    return named(rows).select_related("pair__query__collection", "pair__document")
+
+
+def adjudications_of(user: AbstractBaseUser) -> QuerySet:
+    rows = Adjudication.objects.filter(actor=user).order_by("pk")
+    return named(rows).select_related("grade", "pair__query__collection", "pair__document")
+
+
+def named(rows: QuerySet) -> QuerySet:
+    return rows.defer("pair__document__body", "pair__document__fields")
+
+
+def accepted_by(user: AbstractBaseUser) -> QuerySet:
+    return Invitation.objects.filter(accepted_by=user).select_related("collection")
+
+
+def with_tokens(events: Iterable[RatingEvent], raters: QuerySet) -> Iterator[tuple[RatingEvent, dict]]:
+    """Each event with the tokens of checks by the event that answered them."""
+    checks = Check.objects.filter(rater__in=raters, event__isnull=False)
+    tokens = dict(checks.values_list("event", "token"))
+    return ((row, tokens) for row in events)
+
+
+def account(user: AbstractBaseUser) -> dict:
+    return {
+        "username": user.get_username(),
+        "email": user.email,
+        "first_name": user.first_name,
+        "last_name": user.last_name,
+        "date_joined": user.date_joined,
+        "last_login": user.last_login,
+    }
+
+
+def membership(row: Membership) -> dict:
+    return {"collection": row.collection.name, "role": row.role}
+
+
+def invitation(row: Invitation) -> dict:
+    return {
+        "collection": row.collection.name,
+        "role": row.role,
+        "name": row.name,
+        "created_at": row.created_at,
+        "accepted_at": row.accepted_at,
+    }
+
+
+def rater(row: Rater) -> dict:
+    return {
+        "collection": row.collection.name,
+        "name": row.name,
+        "weight": plain_value(row.weight),
+        "active": row.active,
+        "limit": row.limit,
+        "queries": [query.text for query in row.queries.all()],
+        "guidelines_read": row.guidelines_read,
+        "warmed_up_at": row.warmed_up_at,
+    }
+
+
+def rating(row: Rating) -> dict:
+    return seen(row.pair, row.pair.token) | {
+        "grade": plain(row.grade.value if row.grade else None),
+        "reason": row.reason,
+        "comment": row.comment,
+        "created_at": row.created_at,
+        "changed_at": row.changed_at,
+    }
+
+
+def event(row: RatingEvent, tokens: dict) -> dict:
+    kind = row.kind
+    if kind == Kind.REPEAT:
+        kind = Kind.CANNOT if row.value is None else Kind.GRADE
+    return seen(row.pair, tokens.get(row.pk, row.pair.token)) | {
+        "kind": str(kind),
+        "grade": plain(row.value),
+        "reason": row.reason,
+        "comment": row.comment,
+        "seconds": row.seconds,
+        "shown": row.shown,
+        "scale_version": row.scale_version,
+        "guidelines_version": row.guidelines_version,
+        "created_at": row.created_at,
+    }
+
+
+def adjudication(row: Adjudication) -> dict:
+    return seen(row.pair, row.pair.token) | {
+        "grade": plain(row.grade.value),
+        "reason": row.reason,
+        "created_at": row.created_at,
+    }
+
+
+def logged(row: LogEntry) -> dict:
+    return {"at": row.action_time, "what": row.object_repr, "change": row.get_change_message()}
+
+
+def seen(pair, token) -> dict:
+    return {
+        "collection": pair.query.collection.name,
+        "token": token,
+        "query": pair.query.text,
+        "document": pair.document.title,
+    }
+
+
+def plain(value: Decimal | None) -> str | None:
+    return None if value is None else plain_value(value)
+
+
+# Erasure
+
+
+@transaction.atomic
+def erase(rater: Rater, *, comments: bool = False) -> str:
+    """Take the person out of a collection and return the pseudonym under which their ratings stay.
+
+    Their membership goes, and their account too unless another collection needs it. Events forget who acted, and
+    with `comments` what they wrote. Names that somebody wrote into the text of a comment cannot be found. Raises
+    people.LastAdmin for an admin without whom nobody could look after the collection.
+    """
+    collection, user = rater.collection, rater.user
+    membership = Membership.objects.filter(collection=collection, user=user).first() if user else None
+    if membership:
+        people.remove(membership)
+    queue.stop(rater)  # locks the rater: no act of theirs comes in between
+    pseudonym = unused_pseudonym(collection)
+    clear_invitations(collection, rater)
+    clear_admin_log(rater, pseudonym)
+    Rater.objects.filter(pk=rater.pk).update(name=pseudonym, user=None, active=False)
+    RatingEvent.objects.filter(rater=rater).forget_person(comments=comments)
+    if comments:
+        Rating.objects.filter(rater=rater).exclude(comment="").update(comment="")
+    if user:
+        let_go(collection, user)
+    return pseudonym
+
+
+def unused_pseudonym(collection: Collection) -> str:
+    """Random, so that neither its order nor its digits tell who it was."""
+    while True:
+        name = f"rater {secrets.token_hex(2)}"
+        if not collection.raters.filter(name=name).exists():
+            return name
+
+
+def let_go(collection: Collection, user: AbstractBaseUser) -> None:
+    """Loosen what ties the collection to the account, and delete the account where nothing else needs it."""
+    RatingEvent.objects.filter(actor=user, pair__query__collection=collection).forget_person()
+    Adjudication.objects.filter(actor=user, pair__query__collection=collection).update(actor=None)
+    collection.invitations.filter(accepted_by=user).update(accepted_by=None)
+    collection.invitations.filter(created_by=user).update(created_by=None)
+    if needed(user):
+        return
+    Invitation.objects.filter(accepted_by=user).update(name="")
+    user.delete()
+
+
+def needed(user: AbstractBaseUser) -> bool:
+    """Whether a collection still knows the account, or it is the operator's."""
+    return user.is_superuser or any(
+        rows.exists()
+        for rows in (
+            Membership.objects.filter(user=user),
+            Rater.objects.filter(user=user),
+            RatingEvent.objects.filter(actor=user),
+            Adjudication.objects.filter(actor=user),
+        )
+    )
+
+
+def clear_invitations(collection: Collection, rater: Rater) -> None:
+    """Of those that the person accepted or that name them and nobody accepted."""
+    theirs = Q(accepted_by=None) | Q(accepted_by=rater.user) if rater.user else Q(accepted_by=None)
+    called = names_of(rater)
+    for invitation in collection.invitations.filter(theirs).exclude(name=""):
+        if invitation.accepted_by_id or called.search(invitation.name):
+            Invitation.objects.filter(pk=invitation.pk).update(name="")
+
+
+def clear_admin_log(rater: Rater, pseudonym: str) -> None:
+    """Django's admin notes what was changed by its name."""
+    entries = LogEntry.objects.filter(content_type__app_label="ratings")
+    of_rater = entries.filter(content_type__model="rater", object_id=rater.pk)
+    of_rater.update(object_repr=pseudonym, change_message="")
+    if rater.user:
+        accounts = LogEntry.objects.filter(content_type__app_label="auth", content_type__model="user")
+        accounts.filter(object_id=rater.user.pk).update(object_repr=pseudonym, change_message="")
+    called = names_of(rater)
+    of_collection = entries.filter(content_type__model="collection", object_id=rater.collection.pk)
+    for entry in of_collection.exclude(change_message=""):
+        if called.search(entry.change_message):
+            LogEntry.objects.filter(pk=entry.pk).update(change_message="")
+
+
+def names_of(rater: Rater) -> re.Pattern:
+    """Finds the person's name, account and address as whole words."""
+    names = {rater.name}
+    if rater.user:
+        names |= {rater.user.get_username(), rater.user.email, rater.user.get_full_name()}
+    words = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name)
+    return re.compile(rf"(?<!\w)({words})(?!\w)", re.IGNORECASE)

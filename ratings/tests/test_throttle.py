@@ -1,0 +1,203 @@
+"""Tries to sign in: how many a minute, for whom, and that nobody is kept out by others."""
+
+import threading
+
+import pytest
+from django.contrib.auth.hashers import MD5PasswordHasher
+from django.core.cache import caches
+from django.db import connection
+from django.test import Client, RequestFactory
+from django.urls import reverse
+
+from ratings import throttle
+
+from .cast import make_collection, make_member, make_user
+from .races import race
+
+pytestmark = pytest.mark.django_db
+
+RIGHT = "a pass phrase"
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch):
+    """A minute that lasts as long as the test; add to `clock.now` to go on."""
+
+    class Clock:
+        now = 1_000_000 * throttle.WINDOW
+
+        def time(self) -> float:
+            return self.now
+
+    clock = Clock()
+    monkeypatch.setattr(throttle, "time", clock)
+    caches["tries"].clear()
+    return clock
+
+
+def tried(username: str, password: str = "wrong", client: Client | None = None, **facts) -> int:
+    sent = {"username": username, "password": password}
+    return (client or Client()).post(reverse("sign_in"), sent, **facts).status_code
+
+
+def test_the_sixth_try_for_an_account_in_a_minute_is_refused_even_with_the_right_password(clock):
+    make_user("anna")
+    assert [tried("anna", REMOTE_ADDR=f"10.0.0.{i}") for i in range(5)] == [200] * 5
+    assert tried("anna", RIGHT, REMOTE_ADDR="10.0.0.9") == 429
+    clock.now += throttle.WINDOW
+    assert tried("anna", RIGHT, REMOTE_ADDR="10.0.0.9") == 302
+
+
+def test_the_twenty_first_try_from_an_address_is_refused_whatever_the_name(clock):
+    make_user("anna")
+    assert [tried(f"name{i}") for i in range(20)] == [200] * 20
+    assert tried("anna", RIGHT) == 429
+    assert tried("anna", RIGHT, REMOTE_ADDR="10.0.0.9") == 302
+
+
+def test_the_refusal_says_what_to_do_and_when(clock):
+    for _ in range(6):
+        response = Client().post(reverse("sign_in"), {"username": "anna", "password": "wrong"})
+    assert "Wait a minute, then try again." in response.content.decode()
+    assert response["Retry-After"] == "60"
+
+
+def test_who_signs_in_rightly_uses_up_no_try(clock):
+    """Thirty people in one room, behind one address, at nine in the morning."""
+    for i in range(30):
+        make_user(f"name{i}")
+    assert {tried(f"name{i}", RIGHT) for i in range(30)} == {302}
+
+
+def test_a_browser_that_is_known_is_not_kept_out_by_a_stranger(clock):
+    make_user("anna")
+    known = Client()
+    assert tried("anna", RIGHT, known) == 302
+    known.post(reverse("sign_out"))
+    assert [tried("anna", REMOTE_ADDR="10.0.0.9") for _ in range(6)] == [200] * 5 + [429]
+    assert tried("anna", RIGHT, known) == 302
+    # It is no way round the limit: the browser has its own five.
+    known.post(reverse("sign_out"))
+    assert [tried("anna", "wrong", known) for _ in range(6)] == [200] * 5 + [429]
+
+
+def test_a_browser_is_known_for_its_own_account_only(clock):
+    make_user("anna")
+    make_user("boris")
+    client = Client()
+    tried("boris", RIGHT, client)
+    client.post(reverse("sign_out"))
+    for _ in range(5):
+        tried("anna", REMOTE_ADDR="10.0.0.9")
+    assert tried("anna", RIGHT, client) == 429
+    assert tried("boris", RIGHT, client) == 302
+
+
+def test_a_forged_cookie_is_no_known_browser(clock):
+    make_user("anna")
+    for _ in range(5):
+        tried("anna")
+    client = Client()
+    client.cookies[throttle.DEVICE] = "WyJhIiwiYiJd:forged:signature"
+    assert tried("anna", RIGHT, client) == 429
+
+
+def test_a_name_in_other_letters_is_the_same_account_to_the_count(clock):
+    spellings = ["anna", "Anna", " anna ", "ANNA", "ａｎｎａ", "anna"]
+    assert [tried(name) for name in spellings] == [200] * 5 + [429]
+
+
+def test_known_and_unknown_names_get_the_same_answer_after_the_same_work(clock, monkeypatch):
+    make_user("anna")
+    hashed = []
+    encode = MD5PasswordHasher.encode
+    monkeypatch.setattr(
+        MD5PasswordHasher, "encode", lambda *args, **kwargs: hashed.append(1) or encode(*args, **kwargs)
+    )
+    answers, work = [], []
+    for name in ("anna", "nobody"):
+        hashed.clear()
+        client = Client()
+        page = client.post(reverse("sign_in"), {"username": name, "password": "wrong"}).content.decode()
+        answers.append(page.replace(name, "NAME").replace(client.cookies["csrftoken"].value, ""))
+        work.append(len(hashed))
+    assert work == [1, 1]
+    assert without_tokens(answers[0]) == without_tokens(answers[1])
+    for name in ("anna", "nobody"):
+        assert [tried(name, REMOTE_ADDR="10.0.0.9") for _ in range(5)] == [200] * 4 + [429]
+
+
+def without_tokens(page: str) -> list[str]:
+    return [line for line in page.splitlines() if "csrfmiddlewaretoken" not in line]
+
+
+def test_behind_a_proxy_people_are_told_apart_by_what_it_adds(clock, settings):
+    settings.HTTPS = True
+    facts = {"REMOTE_ADDR": "127.0.0.1", "secure": True}
+    for i in range(21):
+        # What the visitor writes into the header themselves stands before what the proxy adds.
+        status = tried(f"name{i}", **facts, HTTP_X_FORWARDED_FOR=f"10.9.9.{i}, 192.0.2.1")
+    assert status == 429
+    assert tried("other", **facts, HTTP_X_FORWARDED_FOR="10.9.9.9, 192.0.2.2") == 200
+
+
+def test_without_a_proxy_the_header_is_not_believed(clock):
+    answers = [tried(f"name{i}", HTTP_X_FORWARDED_FOR=f"192.0.2.{i}") for i in range(21)]
+    assert answers[-1] == 429
+
+
+def test_an_ipv6_network_is_one_address(clock):
+    answers = [tried(f"name{i}", REMOTE_ADDR=f"2001:db8:0:1::{i:x}") for i in range(21)]
+    assert answers[-1] == 429
+    assert tried("other", REMOTE_ADDR="2001:db8:0:2::1") == 200
+
+
+def test_neither_names_nor_addresses_are_kept(clock):
+    tried("canary-name", REMOTE_ADDR="203.0.113.77")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM tries")
+        rows = repr(cursor.fetchall())
+    assert rows != "[]"
+    assert "canary" not in rows
+    assert "203.0.113" not in rows
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_twelve_tries_at_once_five_get_through(clock):
+    assert race_of_tries() == 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_with_a_number_that_is_read_and_then_raised_more_get_through(clock, monkeypatch):
+    """The twin of the test above: it looks how many there were, and writes one more."""
+    barrier = threading.Barrier(12)
+
+    def counted(kind, value, slots):
+        before = caches["tries"].get(f"{kind}:{value}", 0)
+        if kind == "account":
+            barrier.wait(timeout=20)  # everybody has looked before anybody writes
+        caches["tries"].set(f"{kind}:{value}", before + 1)
+        return "slot" if before < slots else None
+
+    monkeypatch.setattr(throttle, "_slot", counted)
+    assert race_of_tries() > 5
+
+
+def race_of_tries() -> int:
+    """How many of twelve tries that start together are let through."""
+    requests = [RequestFactory().post("/", REMOTE_ADDR=f"10.0.0.{i}") for i in range(12)]
+    return sum(isinstance(got, throttle.Try) for got in race(requests, lambda r: throttle.begin(r, "anna")))
+
+
+def test_the_admin_has_no_door_of_its_own(clock):
+    """Django's admin has a page to sign in, which would count no tries."""
+    dora = make_member(make_collection(), "dora", "admin")
+    dora.is_staff = True
+    dora.save()
+    client = Client()
+    asked = client.post("/admin/login/", {"username": "dora", "password": RIGHT})
+    assert asked.status_code == 405
+    page = client.get("/admin/", follow=True)
+    assert page.redirect_chain[-1][0].startswith(reverse("sign_in"))
+    client.post(page.redirect_chain[-1][0], {"username": "dora", "password": RIGHT, "next": "/admin/"})
+    assert client.get("/admin/").status_code == 200

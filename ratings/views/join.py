@@ -1,0 +1,164 @@
+"""The page of an invitation: what one joins and as what, and a form to do it.
+
+Its address is a key. It is no referrer to any other page, and `config.logs` keeps it out of the log.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from .. import people, throttle
+from ..forms import NAME_TAKEN, SignUpForm
+from ..models import Invitation, Membership, Role
+from .failures import AWAY
+from .sign_in import TOO_MANY, too_many
+
+BUSY = "The server is busy, and nothing was saved. Wait a few seconds and send it again."
+
+
+def without_referrer(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Say the site and no more. Saying nothing at all would make the browser hide where its form comes from."""
+
+    @wraps(view)
+    def answered(*args, **kwargs) -> HttpResponse:
+        response = view(*args, **kwargs)
+        response["Referrer-Policy"] = "strict-origin"
+        return response
+
+    return answered
+
+
+@login_not_required
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@without_referrer
+def join(request: HttpRequest, key: str) -> HttpResponse:
+    """A key that is used, withdrawn, out of date or not known gives one and the same page."""
+    invitation = people.invitation_of(key)
+    if invitation and invitation.accepted_by_id and invitation.accepted_by == request.user:
+        return redirect(destination(invitation))  # a second press, or the link once more
+    if invitation is None or not people.is_open(invitation):
+        return gone(request)
+    if request.method != "POST":
+        return shown(request, invitation)
+    try:
+        return joined(request, invitation)
+    except people.Gone:
+        return gone(request)
+    except people.MemberAlready:
+        return shown(request, invitation, status=409)
+    except throttle.TooMany:
+        return too_many(shown(request, invitation, refused=TOO_MANY))
+    except AWAY:
+        return shown(request, invitation, refused=BUSY, status=503)
+
+
+def joined(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    """Accept with the account that is signed in, a new one, or one that the person names."""
+    by = request.POST.get("by")
+    if request.user.is_authenticated:
+        # The page may be older than the sign-in: nobody joins with an account that the page did not name.
+        if by != "me":
+            return shown(request, invitation, status=409)
+        people.accept(invitation, request.user)
+        return welcome(request, invitation)
+    if by == "me":
+        return shown(
+            request, invitation, refused="You were signed out. Sign in below, or make an account.", status=409
+        )
+    return with_account(request, invitation) if by == "account" else with_new_account(request, invitation)
+
+
+def with_new_account(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    # Counted like a sign-in, because a name that is taken is told.
+    tried = throttle.begin(request, request.POST.get("username", ""))
+    form = SignUpForm(request.POST, auto_id="new_%s")
+    if not form.is_valid():
+        return shown(request, invitation, new=form, status=400)
+    given = form.cleaned_data
+    try:
+        user = people.sign_up(invitation, given["username"], given["password"])
+    except people.NameTaken:
+        form.add_error("username", NAME_TAKEN)
+        return shown(request, invitation, new=form, status=400)
+    tried.succeeded()
+    return signed_in(request, invitation, user)
+
+
+def with_account(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    tried = throttle.begin(request, request.POST.get("username", ""))
+    form = AuthenticationForm(request, request.POST, auto_id="account_%s")
+    if not form.is_valid():
+        return shown(request, invitation, account=form, status=400)
+    tried.succeeded()
+    user = form.get_user()
+    try:
+        people.accept(invitation, user)
+    except people.MemberAlready:
+        login(request, user)
+        return shown(request, invitation, status=409)
+    return signed_in(request, invitation, user)
+
+
+def signed_in(request: HttpRequest, invitation: Invitation, user: AbstractBaseUser) -> HttpResponse:
+    login(request, user, backend="django.contrib.auth.backends.ModelBackend")
+    response = welcome(request, invitation)
+    throttle.remember_device(request, response, user.get_username())
+    return response
+
+
+def welcome(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    messages.success(request, f"You are {with_article(invitation.role)} of {invitation.collection} now.")
+    return redirect(destination(invitation))
+
+
+def destination(invitation: Invitation) -> str:
+    """Where the work of the role begins."""
+    if invitation.role == Role.RATER:
+        return reverse("rate", args=[invitation.collection.slug])
+    return invitation.collection.get_absolute_url()
+
+
+def shown(
+    request: HttpRequest,
+    invitation: Invitation,
+    *,
+    new: SignUpForm | None = None,
+    account: AuthenticationForm | None = None,
+    refused: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    user = request.user
+    member = (
+        user.is_authenticated and Membership.objects.filter(collection=invitation.collection_id, user=user).first()
+    )
+    context = {
+        "invitation": invitation,
+        "as_what": with_article(invitation.role),
+        "member": member,
+        "new": new or SignUpForm(auto_id="new_%s"),
+        "account": account or AuthenticationForm(request, auto_id="account_%s"),
+        "account_open": account is not None,
+        "refused": refused,
+    }
+    return render(request, "ratings/join.html", context, status=status)
+
+
+def gone(request: HttpRequest) -> HttpResponse:
+    return render(request, "ratings/join_gone.html", status=404)
+
+
+def with_article(role: str) -> str:
+    return f"a {role}" if role == Role.RATER else f"an {role}"
