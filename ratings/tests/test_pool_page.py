@@ -1,0 +1,350 @@
+"""The page of the pool: what it would do, doing it, retiring and bringing back, holes and how pairs come."""
+
+import re
+from decimal import Decimal
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from ratings import pooling, queue
+from ratings.anchors import set_anchor
+from ratings.models import Assignment, Pair, Role
+
+from .cast import NOW, grade, make_collection, make_member, make_pair, make_ranking, make_rater
+
+
+class World:
+    """bm25 ranks a b c for q1 and a for q2; dense ranks c d for q1. Nothing is pooled."""
+
+    def __init__(self) -> None:
+        self.collection = make_collection()
+        make_ranking(self.collection, "bm25", "q1", "abc")
+        make_ranking(self.collection, "bm25", "q2", "a")
+        make_ranking(self.collection, "dense", "q1", "cd")
+        self.bm25, self.dense = self.collection.systems.all()
+        self.rater = make_rater(self.collection)
+        self.client = Client()
+        self.client.force_login(make_member(self.collection, "dora", Role.ADMIN))
+
+    def get(self, name: str = "pool", **asked):
+        return self.client.get(reverse(name, args=["hills"]), asked)
+
+    def post(self, name: str, /, **sent):
+        return self.client.post(reverse(name, args=["hills"]), sent)
+
+    def asked(self, depth=2, wanted=3, systems=None) -> dict:
+        systems = [self.bm25, self.dense] if systems is None else systems
+        return {"depth": depth, "wanted": wanted, "systems": [system.pk for system in systems]}
+
+    def token(self, query: str, document: str):
+        return Pair.objects.get(query__key=query, document__key=document).token
+
+
+@pytest.fixture
+def world(db) -> World:
+    return World()
+
+
+def text(response) -> str:
+    """What a reader sees, blanks made one."""
+    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
+
+
+def rows() -> dict:
+    """Every row of the record."""
+    models = apps.get_app_config("ratings").get_models()
+    return {model._meta.label: repr(list(model.objects.order_by("pk").values())) for model in models}
+
+
+# The plan
+
+
+def test_a_plan_says_what_a_pool_would_do_and_writes_nothing(world):
+    before = rows()
+    page = world.get(**world.asked())
+    assert rows() == before
+    # q1: a b of bm25, c d of dense; q2: a of bm25. Three ratings of each.
+    assert "5 pairs, 5 of them new; 15 more ratings wanted." in text(page)
+    assert page.context["plan"]["by_system"] == [("bm25", 3, 3), ("dense", 2, 2)]
+    assert "Ask for 15 ratings" in text(page)
+    deeper = world.get(**world.asked(depth=3))  # c now is of both
+    assert deeper.context["plan"]["by_system"] == [("bm25", 4, 3), ("dense", 2, 1)]
+
+
+def test_the_post_beside_a_plan_does_it(world):
+    response = world.post("make_pool", **world.asked())
+    assert (response.status_code, response.url) == (302, reverse("pool", args=["hills"]))
+    assert Assignment.objects.count() == 15
+    page = world.client.get(response.url)
+    assert "5 pairs in this pool, 15 ratings newly wanted." in text(page)
+    assert "5 pairs want 3 ratings each; 15 ratings are left." in text(page)
+    again = world.get(**world.asked())
+    assert "5 pairs, 0 of them new; 0 more ratings wanted." in text(again)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("wanted", [1, 2, 4])
+def test_a_plan_is_what_the_pool_then_does(world, depth, wanted):
+    """Whatever is there: an open pool, a grade that fills nothing yet, an extra assignment, a retired pair."""
+    make_pair(world.collection, "q1", "a", wanted=2)
+    make_pair(world.collection, "q1", "c", wanted=1)
+    queue.retire([make_pair(world.collection, "q1", "d", wanted=3).pk])
+    unasked = queue.pairs_for([pk_of(world, "q1", "b")]).popitem()[1]
+    imported = world.collection.raters.create(name="old", kind="imported")
+    row = queue.ImportedRating(*pk_of(world, "q1", "b"), grade(world.collection, "1"))
+    queue.record_imported(imported, [row])
+    gold = Pair.objects.get(pk=unasked)
+    facts = {"pair": gold, "query_id": gold.query_id, "collection": world.collection, "extra": True}
+    Assignment.objects.create(**facts, rater=world.rater, state="leased", leased_until=NOW)
+    planned = pooling.plan(world.collection, depth=depth, wanted=wanted)
+    done = pooling.pool(world.collection, depth=depth, wanted=wanted)
+    assert planned.new_ratings == done.new_assignments
+    assert (planned.pairs, planned.by_system) == (done.pairs, done.by_system)
+    assert planned.only_by_system == done.only_by_system
+    assert pooling.plan(world.collection, depth=depth, wanted=wanted).new_ratings == 0
+
+
+def pk_of(world, query: str, document: str) -> tuple[int, int]:
+    return world.collection.queries.get(key=query).pk, world.collection.documents.get(key=document).pk
+
+
+def test_a_plan_costs_hours_at_the_median_time_of_a_grade(world):
+    pair = make_pair(world.collection, "q2", "d")
+    assert "hours is not known before a grade was timed" in text(world.get(**world.asked()))
+    queue.save(world.rater, pair, grade=grade(world.collection, "1"), seconds=480, now=NOW)
+    # 15 ratings of 8 minutes.
+    assert "15 more ratings wanted, about 2 hours of rating" in text(world.get(**world.asked()))
+
+
+def test_one_system_is_planned_without_the_others(world):
+    page = world.get(**world.asked(systems=[world.dense], wanted=1))
+    assert page.context["plan"]["by_system"] == [("dense", 2, 2)]
+    world.post("make_pool", **world.asked(systems=[world.dense], wanted=1))
+    assert Assignment.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"depth": 0}, "greater than or equal to 1"),
+        ({"depth": "deep"}, "Enter a whole number."),
+        ({"wanted": 101}, "less than or equal to 100"),
+        ({"systems": []}, "Choose at least one system."),
+        ({"systems": [999999]}, "Select a valid choice."),
+        ({"systems": ["x"]}, "is not a valid value."),
+    ],
+)
+def test_a_pool_that_makes_no_sense_is_told_and_not_made(world, wrong, said):
+    asked = world.asked() | wrong
+    for page in (world.get(**asked), world.post("make_pool", **asked)):
+        assert page.status_code == 400
+        assert said in text(page)
+        assert "plan" not in page.context
+    assert not Pair.objects.exists()
+
+
+def test_a_system_of_another_collection_is_no_choice(world):
+    other = make_collection("sea")
+    make_ranking(other, "foreign", "q1", "ab")
+    page = world.post("make_pool", **world.asked(systems=[other.systems.get()]))
+    assert page.status_code == 400 and "foreign" not in text(page)
+
+
+# More ratings
+
+
+def test_more_ratings_of_every_pair_are_shown_first_and_then_wanted(world):
+    make_pair(world.collection, "q1", "a", wanted=1)
+    make_pair(world.collection, "q1", "b", wanted=3)
+    queue.retire([make_pair(world.collection, "q1", "c").pk])
+    queue.pairs_for([pk_of(world, "q1", "d")])  # known, but not wanted
+    before = rows()
+    assert "1 more rating wanted of the 2 pairs in the pool" in text(world.get(more=2))
+    assert rows() == before
+    assert "1 rating newly wanted." in text(world.client.get(world.post("want_more", more=2).url))
+    assert sorted(Pair.objects.values_list("document__key", "wanted")) == [("a", 2), ("b", 3), ("c", 1), ("d", 0)]
+    assert "Nothing: every pair of the pool wants as many already" in text(world.get(more=2))
+
+
+@pytest.mark.parametrize("more", ["", "0", "many", "101"])
+def test_more_that_is_no_number_is_refused(world, more):
+    assert world.get(more=more).status_code == world.post("want_more", more=more).status_code == 400
+
+
+# Retire and bring back
+
+
+def test_pairs_are_retired_by_ids_and_come_back(world):
+    world.post("make_pool", **world.asked(wanted=2))
+    response = world.post("retire", lines="q1 a\n\nq2\r\nq1\tc\n")
+    assert "Retired: 3 pairs." in text(world.client.get(response.url))
+    page = world.get()
+    assert "3 retired pairs" in text(page)
+    assert "2 pairs want 2 ratings each; 4 ratings are left." in text(page)
+    assert "1 pair retired" not in text(page)
+    assert "3 pairs stay out, because they are retired" in text(world.get(**world.asked(wanted=2)))
+    world.post("bring_back", pair=world.token("q1", "a"))
+    assert "2 retired pairs" in text(world.get())
+    world.post("bring_back", lines="q1\nq2")
+    assert "5 pairs want 2 ratings each; 10 ratings are left." in text(world.get())
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("q1 a\nq9", "Line 2: “q9” names no pair of the pool."),
+        ("q1 a\nq1 z", "Line 2: “q1 z” names no pair of the pool."),
+        ("q1 a b", "Line 1: “q1 a b” names no pair of the pool."),
+        ("", "Name at least one query."),
+        (" \n ", "Name at least one query."),
+        ("q1\x00", "Null characters are not allowed."),
+    ],
+)
+@pytest.mark.parametrize("act", ["retire", "bring_back"])
+def test_a_line_that_names_no_pair_changes_nothing_and_comes_back(world, act, lines, said):
+    world.post("make_pool", **world.asked())
+    before = rows()
+    page = world.post(act, lines=lines)
+    assert page.status_code == 400
+    assert said in text(page)
+    assert rows() == before
+    if "\n" in lines.strip():
+        assert "q1 a\n" in page.content.decode()  # what was typed is still there
+
+
+def test_ids_of_another_collection_mean_nothing_here(world):
+    foreign = make_pair(make_collection("sea", queries=["s1"]), "s1", "a")
+    assert world.post("retire", lines="s1 a").status_code == 400
+    assert world.post("retire", pair=foreign.token).status_code == 404
+    assert world.post("retire", pair="nonsense").status_code == 404
+    foreign.refresh_from_db()
+    assert foreign.retired_at is None
+
+
+def test_a_warm_up_is_listed_as_one_and_not_brought_back(world):
+    world.post("make_pool", **world.asked())
+    pair = Pair.objects.get(token=world.token("q1", "a"))
+    set_anchor(pair, use="warm_up", grade=grade(world.collection, "3"), explanation="It names the hill.")
+    assert "a warm-up" in text(world.get())
+    response = world.post("bring_back", lines="q1 a")
+    assert "Nothing changed" in text(world.client.get(response.url))
+    pair.refresh_from_db()
+    assert pair.retired_at
+
+
+# Holes
+
+
+def test_holes_are_told_by_query_and_wanted_with_one_click(world):
+    world.post("make_pool", **world.asked(systems=[world.dense], wanted=1))
+    pair = Pair.objects.get(token=world.token("q1", "c"))
+    queue.save(world.rater, pair, grade=grade(world.collection, "2"), now=NOW)
+    page = world.get("holes", system=world.bm25.pk, depth=3)
+    assert "3 holes in bm25" in text(page)
+    assert "2 of 3" in text(page) and "1. Title a 2. Title b" in text(page)
+    assert "Want 3 pairs" in text(page)
+    response = world.post("want_holes", system=world.bm25.pk, depth=3, wanted=2)
+    assert "6 ratings newly wanted of what bm25 returned unjudged." in text(world.client.get(response.url))
+    page = world.get("holes", system=world.bm25.pk, depth=3)
+    assert "3 are wanted already" in text(page) and "Want 3" not in text(page)
+
+
+def test_without_a_hole_it_says_so(world):
+    for document in "cd":
+        pair = make_pair(world.collection, "q1", document)
+        queue.save(world.rater, pair, grade=grade(world.collection, "2"), now=NOW)
+    page = world.get("holes", system=world.dense.pk, depth=10)
+    assert "No hole in dense" in text(page) and "is judged." in text(page)
+
+
+@pytest.mark.parametrize("asked", [{"system": "9999", "depth": "3"}, {"depth": "0"}, {"depth": "x"}])
+def test_holes_that_make_no_sense_are_refused(world, asked):
+    assert world.get("holes", **asked).status_code == 400
+    wanted = {"system": world.bm25.pk, "depth": 3, "wanted": 1} | asked
+    assert world.post("want_holes", **wanted).status_code == 400
+    page = world.post("want_holes", system=world.bm25.pk, depth=3, wanted=0)
+    assert page.status_code == 400 and "greater than or equal to 1" in text(page)
+    assert not Pair.objects.exists()
+
+
+def test_a_collection_without_systems_has_pages_with_a_next_step(db):
+    client = Client()
+    client.force_login(make_member(make_collection("sea"), "dora", Role.ADMIN))
+    assert "run.py manage import_run sea" in text(client.get(reverse("pool", args=["sea"])))
+    page = client.get(reverse("holes", args=["sea"]))
+    assert "There is no system yet" in text(page)
+
+
+# How pairs come to raters
+
+
+def test_order_shares_and_break_are_saved_and_nothing_else(world):
+    version = world.collection.version
+    response = world.post(
+        "save_judging", order="random", gold_share="0.1", repeat_share="0.05", break_after="0", name="Hijacked"
+    )
+    assert response.status_code == 302
+    world.collection.refresh_from_db()
+    now = world.collection
+    assert (now.order, now.gold_share, now.repeat_share, now.break_after) == (
+        "random",
+        Decimal("0.10"),
+        Decimal("0.05"),
+        0,
+    )
+    assert (now.name, now.version) == ("Hills", version)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"gold_share": "0.51"}, "less than or equal to 0.5"),
+        ({"gold_share": "-0.1"}, "greater than or equal to 0"),
+        ({"gold_share": "0.3", "repeat_share": "0.3"}, "may be half of the work at most"),
+        ({"order": "alphabet"}, "Select a valid choice."),
+        ({"break_after": ""}, "This field is required."),
+    ],
+)
+def test_shares_that_make_no_sense_are_refused(world, wrong, said):
+    before = rows()
+    sent = {"order": "query", "gold_share": "0", "repeat_share": "0", "break_after": "50"} | wrong
+    page = world.post("save_judging", **sent)
+    assert page.status_code == 400 and said in text(page)
+    assert rows() == before
+
+
+def test_gold_and_repeats_say_what_they_cost(world):
+    world.post("make_pool", **world.asked(wanted=4))  # 20 ratings
+    assert "every answer counts as a rating" in text(world.get())
+    world.collection.gold_share, world.collection.repeat_share = Decimal("0.1"), Decimal("0.1")
+    world.collection.save()
+    # 20 ratings are 0.8 of the answers: 25, and 5 beside.
+    assert "cost up to 5 answers beside the 20 ratings left" in text(world.get())
+
+
+QUERIES = {"pool": 17, "holes": 17}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_the_number_of_database_queries_is_pinned(world, name):
+    asked = world.asked() if name == "pool" else {"system": world.bm25.pk, "depth": 3}
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert world.get(name, **asked).status_code == 200
+        return len(captured)
+
+    queue.retire([make_pair(world.collection, "q1", "d").pk])
+    few = queries()
+    make_ranking(world.collection, "third", "q1", "dcba")
+    make_ranking(world.collection, "third", "q2", "dcba")
+    if name == "pool":
+        asked = world.asked(systems=world.collection.systems.all())
+    for document in "abc":
+        make_pair(world.collection, "q2", document)
+        queue.retire([make_pair(world.collection, "q1", document).pk])
+    assert (few, queries()) == (QUERIES[name], QUERIES[name])

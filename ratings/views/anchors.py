@@ -1,0 +1,172 @@
+"""Anchors for admins: pairs whose grade is known, to warm up on or mixed in as gold, and what raters answered."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import Count, F, Max, Min, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from .. import queue
+from ..access import collection_for
+from ..anchors import remove_anchor as remove
+from ..anchors import set_anchor
+from ..forms import AnchorForm, FindPairForm, SuggestedForm
+from ..models import Anchor, Check, Collection, Grade, Pair, Rating, Role
+from ..progress import Share
+from .adjudicate import pair_of, without_names
+from .failures import told_when_busy
+
+SUGGESTED = 20
+AGREEING = 2  # raters with one grade and none with another make a pair worth being an anchor
+
+
+@require_safe
+@never_cache
+def anchors(request: HttpRequest, slug: str) -> HttpResponse:
+    """The anchors of a collection with what raters answered, and pairs that could become some."""
+    collection = collection_for(request, slug, Role.ADMIN)
+    return anchors_page(request, collection, FindPairForm(collection=collection))
+
+
+@require_safe
+@never_cache
+def anchor(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
+    """One pair, to make an anchor of it or to change the one that it is."""
+    collection = collection_for(request, slug, Role.ADMIN)
+    return anchor_page(request, collection, pair_of(collection, token))
+
+
+@require_POST
+@told_when_busy
+def find_pair(request: HttpRequest, slug: str) -> HttpResponse:
+    """Open the pair of a query and a document, which is made where nobody has asked for it before."""
+    collection = collection_for(request, slug, Role.ADMIN)
+    form = FindPairForm(request.POST, collection=collection)
+    if not form.is_valid():
+        return anchors_page(request, collection, form, status=400)
+    ids = form.cleaned_data["query"], form.cleaned_data["document"]
+    return redirect("anchor", slug, Pair.objects.get(pk=queue.pairs_for([ids])[ids]).token)
+
+
+@require_POST
+@told_when_busy
+def save_anchor(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
+    collection = collection_for(request, slug, Role.ADMIN)
+    pair = pair_of(collection, token)
+    form = AnchorForm(request.POST, scale=list(collection.grades.all()))
+    if not form.is_valid():
+        return anchor_page(request, collection, pair, form=form, status=400)
+    made = set_anchor(pair, **form.cleaned_data)
+    messages.success(
+        request, f"“{pair.document}” for “{pair.query.text}” is {made.get_use_display()}: {made.grade}."
+    )
+    return redirect("anchors", slug)
+
+
+@require_POST
+@told_when_busy
+def remove_anchor(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
+    collection = collection_for(request, slug, Role.ADMIN)
+    pair = pair_of(collection, token)
+    remove(pair)
+    messages.success(request, f"“{pair.document}” for “{pair.query.text}” is no anchor any more.")
+    return redirect("anchors", slug)
+
+
+def anchors_page(
+    request: HttpRequest, collection: Collection, form: FindPairForm, *, status: int = 200
+) -> HttpResponse:
+    scale = list(collection.grades.all())
+    asked = SuggestedForm(request.GET, scale=scale)
+    known = Anchor.objects.filter(pair__query__collection=collection).order_by("grade__value", "pair__query__key")
+    known = known.select_related("grade", "pair__query", "pair__document").defer(
+        "pair__document__body", "pair__document__fields"
+    )
+    rows: dict[str, list] = {Anchor.Use.WARM_UP: [], Anchor.Use.GOLD: []}
+    hits = answers(collection)
+    for each in known:
+        rows[each.use].append((each, hits.get(each.pk, Share())))
+    warmed = {each.grade_id for each, _ in rows[Anchor.Use.WARM_UP]}
+    context = {
+        "collection": collection,
+        "role": collection.role,
+        "section": "anchors",
+        "scale": scale,
+        "warm_up": rows[Anchor.Use.WARM_UP],
+        "gold": rows[Anchor.Use.GOLD],
+        "missing": [grade for grade in scale if grade.pk not in warmed] if warmed else [],
+        "form": form,
+        "asked": asked,
+        "suggested": suggested(collection, asked.chosen, scale),
+    }
+    return render(request, "ratings/anchors.html", context, status=status)
+
+
+def anchor_page(
+    request: HttpRequest,
+    collection: Collection,
+    pair: Pair,
+    *,
+    form: AnchorForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    scale = list(collection.grades.all())
+    known = Anchor.objects.select_related("grade").filter(pair=pair).first()
+    if form is None:
+        facts = {"use": known.use, "grade": known.grade.value, "explanation": known.explanation} if known else {}
+        form = AnchorForm(initial=facts, scale=scale)
+    chosen = form["grade"].value()
+    context = {
+        "collection": collection,
+        "role": collection.role,
+        "section": "anchors",
+        "scale": scale,
+        "pair": pair,
+        "anchor": known,
+        "form": form,
+        "chosen": next((grade.pk for grade in scale if chosen in (grade.value, grade.plain)), None),
+        "ratings": without_names(pair.ratings.select_related("grade")),
+    }
+    return render(request, "ratings/anchor.html", context, status=status)
+
+
+def answers(collection: Collection) -> dict[int, Share]:
+    """By anchor, how many gave the known grade since it was one. "Cannot judge" is no answer. Two queries."""
+    rated = Rating.objects.filter(
+        pair__query__collection=collection,
+        pair__anchor__use=Anchor.Use.GOLD,
+        grade__isnull=False,
+        created_at__gte=F("pair__anchor__created_at"),
+    )
+    rated = rated.order_by().values(anchor=F("pair__anchor"))
+    rated = rated.annotate(n=Count("pk"), hits=Count("pk", filter=Q(grade=F("pair__anchor__grade"))))
+    warmed = Check.objects.filter(
+        pair__query__collection=collection,
+        pair__anchor__use=Anchor.Use.WARM_UP,
+        kind=Check.Kind.WARM_UP,
+        event__value__isnull=False,
+    )
+    warmed = warmed.order_by().values(anchor=F("pair__anchor"))
+    same = Count("pk", filter=Q(event__value=F("pair__anchor__grade__value")))
+    warmed = warmed.annotate(n=Count("pk"), hits=same)
+    return {row["anchor"]: Share(row["hits"], row["n"]) for rows in (rated, warmed) for row in rows}
+
+
+def suggested(collection: Collection, grade: Grade | None, scale: list[Grade]) -> list[dict]:
+    """Pairs whose raters all gave one grade, those with most raters first. Two queries."""
+    raters = list(collection.raters.values_list("pk", flat=True))
+    agreed = Rating.objects.filter(rater__in=raters, pair__anchor__isnull=True).order_by()
+    agreed = agreed.values("pair").annotate(
+        n=Count("pk"), graded=Count("grade"), lowest=Min("grade"), highest=Max("grade")
+    )
+    agreed = agreed.filter(n__gte=AGREEING, graded=F("n"), lowest=F("highest"))
+    if grade:
+        agreed = agreed.filter(lowest=grade.pk)
+    found = list(agreed.order_by("-n", "pair")[:SUGGESTED])
+    pairs = Pair.objects.select_related("query", "document").defer("document__body", "document__fields")
+    pairs = pairs.in_bulk([row["pair"] for row in found])
+    by_pk = {grade.pk: grade for grade in scale}
+    return [{"pair": pairs[row["pair"]], "n": row["n"], "grade": by_pk[row["lowest"]]} for row in found]

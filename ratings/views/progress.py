@@ -1,0 +1,195 @@
+"""Progress for admins: how far the rating is, who does it and how, what is stuck, and one rater closely."""
+
+from datetime import date, timedelta
+
+from django.contrib import messages
+from django.db.models import F, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from .. import queue
+from ..access import collection_for
+from ..forms import ReleaseForm
+from ..models import Assignment, Rating, Role
+from ..progress import (
+    Forecast,
+    Progress,
+    forecast,
+    gold_answers,
+    grades_given,
+    progress,
+    repeats,
+    work_of,
+)
+from ..stuck import stuck
+from .failures import told_when_busy
+
+LISTED = 50  # gold missed, repeats that differ and leases on the page of a rater
+SHORTEST_AHEAD = 28  # days that the chart may look ahead where little lies behind
+LONGEST_BEHIND = 90  # days that it looks back
+NEAR = 60  # days until which a forecast names the day
+
+
+@require_safe
+@never_cache
+def progress_page(request: HttpRequest, slug: str) -> HttpResponse:
+    collection = collection_for(request, slug, Role.ADMIN)
+    today = timezone.now().date()
+    counted = progress(collection)
+    expected = forecast(counted, today)
+    context = {
+        "collection": collection,
+        "role": collection.role,
+        "section": "progress",
+        "progress": counted,
+        "pace": counted.pace,
+        "hours": counted.pace.hours(counted.extent.left) if counted.pace else None,
+        "forecast": in_words(expected, counted, today),
+        "chart": drawn(counted, expected, today),
+        "days": by_day(counted),
+        "rows": [(work, counted.hints(work)) for work in counted.works.values()],
+        "stuck": stuck(collection, counted),
+        "today": today,
+    }
+    return render(request, "ratings/progress.html", context)
+
+
+def in_words(expected: Forecast | str, counted: Progress, today: date) -> str:
+    """The forecast with what it rests on. Days that are near are named, far ones by their month."""
+    if isinstance(expected, str):
+        return expected
+    # To two figures: a pace is never known better.
+    pace = f"{float(f'{expected.pace:.2g}'):,.6g}"
+    basis = f"At the pace of the last {expected.days} days, {pace} a day,"
+    basis += f" the {counted.extent.left:,} left may be done"
+    ends = expected.early, expected.late or expected.early
+    near = (ends[1] - today).days <= NEAR
+    early, late = (f"{day.day} {day:%B}" if near else f"{day:%B %Y}" for day in ends)
+    if expected.late is None:
+        return f"{basis} about {early} at the soonest; days differ too much to say the latest."
+    return f"{basis} about {early}." if early == late else f"{basis} between {early} and {late}."
+
+
+def by_day(counted: Progress) -> list[tuple[date, int, int]]:
+    """(day, grades, all until then), the latest first."""
+    rows, total = [], 0
+    for day, n in counted.by_day.items():
+        total += n
+        rows.append((day, n, total))
+    return rows[::-1]
+
+
+def drawn(counted: Progress, expected: Forecast | str, today: date) -> dict | None:
+    """The burn-up in a square of 100 by 100, y downwards; None where there is nothing to draw.
+
+    The line is all grades so far, the top the number at which nothing is left, the cone where the forecast may go.
+    """
+    if not counted.by_day:
+        return None
+    # What was imported can be years old: then the chart begins where the work does.
+    since = today - timedelta(days=LONGEST_BEHIND)
+    first = min((day for day in counted.by_day if day >= since), default=since)
+    behind = max(1, (today - first).days + 1)
+    ahead = 0
+    if isinstance(expected, Forecast):
+        ahead = min(((expected.late or date.max) - today).days, max(2 * behind, SHORTEST_AHEAD))
+    top = counted.graded + counted.extent.left
+
+    def point(day: float, grades: float) -> str:
+        return f"{100 * day / (behind + ahead):.2f},{100 - 100 * grades / top:.2f}"
+
+    before = total = sum(n for day, n in counted.by_day.items() if day < first)
+    line = [point(0, total)]
+    for day, n in counted.by_day.items():
+        if day >= first:
+            place = min((day - first).days, behind - 1)  # an import may bring a day that is still to come
+            line += [point(place, total), point(place + 1, total + n)]
+            total += n
+    line.append(point(behind, total))
+    return {
+        "line": " ".join(line),
+        "area": " ".join([*line, point(behind, 0), point(0, 0)]),
+        "cone": cone(counted, expected, today, behind, ahead, point) if ahead else "",
+        "now": f"{100 * behind / (behind + ahead):.2f}",
+        "now_y": f"{100 - 100 * total / top:.2f}",
+        "first": first,
+        "before": before,
+        "last": today + timedelta(days=ahead) if ahead else None,
+        "top": top,
+    }
+
+
+def cone(counted: Progress, expected: Forecast, today: date, behind: int, ahead: int, point) -> str:
+    """From now to the early and the late end, or to where they stand when the chart ends."""
+    given, top = counted.graded, counted.graded + counted.extent.left
+
+    def end(day: date | None, per_day: float) -> tuple[int, float]:
+        away = (day - today).days if day else ahead + 1
+        return (away, top) if away <= ahead else (ahead, min(top, given + max(0.0, per_day) * ahead))
+
+    early, late = end(expected.early, expected.fast), end(expected.late, expected.slow)
+    # Where only the early end lies on the chart, the cone leaves it at the corner.
+    ends = [early, (ahead, top), late] if early[1] == top > late[1] else [early, late]
+    return " ".join([point(behind, given), *(point(behind + away, grades) for away, grades in ends)])
+
+
+@require_safe
+@never_cache
+def rater(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One rater closely: speed and mix by grade, gold missed, repeats that differ, what they hold."""
+    collection = collection_for(request, slug, Role.ADMIN)
+    found = get_object_or_404(collection.raters.select_related("collection"), pk=pk)
+    missed = gold_answers(Rating.objects.filter(rater=found)).exclude(grade=F("pair__anchor__grade"))
+    differing = repeats([found.pk]).exclude(first=F("event__value")).order_by("-event")
+    leases = Assignment.objects.filter(rater=found, state=Assignment.State.LEASED).order_by("leased_until", "pk")
+    context = {
+        "collection": collection,
+        "role": collection.role,
+        "section": "progress",
+        "rater": found,
+        "work": work_of(found),
+        "grades": grades_given(found),
+        "scale": list(collection.grades.all()),
+        "missed": of_pairs(missed.order_by("-created_at"), "grade", "pair__anchor__grade"),
+        "differing": of_pairs(differing, "event"),
+        "leases": of_pairs(leases),
+        "most": LISTED,
+        "now": timezone.now(),
+    }
+    return render(request, "ratings/rater.html", context)
+
+
+def of_pairs(rows: QuerySet, *also: str) -> list:
+    """The first LISTED, with what a list shows of their pairs."""
+    rows = rows.select_related("pair__query", "pair__document", *also)
+    return list(rows.defer("pair__document__body", "pair__document__fields")[:LISTED])
+
+
+@require_POST
+@told_when_busy
+def release(request: HttpRequest, slug: str) -> HttpResponse:
+    """Give back leases: one or all of a rater's, or one or all of those that ran out."""
+    collection = collection_for(request, slug, Role.ADMIN)
+    form = ReleaseForm(request.POST, collection=collection)
+    if not form.is_valid():
+        messages.error(request, "These leases are not here any more. Below is what is held now.")
+        return redirect("progress", slug)
+    given = form.cleaned_data
+    if given["rater"] and not given["assignment"]:
+        released = queue.release(given["rater"])
+    else:
+        leases = Assignment.objects.filter(collection=collection, state=Assignment.State.LEASED)
+        # Of a lease that somebody else has taken since the page was opened, nothing is taken back.
+        own = {"rater": given["rater"]} if given["rater"] else {"leased_until__lt": timezone.now()}
+        one = {"pk": given["assignment"]} if given["assignment"] else {}
+        released = queue.release(list(leases.filter(**own, **one).values_list("pk", flat=True)))
+    if released:
+        messages.success(request, f"{released:,} given back, free for others. What is still sent for it is kept.")
+    else:
+        messages.info(request, "Nothing to give back: it was rated, given back or taken by somebody meanwhile.")
+    if given["back"] == "rater" and given["rater"]:
+        return redirect("rater", slug, given["rater"].pk)
+    return redirect("progress", slug)
