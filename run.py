@@ -179,6 +179,15 @@ def offer_demo(host: str) -> None:
     say("The demo sign-in is off. To serve others: TLS in front, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names.")
 
 
+def server(bind: str) -> list[str]:
+    """The command that serves on an address, or on a socket that is open."""
+    gunicorn = [str(PYTHON), "-m", "gunicorn", "config.wsgi", "--bind", bind]
+    # A rater reads for longer than gunicorn's two seconds: the next rating need not connect anew.
+    threads = ["--worker-class", "gthread", "--threads", "8", "--keep-alive", "30"]
+    # By default gunicorn opens a control socket in the home folder, where two instances would meet.
+    return [*gunicorn, *threads, "--no-control-socket", "--log-level", "warning"]
+
+
 def serve(host: str, port: int) -> None:
     """Prepare the database and become gunicorn. Does not return."""
     listening(host, port).close()  # a busy port is refused before the long part
@@ -195,10 +204,7 @@ def serve(host: str, port: int) -> None:
     if (data_folder() / "sign-ins.txt").exists():
         print(f"Sign-ins: {data_folder() / 'sign-ins.txt'}", flush=True)
     os.chdir(ROOT)
-    gunicorn = [str(PYTHON), "-m", "gunicorn", "config.wsgi", "--bind", f"fd://{door.fileno()}"]
-    # By default gunicorn opens a control socket in the home folder, where two instances would meet.
-    options = ["--worker-class", "gthread", "--threads", "8", "--no-control-socket", "--log-level", "warning"]
-    os.execv(PYTHON, [*gunicorn, *options])
+    os.execv(PYTHON, server(f"fd://{door.fileno()}"))
 
 
 # python3 run.py manage

@@ -4,6 +4,7 @@ DATABASE_URL      which database; SQLite in IDEALIST_DATA when absent
 IDEALIST_DATA     folder for the database, the secret key and collected static files (default: var/)
 IDEALIST_HOSTS    host names to answer to, separated by commas (default: this machine only)
 IDEALIST_HTTPS    1 behind TLS: secure cookies, HSTS, redirect from http
+IDEALIST_PATIENCE seconds that a page waits for a lock before it asks to try again (4; commands wait longer)
 IDEALIST_DEMO     1 offers "look around as …" to visitors; run.py sets it on a loopback address
 SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent
 """
@@ -76,6 +77,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    # Beside secrets of a page, as the tokens of forms: Django masks these anew and pads what it compresses at random.
+    "django.middleware.gzip.GZipMiddleware",
     "csp.middleware.CSPMiddleware",
     "django_permissions_policy.PermissionsPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -99,6 +102,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "ratings.preferences.in_templates",
             ],
         },
     },
@@ -111,9 +115,12 @@ DATABASES = {
         conn_health_checks=True,
     )
 }
+# Only who serves pages sets it: config/wsgi.py. A command may wait for an import to end, a person may not.
+PATIENCE = os.environ.get("IDEALIST_PATIENCE")
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    DATABASES["default"]["ENGINE"] = "config.sqlite"
     DATABASES["default"]["OPTIONS"] = {
-        "timeout": 20,
+        "timeout": float(PATIENCE or 20),
         # A transaction that reads first and then writes fails under load unless it starts as a writer.
         "transaction_mode": "IMMEDIATE",
         # FULL: a rating that was acknowledged survives a power cut.
@@ -122,6 +129,26 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     }
     # A file, because a live server in a test and the test itself need two connections to one database.
     DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}
+elif PATIENCE and DATABASES["default"]["ENGINE"].endswith("postgresql"):
+    limits = {
+        "lock_timeout": PATIENCE + "s",
+        "statement_timeout": "30s",
+        # A page that died in the middle of an act must not keep others from the rows that it locked.
+        "idle_in_transaction_session_timeout": "30s",
+    }
+    options = DATABASES["default"].setdefault("OPTIONS", {})
+    options.setdefault("connect_timeout", 4)
+    given = [options["options"]] if "options" in options else []
+    options["options"] = " ".join([*given, *(f"-c {name}={limit}" for name, limit in limits.items())])
+# Tries to sign in are counted where all workers see them. See ratings/throttle.py.
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "tries": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "tries",
+        "OPTIONS": {"MAX_ENTRIES": 10_000},
+    },
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 PASSWORD_HASHERS = [
@@ -155,7 +182,7 @@ STATICFILES_FINDERS = [
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "config.storage.Storage"},
 }
 
 CONTENT_SECURITY_POLICY = {
@@ -191,8 +218,18 @@ if HTTPS:
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "formatters": {
+        "line": {
+            "class": "config.logs.WithoutKeys",
+            "format": "{asctime} {levelname} {name}: {message}",
+            "style": "{",
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
-    "loggers": {"django": {"handlers": [], "level": "WARNING", "propagate": True}},
+    "loggers": {
+        "django": {"handlers": [], "level": "WARNING", "propagate": True},
+        # Django's own handler for `runserver` would print addresses as they are.
+        "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
+    },
 }

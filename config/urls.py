@@ -6,3 +6,6 @@ urlpatterns = [
     path("", include("evaluation.urls")),
     path("admin/", admin.site.urls),
 ]
+
+# A database that is away answers 503 wherever it is missed.
+handler500 = "ratings.views.failures.server_error"

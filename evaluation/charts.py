@@ -18,6 +18,7 @@ PAPER, EDGE = "var(--paper)", "var(--edge)"
 BELOW, UNDEFINED = "url(#neg)", "url(#unj)"
 SHADES = ("var(--wash)", "var(--p1)", "var(--p2)", "var(--p3)", "var(--p4)")
 
+STEPS = (0.25, 0.5)  # between the shades of a confusion of grades
 ROW = 48  # pixels for a system with its dot and the number above it
 LABEL = 17  # pixels that a line of text needs, so that names below each other can be read
 SHORT = ".2~f"  # labels of a score axis: 0, 0.2, 1
@@ -197,6 +198,74 @@ def by_query(rows: Rows, *, bounded: bool = True) -> dict:
     return _spec(alt.layer(*layers), height=240, bars=rows)
 
 
+def differences(rows: Rows) -> dict:
+    """A dot for each difference on its interval, beside the line of none, in the order given.
+
+    A row: label, value, low, high (None without an interval), n, told (bool: whether it is more than chance). What
+    is not told from 0 is hollow.
+    """
+    ends = [row[name] for row in rows for name in ("value", "low", "high") if row[name] is not None]
+    least, most = min([*ends, 0.0]), max([*ends, 0.0])
+    room = 0.08 * (most - least) or 1.0  # for the numbers above the outermost dots
+    scale = alt.Scale(domain=[least - room, most + room], nice=False)
+    tone, fill = _told(alt.StrokeValue, ACCENT, INK), _told(alt.FillValue, ACCENT, PAPER)
+    base = alt.Chart(alt.NamedData("differences")).encode(
+        y=alt.Y("label:N").sort(None).title(None).axis(grid=False, labelColor=INK),
+        tooltip=[
+            alt.Tooltip("label:N", title="Of"),
+            alt.Tooltip("value:Q", title="Difference", format="+.4f"),
+            alt.Tooltip("low:Q", title="95 % from", format="+.4f"),
+            alt.Tooltip("high:Q", title="to", format="+.4f"),
+            alt.Tooltip("n:Q", title="n"),
+        ],
+    )
+    at_value = alt.X("value:Q", scale=scale, title=None, axis=alt.Axis(format="+.2~f"))
+    none = alt.Chart(alt.NamedData("none")).mark_rule(color=EDGE, strokeWidth=1.5)
+    layers = [
+        none.encode(x=alt.X("value:Q", scale=scale, title=None)),
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=5)
+        .encode(x=alt.X("low:Q", scale=scale, title=None), x2="high:Q", stroke=tone),
+        base.mark_point(size=120, strokeWidth=2, opacity=1).encode(x=at_value, stroke=tone, fill=fill),
+        base.mark_text(dy=-15).encode(
+            x=at_value, text=alt.Text("value:Q", format="+.4f"), tooltip=alt.TooltipValue(None)
+        ),
+    ]
+    height = ROW * max(len(rows), 1)
+    return _spec(alt.layer(*layers), height=height, differences=rows, none=[{"value": 0}])
+
+
+def confusion(cells: Rows, *, grades: Sequence[str]) -> dict:
+    """Grade by grade, how often the other grade of a pair was which.
+
+    A cell: one and other (labels, as in `grades`), share (of the row; None for a row without a couple), couples.
+    """
+    x = alt.X("other:N").sort(None).title(None).axis(labelColor=INK, grid=False, orient="top", labelAngle=0)
+    y = alt.Y("one:N").sort(None).title(None).axis(labelColor=INK, grid=False)
+    shade = alt.Color("share:Q").legend(None)
+    # Only shades on which the number can be read.
+    shade = shade.scale(type="threshold", domain=list(STEPS), range=list(SHADES[:3]))
+    base = alt.Chart(alt.NamedData("cells")).encode(
+        x=x.scale(domain=list(grades), paddingInner=0.04, paddingOuter=0),
+        y=y.scale(domain=list(grades)[::-1], paddingInner=0.04, paddingOuter=0),
+        tooltip=[
+            alt.Tooltip("one:N", title="One gave"),
+            alt.Tooltip("other:N", title="the other"),
+            alt.Tooltip("share:Q", title="Share of the row", format=".1%"),
+            alt.Tooltip("couples:Q", title="Couples of grades"),
+        ],
+    )
+    known = base.transform_filter("isValid(datum.share)")
+    layers = [
+        known.mark_rect().encode(fill=shade),
+        base.transform_filter("!isValid(datum.share)").mark_rect(fill=UNDEFINED),
+        known.mark_text(baseline="middle").encode(
+            text=alt.Text("share:Q", format=".0%"), tooltip=alt.TooltipValue(None)
+        ),
+    ]
+    return _spec(alt.layer(*layers), height=42 * max(len(grades), 1), cells=cells)
+
+
 def score_domain(values: Sequence[float | None], bounded: bool, whole: bool = True) -> list[float]:
     """The ends of a score axis: always with 0; to 1 where the measure ends there and the `whole` is wanted."""
     known = [value for value in values if value is not None]
@@ -273,6 +342,11 @@ def _lines(rows: Rows, ends: Rows, *, x: alt.X, domain: list[float], height: int
 def _leads(channel: type, yes: object, no: object):
     """One look for the leader, another for the rest. Without alt.when, whose check of each condition is slow."""
     return channel(no, condition={"test": "datum.leader", "value": yes})
+
+
+def _told(channel: type, yes: object, no: object):
+    """One look for what is told from 0, another for what is not."""
+    return channel(no, condition={"test": "datum.told", "value": yes})
 
 
 def _spec(chart: alt.LayerChart, *, height: int, **datasets: Rows) -> dict:

@@ -1,9 +1,12 @@
 from django.urls import path
 
-from .views import home, overview, queries, query, system
+from .views import agreement, compare, frozen, frozen_changes, home, overview, queries, query, system
+from .views.drawn import drawable
+
+FROZEN = "collections/<slug:slug>/frozen/"
 
 urlpatterns = [
-    path("", home.home, name="home"),
+    path("", drawable(home.home), name="home"),
     path("collections/<slug:slug>/", overview.overview, name="overview"),
     path("collections/<slug:slug>/scores.csv", overview.overview_csv, name="overview_csv"),
     path("collections/<slug:slug>/scores.json", overview.overview_json, name="overview_json"),
@@ -16,4 +19,27 @@ urlpatterns = [
     path("collections/<slug:slug>/systems/<int:pk>/", system.system, name="system"),
     path("collections/<slug:slug>/systems/<int:pk>/scores.csv", system.system_csv, name="system_csv"),
     path("collections/<slug:slug>/systems/<int:pk>/scores.json", system.system_json, name="system_json"),
+    path("collections/<slug:slug>/compare/", compare.compare, name="compare"),
+    path("collections/<slug:slug>/compare/differences.csv", compare.compare_csv, name="compare_csv"),
+    path("collections/<slug:slug>/compare/differences.json", compare.compare_json, name="compare_json"),
+    path("collections/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
+    path("collections/<slug:slug>/agreement/agreement.csv", agreement.agreement_csv, name="agreement_csv"),
+    path("collections/<slug:slug>/agreement/agreement.json", agreement.agreement_json, name="agreement_json"),
+    path(FROZEN, frozen.frozen_list, name="frozen"),
+    path(f"{FROZEN}new/", frozen.freeze, name="freeze"),
+    path(f"{FROZEN}compare/", frozen_changes.compare_frozen, name="compare_frozen"),
+    path(
+        f"{FROZEN}compare/changes.csv",
+        frozen_changes.compare_frozen_csv,
+        name="compare_frozen_csv",
+    ),
+    path(f"{FROZEN}<str:sha>/", frozen.frozen_evaluation, name="frozen_evaluation"),
+    path(f"{FROZEN}<str:sha>/means.csv", frozen.frozen_csv, name="frozen_csv"),
+    path(
+        f"{FROZEN}<str:sha>/queries.csv",
+        frozen.frozen_queries_csv,
+        name="frozen_queries_csv",
+    ),
+    path(f"{FROZEN}<str:sha>/evaluation.json", frozen.frozen_json, name="frozen_json"),
+    path(f"{FROZEN}<str:sha>/bundle.zip", frozen.frozen_bundle, name="frozen_bundle"),
 ]

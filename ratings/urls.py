@@ -1,35 +1,55 @@
 from django.conf import settings
-from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
+from django.contrib.auth.views import LogoutView, PasswordChangeView
 from django.urls import path, reverse_lazy
 
 from . import sample
-from .views import adjudicate, documents, look_around, rate
+from .views import (
+    acts,
+    adjudicate,
+    anchors,
+    desk_settings,
+    documents,
+    guidelines,
+    join,
+    look_around,
+    my_data,
+    people,
+    pool,
+    progress,
+    rate,
+    session,
+    sign_in,
+)
 
 urlpatterns = [
     path(
         "accounts/sign-in/",
-        LoginView.as_view(
-            template_name="ratings/sign_in.html",
-            redirect_authenticated_user=True,
+        sign_in.SignIn.as_view(
             extra_context={"sign_ins_file": sample.sign_ins_file() if settings.DEMO else None},
         ),
         name="sign_in",
     ),
+    path("accounts/session/", session.session, name="session"),
     path("accounts/sign-out/", LogoutView.as_view(), name="sign_out"),
     path(
         "accounts/password/",
         PasswordChangeView.as_view(template_name="ratings/password_change.html", success_url=reverse_lazy("home")),
         name="password_change",
     ),
+    # Before Django's admin, whose own page for it lies at this address.
+    path("admin/login/", sign_in.admin_sign_in, name="admin_sign_in"),
+    path("accounts/my-data/", my_data.my_data, name="my_data"),
+    path("join/<str:key>/", join.join, name="join"),
     path("look-around/<str:role>/", look_around.look_around, name="look_around"),
     path("collections/<slug:slug>/rate/", rate.rate, name="rate"),
-    path("collections/<slug:slug>/rate/next/", rate.claim, name="claim"),
-    path("collections/<slug:slug>/rate/undo/", rate.undo_rating, name="undo_rating"),
-    path("collections/<slug:slug>/rate/stop/", rate.stop_rating, name="stop_rating"),
+    path("collections/<slug:slug>/rate/next/", acts.claim, name="claim"),
+    path("collections/<slug:slug>/rate/undo/", acts.undo_rating, name="undo_rating"),
+    path("collections/<slug:slug>/rate/stop/", acts.stop_rating, name="stop_rating"),
     path("collections/<slug:slug>/rate/<uuid:token>/", rate.rate_pair, name="rate_pair"),
-    path("collections/<slug:slug>/rate/<uuid:token>/save/", rate.save_rating, name="save_rating"),
-    path("collections/<slug:slug>/rate/<uuid:token>/skip/", rate.skip_pair, name="skip_pair"),
+    path("collections/<slug:slug>/rate/<uuid:token>/save/", acts.save_rating, name="save_rating"),
+    path("collections/<slug:slug>/rate/<uuid:token>/skip/", acts.skip_pair, name="skip_pair"),
     path("collections/<slug:slug>/my-ratings/", rate.my_ratings, name="my_ratings"),
+    path("collections/<slug:slug>/settings/", desk_settings.desk_settings, name="desk_settings"),
     path("collections/<slug:slug>/adjudicate/", adjudicate.adjudicate, name="adjudicate"),
     path("collections/<slug:slug>/adjudicate/decided/", adjudicate.adjudicated, name="adjudicated"),
     path("collections/<slug:slug>/adjudicate/<uuid:token>/", adjudicate.adjudicate_pair, name="adjudicate_pair"),
@@ -44,5 +64,55 @@ urlpatterns = [
         name="withdraw_adjudication",
     ),
     path("collections/<slug:slug>/adjudicate/<uuid:token>/life/", adjudicate.pair_life, name="pair_life"),
+    path("collections/<slug:slug>/guidelines/", guidelines.guidelines, name="guidelines"),
+    path("collections/<slug:slug>/guidelines/read/", guidelines.read_guidelines, name="read_guidelines"),
+    path("collections/<slug:slug>/guidelines/edit/", guidelines.edit_guidelines, name="edit_guidelines"),
+    path(
+        "collections/<slug:slug>/guidelines/versions/", guidelines.guidelines_versions, name="guidelines_versions"
+    ),
+    path(
+        "collections/<slug:slug>/guidelines/<int:version>/",
+        guidelines.guidelines_version,
+        name="guidelines_version",
+    ),
+    path("collections/<slug:slug>/people/", people.people_page, name="people"),
+    path("collections/<slug:slug>/people/invite/", people.invite, name="invite"),
+    path(
+        "collections/<slug:slug>/people/invitations/<int:pk>/withdraw/",
+        people.withdraw_invitation,
+        name="withdraw_invitation",
+    ),
+    path("collections/<slug:slug>/people/members/<int:pk>/", people.member, name="member"),
+    path("collections/<slug:slug>/people/members/<int:pk>/role/", people.set_role, name="set_role"),
+    path("collections/<slug:slug>/people/members/<int:pk>/remove/", people.remove_member, name="remove_member"),
+    path("collections/<slug:slug>/people/raters/<int:pk>/", people.rater_settings, name="rater_settings"),
+    path("collections/<slug:slug>/people/raters/<int:pk>/terms/", people.save_terms, name="save_terms"),
+    path(
+        "collections/<slug:slug>/people/raters/<int:pk>/deactivate/",
+        people.deactivate_rater,
+        name="deactivate_rater",
+    ),
+    path(
+        "collections/<slug:slug>/people/raters/<int:pk>/reactivate/",
+        people.reactivate_rater,
+        name="reactivate_rater",
+    ),
+    path("collections/<slug:slug>/people/raters/<int:pk>/erase/", people.erase_rater, name="erase_rater"),
+    path("collections/<slug:slug>/progress/", progress.progress_page, name="progress"),
+    path("collections/<slug:slug>/progress/release/", progress.release, name="release"),
+    path("collections/<slug:slug>/raters/<int:pk>/", progress.rater, name="rater"),
+    path("collections/<slug:slug>/pool/", pool.pool, name="pool"),
+    path("collections/<slug:slug>/pool/make/", pool.make_pool, name="make_pool"),
+    path("collections/<slug:slug>/pool/more/", pool.want_more, name="want_more"),
+    path("collections/<slug:slug>/pool/judging/", pool.save_judging, name="save_judging"),
+    path("collections/<slug:slug>/pool/retire/", pool.retire, name="retire"),
+    path("collections/<slug:slug>/pool/bring-back/", pool.bring_back, name="bring_back"),
+    path("collections/<slug:slug>/pool/holes/", pool.holes, name="holes"),
+    path("collections/<slug:slug>/pool/holes/want/", pool.want_holes, name="want_holes"),
+    path("collections/<slug:slug>/anchors/", anchors.anchors, name="anchors"),
+    path("collections/<slug:slug>/anchors/find/", anchors.find_pair, name="find_pair"),
+    path("collections/<slug:slug>/anchors/<uuid:token>/", anchors.anchor, name="anchor"),
+    path("collections/<slug:slug>/anchors/<uuid:token>/save/", anchors.save_anchor, name="save_anchor"),
+    path("collections/<slug:slug>/anchors/<uuid:token>/remove/", anchors.remove_anchor, name="remove_anchor"),
     path("collections/<slug:slug>/documents/<int:pk>/", documents.document, name="document"),
 ]

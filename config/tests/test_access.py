@@ -8,10 +8,12 @@ from django.apps import apps
 from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
+from django.utils import timezone
 
-from ratings import queue
+from evaluation import frozen, scores
+from ratings import anchors, people, queue
 from ratings.adjudication import adjudicate
-from ratings.models import Role
+from ratings.models import Check, Guidelines, LostLease, Role
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
 
 pytestmark = pytest.mark.django_db
@@ -21,6 +23,7 @@ ACTORS = ["anonymous", "rater", "analyst", "admin", "stranger"]
 
 # name: (method, expected status for each of ACTORS)
 READ = ("get", [SIGN_IN, 404, 200, 200, 404])
+MEMBERS = ("get", [SIGN_IN, 200, 200, 200, 404])
 RATE = ("get", [SIGN_IN, 200, 404, 404, 404])
 ACT = ("post", [SIGN_IN, 302, 404, 404, 404])
 DECIDE = ("get", [SIGN_IN, 404, 404, 200, 404])
@@ -28,12 +31,14 @@ DECISION = ("post", [SIGN_IN, 404, 404, 302, 404])
 TABLE = {
     "home": ("get", [200, 200, 200, 200, 200]),
     "sign_in": ("get", [200, 302, 302, 302, 302]),
+    "session": ("get", [200, 200, 200, 200, 200]),
     "sign_out": ("post", [302, 302, 302, 302, 302]),
     "password_change": ("get", [SIGN_IN, 200, 200, 200, 200]),
     "look_around": ("post", [404, 404, 404, 404, 404]),  # the demo is off in tests
     "rate": RATE,
     "rate_pair": RATE,
     "my_ratings": RATE,
+    "desk_settings": RATE,
     "claim": ACT,
     "save_rating": ACT,
     "skip_pair": ACT,
@@ -45,6 +50,41 @@ TABLE = {
     "pair_life": DECIDE,
     "save_adjudication": DECISION,
     "withdraw_adjudication": DECISION,
+    "admin_sign_in": ("get", [SIGN_IN, 404, 404, 404, 404]),
+    "my_data": ("get", [SIGN_IN, 200, 200, 200, 200]),
+    "join": ("get", [200, 200, 200, 200, 200]),
+    "guidelines": MEMBERS,
+    "guidelines_versions": MEMBERS,
+    "guidelines_version": MEMBERS,
+    "edit_guidelines": DECIDE,
+    "read_guidelines": ACT,
+    "people": DECIDE,
+    "invite": ("post", [SIGN_IN, 404, 404, 200, 404]),
+    "withdraw_invitation": DECISION,
+    "member": DECIDE,
+    "set_role": DECISION,
+    "remove_member": DECISION,
+    "rater_settings": DECIDE,
+    "save_terms": DECISION,
+    "deactivate_rater": DECISION,
+    "reactivate_rater": DECISION,
+    "erase_rater": DECISION,
+    "progress": DECIDE,
+    "release": DECISION,
+    "rater": DECIDE,
+    "pool": DECIDE,
+    "make_pool": DECISION,
+    "want_more": DECISION,
+    "save_judging": DECISION,
+    "retire": DECISION,
+    "bring_back": DECISION,
+    "holes": DECIDE,
+    "want_holes": DECISION,
+    "anchors": DECIDE,
+    "find_pair": DECISION,
+    "anchor": DECIDE,
+    "save_anchor": DECISION,
+    "remove_anchor": DECISION,
     "document": READ,
     "overview": READ,
     "overview_csv": READ,
@@ -58,6 +98,21 @@ TABLE = {
     "system": READ,
     "system_csv": READ,
     "system_json": READ,
+    "agreement": READ,
+    "agreement_csv": READ,
+    "agreement_json": READ,
+    "compare": READ,
+    "compare_csv": READ,
+    "compare_json": READ,
+    "frozen": READ,
+    "freeze": READ,
+    "frozen_evaluation": READ,
+    "frozen_csv": READ,
+    "frozen_queries_csv": READ,
+    "frozen_json": READ,
+    "frozen_bundle": READ,
+    "compare_frozen": READ,
+    "compare_frozen_csv": READ,
 }
 
 
@@ -81,6 +136,17 @@ class World:
         self.adjudication = adjudicate(
             self.pair, grade(self.collection, "3"), reason="clear", actor=self.users["admin"]
         )
+        Guidelines.objects.create(collection=self.collection, version=1, text="## 3 Perfect")
+        invited = people.invite(self.collection, ["anna"], role=Role.RATER, days=7, by=self.users["admin"])
+        self.invitation, self.key = invited[0]
+        known = make_pair(self.collection, "q2", "a")
+        anchors.set_anchor(known, use="gold", grade=grade(self.collection, "1"))
+        at = {"rater": self.rater, "pair": known}
+        LostLease.objects.create(**at)
+        Check.objects.create(**at, kind="repeat", created_at=timezone.now())
+        options = scores.options_for(self.collection)
+        self.frozen, _ = frozen.freeze(self.collection, "first", ["nDCG@10", "AP"], options)
+        frozen.freeze(self.collection, "second", ["nDCG@10"], options)
         for name in ("admin", "stranger"):
             self.users[name].is_staff = True
             self.users[name].save()
@@ -93,10 +159,14 @@ class World:
 
     def arguments(self, name: str) -> dict:
         query, system = self.collection.queries.get(key="q1"), self.collection.systems.get(name="bm25")
+        analyst = self.collection.memberships.get(user=self.users["analyst"])
         known = {
             "slug": self.collection.slug,
             "role": "analyst",
             "token": self.pair.token,
+            "key": self.key,
+            "sha": self.frozen.short,
+            "version": 1,
             "pk": {
                 "query": query.pk,
                 "query_csv": query.pk,
@@ -105,6 +175,16 @@ class World:
                 "system_csv": system.pk,
                 "system_json": system.pk,
                 "document": self.pair.document_id,
+                "withdraw_invitation": self.invitation.pk,
+                "member": analyst.pk,
+                "set_role": analyst.pk,
+                "remove_member": analyst.pk,
+                "rater_settings": self.rater.pk,
+                "save_terms": self.rater.pk,
+                "deactivate_rater": self.rater.pk,
+                "reactivate_rater": self.rater.pk,
+                "erase_rater": self.rater.pk,
+                "rater": self.rater.pk,
             }.get(name),
         }
         return {key: known[key] for key in converters()[name]}
@@ -113,6 +193,23 @@ class World:
         return {
             "save_rating": {"grade": "1", "base_revision": "1"},
             "save_adjudication": {"grade": "3", "reason": "clear", "seen": "1"},
+            "read_guidelines": {"version": "1"},
+            "invite": {"names": "boris", "role": "rater", "days": "7"},
+            "set_role": {"role": "admin"},
+            "save_terms": {"weight": "2"},
+            "erase_rater": {"name": "rater"},
+            "make_pool": {"depth": "1", "wanted": "1", "systems": self.collection.systems.get(name="bm25").pk},
+            "want_more": {"more": "1"},
+            "save_judging": {"order": "query", "gold_share": "0", "repeat_share": "0", "break_after": "0"},
+            "retire": {"lines": "q1"},
+            "bring_back": {"lines": "q1"},
+            "want_holes": {
+                "system": self.collection.systems.get(name="bm25").pk,
+                "depth": "2",
+                "wanted": "1",
+            },
+            "find_pair": {"query": "q1", "document": "d"},
+            "save_anchor": {"use": "gold", "grade": "3"},
             "withdraw_adjudication": {"reason": "not so clear", "seen": self.adjudication.pk},
         }.get(name, {})
 
@@ -160,7 +257,7 @@ def test_who_gets_what(world, name, actor):
 def test_the_other_method_is_refused(world, name):
     """What acts is never a GET; what reads takes no POST."""
     method, expected = TABLE[name]
-    if name in {"sign_in", "password_change"}:
+    if name in {"sign_in", "password_change", "join", "edit_guidelines", "freeze", "desk_settings"}:
         return  # a form on its own address: both methods
     other = "post" if method == "get" else "get"
     actor = ACTORS[expected.index(200)] if 200 in expected else "rater"
@@ -191,7 +288,7 @@ def test_a_deactivated_account_is_nobody(world):
 
 
 ADMIN_MODELS = [m._meta.model_name for m in apps.get_app_config("ratings").get_models()]
-REGISTERED = [name for name in ADMIN_MODELS if name not in {"grade", "guidelines", "membership"}]
+REGISTERED = [name for name in ADMIN_MODELS if name not in {"grade", "guidelines", "invitation", "membership"}]
 
 
 @pytest.mark.parametrize("model", REGISTERED)
@@ -228,6 +325,9 @@ def own_filter(model: str, world: World) -> dict:
         "rating": "pair__query__collection",
         "adjudication": "pair__query__collection",
         "ratingevent": "pair__query__collection",
+        "anchor": "pair__query__collection",
+        "check": "rater__collection",
+        "lostlease": "rater__collection",
     }
     return {paths.get(model, "collection"): world.collection.pk}
 

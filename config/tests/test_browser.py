@@ -1,15 +1,20 @@
 """The whole way in a real browser: a rater's keys, the analyst's numbers, and what axe says of every page."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from ratings import queue
+from ratings import guidelines, people, queue
 from ratings.adjudication import adjudicate
-from ratings.models import Adjudication, Rating, Role
+from ratings.anchors import set_anchor
+from ratings.models import Adjudication, Anchor, Rating, Role
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
+
+from .desk import BOUNCE, MOVED_ON, all_saved, press, ready, shown
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -40,20 +45,11 @@ def begin(page: Page) -> None:
     expect(page.get_by_role("button", name="Start")).to_be_focused()
     page.keyboard.press("Enter")
     page.wait_for_url("**/rate/")
-    next_document(page, "")
+    ready(page)
 
 
-def next_document(page: Page, earlier: str) -> None:
-    """Wait until another form than the one with the key `earlier` is there, and its script."""
-    expect(page.locator("#rating [name=client_key]")).not_to_have_value(earlier)
-    page.wait_for_load_state()
-
-
-def form_key(page: Page) -> str:
-    return page.locator("#rating [name=client_key]").input_value()
-
-
-def rated(count: int) -> None:
+def rated(page: Page, count: int) -> None:
+    all_saved(page)
     assert Rating.objects.count() == count
 
 
@@ -72,13 +68,11 @@ def test_ten_pairs_by_keyboard_alone_and_the_numbers_that_follow(visit, collecti
 
     begin(rater)
     for count in range(1, 11):
+        expect(rater.locator("article.doc")).to_be_visible()  # where nothing is at hand it is fetched
         document = rater.locator("article.doc h2").inner_text().removeprefix("Title ")
-        key = form_key(rater)
-        rater.keyboard.press(KEYS[GRADES[document]])
-        if count < 10:
-            next_document(rater, key)
+        press(rater, KEYS[GRADES[document]])
+        rated(rater, count)
     expect(rater.locator("main")).to_contain_text("All done")
-    rated(10)
 
     # DCG of bm25 on either query: 3 − 1/log2(3) + 2/2 + 0 + 1/log2(6) = 3.755923; IDCG 3 + 2/log2(3) + 1/2 =
     # 4.761860; the worst list has b first, −1. nDCG = (3.755923 + 1) / (4.761860 + 1) = 0.825414.
@@ -92,10 +86,10 @@ def test_ten_pairs_by_keyboard_alone_and_the_numbers_that_follow(visit, collecti
     row.get_by_role("link").focus()
     rater.keyboard.press("Enter")
     expect(rater.locator("article.doc h2")).to_have_text("Title e")
-    rater.wait_for_load_state()
+    ready(rater)
     rater.keyboard.press(KEYS[3])
     rater.wait_for_url("**/my-ratings/")
-    rated(10)
+    assert Rating.objects.count() == 10
 
     # q1 now: IDCG 3 + 3/log2(3) + 2/2 = 5.892789, DCG of bm25 2.369070 + 1 + 3/log2(6) = 4.529629 and
     # nDCG (4.529629 + 1) / 6.892789 = 0.802234. Mean with q2: (0.802234 + 0.825414) / 2 = 0.813824.
@@ -111,24 +105,20 @@ def test_undo_comment_cannot_judge_and_later_by_keyboard(visit, collection):
     expect(page.get_by_label("Comment, saved with your grade")).to_be_focused()
     page.keyboard.type("4 of 5 steps, u see")  # digits and letters are text here
     page.keyboard.press("Escape")
-    page.keyboard.press("4")
-    expect(page.locator("article.doc h2")).not_to_have_text(first)
-    page.wait_for_load_state()
+    press(page, "4")
+    all_saved(page)
     assert Rating.objects.get().comment == "4 of 5 steps, u see"
 
-    page.keyboard.press("u")
+    press(page, "u")
     expect(page.locator("article.doc h2")).to_have_text(first)
-    page.wait_for_load_state()
-    rated(0)
+    rated(page, 0)
 
-    page.keyboard.press("l")
-    expect(page.locator("article.doc h2")).not_to_have_text(first)
-    second = page.locator("article.doc h2").inner_text()
-    page.wait_for_load_state()
+    press(page, "l")
+    page.wait_for_timeout(BOUNCE)
     page.keyboard.press("x")
     expect(page.get_by_role("button", name="I do not read this language")).to_be_visible()
-    page.keyboard.press("2")
-    expect(page.locator("article.doc h2")).not_to_have_text(second)
+    press(page, "2")
+    all_saved(page)
     assert Rating.objects.get().reason == "language"
 
 
@@ -140,8 +130,7 @@ def test_a_key_held_down_rates_once(visit, collection):
         page.keyboard.down("3")  # the second and later ones are repeats of the first
     expect(page.locator("article.doc h2")).not_to_have_text(first)
     page.keyboard.up("3")
-    page.wait_for_load_state()
-    rated(1)
+    rated(page, 1)
 
 
 def test_a_round_without_javascript(visit, collection):
@@ -185,6 +174,35 @@ def test_a_round_of_adjudication_by_keyboard_alone_and_without_javascript(visit,
     assert not Adjudication.objects.exists()
 
 
+def test_a_pool_and_an_anchor_by_keyboard_alone_and_without_javascript(visit, collection):
+    page = visit.sign_in(visit.page(java_script_enabled=False, viewport={"width": 390, "height": 844}), "admin")
+    page.goto("/collections/hills/progress/")
+    page.get_by_role("link", name="Pool").first.click()
+    page.get_by_label("Ratings of each pair").focus()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type("2")
+    page.keyboard.press("Enter")
+    expect(page.locator("#plan")).to_contain_text("10 pairs, 0 of them new; 10 more ratings wanted")
+    page.get_by_role("button", name="Ask for 10 ratings").press("Enter")
+    expect(page.locator(".messages")).to_contain_text("10 pairs in this pool, 10 ratings newly wanted.")
+    page.get_by_label("Ids of a query").fill("q2\n")
+    page.get_by_role("button", name="Retire", exact=True).press("Enter")
+    expect(page.locator(".messages")).to_contain_text("Retired: 5 pairs.")
+    page.get_by_role("button", name="Bring back Title a").press("Enter")
+    expect(page.locator("#retired h2")).to_have_text("4 retired pairs")
+
+    page.get_by_role("link", name="Anchors").first.click()
+    page.get_by_label("Id of the query").fill("q1")
+    page.get_by_label("Id of the document").fill("c")
+    page.keyboard.press("Enter")
+    page.get_by_label("warm-up: raters").press("Space")
+    page.get_by_role("radio", name="Good").press("Space")
+    page.get_by_label("Why this grade?").fill("It names the hill.")
+    page.get_by_role("button", name="Save").press("Enter")
+    expect(page.locator("h1")).to_have_text("1 warm-up, 0 gold pairs")
+    assert Anchor.objects.get().pair.retired_at
+
+
 def test_an_option_by_keyboard_alone_and_without_javascript(visit, collection):
     page = visit.sign_in(visit.page(java_script_enabled=False, viewport={"width": 390, "height": 844}), "analyst")
     rater = collection.raters.get()
@@ -212,10 +230,20 @@ def pages(role: str, collection) -> list[str]:
     base = f"/collections/{collection.slug}"
     query, system = collection.queries.get(key="q1"), collection.systems.get(name="bm25")
     if role == "anonymous":
-        return ["/", "/accounts/sign-in/", "/no-such-page/"]
+        _, key = people.invite(collection, ["anna"], role=Role.RATER, days=7, by=None)[0]
+        return ["/", "/accounts/sign-in/", "/no-such-page/", f"/join/{key}/", "/join/used/"]
     if role == "rater":
         pair = collection.queries.get(key="q1").pairs.get(document__key="a")
-        return ["/", f"{base}/rate/", f"{base}/rate/{pair.token}/", f"{base}/my-ratings/", "/accounts/password/"]
+        return [
+            "/",
+            f"{base}/rate/",
+            f"{base}/rate/{pair.token}/",
+            f"{base}/my-ratings/",
+            "/accounts/password/",
+            f"{base}/guidelines/",
+            f"{base}/guidelines/versions/",
+            f"{base}/guidelines/2/",
+        ]
     if role == "admin":
         # On these two the raters disagree; the second is decided.
         open_, decided = collection.queries.get(key="q1").pairs.filter(document__key__in="ab").order_by("document")
@@ -227,6 +255,23 @@ def pages(role: str, collection) -> list[str]:
             f"{base}/adjudicate/{decided.token}/",
             f"{base}/adjudicate/{decided.token}/life/",
             f"{base}/documents/{collection.documents.get(key='b').pk}/",
+            f"{base}/people/",
+            f"{base}/people/members/{collection.memberships.get(role=Role.ANALYST).pk}/",
+            f"{base}/people/raters/{collection.raters.get(name='rater').pk}/",
+            f"{base}/guidelines/",
+            f"{base}/guidelines/edit/",
+            f"{base}/guidelines/versions/",
+            f"{base}/guidelines/2/",
+            f"{base}/progress/",
+            f"{base}/raters/{collection.raters.get(name='rater').pk}/",
+            f"{base}/pool/",
+            f"{base}/pool/?depth=4&wanted=2&systems={system.pk}",
+            f"{base}/pool/?depth=0&wanted=2",
+            f"{base}/pool/?more=3",
+            f"{base}/pool/holes/?system={system.pk}&depth=5",
+            f"{base}/pool/holes/?depth=0",
+            f"{base}/anchors/",
+            f"{base}/anchors/{open_.token}/",
         ]
     return [
         "/",
@@ -238,6 +283,8 @@ def pages(role: str, collection) -> list[str]:
         f"{base}/queries/",
         f"{base}/queries/{query.pk}/",
         f"{base}/systems/{system.pk}/",
+        f"{base}/compare/",
+        f"{base}/agreement/",
         f"{base}/documents/{collection.documents.get(key='b').pk}/",
     ]
 
@@ -252,6 +299,31 @@ def disagree(collection) -> None:
     adjudicate(pairs.get(document__key="b"), grade(collection, "-1"), reason="It is an advertisement.", actor=None)
 
 
+def anchor_and_retire(collection) -> None:
+    """A gold pair, which the rater misses, a warm-up, a retired pair, and a lease that ran out."""
+    pairs = collection.queries.get(key="q1").pairs
+    set_anchor(pairs.get(document__key="e"), use="gold", grade=grade(collection, "2"))
+    queue.save(collection.raters.get(name="boris"), pairs.get(document__key="e"), grade=grade(collection, "0"))
+    of_q2 = collection.queries.get(key="q2").pairs
+    clear = {"grade": grade(collection, "3"), "explanation": "It names the hill and the season."}
+    set_anchor(of_q2.get(document__key="a"), use="warm_up", **clear)
+    queue.retire([of_q2.get(document__key="b").pk])
+    collection.raters.update(warmed_up_at=timezone.now())
+    queue.claim(collection.raters.get(name="boris"), now=timezone.now() - timedelta(hours=1))
+
+
+def write_guidelines(collection) -> None:
+    """Two versions, of which the rater has read the first; and invitations in each state."""
+    first = guidelines.publish(
+        collection, "# How to grade\n\nRead it.\n\n## 3 Perfect\n\nNothing is missing.\n", base=0
+    )
+    guidelines.mark_read(collection.raters.get(name="rater"), first.version)
+    guidelines.publish(collection, first.text.replace("Read it", "Read all of it"), base=1)
+    people.invite(collection, ["carla"], role=Role.RATER, days=7, by=None)
+    people.invite(collection, ["emil"], role=Role.ADMIN, days=-1, by=None)
+    people.withdraw(people.invite(collection, ["dora"], role=Role.ANALYST, days=7, by=None)[0][0])
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("role", ["anonymous", "rater", "analyst", "admin"])
@@ -263,6 +335,8 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, collection, role,
             queue.save(rater, pair, grade=grade(collection, str(value)), comment="a comment")
     queue.claim(rater)
     disagree(collection)
+    anchor_and_retire(collection)
+    write_guidelines(collection)
     page = visit.page(color_scheme=scheme, viewport={"width": width, "height": 900})
     if role != "anonymous":
         visit.sign_in(page, role)
@@ -290,14 +364,16 @@ def test_long_and_foreign_documents_are_readable_on_a_phone(visit, collection):
     page = visit.sign_in(visit.page(viewport={"width": 390, "height": 844}), "rater")
     page.goto("/collections/hills/rate/")
     page.get_by_role("button", name="Start").click()
+    ready(page)
     for _ in range(10):
+        expect(page.locator("article.doc")).to_be_visible()
         expect(page.locator("button.grade").first).to_be_in_viewport()
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0
         if page.locator("article.doc h2").inner_text() == hebrew:
             direction = page.locator("article.doc h2").evaluate("e => getComputedStyle(e).direction")
             assert direction == "rtl"
-        key = page.locator("#rating [name=client_key]").input_value()
+        page.wait_for_timeout(BOUNCE)
+        before = shown(page)
         page.locator("button.grade").nth(1).click()
-        if page.get_by_text("All done").count() == 0:
-            expect(page.locator("#rating [name=client_key]")).not_to_have_value(key)
+        page.wait_for_function(MOVED_ON, arg=before)

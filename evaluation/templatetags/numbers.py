@@ -45,6 +45,14 @@ def signed(value: float, places: int = 4) -> str:
 
 
 @register.filter
+def chance(value: float | None) -> str:
+    """A p value: 0.0412, and <0.0001 rather than nought."""
+    if value is None or isnan(value):
+        return "–"
+    return exact(value, "<0.0001" if value < 0.0001 else "")
+
+
+@register.filter
 def share(value: float | None) -> str:
     """95.4 %, never rounded to a full 100 % or 0 %."""
     if value is None or isnan(value):

@@ -112,3 +112,42 @@ def test_labels_that_would_touch_are_spread_around_their_middle():
 def test_labels_stay_apart_where_blocks_meet():
     places = sorted(charts.spread([0.1, 0.12, 0.2, 0.24, 0.9], 0.1))
     assert min(b - a for a, b in zip(places, places[1:], strict=False)) >= 0.1 - 1e-12
+
+
+def difference(label="a", value=-0.1, low=-0.2, high=0.05, told=False) -> dict:
+    return {"label": label, "value": value, "low": low, "high": high, "n": 40, "told": told}
+
+
+def test_differences_stand_beside_the_line_of_none_in_the_order_given():
+    spec = checked(charts.differences([difference("b", 0.1, 0.02, 0.2, told=True), difference("a")]))
+    assert [row["label"] for row in spec["datasets"]["differences"]] == ["b", "a"]
+    assert spec["datasets"]["none"] == [{"value": 0}]
+    low, high = spec["layer"][2]["encoding"]["x"]["scale"]["domain"]
+    assert low < -0.2 and high > 0.2
+
+
+def test_what_is_told_from_nought_is_filled_and_not_only_coloured():
+    dots = charts.differences([difference()])["layer"][2]
+    assert dots["mark"]["type"] == "point"
+    assert dots["encoding"]["fill"]["condition"] == {"test": "datum.told", "value": charts.ACCENT}
+    assert dots["encoding"]["fill"]["value"] == charts.PAPER
+
+
+@pytest.mark.parametrize("value", [0.0, 0.3])
+def test_a_difference_without_an_interval_can_be_drawn_and_the_line_of_none_is_inside(value):
+    spec = checked(charts.differences([difference(value=value, low=None, high=None)]))
+    low, high = spec["layer"][2]["encoding"]["x"]["scale"]["domain"]
+    assert low < 0 < high
+
+
+def test_confusion_has_every_grade_and_hatches_what_nobody_gave():
+    cells = [
+        {"one": one, "other": other, "share": share, "couples": 2}
+        for one, other, share in [("0", "0", 0.5), ("0", "1", 0.5), ("1", "0", None), ("1", "1", None)]
+    ]
+    spec = checked(charts.confusion(cells, grades=["0", "1"]))
+    assert spec["datasets"]["cells"] == cells
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == ["0", "1"]
+    assert spec["layer"][0]["encoding"]["y"]["scale"]["domain"] == ["1", "0"]
+    assert spec["layer"][1]["mark"]["fill"] == "url(#unj)"
+    assert spec["layer"][1]["transform"] == [{"filter": "!isValid(datum.share)"}]

@@ -14,6 +14,7 @@ from ratings.models import Collection, Role
 from ..measures import MEASURES, PROFILES, Measure, Options, effective
 from ..scores import SUMS, fingerprint, measure_for, options_for
 from . import panel
+from .drawn import drawable
 
 MEASURE, PROFILE, RULE, ADJUDICATIONS = "nDCG@10", "default", "mean", "use"
 USUAL = {"measure": MEASURE, "profile": PROFILE, "rule": RULE, "adjudications": ADJUDICATIONS}
@@ -37,7 +38,8 @@ OFFERED = (
     "NumRelRet@10",
     "Judged@10",
 )
-KEPT = ("left", "right", "sort", "q")  # what a page is asked besides, which another choice of options leaves
+# What a page is asked besides, which another choice of options leaves.
+KEPT = ("left", "right", "sort", "q", "baseline", "system", "pairs")
 
 
 class CannotAnswer(ValueError):
@@ -129,6 +131,7 @@ def usual_in(collection: Collection, profile: str) -> dict[str, str]:
 def for_analysts(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Call view(request, collection, asked, …) for analysts and admins; for others the collection is absent."""
 
+    @drawable
     @wraps(view)
     def answered(request: HttpRequest, slug: str, **kwargs) -> HttpResponse:
         collection = collection_for(request, slug, Role.ANALYST, Role.ADMIN)
@@ -158,7 +161,7 @@ def departures(request: HttpRequest, collection: Collection) -> str:
 
 
 def kept_in(request: HttpRequest) -> list[tuple[str, str]]:
-    return [(name, request.GET[name]) for name in KEPT if request.GET.get(name)]
+    return [(name, value) for name in KEPT for value in request.GET.getlist(name) if value]
 
 
 def refused(request: HttpRequest, collection: Collection, error: str) -> HttpResponse:

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from ratings import queue, sample
 from ratings.models import Collection, Rater, Role
+from ratings.progress import Pace, pace_of
 from ratings.views import look_around
 
 from .. import charts
@@ -66,6 +67,7 @@ class Mine:
     collection: Collection
     role: str
     outlook: queue.Outlook | None = None
+    pace: Pace | None = None
     holdings: Holdings | None = None
     leader: Standing | None = None
     label: str = ""
@@ -79,7 +81,8 @@ def mine(user: AbstractBaseUser) -> list[Mine]:
         role = Role.ADMIN if user.is_superuser else roles[collection.pk]
         if role == Role.RATER:
             rater = Rater.objects.filter(collection=collection, user=user).first()
-            rows.append(Mine(collection, role, outlook=rater and queue.outlook(rater)))
+            about = {"outlook": queue.outlook(rater), "pace": pace_of(rater)} if rater else {}
+            rows.append(Mine(collection, role, **about))
             continue
         answer = answered(collection) if place < LEADERS else None
         leader = answer.standings[0] if answer and answer.standings[0].mean is not None else None

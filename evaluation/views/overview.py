@@ -10,7 +10,7 @@ from ratings.models import Collection
 from .. import charts, report, scores
 from ..measures import MEASURES, Measure, cautions
 from ..templatetags.numbers import decimals
-from . import heat, panel, sentences
+from . import agreement, compare, heat, panel, sentences
 from .answer import Answer, bounded_in, evaluated, holdings, next_step
 from .asked import Asked, for_analysts, page
 from .export import csv_response, json_response
@@ -50,8 +50,13 @@ def results(collection: Collection, asked: Asked) -> dict:
         for standing in answer.standings
     ]
     cutoffs, curve = curves(answer)
+    judged = {standing.system.name: standing.judged for standing in answer.standings}
+    uneven, least = sentences.uneven(judged, str(asked.at("Judged")), asked.options.unjudged == "zero")
     return {
-        "lead": sentences.leading(answer.standings, str(asked.measure)),
+        "lead": sentences.leading(answer.standings, str(asked.measure), compare.of_best(collection, asked)),
+        "uneven": uneven,
+        "least_judged": answer.systems.get(least),
+        "alpha": agreement.alpha_in(collection),
         "standings": rows,
         "bounded": any(standing.lowest is not None for standing in answer.standings),
         "too_large": scores.has_bounds(asked.measure) and not answer.evaluation.bounds,

@@ -60,9 +60,9 @@ def ordered(rows: list[heat.Row], sort: str, answer: Answer) -> list[heat.Row]:
     return [row for _, row in known] + [row for value, row in values if value is None]
 
 
-def paged(request: HttpRequest, rows: list) -> dict[str, Page | list]:
+def paged(request: HttpRequest, rows: list, at_once: int = AT_ONCE) -> dict[str, Page | list]:
     """One page of `rows`, the number of which is in the address; a number too high gives the last."""
-    paginator = Paginator(rows, AT_ONCE)
+    paginator = Paginator(rows, at_once)
     page = paginator.get_page(request.GET.get("page"))
     return {"page": page, "numbers": list(paginator.get_elided_page_range(page.number))}
 

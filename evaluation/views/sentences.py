@@ -1,15 +1,19 @@
 """Numbers as sentences. Each says no more than its numbers hold: a mean with an interval is not a test."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from ..templatetags.numbers import decimals
+from ..significance import CANNOT_TELL, FEWEST, HIGHER
+from ..templatetags.numbers import decimals, share
 from .answer import Standing
 
 # So many systems are named in a sentence; the table has them all.
 WINNERS = 4
+
+# Judged shares that differ by so much or more are worth a warning.
+UNEVEN = 0.1
 
 WORDS = (
     "no",
@@ -55,8 +59,11 @@ def named(names: Sequence[str], most: int = 3) -> SafeString:
     return format_html("{} and {}", head, parts[-1])
 
 
-def leading(standings: Sequence[Standing], measure: str) -> SafeString:
-    """Which system has the highest mean, and whether the intervals tell it from the next."""
+def leading(standings: Sequence[Standing], measure: str, paired: Sequence[Mapping] | None = None) -> SafeString:
+    """Which system has the highest mean, and what tells it from the others.
+
+    That are the `paired` tests of it against each (rows of `comparison`), or the intervals where none were made.
+    """
     known = [standing for standing in standings if standing.mean is not None]
     if not known:
         return format_html("No system has a value of {} yet.", measure)
@@ -69,6 +76,8 @@ def leading(standings: Sequence[Standing], measure: str) -> SafeString:
     if equal:
         names = named([standing.system.name for standing in (best, *equal)])
         return format_html("{} share the highest mean {}, {}.", names, measure, value)
+    if paired:
+        return format_html("{}{}", start, tested(paired))
     if best.low is None or any(standing.high is None for standing in others):
         return format_html("{}. One query gives no interval, so that nothing can be told from it alone.", start)
     near = [standing.system.name for standing in others if standing.high >= best.low]
@@ -86,6 +95,54 @@ def leading(standings: Sequence[Standing], measure: str) -> SafeString:
         its,
         named(near),
         which,
+    )
+
+
+def tested(paired: Sequence[Mapping]) -> SafeString:
+    """How a sentence about the best system ends: from which of the others the tests tell it."""
+    queries = paired[0]["queries"]
+    if queries < FEWEST:
+        in_common = counted(queries, "query", "queries")
+        return format_html(
+            ". Whether that is more than chance <em>cannot be told</em>: {} in common, and a test takes {}.",
+            in_common,
+            FEWEST,
+        )
+    near = [row["system"] for row in paired if row["verdict"] == CANNOT_TELL]
+    beyond = [row["system"] for row in paired if row["verdict"] == HIGHER]
+    below = [row["system"] for row in paired if row["system"] not in (*near, *beyond)]
+    parts = []
+    if below:
+        parts.append(format_html("beyond chance above {} on the same queries", named(below)))
+    if beyond:
+        parts.append(format_html("yet below {} on the queries that all have", named(beyond)))
+    said = format_html_join("", ", {}", ((part,) for part in parts))
+    if not near:
+        return format_html("{}.", said)
+    return format_html("{}. Whether it is better than {} <em>cannot be told</em>.", said, named(near))
+
+
+def uneven(judged: Mapping[str, float | None], label: str, zero: bool) -> tuple[SafeString, str]:
+    """What to say where systems are judged unevenly, and the least judged system; empty where they are not.
+
+    `judged` has their shares, called `label`; `zero`: what is unjudged counts as gain 0.
+    """
+    known = {name: value for name, value in judged.items() if value is not None}
+    most, least = (pick(known, key=known.get, default="") for pick in (max, min))
+    if not known or round(known[most] - known[least], 9) < UNEVEN:
+        return SafeString(), ""
+    so = "may be better than it looks, for what is unjudged counts as gain 0."
+    return (
+        format_html(
+            "{} is {} for <b>{}</b> and {} for <b>{}</b>. The latter {}",
+            label,
+            share(known[most]),
+            most,
+            share(known[least]),
+            least,
+            so if zero else "rests on fewer judgments, and how much that matters nobody can see.",
+        ),
+        least,
     )
 
 

@@ -14,7 +14,7 @@ from evaluation.judgments import Ratings, combine
 from ratings import adjudication, queue
 from ratings.models import Adjudication, Document, Pair, RatingEvent, Role
 
-from .cast import NOW, grade, make_collection, make_member, make_pair, make_rater
+from .cast import NOW, grade, make_collection, make_member, make_pair, make_rater, next_pair
 
 pytestmark = pytest.mark.django_db
 
@@ -343,7 +343,7 @@ def test_a_form_older_than_a_withdrawal_is_told(world):
 def test_that_a_rater_puts_the_pair_off_changes_nothing_for_who_decides(world):
     pair = world.graded("q1", "a", "-1", "3")
     seen = adjudication.latest_act(pair)
-    assert queue.claim(world.raters[2], now=NOW) == pair
+    assert next_pair(world.raters[2]) == pair
     queue.skip(world.raters[2], pair, now=NOW)
     queue.undo(world.raters[2], now=NOW)
     assert world.decide(pair, seen=seen).status_code == 302
@@ -453,7 +453,7 @@ def test_the_life_of_a_pair_tells_every_act_in_order(world):
     collection, (anna, boris, _) = world.collection, world.raters
     collection.guidelines.create(version=4, text="Read twice.")
     pair = make_pair(collection, "q1", "a", wanted=3)
-    queue.claim(anna, now=NOW)
+    next_pair(anna)
     queue.skip(anna, pair, now=NOW)
     queue.save(anna, pair, grade=grade(collection, "3"), seconds=12.5, comment="first", now=NOW)
     queue.undo(anna, now=NOW)

@@ -24,7 +24,7 @@ from ..access import collection_for
 from ..forms import AdjudicationForm, DistanceForm, WithdrawalForm, WithReason
 from ..markdown import rendered
 from ..models import Adjudication, Collection, Pair, Rating, RatingEvent, Role
-from .rate import told_when_busy
+from .failures import told_when_busy
 
 AT_ONCE = 50
 CHANGED = "The ratings of this pair changed, or it was decided and opened again, since you opened the page."

@@ -1,147 +1,76 @@
-"""The rating desk. What is sent to a rater is listed here field by field: no rank, system or other's grade."""
+"""The pages of a rater: the desk, the start of a round, their own ratings. `shown` says what they tell."""
 
-import logging
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Sequence
 from uuid import UUID, uuid4
 
-from django.contrib import messages
-from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from .. import queue
-from ..access import collection_for, rater_for
+from ..access import account_key, rater_in
+from ..changes import changes
 from ..forms import RatingForm
-from ..markdown import rendered
-from ..models import Collection, Pair, Rater, Rating, RatingEvent, Reason, Role
+from ..markdown import rendered, section_of
+from ..models import Grade, Rater, Rating, RatingEvent, Reason, Role
+from ..preferences import in_list
+from ..progress import pace_of
+from ..queue import Saved, Task
+from ..shown import acts_shown, document_shown, outlook_shown, outlook_words, task_shown
 
-logger = logging.getLogger(__name__)
-
-
-def told_when_busy(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Where the database lets nobody write for too long, give the rater their work back to send again.
-
-    The form is the one that was sent, with its key: if it did arrive after all, it is not counted twice.
-    """
-
-    @wraps(act)
-    def view(request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        try:
-            return act(request, *args, **kwargs)
-        except OperationalError:
-            logger.exception("An act of a rater could not be written.")
-            sent = [(name, value) for name, value in request.POST.items() if name != "csrfmiddlewaretoken"]
-            response = render(request, "ratings/busy.html", {"sent": sent}, status=503)
-            response["Retry-After"] = "5"
-            return response
-
-    return view
+UNDONE = 20  # acts that the desk can take back
 
 
 @require_safe
 @never_cache
 def rate(request: HttpRequest, slug: str) -> HttpResponse:
-    """The pair that the rater holds or, if they hold none, how to get one."""
-    collection = collection_for(request, slug, Role.RATER)
-    rater = rater_for(request, collection)
-    pair = queue.held_by(rater)
-    if pair is None:
-        context = {
-            "collection": collection,
-            "role": collection.role,
-            "section": "rate",
-            "outlook": queue.outlook(rater),
-            "last": last_shown(rater),
-            "scale": list(collection.grades.all()),
-            "client_key": uuid4(),
-        }
-        return render(request, "ratings/rate_next.html", context)
-    return desk(request, collection, rater, pair)
+    """The task that comes first of those the rater holds or, if they hold none, how to get one."""
+    rater = rater_in(request, slug)
+    held = queue.held(rater)
+    rows = of_one_query(held) if held and in_list(request) else []
+    if rows:
+        return listed(request, rater, rows)
+    if held:
+        return desk(request, rater, held[0], held=held)
+    outlook, scale = queue.outlook(rater), list(rater.collection.grades.all())
+    lead, more = outlook_words(outlook)
+    pace, guidelines = pace_of(rater), rater.collection.latest_guidelines()
+    context = {
+        **frame(rater, "rate"),
+        "outlook": outlook,
+        "pace": pace,
+        "hours": pace.hours(outlook.left) if pace else None,
+        "unread": guidelines is not None and guidelines.version > rater.guidelines_read,
+        "rater_read": rater.guidelines_read,
+        "lead": lead,
+        "more": more,
+        "scale": scale,
+        "last": last_shown(queue.last_acts(rater, 1), scale),
+        "client_key": uuid4(),
+    }
+    return render(request, "ratings/rate_next.html", context)
 
 
 @require_safe
 @never_cache
 def rate_pair(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
-    """A pair that the rater has had before, to look at and to grade again."""
-    collection = collection_for(request, slug, Role.RATER)
-    rater = rater_for(request, collection)
-    return desk(request, collection, rater, own_pair(rater, token))
-
-
-@require_POST
-@told_when_busy
-def claim(request: HttpRequest, slug: str) -> HttpResponse:
-    collection = collection_for(request, slug, Role.RATER)
-    queue.claim(rater_for(request, collection))
-    return redirect("rate", slug)
-
-
-@require_POST
-@told_when_busy
-def save_rating(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
-    collection = collection_for(request, slug, Role.RATER)
-    rater = rater_for(request, collection)
-    pair = own_pair(rater, token)
-    form = RatingForm(request.POST, collection=collection)
-    if not form.is_valid():
-        return desk(request, collection, rater, pair, form=form, status=400)
-    try:
-        queue.save(rater, pair, **form.cleaned_data)
-    except queue.Conflict as conflict:
-        current = conflict.current or "withdrawn"
-        return desk(request, collection, rater, pair, form=form, conflict=current, status=409)
-    if "back" in request.POST:
-        return redirect("my_ratings", slug)
-    queue.claim(rater)
-    return redirect("rate", slug)
-
-
-@require_POST
-@told_when_busy
-def skip_pair(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
-    collection = collection_for(request, slug, Role.RATER)
-    rater = rater_for(request, collection)
-    queue.skip(rater, own_pair(rater, token), client_key=sent_key(request))
-    queue.claim(rater)
-    return redirect("rate", slug)
-
-
-@require_POST
-@told_when_busy
-def undo_rating(request: HttpRequest, slug: str) -> HttpResponse:
-    collection = collection_for(request, slug, Role.RATER)
-    rater = rater_for(request, collection)
-    pair = queue.undo(rater, client_key=sent_key(request))
-    if pair is None:
-        messages.info(request, "There is nothing to undo.")
-        return redirect("rate", slug)
-    return redirect("rate_pair", slug, pair.token)
-
-
-@require_POST
-@told_when_busy
-def stop_rating(request: HttpRequest, slug: str) -> HttpResponse:
-    collection = collection_for(request, slug, Role.RATER)
-    queue.stop(rater_for(request, collection))
-    return redirect("home")
+    """A task that the rater has had before, to look at and to do again."""
+    rater = rater_in(request, slug)
+    return desk(request, rater, task_or_404(rater, token))
 
 
 @require_safe
 @never_cache
 def my_ratings(request: HttpRequest, slug: str) -> HttpResponse:
     """The rater's own latest ratings, to look at and to change."""
-    collection = collection_for(request, slug, Role.RATER)
-    rater = rater_for(request, collection)
+    rater = rater_in(request, slug)
     ratings = Rating.objects.filter(rater=rater).select_related("grade", "pair__query", "pair__document")
     context = {
-        "collection": collection,
-        "role": collection.role,
-        "section": "mine",
+        **frame(rater, "mine"),
         "outlook": queue.outlook(rater),
-        "scale": list(collection.grades.all()),
+        "scale": list(rater.collection.grades.all()),
         "ratings": [own(rating) for rating in ratings.order_by("-changed_at", "-pk")[:50]],
     }
     return render(request, "ratings/my_ratings.html", context)
@@ -149,79 +78,150 @@ def my_ratings(request: HttpRequest, slug: str) -> HttpResponse:
 
 def desk(
     request: HttpRequest,
-    collection: Collection,
     rater: Rater,
-    pair: Pair,
+    task: Task,
     *,
+    held: list[Task] | None = None,
     form: RatingForm | None = None,
     conflict: "Rating | str | None" = None,
     status: int = 200,
 ) -> HttpResponse:
-    own_rating = Rating.objects.select_related("grade").filter(pair=pair, rater=rater).first()
-    guidelines = collection.latest_guidelines()
-    outlook = queue.outlook(rater)
-    if form:
-        comment = form.data.get("comment", "")
-    else:
-        comment = own_rating.comment if own_rating else queue.last_comment(rater, pair)
-    grades = list(collection.grades.all())
-    context = {
-        "collection": {"slug": collection.slug, "name": collection.name},
-        "role": collection.role,
-        "section": "rate",
-        "token": pair.token,
-        "query": {"text": pair.query.text, "need": pair.query.need},
-        "document": shown_document(pair),
-        "grades": grades,
-        "scale": grades,
-        "reasons": Reason.choices,
-        "guidelines": rendered(guidelines.text) if guidelines else "",
-        "guidelines_version": guidelines.version if guidelines else 0,
-        "own": own_rating,
+    """The page of one task; `held` is what its script has at hand. A form shown again keeps what was sent."""
+    # A rating that is changed was opened from "My ratings"; a form shown again goes where it would have gone.
+    back = "back" in request.POST if form else task.rating is not None
+    comment = form.data.get("comment", "") if form else task.comment
+    context = around(request, rater, task)
+    context |= {
+        "token": task.token,
+        "document": document_shown(task),
+        "own": task.rating,
+        "warm_up": task.kind == "warm_up",
         "comment": comment,
-        # A rating that is changed was opened from "My ratings"; a form shown again goes where it would have gone.
-        "back": "back" in request.POST if form else own_rating is not None,
+        "back": back,
         "errors": form.errors if form else {},
         "conflict": conflict,
-        "base_revision": own_rating.revision if own_rating else 0,
+        "base_revision": task.rating.revision if task.rating else 0,
         "client_key": uuid4(),
-        "undo_key": uuid4(),
-        "last": last_shown(rater),
-        "outlook": outlook,
-        "total": outlook.done + outlook.left,
+    }
+    if context["warm_up"]:
+        context["place"], context["warm_ups"] = place_in_warm_up(rater, context["outlook"])
+        context["desk"] |= {"place": context["place"], "warmUps": context["warm_ups"]}
+    context["desk"] |= {
+        "back": reverse("my_ratings", args=[rater.collection.slug]) if back else "",
+        "tasks": [{**task_shown(task), "comment": comment}, *map(task_shown, (held or [])[1:])],
     }
     return render(request, "ratings/rate.html", context, status=status)
 
 
-def shown_document(pair: Pair) -> dict:
-    document = pair.document
-    return {"title": document.title, "body": document.body, "url": document.url}
+def listed(request: HttpRequest, rater: Rater, tasks: list[Task]) -> HttpResponse:
+    """The page of several tasks of one query, each with a form of its own, in the order of the queue."""
+    context = around(request, rater, tasks[0])
+    context["rows"] = [{**task_shown(task), "rating": task.rating, "client_key": uuid4()} for task in tasks]
+    context["desk"]["tasks"] = list(map(task_shown, tasks))
+    return render(request, "ratings/rate_list.html", context)
 
 
-def own_pair(rater: Rater, token: UUID) -> Pair:
-    """A pair that this rater holds or has acted on. Raises Http404 for any other."""
-    pair = (
-        Pair.objects.select_related("query", "document")
-        .filter(token=token, query__collection=rater.collection_id)
-        .first()
-    )
-    if pair is None:
-        raise Http404("No such pair.")
-    acted = RatingEvent.objects.filter(rater=rater, pair=pair).exists()
-    if not acted and not pair.assignments.filter(rater=rater).exists():
-        raise Http404("No such pair.")
-    return pair
+def of_one_query(held: list[Task]) -> list[Task]:
+    """What of the tasks at hand can be shown in a list: those of the query that comes first.
+
+    None where a warm-up comes first: its answer is told at once.
+    """
+    first = held[0]
+    if first.kind == "warm_up":
+        return []
+    return [task for task in held if task.pair.query_id == first.pair.query_id and task.kind != "warm_up"]
 
 
-def last_shown(rater: Rater) -> dict | None:
-    """What undo would take back, in the rater's words."""
-    event = queue.last_act(rater)
-    if event is None:
+def around(request: HttpRequest, rater: Rater, task: Task) -> dict:
+    """What both forms of the desk show around their documents, and `desk` with what their script works with."""
+    collection = rater.collection
+    guidelines = collection.latest_guidelines()
+    outlook = queue.outlook(rater)
+    grades = list(collection.grades.all())
+    for grade in grades:
+        grade.section = section_of(grade)
+    acts = queue.last_acts(rater, UNDONE)
+    version = guidelines.version if guidelines else 0
+    unread = version > rater.guidelines_read
+    since = collection.guidelines.filter(version=rater.guidelines_read).first() if unread else None
+    return {
+        **frame(rater, "rate"),
+        "query": {"text": task.pair.query.text, "need": task.pair.query.need},
+        "grades": grades,
+        "scale": grades,
+        "reasons": Reason.choices,
+        "guidelines": rendered(guidelines.text, grades) if guidelines else "",
+        "guidelines_version": version,
+        "unread": unread,
+        "since": since,
+        "changes": changes(since.text, guidelines.text) if since else [],
+        "undo_key": uuid4(),
+        "last": last_shown(acts, grades),
+        "outlook": outlook,
+        "total": outlook.done + outlook.left,
+        "desk": {
+            "account": account_key(request.user),
+            "base": reverse("rate", args=[collection.slug]),
+            "session": reverse("session"),
+            "signIn": reverse("sign_in"),
+            "mine": reverse("my_ratings", args=[collection.slug]),
+            "read": reverse("read_guidelines", args=[collection.slug]),
+            "unread": version if unread else 0,
+            "break": collection.break_after,
+            "outlook": outlook_shown(outlook),
+            "last": acts_shown(acts)[::-1],
+        },
+    }
+
+
+def place_in_warm_up(rater: Rater, outlook: queue.Outlook) -> tuple[int, int]:
+    """The next warm-up is which one, of how many."""
+    answered = rater.checks.filter(kind="warm_up", event__isnull=False).count()
+    left = outlook.left if outlook.why == "warm_up" else 0
+    return (answered + 1 if left else answered), answered + left
+
+
+def answer_page(request: HttpRequest, rater: Rater, task: Task, saved: Saved) -> HttpResponse:
+    """After a warm-up: the grade given, the known one and why."""
+    scale = list(rater.collection.grades.all())
+    outlook = queue.outlook(rater)
+    place, warm_ups = place_in_warm_up(rater, outlook)
+    context = {
+        **frame(rater, "rate"),
+        "left": warm_ups - place + 1 if outlook.why == "warm_up" else 0,
+        "warm_ups": warm_ups,
+        "task": task_shown(task),
+        "given": last_shown([saved.event], scale),
+        "answer": saved.answer,
+        "scale": scale,
+    }
+    return render(request, "ratings/rate_answer.html", context)
+
+
+def frame(rater: Rater, section: str) -> dict:
+    """What every page of a rater needs of the collection: no more than its names."""
+    collection = rater.collection
+    return {
+        "collection": {"slug": collection.slug, "name": collection.name},
+        "role": Role.RATER,
+        "section": section,
+    }
+
+
+def task_or_404(rater: Rater, token: UUID) -> Task:
+    task = queue.task(rater, token)
+    if task is None:
+        raise Http404("You were never given this document.")
+    return task
+
+
+def last_shown(acts: Sequence[RatingEvent], scale: Sequence[Grade]) -> dict | None:
+    """The latest of `acts`: a step of the scale, the number of one that it no longer has, or a reason."""
+    if not acts:
         return None
-    grade = None
-    if event.value is not None:
-        grade = rater.collection.grades.filter(value=event.value).first()
-    return {"kind": event.kind, "grade": grade, "reason": event.get_reason_display()}
+    event = acts[0]
+    grade = next((step for step in scale if step.value == event.value), None)
+    return {"grade": grade, "given": event.value, "reason": event.get_reason_display()}
 
 
 def own(rating: Rating) -> dict:
@@ -234,10 +234,3 @@ def own(rating: Rating) -> dict:
         "comment": rating.comment,
         "changed_at": rating.changed_at,
     }
-
-
-def sent_key(request: HttpRequest) -> UUID | None:
-    try:
-        return UUID(request.POST.get("client_key", ""))
-    except ValueError:
-        return None

@@ -15,6 +15,7 @@ class Command(BaseCommand):
 
     def handle(self, **options) -> None:
         call_command("migrate", verbosity=0)
+        call_command("createcachetable", verbosity=0)
         if sample.load_on_first_start():
             self.stdout.write(f"The sample collection is loaded. Its sign-ins, also in {sample.sign_ins_file()}:")
             self.stdout.write(sample.sign_ins_file().read_text())

@@ -1,0 +1,5 @@
+"""The settings of the project, with one view more: see `_bare_urls`."""
+
+from config.settings import *  # noqa: F403
+
+ROOT_URLCONF = "bench._bare_urls"

@@ -1,0 +1,236 @@
+"""The rating desk in Chromium: from a key press to the next document on the screen, and what goes over the wire.
+
+The processor of the page is slowed down and every answer delayed, as on a plain laptop far from the server. A
+document counts as painted when the first task after its frame begins; the time begins with the key press as the
+browser saw it.
+"""
+
+import os
+import random
+import shutil
+import statistics
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench._raters import PASSWORD
+from bench._rounds import arguments, goal, machine
+from bench._served import Server, free_port, serving
+
+SLUG = "desk"
+SLOWER = 4  # times
+ROUND_TRIP = 300  # ms
+PAUSE = 350  # ms between two presses: a fast rater of snippets
+FIRST_LOAD, SCRIPTS = 60_000, 15_000  # bytes
+GOALS = {"p50": 16, "p95": 50, "p99": 100}  # ms
+
+# Of each press, by the page's clock: ms until the page hears of it, until its script is done, until the frame is.
+WATCH = """() => {
+    window.took = [];
+    window.presses = 0;
+    let pressed = 0, heard = 0, done = 0;
+    addEventListener("keydown", (event) => {
+        presses += 1;
+        pressed = event.timeStamp;
+        heard = performance.now();
+    }, true);
+    addEventListener("keydown", () => { done = performance.now(); });
+    const after = new MessageChannel();
+    after.port1.onmessage = () => took.push([heard - pressed, done - pressed, performance.now() - pressed]);
+    const painted = () => requestAnimationFrame(() => after.port2.postMessage(0));
+    const form = document.getElementById("rating");
+    new MutationObserver(painted).observe(form, { attributes: true, attributeFilter: ["action"] });
+}"""
+
+# A page that does nothing but change a word when a key is pressed: no page can be faster here.
+BARE = """<!doctype html><form id="rating" action="/0"></form><p id="word">word</p><script>
+    let count = 0;
+    addEventListener("keydown", () => {
+        count += 1;
+        document.getElementById("word").textContent = count;
+        document.getElementById("rating").setAttribute("action", "/" + count);
+    });
+</script>"""
+
+
+class Wire:
+    """Bytes that came over the wire, by address, as the browser counts them: head and body, compressed."""
+
+    def __init__(self, session) -> None:
+        self.names, self.bytes, self.lengths = {}, {}, {}
+        session.on("Network.requestWillBeSent", self._asked)
+        session.on("Network.responseReceived", self._answered)
+        session.on("Network.loadingFinished", self._came)
+
+    def _asked(self, event: dict) -> None:
+        self.names[event["requestId"]] = event["request"]["url"]
+
+    def _answered(self, event: dict) -> None:
+        response = event["response"]
+        self.lengths[response["url"]] = int(response["headers"].get("Content-Length", 0))
+
+    def _came(self, event: dict) -> None:
+        name = self.names.get(event["requestId"], "")
+        self.bytes.setdefault(name, []).append(event["encodedDataLength"])
+
+    def of(self, *parts: str) -> int:
+        return sum(sum(sizes) for name, sizes in self.bytes.items() if not parts or any(p in name for p in parts))
+
+    def bodies(self, part: str) -> int:
+        return sum(length for name, length in self.lengths.items() if part in name)
+
+
+def texts_of_their_own() -> int:
+    """Give every document other words, so that none compresses another; the mean bytes of a task's text."""
+    from ratings.models import Document, Query
+
+    chance = random.Random(7)
+    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(2, 9))) for _ in range(4_000)]
+    documents = list(Document.objects.all())
+    for document in documents:
+        document.body = "\n\n".join(" ".join(chance.choices(words, k=85)) for _ in range(4))
+    Document.objects.bulk_update(documents, ["body"], batch_size=100)
+    query = statistics.fmean(len((q.text + q.need).encode()) for q in Query.objects.all())
+    return round(statistics.fmean(len((d.title + d.body).encode()) for d in documents) + query)
+
+
+def chromium(playwright):
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if path is None:
+        raise SystemExit("There is no Chromium. Install it or name it in CHROMIUM")
+    flags = ["--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"]
+    return playwright.chromium.launch(
+        executable_path=path, args=flags + (["--no-sandbox"] if os.geteuid() == 0 else [])
+    )
+
+
+def signed_in(page, url: str) -> None:
+    page.goto(f"{url}/accounts/sign-in/")
+    page.get_by_label("Username").fill(f"{SLUG}-0")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Sign out").wait_for()
+
+
+def bare(page, presses: int) -> list[list[float]]:
+    page.set_content(BARE)
+    page.evaluate(WATCH)
+    for _ in range(presses):
+        page.keyboard.press("1")
+        page.wait_for_timeout(PAUSE)
+    return page.evaluate("took")
+
+
+def slowed_down(page):
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+    slow = {"offline": False, "latency": ROUND_TRIP, "downloadThroughput": -1, "uploadThroughput": -1}
+    session.send("Network.emulateNetworkConditions", slow)
+    return session
+
+
+def rated(page, items: int) -> tuple[list[list[float]], int]:
+    """Rate so many: the times of each press, and how often the next document was not there yet."""
+    page.evaluate(WATCH)
+    waits = 0
+    for _ in range(items):
+        if page.locator("#nothing").is_visible():
+            waits += 1
+            page.locator("article.doc").wait_for()
+        page.keyboard.press(random.choice("1234"))
+        page.wait_for_timeout(PAUSE)
+    page.wait_for_function("() => document.getElementById('state').dataset.kind === 'saved'", timeout=120_000)
+    return page.evaluate("took"), waits
+
+
+def measured(url: str, items: int, text: int) -> None:
+    from playwright.sync_api import sync_playwright
+
+    from ratings.models import Rating
+
+    with sync_playwright() as playwright:
+        browser = chromium(playwright)
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        signed_in(page, url)
+        page.goto(f"{url}/collections/{SLUG}/rate/")
+        page.get_by_role("button", name="Start").click()
+        page.locator("#state[data-kind]").wait_for()
+        session = page.context.new_cdp_session(page)
+        session.send("Network.enable")
+        session.send("Network.clearBrowserCache")
+        first = Wire(session)
+        page.goto(f"{url}/collections/{SLUG}/rate/")
+        page.locator("#state[data-kind]").wait_for()
+        page.wait_for_timeout(1_000)
+        loaded, scripts, more = first.of(), first.bodies("/static/desk/"), first.of("/next/")
+        wire = Wire(slowed_down(page))
+        other = browser.new_page()
+        slowed_down(other)
+        limit = bare(other, items // 3)
+        page.bring_to_front()
+        took, waits = rated(page, items)
+        presses = page.evaluate("presses")
+        limit += bare(other, items // 3)
+        browser.close()
+    report(took, limit)
+    print(goal("presses a judgment", presses / Rating.objects.count(), "<= 1"), end="")
+    print(goal("documents that had to be waited for", waits / items, "<= 0.001"), end="")
+    print(goal("first load, bytes", loaded - more, f"<= {FIRST_LOAD}"), end="")
+    print(goal("of which scripts, without their heads", scripts, f"<= {SCRIPTS}"), end="")
+    each = wire.of("/next/") / items
+    print(goal(f"bytes of a next document / of its text ({text:,})", each / text, "<= 1.3"), end="")
+    print(f"- bytes of the answer to a save, with its head: {wire.of('/save/') / items:,.0f}", flush=True)
+
+
+def percentiles(times: Sequence[float]) -> dict[str, float]:
+    cuts = statistics.quantiles(times, n=100)
+    return {"p50": cuts[49], "p95": cuts[94], "p99": cuts[98]}
+
+
+def report(took: Sequence[Sequence[float]], limit: Sequence[Sequence[float]]) -> None:
+    """The desk, and beside it the bare page in the same browser before and after."""
+    print("| ms from the key | p50 | p95 | p99 | most |\n| --- | ---: | ---: | ---: | ---: |")
+    for page, rows in (("the desk", took), ("a bare page", limit)):
+        for place, what in enumerate(("heard by the page", "script done", "painted")):
+            times = [row[place] for row in rows]
+            cuts = " | ".join(f"{cut:.1f}" for cut in percentiles(times).values())
+            print(f"| {page}, {what} | {cuts} | {max(times):.1f} |")
+    print()
+    painted = percentiles([row[-1] for row in took])
+    for name, bound in GOALS.items():
+        print(goal(f"key to next document painted, {name}, ms", painted[name], f"<= {bound}"), end="")
+
+
+def main() -> None:
+    parser = arguments(__doc__.partition("\n")[0])
+    parser.add_argument("--items", type=int, default=300, help="documents to rate (300)")
+    chosen = parser.parse_args()
+    items = 20 if chosen.small else chosen.items
+    print(machine(1, "Django", "playwright"), flush=True)
+    print(f"Processor {SLOWER} times slower, {ROUND_TRIP} ms round trip, {items} documents\n", flush=True)
+    with tempfile.TemporaryDirectory(prefix="idealist-bench-") as folder:
+        os.environ |= {"IDEALIST_DATA": folder, "DJANGO_SETTINGS_MODULE": "config.settings"}
+        # Playwright keeps an event loop in this thread, and Django would take this for asynchronous code.
+        os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+        import django
+
+        django.setup()
+        from django.core.management import call_command
+
+        import run
+        from bench import _round
+
+        for command in ("migrate", "createcachetable", "collectstatic"):
+            call_command(command, verbosity=0, **({"interactive": False} if command == "collectstatic" else {}))
+        _round.made(SLUG, raters=1, pairs=items + 50, wanted=1)
+        text = texts_of_their_own()
+        address = ("127.0.0.1", free_port())
+        command = run.server(f"{address[0]}:{address[1]}")
+        environment = {**os.environ, "PYTHONPATH": str(run.ROOT)}
+        with serving(Server(command, environment, address, Path(folder) / "server.log")):
+            measured(f"http://{address[0]}:{address[1]}", items, text)
+
+
+if __name__ == "__main__":
+    main()

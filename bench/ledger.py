@@ -1,0 +1,188 @@
+"""Raters at work while the server is killed again and again: nothing acknowledged may be lost.
+
+The raters retry as the desk does, each act with its key, until it is confirmed, and every confirmation is written
+to a ledger on disk. Afterwards the record must hold each act of the ledger once and nothing else. The server is
+that of `python3 run.py`, killed with kill -9 and started again. On PostgreSQL one of its processes is killed now
+and then, too, upon which it throws everybody out: name a server on this machine that nobody else uses.
+"""
+
+import argparse
+import os
+import random
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from signal import SIGKILL
+
+from bench._raters import SAVE, Habits, Ledger, Rater, rating, read
+from bench._rounds import machine
+from bench._served import Server, free_port, serving
+from bench.database import engines
+
+ROOT = Path(__file__).resolve().parent.parent
+SLUG = "ledger"
+WANTED = 3
+BACKEND_SHARE = 0.25  # on PostgreSQL: of its processes to those of the server that are killed
+AGAIN_WITHIN = 120  # seconds
+SERVER, BACKEND = "the server", "a process of PostgreSQL"
+BAD_WORDS = ("database is locked", "Internal Server Error")
+
+
+def kill_backend() -> None:
+    """kill -9 one of PostgreSQL's processes that serve our database."""
+    from django.db import OperationalError, connection
+
+    with suppress(OperationalError), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " ORDER BY random() LIMIT 1"
+        )
+        if row := cursor.fetchone():
+            os.kill(row[0], SIGKILL)
+    connection.close()
+
+
+def all_again(raters: Sequence[Rater], since: float) -> float:
+    """Seconds from `since` until each of the raters had an act confirmed."""
+    while any(rater.last_confirmed < since for rater in raters):
+        if time.monotonic() > since + AGAIN_WITHIN or any(rater.failure for rater in raters):
+            break  # a rater who gave up has a reason, which `rating` tells
+        time.sleep(0.01)
+    return time.monotonic() - since
+
+
+def attacked(server: Server, raters: Sequence[Rater], plan: Sequence[tuple[float, str]]) -> dict[str, list[float]]:
+    """Let the raters rate for some seconds, kill, and wait until all rate again; by what was killed, how long that
+    took. `plan`: seconds and what is killed after them."""
+    took = {what: [] for _, what in plan}
+    for seconds, what in plan:
+        time.sleep(seconds)
+        if what == SERVER:
+            server.kill()
+        else:
+            kill_backend()
+        since = time.monotonic()
+        if what == SERVER:
+            server.start()
+        took[what].append(all_again(raters, since))
+    return took
+
+
+def planned(chance: random.Random, seconds: float, kills: int, backends: int) -> list[tuple[float, str]]:
+    """Kills at any time of so many seconds of rating."""
+    whats = [SERVER] * kills + [BACKEND] * backends
+    moments = sorted((chance.uniform(0, seconds), what) for what in whats)
+    befores = [0, *(moment for moment, _ in moments)]
+    return [(moment - before, what) for before, (moment, what) in zip(befores, moments, strict=False)]
+
+
+def people(address: tuple[str, int], slug: str, count: int, **facts) -> list[Rater]:
+    grades, stopping = ["0", "1", "2", "3"], threading.Event()
+    names = (f"{slug}-{number}" for number in range(count))
+    return [Rater(address, slug, name, grades, stopping=stopping, **facts) for name in names]
+
+
+def answers(raters: Sequence[Rater]) -> Counter:
+    return sum((Counter(rater.statuses) for rater in raters), Counter())
+
+
+def milliseconds(acts: Sequence[dict]) -> str:
+    """Of the acts that were confirmed at the first try: the others met a dead server."""
+    took = [act["seconds"] * 1000 for act in acts if act["kind"] == SAVE and act["tries"] == 1]
+    cuts = statistics.quantiles(took, n=100)
+    return f"p50 {cuts[49]:.0f}, p95 {cuts[94]:.0f}, p99 {cuts[98]:.0f}, most {max(took):.0f} ms"
+
+
+def seconds_words(took: Sequence[float]) -> str:
+    return f"median {statistics.median(took):.1f} s, most {max(took):.1f} s"
+
+
+def measured(engine: str, chosen: argparse.Namespace) -> bool:
+    """One engine; whether everything was found in order."""
+    import django
+
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    django.setup()
+    from django.core.management import call_command
+    from django.db import connection
+
+    from bench import _round
+
+    call_command("migrate", verbosity=0)
+    call_command("createcachetable", verbosity=0)
+    # Every rater can rate every pair once: enough for as fast as they are to go, for all of the time.
+    pairs = int(chosen.seconds * chosen.rate / WANTED * 1.5) + chosen.raters
+    collection = _round.made(SLUG, raters=chosen.raters, pairs=pairs, wanted=WANTED)
+    connection.close()
+    folder = Path(os.environ["IDEALIST_DATA"])
+    address = ("127.0.0.1", free_port())
+    command = [sys.executable, str(ROOT / "run.py"), "--port", str(address[1])]
+    server = Server(command, os.environ, address, folder / f"{engine}.log")
+    ledger = Ledger(folder / f"{engine}.ledger")
+    chance = random.Random(chosen.seed)
+    raters = people(
+        address,
+        SLUG,
+        chosen.raters,
+        ledger=ledger,
+        habits=Habits(pause=chosen.raters / chosen.rate),
+        seed=chosen.seed,
+    )
+    backends = int(chosen.kills * BACKEND_SHARE) if engine == "PostgreSQL" else 0
+    begun = time.monotonic()
+    try:
+        with serving(server), rating(raters):
+            all_again(raters, begun)
+            began = time.monotonic()
+            plan = planned(chance, chosen.seconds, chosen.kills, backends)
+            took = attacked(server, raters, plan)
+            time.sleep(max(0, chosen.seconds - sum(seconds for seconds, _ in plan)))
+            lasted = time.monotonic() - began - sum(map(sum, took.values()))
+    finally:
+        ledger.close()
+    acts = read(ledger.path)
+    found = _round.compared(collection, acts)
+    given = answers(raters)
+    log = server.said()
+    bad = [words for words in BAD_WORDS if words in log] + [s for s in given if s.startswith("5") and s != "503"]
+    print(f"**{engine}**: {len(raters)} raters, {lasted:.0f} s, {len(acts) / lasted:.0f} acts a second\n")
+    print(f"- acknowledged {found.acknowledged:,}, lost {found.lost}, doubled {found.doubled}")
+    print(f"- stored otherwise {found.otherwise}, wrong now {found.wrong_now}, over quota {found.over_quota},")
+    print(f"  false places {found.false_places}, damage {found.damage}; surplus {_round.surplus(collection)}")
+    print(f"- stored though the answer never came, and met by a retry: {found.unheard}")
+    for what, times in took.items():
+        print(f"- {what} killed {len(times)} times; until all rated again: {seconds_words(times)}")
+    print(f"- saves at the first try: {milliseconds(acts)}")
+    print("- answers: " + ", ".join(f"{status} {count:,}" for status, count in sorted(given.items())))
+    print(f"- {', '.join(bad) or 'no 500, no locked database'}\n", flush=True)
+    return not (found.wrong or bad)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=240, help="of rating, beside the time to be back (240)")
+    parser.add_argument("--kills", type=int, default=20, help="of the server (20)")
+    parser.add_argument("--raters", type=int, default=40, help="(40)")
+    parser.add_argument("--rate", type=float, default=200, help="acts a second that all try to reach (200)")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--postgres", metavar="URL", help="a server of your own, too: its processes are killed")
+    parser.add_argument("--engine", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.engine:
+        sys.exit(not measured(chosen.engine, chosen))
+    print(machine(1, "Django", "psycopg", "gunicorn").rpartition(";")[0] + "\n", flush=True)
+    with engines(chosen.postgres) as found:
+        for name, environment in found.items():
+            command = [sys.executable, "-P", "-m", "bench.ledger", "--engine", name, *sys.argv[1:]]
+            if subprocess.run(command, check=False, env={**os.environ, **environment}).returncode:
+                raise SystemExit(f"{name}: not as it should be")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""A rater at the desk: what several test files do with it."""
+
+import time
+
+from playwright.sync_api import Page, expect
+
+from ratings.models import Collection
+from ratings.tests.cast import make_collection, make_pair, make_rater
+
+# Whether there is another task on the screen than the one with the address `before`, or nothing more to do.
+MOVED_ON = """before => document.querySelector(".work").dataset.view !== "task"
+    || document.getElementById("rating").getAttribute("action") !== before"""
+BOUNCE = 160  # ms; a press that follows a new document faster than 150 ms is not counted
+
+
+def make_round(queries=("q1", "q2"), documents="abcdefgh") -> Collection:
+    """A collection where every document of every query waits for `rater`."""
+    collection = make_collection(queries=queries, documents=documents)
+    for query in queries:
+        for document in documents:
+            make_pair(collection, query, document)
+    make_rater(collection, "rater")
+    return collection
+
+
+def begin(page: Page) -> None:
+    """Start or go on with a round; the script is ready when the state is shown."""
+    page.goto("/collections/hills/rate/")
+    button = page.locator("main .btn.main:visible")
+    if page.locator("#rating").count() == 0:
+        button.click()
+    ready(page)
+
+
+def ready(page: Page) -> None:
+    expect(page.locator("#state")).to_have_attribute("data-kind", "saved")
+    page.wait_for_load_state("networkidle")  # the next documents are at hand
+    page.wait_for_timeout(BOUNCE)
+
+
+def shown(page: Page) -> str:
+    """What tells the task on the screen from all others."""
+    return page.locator("#rating").get_attribute("action")
+
+
+def press(page: Page, key: str) -> str:
+    """Press a key that brings another document, and wait for it; the task that was judged."""
+    # Where the network failed, what comes next may not be there yet: a key then means nothing.
+    expect(page.locator("article.doc")).to_be_visible(timeout=120_000)
+    before = shown(page)
+    page.wait_for_timeout(BOUNCE)
+    page.keyboard.press(key)
+    page.wait_for_function(MOVED_ON, arg=before)
+    return before
+
+
+def comes_back(page: Page, task: str) -> None:
+    """Wait until a task that was done is on the screen again."""
+    page.wait_for_function("task => document.getElementById('rating').getAttribute('action') === task", arg=task)
+
+
+def all_saved(page: Page) -> None:
+    expect(page.locator("#state")).to_have_text("Saved", timeout=60_000)
+
+
+def eventually(condition, seconds: float = 20) -> None:
+    """Wait until the server has done what a page asked for."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)

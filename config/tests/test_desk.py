@@ -1,0 +1,404 @@
+"""The desk in a browser: one press a judgment, undo, and what happens at the edges of a session."""
+
+import re
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+from playwright.sync_api import Page, expect
+
+from ratings import queue
+from ratings.models import Rating, RatingEvent
+from ratings.tests.cast import grade, make_rater
+
+from .desk import BOUNCE, all_saved, begin, comes_back, eventually, make_round, press, ready, shown
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def collection():
+    return make_round()
+
+
+@pytest.fixture
+def page(visit, collection) -> Page:
+    return visit.sign_in(visit.page(), "rater")
+
+
+@pytest.fixture
+def expected(visit):
+    """Lines of the console that a test brings about on purpose."""
+    patterns: list[str] = []
+    yield patterns
+    for context in visit.contexts:
+        context.close()
+    visit.complaints[:] = [c for c in visit.complaints if not any(re.search(p, c) for p in patterns)]
+
+
+def refuse(page: Page, act: str = "save") -> None:
+    """From now on the browser cannot send this act."""
+    page.route(f"**/{act}/", lambda route: route.abort())
+
+
+def counted_presses(page: Page) -> None:
+    page.evaluate("window.presses = 0; addEventListener('keydown', () => { presses += 1; }, true)")
+
+
+# Fast
+
+
+def test_one_press_a_judgment_and_no_page_is_loaded(page, collection):
+    begin(page)
+    counted_presses(page)
+    page.evaluate("window.samePage = true")
+    for _ in range(15):
+        press(page, "4")
+    page.wait_for_timeout(BOUNCE)
+    page.keyboard.press("2")
+    expect(page.locator("#nothing")).to_contain_text("All done. Thank you for 16 ratings.")
+    assert Rating.objects.count() == page.evaluate("presses") == 16
+    assert page.evaluate("samePage")
+    assert all(event.seconds and 0 < event.seconds < 60 for event in RatingEvent.objects.all())
+
+
+def test_the_next_document_does_not_wait_for_the_network(page, expected):
+    expected.append("Failed to load resource")
+    begin(page)
+    page.wait_for_timeout(500)
+    page.context.set_offline(True)
+    for _ in range(3):
+        press(page, "3")
+    assert Rating.objects.count() == 0
+    page.context.set_offline(False)
+    all_saved(page)
+    assert Rating.objects.count() == 3
+
+
+def test_a_press_that_comes_too_soon_is_not_counted_and_told(page):
+    begin(page)
+    page.evaluate("""() => {
+        for (let i = 0; i < 2; i++) {
+            document.dispatchEvent(new KeyboardEvent("keydown", { key: "3", bubbles: true }));
+        }
+    }""")
+    expect(page.locator("#notice")).to_have_text("That came too soon for a new document and was not counted.")
+    all_saved(page)
+    assert Rating.objects.count() == 1
+
+
+def test_a_double_click_rates_once(page):
+    begin(page)
+    page.locator("button.grade", has_text="Good").dblclick(delay=200)
+    all_saved(page)
+    eventually(lambda: Rating.objects.count() == 1)
+    page.wait_for_timeout(400)
+    assert Rating.objects.count() == 1
+
+
+def test_enter_held_down_on_a_button_rates_once(page):
+    begin(page)
+    page.locator("button.grade", has_text="Good").focus()
+    for _ in range(10):
+        page.keyboard.down("Enter")
+        page.wait_for_timeout(60)
+    page.keyboard.up("Enter")
+    all_saved(page)
+    assert Rating.objects.count() == 1
+
+
+def test_keys_are_dead_in_a_text_field_and_behind_a_dialog(page, expected):
+    expected.append("401")
+    begin(page)
+    before = shown(page)
+    page.keyboard.press("c")
+    page.keyboard.type("12 of 3 ulx")
+    assert shown(page) == before
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#comment")).to_be_hidden()
+    page.keyboard.press("3")
+    eventually(lambda: Rating.objects.filter(comment="12 of 3 ulx").exists())
+    Session.objects.all().delete()
+    press(page, "3")
+    expect(page.locator("#sign-in")).to_be_visible()
+    page.locator("#sign-in-close").focus()
+    before = shown(page)
+    page.keyboard.press("3")
+    page.wait_for_timeout(200)
+    assert shown(page) == before
+
+
+# Undo
+
+
+def test_undo_twenty_deep_offline(visit, expected):
+    expected.append("Failed to load resource")
+    collection = make_round(documents="abcdefghijk")
+    page = visit.sign_in(visit.page(), "rater")
+    begin(page)
+    order = [press(page, "3") for _ in range(20)]
+    all_saved(page)
+    assert Rating.objects.count() == 20
+    page.context.set_offline(True)
+    for task in reversed(order):
+        page.keyboard.press("u")
+        comes_back(page, task)
+    expect(page.locator("#last")).to_be_hidden()
+    page.context.set_offline(False)
+    all_saved(page)
+    assert Rating.objects.count() == 0
+    assert collection.raters.get().events.filter(kind="undo").count() == 20
+
+
+def test_what_was_not_sent_is_taken_back_here(page, expected):
+    expected.append("Failed to load resource")
+    begin(page)
+    page.wait_for_timeout(500)
+    first = press(page, "3")
+    all_saved(page)
+    page.context.set_offline(True)
+    press(page, "3")  # is tried
+    second = press(page, "4")  # waits for its turn
+    page.keyboard.press("u")
+    comes_back(page, second)
+    page.context.set_offline(False)
+    all_saved(page)
+    assert not RatingEvent.objects.filter(kind="undo").exists()
+    assert Rating.objects.count() == 2
+    assert first != second
+
+
+def test_a_grade_given_after_an_undo_stands(page, collection):
+    begin(page)
+    task = press(page, "1")
+    page.keyboard.press("u")
+    comes_back(page, task)
+    press(page, "5")
+    all_saved(page)
+    rating = Rating.objects.get()
+    assert rating.grade == grade(collection, "3")
+    assert list(RatingEvent.objects.values_list("kind", flat=True)) == ["grade", "undo", "grade"]
+
+
+def test_undo_reaches_acts_of_an_earlier_page(page):
+    begin(page)
+    task = press(page, "3")
+    all_saved(page)
+    page.reload()
+    ready(page)
+    page.keyboard.press("u")
+    comes_back(page, task)
+    all_saved(page)
+    assert not Rating.objects.exists()
+
+
+def test_a_reload_goes_on_with_the_same_document(page):
+    begin(page)
+    press(page, "3")
+    all_saved(page)
+    before = shown(page)
+    page.reload()
+    ready(page)
+    assert shown(page) == before
+
+
+# The edges of a session
+
+
+def sign_in_here(page: Page, username: str) -> None:
+    expect(page.locator("#sign-in")).to_be_visible()
+    page.get_by_label("Name").fill(username)
+    page.get_by_label("Password").fill("a pass phrase")
+    page.keyboard.press("Enter")
+
+
+def test_signed_out_signs_in_on_the_spot_and_nothing_is_lost(page, expected):
+    expected.append("401")
+    begin(page)
+    Session.objects.all().delete()
+    press(page, "3")
+    on_screen = shown(page)
+    sign_in_here(page, "rater")
+    expect(page.locator("#sign-in")).to_be_hidden()
+    all_saved(page)
+    assert Rating.objects.count() == 1
+    assert shown(page) == on_screen
+    press(page, "3")
+    all_saved(page)
+    assert Rating.objects.count() == 2
+
+
+def test_a_wrong_password_is_told_and_asked_again(page, expected):
+    expected.append("401")
+    begin(page)
+    Session.objects.all().delete()
+    press(page, "3")
+    expect(page.locator("#sign-in")).to_be_visible()
+    page.get_by_label("Password").fill("nonsense")
+    page.keyboard.press("Enter")
+    expect(page.locator("#sign-in-wrong")).to_contain_text("do not fit")
+    sign_in_here(page, "rater")
+    all_saved(page)
+
+
+def test_signing_in_again_in_another_tab_is_enough(page, visit, expected):
+    expected += ["401", "403"]
+    begin(page)
+    Session.objects.all().delete()
+    second = page.context.new_page()
+    visit.sign_in(second, "rater")
+    press(page, "3")
+    all_saved(page)
+    expect(page.locator("#sign-in")).to_be_hidden()
+    assert Rating.objects.count() == 1
+
+
+def test_another_account_neither_sees_nor_sends_what_was_kept(page, visit, collection, expected):
+    expected.append("Failed to load resource")
+    make_rater(collection, "boris")
+    begin(page)
+    refuse(page)
+    kept = [press(page, "5") for _ in range(3)]
+    expect(page.locator("#state")).to_contain_text("3 kept on this device")
+    context = page.context
+    page.close()
+    context.clear_cookies()
+    boris = visit.sign_in(context.new_page(), "boris")
+    begin(boris)
+    press(boris, "1")
+    all_saved(boris)
+    databases = boris.evaluate("indexedDB.databases().then((all) => all.length)")
+    assert databases == 2  # one each
+    boris.close()
+    assert Rating.objects.count() == Rating.objects.filter(rater__name="boris").count() == 1
+    context.clear_cookies()
+    rater = visit.sign_in(context.new_page(), "rater")
+    begin(rater)
+    all_saved(rater)
+    assert Rating.objects.filter(rater__name="rater", grade__value=3).count() == len(kept) == 3
+
+
+def test_a_page_whose_browser_belongs_to_somebody_else_now_is_sealed(page, visit, collection, expected):
+    expected += ["401", "403"]
+    make_rater(collection, "boris")
+    begin(page)
+    page.context.clear_cookies()
+    visit.sign_in(page.context.new_page(), "boris")
+    press(page, "3")
+    expect(page.locator("#sealed")).to_contain_text("This browser is signed in as boris now")
+    page.wait_for_timeout(300)
+    assert not Rating.objects.exists()
+
+
+def test_a_token_that_another_tab_made_old_is_renewed(page, visit, expected):
+    expected.append("403")
+    begin(page)
+    page.context.clear_cookies(name="csrftoken")
+    page.context.new_page().goto("/accounts/session/")  # makes another
+    press(page, "3")
+    all_saved(page)
+    assert Rating.objects.count() == 1
+
+
+def test_a_browser_that_keeps_nothing_says_so_and_sends_all_the_same(visit, collection, expected):
+    expected.append("Failed to load resource")
+    page = visit.page()
+    page.add_init_script("indexedDB.open = () => { throw new DOMException('private', 'InvalidStateError'); }")
+    visit.sign_in(page, "rater")
+    begin(page)
+    refuse(page)
+    press(page, "3")
+    expect(page.locator("#state")).to_contain_text("1 kept while this page stays open")
+    page.unroute_all()
+    page.evaluate("dispatchEvent(new Event('online'))")
+    all_saved(page)
+    assert Rating.objects.count() == 1
+
+
+def test_a_conflict_is_decided_by_the_rater(page, collection, expected):
+    expected.append("409")
+    rater = collection.raters.get()
+    for choice, value in (("1", "0"), ("2", "3")):
+        begin(page)
+        token = shown(page).split("/")[-3]
+        task = queue.task(rater, token)
+        queue.save(rater, task, grade=grade(collection, "0"))  # from elsewhere
+        press(page, "5")
+        dialog = page.locator("#conflict")
+        expect(dialog).to_contain_text("Keep what is stored: 0 Irrelevant")
+        expect(dialog).to_contain_text("Take this one: 3 Perfect")
+        page.wait_for_timeout(550)
+        page.keyboard.press(choice)
+        expect(dialog).to_be_hidden()
+        all_saved(page)
+        assert Rating.objects.get(pair__token=token).grade == grade(collection, value)
+
+
+def test_a_rating_opened_from_the_list_leads_back_there(page, collection):
+    rater = collection.raters.get()
+    task = queue.claim(rater)[0]
+    queue.save(rater, task, grade=grade(collection, "0"))
+    page.goto(f"/collections/hills/rate/{task.token}/")
+    ready(page)
+    page.keyboard.press("5")
+    page.wait_for_url("**/my-ratings/")
+    assert Rating.objects.get().grade == grade(collection, "3")
+
+
+def test_fields_that_this_version_does_not_know_are_tolerated(page):
+    def newer(route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "colour": "green", "tasks_soon": [1]})
+
+    begin(page)
+    page.route("**/save/", newer)
+    page.route("**/next/", newer)
+    for _ in range(6):
+        press(page, "3")
+    all_saved(page)
+    assert Rating.objects.count() == 6
+
+
+def test_an_answer_of_a_stranger_on_the_way_confirms_nothing(page):
+    begin(page)
+    page.route("**/save/", lambda route: route.fulfill(status=200, content_type="text/html", body="Pay for WiFi"))
+    press(page, "3")
+    expect(page.locator("#state")).to_contain_text("1 kept on this device")
+    page.unroute_all()
+    page.evaluate("dispatchEvent(new Event('online'))")
+    all_saved(page)
+    assert Rating.objects.count() == 1
+
+
+def test_time_counts_only_while_somebody_is_there(page):
+    page.clock.install()
+    begin(page)
+    page.keyboard.press("g")
+    page.clock.fast_forward(30_000)
+    page.keyboard.press("g")
+    page.clock.fast_forward(3_600_000)  # away for an hour: a minute of it counts
+    press(page, "3")
+    all_saved(page)
+    assert 85 < RatingEvent.objects.get().seconds < 110
+
+
+def test_nothing_left_looks_again_by_itself(page, collection):
+    boris = make_rater(collection, "boris")
+    queue.claim(boris, 20)
+    page.clock.install()
+    begin(page)
+    while page.locator("#nothing").is_hidden():
+        press(page, "3")
+    expect(page.locator("#nothing")).to_contain_text("open at other raters and may come back at")
+    queue.stop(boris)
+    page.clock.fast_forward(25_000)
+    expect(page.locator("article.doc")).to_be_visible()
+
+
+def test_plain_forms_of_an_open_page_still_work(collection):
+    """The endpoints that the script uses answer a form without it with pages."""
+    client = Client()
+    client.force_login(collection.raters.get().user)
+    page = client.post("/collections/hills/rate/next/", follow=True)
+    save = f"/collections/hills/rate/{page.context['token']}/save/"
+    assert client.post(save, {"grade": "1", "base_revision": "0"}).status_code == 302

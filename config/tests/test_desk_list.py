@@ -1,0 +1,169 @@
+"""All documents of a query on one page, in a browser: keys, the outbox, undo, and what happens at the edges."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from ratings.models import Rating, RatingEvent
+from ratings.tests.cast import grade
+
+from .desk import BOUNCE, all_saved, eventually, make_round
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def collection():
+    return make_round(documents="abcd")
+
+
+@pytest.fixture
+def page(visit, collection) -> Page:
+    page = visit.sign_in(visit.page(), "rater")
+    choose_the_list(page)
+    return page
+
+
+def choose_the_list(page: Page) -> None:
+    """By keyboard alone: the second of the first group, then the button after the groups."""
+    page.goto("/collections/hills/settings/")
+    page.get_by_label("One at a time").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Your settings are saved in this browser.")).to_be_visible()
+    page.goto("/collections/hills/rate/")
+    page.locator("main .btn.main:visible").click()
+    ready(page)
+
+
+def ready(page: Page) -> None:
+    expect(page.locator("#state")).to_have_attribute("data-kind", "saved")
+    page.wait_for_timeout(BOUNCE)
+
+
+def press(page: Page, key: str) -> None:
+    page.keyboard.press(key)
+    page.wait_for_timeout(BOUNCE)
+
+
+def done(page: Page) -> list[int]:
+    """Places of the documents that are judged."""
+    return page.evaluate(
+        "[...document.querySelectorAll('.row')].flatMap((r, i) => r.matches('.is-done') ? [i] : [])"
+    )
+
+
+def test_a_whole_round_by_keyboard(page, collection):
+    for _ in range(2):
+        expect(page.locator(".row")).to_have_count(4)
+        for _ in range(4):
+            press(page, "4")
+        expect(page.get_by_role("button", name="Go on")).to_be_focused()
+        query = page.locator(".query h1").text_content()
+        page.keyboard.press("Enter")
+        page.wait_for_function("q => document.querySelector('.query h1')?.textContent !== q", arg=query)
+    expect(page.get_by_text("All done. Thank you for 8 ratings.")).to_be_visible()
+    assert Rating.objects.filter(grade=grade(collection, "2")).count() == 8
+    assert set(RatingEvent.objects.values_list("shown", flat=True)) == {"list"}
+    assert all(event.seconds > 0 for event in RatingEvent.objects.all())
+
+
+def test_j_and_k_move_and_the_grade_goes_to_the_document_in_focus(page):
+    press(page, "j")
+    press(page, "j")
+    press(page, "ArrowDown")
+    press(page, "k")
+    press(page, "5")
+    assert done(page) == [1]
+    expect(page.locator(".row").nth(2).locator(".doc")).to_be_focused()
+    press(page, "1")
+    assert done(page) == [1, 2]
+    all_saved(page)
+    rows = page.locator(".row")
+    second = rows.nth(1).get_attribute("data-token")
+    assert Rating.objects.get(pair__token=second).grade.value == 3
+
+
+def test_a_grade_can_be_changed_before_and_after_it_arrived(page, visit):
+    page.route("**/save/", lambda route: route.abort())
+    press(page, "1")
+    press(page, "k")
+    press(page, "2")
+    page.unroute("**/save/")
+    page.evaluate("dispatchEvent(new Event('online'))")
+    all_saved(page)
+    assert Rating.objects.get().grade.value == 0
+    press(page, "k")
+    press(page, "5")
+    all_saved(page)
+    eventually(lambda: Rating.objects.get().grade.value == 3)
+    visit.complaints[:] = [c for c in visit.complaints if "Failed to load resource" not in c]
+
+
+def test_undo_takes_back_here_and_on_the_server(page):
+    press(page, "4")
+    press(page, "2")
+    all_saved(page)
+    assert Rating.objects.count() == 2
+    press(page, "u")
+    assert done(page) == [0]
+    press(page, "5")
+    all_saved(page)
+    press(page, "u")
+    press(page, "u")
+    assert done(page) == []
+    eventually(lambda: Rating.objects.count() == 0)
+
+
+def test_what_was_not_sent_is_still_judged_after_a_reload(page, visit):
+    page.route("**/save/", lambda route: route.abort())
+    press(page, "4")
+    press(page, "2")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    expect(page.locator(".row.is-done")).to_have_count(2)
+    page.unroute("**/save/")
+    page.evaluate("dispatchEvent(new Event('online'))")
+    all_saved(page)
+    assert Rating.objects.count() == 2
+    visit.complaints[:] = [c for c in visit.complaints if "Failed to load resource" not in c]
+
+
+def test_a_reason_a_comment_and_later(page):
+    press(page, "c")
+    page.keyboard.type("1 of 2")
+    press(page, "Control+Enter")
+    press(page, "x")
+    press(page, "2")
+    assert done(page) == [0]
+    press(page, "l")
+    assert done(page) == [0, 1]
+    all_saved(page)
+    rating = Rating.objects.get()
+    assert (rating.reason, rating.comment) == ("language", "1 of 2")
+    assert RatingEvent.objects.filter(kind="skip").count() == 1
+
+
+def test_a_press_that_comes_too_soon_is_not_counted_and_told(page):
+    page.evaluate("""() => {
+        for (let i = 0; i < 2; i++) {
+            document.dispatchEvent(new KeyboardEvent("keydown", { key: "3", bubbles: true }));
+        }
+    }""")
+    expect(page.locator("#notice")).to_have_text("That came too soon for a new document and was not counted.")
+    all_saved(page)
+    assert Rating.objects.count() == 1
+
+
+def test_without_a_script_each_document_is_a_form(visit, collection):
+    page = visit.sign_in(visit.page(java_script_enabled=False), "rater")
+    page.goto("/collections/hills/settings/")
+    page.get_by_label("All of a query in a list").check()
+    page.get_by_role("button", name="Save").click()
+    page.goto("/collections/hills/rate/")
+    page.locator("main .btn.main").click()
+    page.locator(".row").nth(2).locator("button.grade", has_text="Good").click()
+    expect(page.locator(".row")).to_have_count(3)
+    page.locator(".row").first.locator(".cannot summary").click()
+    page.get_by_role("button", name="I do not read this language").first.click()
+    expect(page.locator(".row")).to_have_count(2)
+    assert Rating.objects.count() == 2

@@ -1,0 +1,242 @@
+"""Nothing is lost and nothing doubled, whatever the network, the tab or the browser does."""
+
+import os
+import random
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from ratings.models import Rating, RatingEvent
+
+from .conftest import FLAGS
+from .desk import all_saved, begin, eventually, make_round, press, ready
+from .flaky import CUT, DROP, LATE, TWICE, WHOLE, Proxy, proxy_to
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+ACTS = ("/save/", "/skip/", "/undo/", "/next/")
+
+
+@pytest.fixture
+def collection():
+    return make_round()
+
+
+@pytest.fixture
+def proxy(live_server) -> Iterator[Proxy]:
+    with proxy_to(live_server.url) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def page(visit, proxy, collection) -> Iterator[Page]:
+    """A rater who works through the proxy. That a request failed is told in the console, and expected here."""
+    visit.server = proxy.url
+    page = visit.sign_in(visit.page(), "rater")
+    yield page
+    page.context.close()
+    visit.complaints[:] = [c for c in visit.complaints if "Failed to load resource" not in c]
+
+
+def is_act(line: str) -> bool:
+    return line.startswith("POST") and any(act in line for act in ACTS)
+
+
+def graded() -> list[tuple[str, str]]:
+    """(token, grade) of every rating, as the database has them."""
+    rows = Rating.objects.values_list("pair__token", "grade__value")
+    return sorted((str(token), f"{value.normalize():f}") for token, value in rows)
+
+
+def once_each() -> None:
+    """No act is there twice: as many events as keys, and one event a rating."""
+    events = RatingEvent.objects.filter(kind="grade")
+    assert events.values("client_key").distinct().count() == events.count() == Rating.objects.count()
+
+
+def judge(page: Page, times: int) -> list[tuple[str, str]]:
+    """Press grades in turn; what was pressed for which task."""
+    done = []
+    for i in range(times):
+        value = ["-1", "0", "1", "2", "3"][i % 5]
+        token = press(page, str(i % 5 + 1)).split("/")[-3]
+        done.append((token, value))
+    return done
+
+
+def pass_time(page: Page, seconds: int) -> None:
+    """On the page's clock, in steps: what each sets off happens in real time."""
+    for _ in range(0, seconds, 15):
+        page.clock.fast_forward(15_000)
+        page.wait_for_timeout(150)
+
+
+def test_requests_that_are_dropped_delayed_cut_or_doubled_lose_and_double_nothing(page, proxy):
+    begin(page)
+    dice = random.Random(7)
+    proxy.fate = lambda line: dice.choice([WHOLE, WHOLE, DROP, CUT, TWICE, LATE]) if is_act(line) else WHOLE
+    done = judge(page, 12)
+    all_saved(page)
+    proxy.fate = lambda line: WHOLE
+    fates = {fate for line, fate in proxy.seen if is_act(line)}
+    assert fates >= {DROP, CUT, TWICE, LATE}
+    assert graded() == sorted(done)
+    once_each()
+
+
+def test_an_answer_cut_after_the_server_committed_is_asked_for_again(page, proxy):
+    """The twin of idempotence: the same key is sent twice, and the server has it once."""
+    begin(page)
+    fates = iter([CUT, CUT])
+    proxy.fate = lambda line: next(fates, WHOLE) if "/save/" in line else WHOLE
+    done = judge(page, 1)
+    all_saved(page)
+    assert [fate for line, fate in proxy.seen if "/save/" in line] == [CUT, CUT, WHOLE]
+    assert graded() == done
+    once_each()
+
+
+def test_ten_minutes_offline(page, proxy):
+    page.clock.install()
+    begin(page)
+    proxy.fate = lambda line: DROP
+    done = judge(page, 4)
+    expect(page.locator("#state")).to_contain_text("Offline: 4 kept on this device, next try in")
+    assert Rating.objects.count() == 0
+    pass_time(page, 600)
+    expect(page.locator("#state")).to_contain_text("Offline: 4 kept on this device")
+    tries = sum("/save/" in line for line, _ in proxy.seen)
+    assert 8 <= tries <= 40  # it goes on trying, and does not hammer
+    proxy.fate = lambda line: WHOLE
+    pass_time(page, 90)  # a try comes at the latest after 60 s and a quarter
+    all_saved(page)
+    assert graded() == sorted(done)
+    once_each()
+
+
+def test_back_online_it_sends_at_once(page, proxy):
+    begin(page)
+    page.context.set_offline(True)
+    done = judge(page, 3)
+    expect(page.locator("#state")).to_contain_text("3 kept on this device")
+    page.context.set_offline(False)
+    all_saved(page)
+    assert graded() == sorted(done)
+
+
+def test_what_was_loaded_can_be_judged_offline_and_then_it_says_so(page, proxy):
+    begin(page)
+    eventually(lambda: any("/next/" in line for line, _ in proxy.seen[-3:]))
+    page.wait_for_timeout(500)
+    proxy.fate = lambda line: DROP
+    done = []
+    while page.locator("#nothing").is_hidden():
+        done += judge(page, 1)
+    assert len(done) >= 3
+    expect(page.locator("#nothing")).to_contain_text("You have rated all that was loaded.")
+    proxy.fate = lambda line: WHOLE
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator("article.doc")).to_be_visible()
+    all_saved(page)
+    assert graded() == sorted(done)
+
+
+def test_a_closed_tab_sends_the_rest_when_the_desk_is_opened_again(page, visit, proxy):
+    begin(page)
+    proxy.fate = lambda line: DROP if is_act(line) else WHOLE
+    done = judge(page, 3)
+    context = page.context
+    page.close()
+    assert Rating.objects.count() == 0
+    proxy.fate = lambda line: WHOLE
+    again = context.new_page()
+    again.goto("/collections/hills/rate/")
+    all_saved(again)
+    assert graded() == sorted(done)
+    once_each()
+    # What was judged is not shown again.
+    assert not any(token in again.locator("#rating").get_attribute("action") for token, _ in done)
+
+
+def test_leaving_with_unsent_work_warns(page, proxy):
+    begin(page)
+    proxy.fate = lambda line: DROP if is_act(line) else WHOLE
+    judge(page, 1)
+    expect(page.locator("#state")).to_contain_text("Offline")
+    asked = []
+
+    def stay(dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", stay)
+    page.goto("/")
+    assert asked == ["beforeunload"]
+
+
+def test_two_tabs_send_each_act_once(page, proxy):
+    begin(page)
+    second = page.context.new_page()
+    begin(second)
+    proxy.fate = lambda line: DROP if is_act(line) else WHOLE
+    done = judge(page, 2)
+    expect(second.locator("#state")).to_contain_text("2 kept on this device")
+    proxy.fate = lambda line: WHOLE
+    for tab in (page, second):
+        tab.evaluate("dispatchEvent(new Event('online'))")
+    all_saved(page)
+    all_saved(second)
+    sent = [line for line, fate in proxy.seen if "/save/" in line and fate == WHOLE]
+    assert len(sent) == 2
+    assert graded() == sorted(done)
+
+
+def processes_with(text: str) -> list[int]:
+    """Ids of the processes of this machine whose command line names `text`."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (entry / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if text.encode() in command:
+            found.append(int(entry.name))
+    return found
+
+
+def test_a_browser_that_is_killed_has_kept_everything(browser, visit, proxy, collection):
+    """kill -9 with three ratings unsent; the same profile, opened again, sends them."""
+    if not Path("/proc/self/cmdline").exists():
+        pytest.skip("finding the browser's processes needs /proc")
+    flags = FLAGS + (["--no-sandbox"] if os.geteuid() == 0 else [])
+    start = {
+        "args": flags,
+        "base_url": proxy.url,
+        "executable_path": os.environ.get("CHROMIUM") or shutil.which("chromium"),
+    }
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        context = browser.browser_type.launch_persistent_context(profile, **start)
+        page = visit.sign_in(context.pages[0], "rater")
+        begin(page)
+        proxy.fate = lambda line: DROP if is_act(line) else WHOLE
+        done = judge(page, 3)
+        cookies = context.cookies()
+        for process in processes_with(profile):
+            os.kill(process, signal.SIGKILL)
+        eventually(lambda: not processes_with(profile))
+        assert Rating.objects.count() == 0
+        proxy.fate = lambda line: WHOLE
+        context = browser.browser_type.launch_persistent_context(profile, **start)
+        context.add_cookies(cookies)  # a session's cookie is not the outbox: it may be gone
+        page = context.pages[0]
+        page.goto("/collections/hills/rate/")
+        ready(page)
+        all_saved(page)
+        context.close()
+    assert graded() == sorted(done)
+    once_each()

@@ -1,0 +1,319 @@
+"""Every state of the desk, as axe sees it: light and dark, on a screen and on a phone."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.sessions.models import Session
+from playwright.sync_api import Page, expect
+
+from ratings import guidelines, queue
+from ratings.anchors import set_anchor
+from ratings.models import Anchor, Collection
+from ratings.tests.cast import grade, make_pair, make_rater
+
+from .desk import BOUNCE, all_saved, begin, make_round, press, ready, shown
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+RULES = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def saved(page: Page, collection: Collection) -> None:
+    begin(page)
+    press(page, "4")
+    all_saved(page)
+    expect(page.locator("#last")).to_contain_text("Last: 2 Good")
+
+
+def saving(page: Page, collection: Collection) -> None:
+    begin(page)
+    page.route("**/save/", lambda route: None)  # no answer comes
+    press(page, "4")
+    expect(page.locator("#state")).to_have_text("Saving 1")
+
+
+def offline(page: Page, collection: Collection) -> None:
+    begin(page)
+    page.route("**/save/", lambda route: route.abort())
+    for _ in range(3):
+        press(page, "4")
+    expect(page.locator("#state")).to_contain_text("Offline: 3 kept on this device, next try in")
+
+
+def server_error(page: Page, collection: Collection) -> None:
+    begin(page)
+    page.route("**/save/", lambda route: route.fulfill(status=500, content_type="text/html", body="oh"))
+    press(page, "4")
+    expect(page.locator("#state")).to_contain_text("The server has a problem: 1 kept on this device, next try in")
+
+
+def busy_server(page: Page, collection: Collection) -> None:
+    begin(page)
+    waiting = {"Retry-After": "30"}
+    page.route("**/save/", lambda route: route.fulfill(status=503, headers=waiting, json={"error": "busy"}))
+    press(page, "4")
+    expect(page.locator("#state")).to_have_text(re.compile(r"next try in (2[5-9]|30) s"))
+
+
+def conflict(page: Page, collection: Collection) -> None:
+    begin(page)
+    rater = collection.raters.get()
+    queue.save(rater, queue.task(rater, shown(page).split("/")[-3]), reason="language")
+    press(page, "4")
+    expect(page.locator("#conflict")).to_contain_text(
+        "Keep what is stored: cannot judge: “I do not read this language”"
+    )
+    expect(page.locator("#state")).to_have_text("1 rating needs you")
+
+
+def not_a_grade(page: Page, collection: Collection) -> None:
+    begin(page)
+    collection.grades.filter(value=2).delete()
+    press(page, "4")
+    expect(page.locator("#conflict")).to_contain_text("The scale has no grade 2.")
+
+
+def no_longer_a_rater(page: Page, collection: Collection) -> None:
+    begin(page)
+    collection.memberships.all().delete()
+    press(page, "4")
+    expect(page.locator("#conflict")).to_contain_text("You do not rate in a collection of this name.")
+
+
+def signed_out(page: Page, collection: Collection) -> None:
+    begin(page)
+    Session.objects.all().delete()
+    press(page, "4")
+    expect(page.locator("#sign-in")).to_contain_text("What you did is kept here: 1 to be sent.")
+
+
+def signed_out_and_closed(page: Page, collection: Collection) -> None:
+    signed_out(page, collection)
+    page.locator("#sign-in-close").click()
+    expect(page.locator("#state")).to_contain_text("Signed out: 1 kept on this device")
+    expect(page.locator("#state-act")).to_have_text("Sign in")
+
+
+def surplus(page: Page, collection: Collection) -> None:
+    begin(page)
+    rater, other = collection.raters.get(), make_rater(collection, "boris")
+    task = queue.task(rater, shown(page).split("/")[-3])
+    queue.release(rater)
+    queue.save(other, task.pair, grade=grade(collection, "1"))
+    press(page, "4")
+    expect(page.locator("#notice")).to_contain_text(
+        "Others had judged this document as well by then. Yours is kept."
+    )
+
+
+def retired(page: Page, collection: Collection) -> None:
+    begin(page)
+    task = queue.task(collection.raters.get(), shown(page).split("/")[-3])
+    queue.retire([task.pair.pk])
+    press(page, "4")
+    expect(page.locator("#notice")).to_contain_text("no longer needed")
+
+
+def cannot_judge(page: Page, collection: Collection) -> None:
+    begin(page)
+    page.keyboard.press("x")
+    expect(page.locator("#cannot")).to_be_visible()
+
+
+def comment(page: Page, collection: Collection) -> None:
+    begin(page)
+    page.keyboard.press("c")
+    page.keyboard.type("4 of 5 steps")
+    expect(page.locator("#written")).to_be_visible()
+
+
+def no_text(page: Page, collection: Collection) -> None:
+    collection.documents.update(body="", url="https://hills.example/a-long-way/up.html")
+    begin(page)
+    press(page, "4")
+    expect(page.locator("article.doc")).to_contain_text("This document has no text.")
+
+
+def all_done(page: Page, collection: Collection) -> None:
+    queue.retire(list(collection.queries.get(key="q2").pairs.values_list("pk", flat=True)))
+    begin(page)
+    while page.locator("#nothing").is_hidden():
+        press(page, "4")
+    expect(page.locator("#nothing")).to_contain_text("All done. Thank you for 8 ratings.")
+
+
+def held_by_others(page: Page, collection: Collection) -> None:
+    begin(page)
+    queue.claim(make_rater(collection, "boris"), 20)
+    while page.locator("#nothing").is_hidden():
+        press(page, "4")
+    expect(page.locator("#nothing")).to_contain_text("open at other raters and may come back at")
+
+
+def limit_reached(page: Page, collection: Collection) -> None:
+    collection.raters.update(limit=2)
+    begin(page)
+    while page.locator("#nothing").is_hidden():
+        press(page, "4")
+    expect(page.locator("#nothing")).to_contain_text("You have rated all that you were asked for: 2 documents.")
+
+
+def all_loaded_is_rated(page: Page, collection: Collection) -> None:
+    begin(page)
+    page.wait_for_timeout(500)
+    page.route("**/rate/**", lambda route: route.abort())
+    while page.locator("#nothing").is_hidden():
+        press(page, "4")
+    expect(page.locator("#nothing")).to_contain_text("You have rated all that was loaded.")
+
+
+def own_rating(page: Page, collection: Collection) -> None:
+    rater = collection.raters.get()
+    task = queue.claim(rater)[0]
+    queue.save(rater, task, grade=grade(collection, "0"), comment="a comment")
+    page.goto(f"/collections/hills/rate/{task.token}/")
+    ready(page)
+    expect(page.locator("#own")).to_contain_text("Your rating now: 0 Irrelevant")
+
+
+def warm_up(page: Page, collection: Collection) -> None:
+    anchors(collection)
+    begin(page)
+    expect(page.locator("#warm-up")).to_be_visible()
+
+
+def warm_up_answered(page: Page, collection: Collection) -> None:
+    warm_up(page, collection)
+    page.keyboard.press("1")
+    expect(page.locator("#answer")).to_contain_text("The known grade is 3 Perfect.")
+    expect(page.locator("#answer")).to_contain_text("It answers the need in its first line.")
+    expect(page.locator("#go-on")).to_be_focused()
+
+
+def anchors(collection: Collection) -> None:
+    for document in "ab":
+        pair = make_pair(collection, "q1", document)
+        why = "It answers the need in its first line."
+        set_anchor(pair, use=Anchor.Use.WARM_UP, grade=grade(collection, "3"), explanation=why)
+
+
+def in_a_list(page: Page, collection: Collection) -> None:
+    guidelines.publish(collection, "# How to grade\n\n## 2 Good\n\nSomething is missing.\n", base=0)
+    page.goto("/collections/hills/settings/")
+    page.get_by_label("All of a query in a list").check()
+    page.get_by_role("button", name="Save").click()
+    page.goto("/collections/hills/rate/")
+    page.locator("main .btn.main:visible").click()
+    expect(page.locator("#state")).to_have_attribute("data-kind", "saved")
+    page.wait_for_timeout(BOUNCE)
+    page.keyboard.press("4")
+    expect(page.locator(".row.is-done")).to_have_count(1)
+
+
+def reasons_in_a_list(page: Page, collection: Collection) -> None:
+    in_a_list(page, collection)
+    page.wait_for_timeout(BOUNCE)
+    page.keyboard.press("x")
+    page.keyboard.press("c")
+    expect(page.locator("details.cannot[open]")).to_be_visible()
+
+
+def help_on_keys(page: Page, collection: Collection) -> None:
+    begin(page)
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_visible()
+
+
+def time_for_a_break(page: Page, collection: Collection) -> None:
+    type(collection).objects.update(break_after=1)
+    begin(page)
+    page.keyboard.press("4")
+    expect(page.locator("#break")).to_be_visible()
+
+
+def guidelines_at_the_grade(page: Page, collection: Collection) -> None:
+    first = guidelines.publish(collection, "# How to grade\n\n## 2 Good\n\nSome is missing.\n", base=0)
+    guidelines.mark_read(collection.raters.get(), first.version)
+    guidelines.publish(collection, first.text.replace("Some", "Something"), base=1)
+    begin(page)
+    press(page, "4")
+    page.keyboard.press("g")
+    expect(page.locator("#guide-grade-2")).to_be_focused()
+
+
+def marked_and_folded(page: Page, collection: Collection) -> None:
+    collection.queries.update(text="many summits")
+    collection.documents.update(title="Summits", body="\n\n".join(f"Line {i} of many." for i in range(200)))
+    begin(page)
+    page.keyboard.press("n")
+    expect(page.locator("mark.here")).to_have_text("Summits")
+
+
+def settings(page: Page, collection: Collection) -> None:
+    page.goto("/collections/hills/settings/")
+    page.get_by_label("Later").focus()
+    page.keyboard.press("u")
+    expect(page.locator("#keys-said")).to_contain_text("Not changed")
+
+
+def chosen_dark_and_very_large(page: Page, collection: Collection) -> None:
+    page.goto("/collections/hills/settings/")
+    page.get_by_label("Dark").check()
+    page.get_by_label("Very large").check()
+    page.get_by_role("button", name="Save").click()
+    begin(page)
+    press(page, "4")
+
+
+STATES: list[Callable[[Page, Collection], None]] = [
+    saved,
+    saving,
+    offline,
+    server_error,
+    busy_server,
+    conflict,
+    not_a_grade,
+    no_longer_a_rater,
+    signed_out,
+    signed_out_and_closed,
+    surplus,
+    retired,
+    cannot_judge,
+    comment,
+    no_text,
+    all_done,
+    held_by_others,
+    limit_reached,
+    all_loaded_is_rated,
+    own_rating,
+    warm_up,
+    warm_up_answered,
+    in_a_list,
+    reasons_in_a_list,
+    help_on_keys,
+    time_for_a_break,
+    guidelines_at_the_grade,
+    marked_and_folded,
+    settings,
+    chosen_dark_and_very_large,
+]
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, state):
+    collection = make_round()
+    page = visit.sign_in(visit.page(viewport={"width": 1280, "height": 900}), "rater")
+    state(page, collection)
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            found = Axe().run(page, options={"runOnly": RULES})
+            assert found.violations_count == 0, f"{scheme}, {width} px\n{found.generate_report()}"
+            wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wide <= 0, f"{wide} px wider than a screen of {width}"
+    # That a request failed on purpose is told in the console; nothing else may be.
+    page.close()
+    visit.complaints[:] = [c for c in visit.complaints if "Failed to load resource" not in c]

@@ -1,0 +1,122 @@
+"""Frozen evaluations in a real browser: with and without a script, on a phone, in both themes, on grey paper."""
+
+import io
+import re
+import zipfile
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from evaluation import frozen, scores
+from evaluation.models import FrozenEvaluation
+from evaluation.tests.hills import make_hills, rate
+from ratings.models import Guidelines, Role
+from ratings.tests.cast import make_member, make_ranking
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+BASE = "/collections/hills/frozen/"
+RULES = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]
+MEASURES = ["nDCG@10", "nDCG@1", "nDCG@5", "P@5"]
+
+
+@pytest.fixture
+def collection():
+    """Frozen twice: other judgments, guidelines and systems the second time."""
+    collection = make_hills()
+    make_member(collection, "analyst", Role.ANALYST)
+    options = scores.options_for(collection)
+    frozen.freeze(collection, "Spring", MEASURES, options, note="Before the move.")
+    rate(collection, {("q1", "b"): "3", ("q2", "a"): "1"}, rater="second")
+    Guidelines.objects.create(collection=collection, version=1, text="new")
+    make_ranking(collection, "a system of a long name that has to be cut or wrapped somewhere", "q1", "abd")
+    collection.touch()
+    frozen.freeze(collection, "Summer, with another guide and a name that is long", MEASURES, options)
+    return collection
+
+
+def pages() -> list[str]:
+    first, second = FrozenEvaluation.objects.all()
+    return [
+        BASE,
+        f"{BASE}?judgments={second.short}",
+        f"{BASE}{second.short}/",
+        f"{BASE}compare/",
+        f"{BASE}compare/?first={second.short}&second={first.short}&system=bad",
+        f"{BASE}new/",
+    ]
+
+
+def opened(page: Page, address: str) -> None:
+    page.goto(address)
+    charts = page.locator(".chart")
+    for place in range(charts.count()):
+        expect(charts.nth(place).locator("svg").first).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, collection, scheme, width):
+    page = visit.sign_in(visit.page(color_scheme=scheme, viewport={"width": width, "height": 900}), "analyst")
+    for address in pages():
+        opened(page, address)
+        for details in page.locator("details").all():
+            details.evaluate("e => e.open = true")
+        found = Axe().run(page, options={"runOnly": RULES})
+        assert found.violations_count == 0, f"{address}\n{found.generate_report()}"
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, f"{address} is {wide} px wider than the screen"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_without_a_script_every_chart_is_a_picture(visit, collection, width):
+    options = {"java_script_enabled": False, "color_scheme": "dark", "viewport": {"width": width, "height": 900}}
+    page = visit.sign_in(visit.page(**options), "analyst")
+    for address in [*pages(), "/collections/hills/"]:
+        answers = []
+        page.on("response", lambda response, answers=answers: answers.append(response))
+        page.goto(address)
+        for image in page.locator(".chart img").all():
+            image.scroll_into_view_if_needed()
+            expect(image).to_be_visible()
+            box = image.bounding_box()
+            assert box["height"] > 60 and box["x"] + box["width"] <= width
+        page.wait_for_load_state("networkidle")
+        pictures = [answer for answer in answers if "chart=" in answer.url]
+        assert len({answer.url for answer in pictures}) >= page.locator(".chart").count()
+        assert all(answer.status == 200 for answer in pictures)
+        assert all("theme=dark" in answer.url for answer in pictures)
+
+
+def test_freeze_compare_and_cite_by_keyboard_and_without_a_script(visit, collection):
+    page = visit.sign_in(visit.page(java_script_enabled=False), "analyst")
+    page.goto("/collections/hills/?measure=P@5")
+    page.get_by_role("link", name="Freeze and cite").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Name").focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("Autumn")
+    page.keyboard.press("Tab")
+    page.keyboard.type("For the paper.")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator(".messages")).to_contain_text("Frozen as “Autumn”")
+    expect(page.locator("h1")).to_have_text("Autumn")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the bundle").click()
+    assert re.fullmatch(r"hills-autumn-[0-9a-f]{12}\.zip", download.value.suggested_filename)
+    archive = zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes()))
+    assert archive.testzip() is None
+    page.get_by_role("link", name="What changed since").click()
+    expect(page.locator("h1")).to_contain_text("What changed from")
+    expect(page.locator("main")).to_contain_text("Measures that came:")
+
+
+def test_on_grey_paper_the_numbers_stay(visit, collection):
+    page = visit.sign_in(visit.page(), "analyst")
+    opened(page, pages()[2])
+    page.emulate_media(media="print", forced_colors="none")
+    expect(page.locator("table").first).to_be_visible()
+    expect(page.locator(".top nav")).to_be_hidden()
+    assert page.locator(".chart svg text").all_inner_texts()

@@ -1,0 +1,15 @@
+"""Frozen evaluations as the admins of their collection can read them. Nobody can change or delete one."""
+
+from django.contrib import admin
+
+from ratings.admin import ReadOnly
+
+from .models import FrozenEvaluation
+
+
+@admin.register(FrozenEvaluation)
+class FrozenEvaluationAdmin(ReadOnly, admin.ModelAdmin):
+    list_display = ["name", "collection", "created_at", "created_by", "short"]
+    list_filter = [("collection", admin.RelatedOnlyFieldListFilter)]
+    search_fields = ["name", "hash"]
+    fields = ["name", "note", "collection", "created_at", "created_by", "hash", "settings", "about"]

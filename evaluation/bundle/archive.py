@@ -1,0 +1,134 @@
+"""The files of a bundle, and the ZIP of them: written as it is read, the same bytes every time."""
+
+import csv
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+
+from django.utils.text import slugify
+
+from .. import pictures, report
+from ..frozen import about, evaluation_of, files_of, settings_of
+from ..frozen.content import Broken
+from ..frozen.stored import pieces
+from ..models import FrozenEvaluation
+from ..views.export import cell
+from . import figures, latex, words
+
+SUMS, ABOUT, NUMBERS = "SHA256SUMS", "about.json", "evaluation.json"
+# No clock has a part in the bytes: what was frozen stays as it was.
+EPOCH = (1980, 1, 1, 0, 0, 0)
+LARGE = 1 << 31  # bytes: files of this size need the long form of an entry
+
+
+def file_name(frozen: FrozenEvaluation) -> str:
+    """What to save the bundle as: slug, name and the beginning of the hash."""
+    name = slugify(frozen.name)[:60]
+    return "-".join(part for part in (about(frozen).collection, name, frozen.short) if part) + ".zip"
+
+
+def bundle(frozen: FrozenEvaluation) -> Iterator[bytes]:
+    """The ZIP, some of it at a time. Raises Broken where what is kept is no longer what was frozen."""
+    out, sums = _Out(), {}
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, size, parts in _files(frozen):
+            digest = hashlib.sha256()
+            with archive.open(_entry(name), "w", force_zip64=size >= LARGE) as entry:
+                for part in parts:
+                    digest.update(part)
+                    entry.write(part)
+                    yield out.taken()
+            sums[name] = digest.hexdigest()
+            yield out.taken()
+        _refuse_changed(frozen, sums)
+        archive.writestr(_entry(SUMS), "".join(f"{digest}  {name}\n" for name, digest in sums.items()))
+    yield out.taken()
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, EPOCH)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.create_system, entry.external_attr = 3, 0o644 << 16  # or it depends on where it was made
+    return entry
+
+
+class _Out(io.RawIOBase):
+    """Takes what is written and gives it on."""
+
+    def __init__(self) -> None:
+        self.waiting: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data) -> int:
+        self.waiting.append(bytes(data))
+        return len(data)
+
+    def taken(self) -> bytes:
+        data, self.waiting = b"".join(self.waiting), []
+        return data
+
+
+def _refuse_changed(frozen: FrozenEvaluation, sums: dict[str, str]) -> None:
+    """A bundle that breaks off has no list of its files, so that no reader can take it for a whole one."""
+    for file in files_of(frozen):
+        if sums[file.name] != file.sha256:
+            raise Broken(f"{file.name} is not what was frozen as {frozen}: the database was changed from outside")
+
+
+def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]]]:
+    """Name, size where it is known to be large, and content of each file, in their order."""
+    evaluation, told = evaluation_of(frozen), about(frozen)
+    drawn = figures.figures(evaluation)
+    document = report.document(evaluation, told.profile, per_query=True)
+    yield "README.md", 0, [words.readme(frozen, drawn).encode()]
+    for file in files_of(frozen):
+        yield file.name, file.bytes, pieces(frozen, file.name)
+    yield ABOUT, 0, [_json(named(frozen))]
+    yield NUMBERS, 0, [report.as_text(document).encode()]
+    yield "means.csv", 0, _csv(*report.means(evaluation, told.profile))
+    yield "per_query.csv", 0, _csv(*report.every_query(evaluation, told.profile))
+    yield "methods.txt", 0, [words.methods(frozen, evaluation).encode()]
+    yield "methods.md", 0, [words.methods(frozen, evaluation, markdown=True).encode()]
+    yield "table.tex", 0, [latex.table(frozen, evaluation).encode()]
+    for figure in drawn:
+        said = {"title": figure.title, "description": figure.alt}
+        svg = pictures.svg(figure.spec, width=figure.width, **said, paper=True)
+        name = f"charts/{figure.name}"
+        yield f"{name}.svg", 0, [svg.encode()]
+        yield f"{name}.png", 0, [pictures.png(svg)]
+        yield f"{name}.pdf", 0, [pictures.pdf(svg)]
+        yield f"{name}.txt", 0, [figure.as_text().encode()]
+
+
+def named(frozen: FrozenEvaluation) -> dict:
+    """What it is called, by when and whom, its hash, and what held beside."""
+    return {
+        "name": frozen.name,
+        "note": frozen.note,
+        "hash": frozen.hash,
+        "frozen_at": frozen.created_at.isoformat(timespec="seconds"),
+        "systems": [system.system for system in settings_of(frozen).systems],
+        **asdict(about(frozen)),
+    }
+
+
+def _json(document: dict) -> bytes:
+    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _csv(header: list[str], rows: Iterable[list]) -> Iterator[bytes]:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    for row in rows:
+        writer.writerow([cell(value) for value in row])
+        if text.tell() > 1 << 20:
+            yield text.getvalue().encode()
+            text.seek(0)
+            text.truncate()
+    yield text.getvalue().encode()

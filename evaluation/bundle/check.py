@@ -1,0 +1,117 @@
+"""A bundle computed again from its own files: the same digits, or which number differs."""
+
+import hashlib
+import json
+import math
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import report
+from ..frozen.content import SETTINGS, Broken, File, Lines, Settings, hash_of
+from ..frozen.stored import computed
+from .archive import ABOUT, NUMBERS, SUMS
+
+PIECE = 1 << 20
+# What may differ in the last digits on another processor is no other result.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What came out. `different` names each number that is not the same, with both values."""
+
+    name: str
+    hash: str
+    systems: int
+    measures: int
+    queries: int
+    numbers: int  # that were compared
+    different: list[str]
+    largest: float  # difference between two numbers; inf where one is missing or a word differs
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether nothing differs but what rounding explains."""
+        return self.largest <= ROUNDING
+
+
+def check(path: str | Path) -> Checked:
+    """Raises OSError, and Broken for what is no bundle, or one that was changed."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _checked(archive)
+    except (zipfile.BadZipFile, zlib.error, KeyError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise Broken(f"{path} is no whole bundle: {error}") from error
+
+
+def _checked(archive: zipfile.ZipFile) -> Checked:
+    sums = _sums(archive)
+    asked = Settings.parse(archive.read(SETTINGS).decode())
+    told, document = json.loads(archive.read(ABOUT)), json.loads(archive.read(NUMBERS))
+    files = [File(name, 0, 0, sums[name]) for name in asked.names]
+    if hash_of(files) != told["hash"]:
+        raise Broken(f"the content has the hash {hash_of(files)}, and {ABOUT} says {told['hash']}")
+    again = report.document(computed(told["collection"], asked, _lines(archive)), told["profile"], per_query=True)
+    compared = list(_compared(document, again))
+    different = [(where, old, new) for where, old, new in compared if old != new]
+    return Checked(
+        name=told["name"],
+        hash=told["hash"],
+        systems=len(asked.systems),
+        measures=len(asked.measures),
+        queries=max((len(row["per_query"]) for row in again["results"]), default=0),
+        numbers=len(compared),
+        different=[f"{where}: {old!r} in the bundle, {new!r} computed" for where, old, new in different],
+        largest=max((_apart(old, new) for _, old, new in different), default=0.0),
+    )
+
+
+def _sums(archive: zipfile.ZipFile) -> dict[str, str]:
+    """The SHA-256 of each file by name, after a look at every one of them."""
+    sums = dict(line.split("  ", 1)[::-1] for line in archive.read(SUMS).decode().splitlines())
+    names = set(archive.namelist()) - {SUMS}
+    if names != sums.keys():
+        raise Broken(f"{SUMS} and the files differ: {', '.join(sorted(names ^ sums.keys())[:5])}")
+    for name, expected in sums.items():
+        digest = hashlib.sha256()
+        with archive.open(name) as file:
+            while piece := file.read(PIECE):
+                digest.update(piece)
+        if digest.hexdigest() != expected:
+            raise Broken(f"{name} was changed: its SHA-256 is not that of {SUMS}")
+    return sums
+
+
+def _lines(archive: zipfile.ZipFile) -> Lines:
+    def lines(name: str) -> Iterator[bytes]:
+        with archive.open(name) as file:
+            yield from file
+
+    return lines
+
+
+def _compared(old, new, where: str = "") -> Iterator[tuple[str, object, object]]:
+    """Every leaf of two documents: where it is, and both values."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in {**old, **new}:
+            yield from _compared(old.get(name), new.get(name), f"{where} {name}".strip())
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for place, (before, after) in enumerate(zip(old, new, strict=True)):
+            yield from _compared(before, after, f"{where} {_name(before, place)}".strip())
+    else:
+        yield where, old, new
+
+
+def _name(row, place: int) -> str:
+    """A result by its system and measure."""
+    if isinstance(row, dict) and {"system", "measure"} <= row.keys():
+        return f"{row['system']} {row['measure']}"
+    return str(place)
+
+
+def _apart(old, new) -> float:
+    both = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (old, new))
+    return abs(old - new) / max(1.0, math.fabs(old)) if both else math.inf

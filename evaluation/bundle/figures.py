@@ -1,0 +1,131 @@
+"""The charts of a frozen evaluation, each with its title, a sentence, and words for who cannot see it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import charts, pictures, report
+from ..measures import Measure
+from ..scores import SUMS, Evaluation
+from ..templatetags.numbers import decimals
+
+CELLS = 20_000  # queries x systems that are drawn
+WIDEST = 2_400  # pixels, or a page of a paper cannot hold it
+
+
+@dataclass(frozen=True)
+class Figure:
+    name: str
+    title: str
+    sentence: str
+    alt: str
+    spec: dict
+    least: int | None = None  # pixels that a page gives it at least, and scrolls
+
+    @property
+    def width(self) -> int:
+        """Pixels of the picture in a bundle."""
+        return min(max(self.least or 0, pictures.WIDTH), WIDEST)
+
+    def as_text(self) -> str:
+        return f"{self.title}\n\n{self.sentence}\n\nIn words: {self.alt}\n"
+
+
+def figures(evaluation: Evaluation) -> list[Figure]:
+    """Means with intervals, means by cutoff, and every query: those that there is something to draw of."""
+    return [figure for make in (_means, _curves, _heat) if (figure := make(evaluation))]
+
+
+def best_first(evaluation: Evaluation, measure: Measure) -> list[str]:
+    """The systems by mean; those without one last."""
+    means = {
+        name: report.known(evaluation.summary.loc[(name, str(measure)), "mean"]) for name in evaluation.systems
+    }
+    return sorted(means, key=lambda name: (means[name] is None, -(means[name] or 0), name))
+
+
+def at_cutoffs(evaluation: Evaluation) -> list[Measure]:
+    """The first measure at each cutoff that it was computed for, from the least on."""
+    first = evaluation.measures[0]
+    alike = [each for each in evaluation.measures if (each.name, each.params) == (first.name, first.params)]
+    return sorted((each for each in alike if each.cutoff), key=lambda each: each.cutoff)
+
+
+def _means(evaluation: Evaluation) -> Figure | None:
+    measure, rows = evaluation.measures[0], []
+    for name in best_first(evaluation, measure):
+        row = {key: report.known(value) for key, value in evaluation.summary.loc[(name, str(measure))].items()}
+        if row["mean"] is not None:
+            numbers = {key: row[key] for key in ("mean", "low", "high", "queries")}
+            rows.append({"system": name, **numbers, "leader": not rows})
+    if not rows:
+        return None
+    return Figure(
+        name="means",
+        title=f"Mean {measure} by system",
+        sentence=f"Dots are means of {measure}, lines their 95 % intervals over queries; "
+        f"{evaluation.fingerprint_of(measure)}, n = {max(row['queries'] for row in rows):,}.",
+        alt="; ".join(_mean_in_words(row) for row in rows) + ".",
+        spec=charts.means(rows, bounded=measure.name not in SUMS),
+    )
+
+
+def _mean_in_words(row: dict) -> str:
+    interval = "" if row["low"] is None else f" ({decimals(row['low'])} to {decimals(row['high'])})"
+    return f"{row['system']} {decimals(row['mean'])}{interval}"
+
+
+def _curves(evaluation: Evaluation) -> Figure | None:
+    measures = at_cutoffs(evaluation)
+    if len(measures) < 2:
+        return None
+    order = best_first(evaluation, evaluation.measures[0])
+    rows = [
+        {"system": name, "cutoff": measure.cutoff, "value": value, "leader": name == order[0]}
+        for name in order
+        for measure in measures
+        if (value := report.known(evaluation.summary.loc[(name, str(measure)), "mean"])) is not None
+    ]
+    if not rows:
+        return None
+    first, last = measures[0], measures[-1]
+    ends = {row["system"]: row["value"] for row in rows if row["cutoff"] == last.cutoff}
+    return Figure(
+        name="cutoffs",
+        title=f"Mean {first.name}@k for k from {first.cutoff} to {last.cutoff}",
+        sentence=f"Means of {first.name} at growing cutoffs; {evaluation.fingerprint_of(first)}. "
+        "Where lines cross, the choice of k decides which system looks better.",
+        alt=f"At {last.cutoff}: " + ", ".join(f"{name} {decimals(value)}" for name, value in ends.items()) + ".",
+        spec=charts.curves(rows, bounded=first.name not in SUMS),
+    )
+
+
+def _heat(evaluation: Evaluation) -> Figure | None:
+    measure = evaluation.measures[0]
+    order = best_first(evaluation, measure)
+    values = evaluation.per_query[str(measure)][order]
+    if values.size > CELLS or values.isna().all(axis=None):
+        return None
+    middle = values.median(axis=1).fillna(-np.inf)
+    values = values.iloc[np.argsort(-middle.to_numpy(), kind="stable")]
+    bounded = measure.name not in SUMS
+    top = 1.0 if bounded else max(float(np.nanmax(values.to_numpy())), 0.0) or 1.0
+    cells = [
+        {"query": key, "system": name, "value": None if np.isnan(value) else round(value, 4)}
+        | ({"below": True} if value < 0 else {})
+        for key, row in zip(values.index, values.to_numpy().tolist(), strict=True)
+        for name, value in zip(order, row, strict=True)
+    ]
+    texts = evaluation.table.record.queries.set_index("key")["text"]
+    queries = [{"query": key, "text": texts[key], "url": ""} for key in values.index]
+    undefined = int(values.isna().all(axis=1).sum())
+    return Figure(
+        name="queries",
+        title=f"{measure} of each query and system",
+        sentence=f"Queries from easiest to hardest by their median, in five equal steps from 0 to {top:g}: "
+        f"the darker, the higher. {evaluation.fingerprint_of(measure)}.",
+        alt=f"{len(values):,} queries by {len(order)} systems, {undefined:,} of them undefined (hatched). "
+        "per_query.csv has the numbers.",
+        spec=charts.heat_map(cells, queries, systems=order, top=top),
+        least=3 * len(queries) + 90 if len(queries) > 60 else None,
+    )

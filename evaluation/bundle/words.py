@@ -1,0 +1,181 @@
+"""How a result is said: the paragraph for a methods section, and the bundle's README."""
+
+import shlex
+from collections.abc import Iterable
+
+from django.utils.formats import date_format
+
+from .. import report
+from ..frozen import about, files_of, settings_of
+from ..frozen.content import QRELS, Settings
+from ..models import FrozenEvaluation
+from ..scores import Evaluation, why
+from ..templatetags.numbers import decimals, share
+from ..views import panel
+from ..views.sentences import counted
+from .figures import Figure, best_first
+
+SPECIAL = set("\\`*_[]<>#|")
+
+
+def methods(frozen: FrozenEvaluation, evaluation: Evaluation, markdown: bool = False) -> str:
+    """One paragraph that says what was measured, on what, how, and what came out."""
+    asked, told, measure = settings_of(frozen), about(frozen), evaluation.measures[0]
+    text = _markdown if markdown else str
+    sentences = [
+        _what(told, evaluation, text),
+        _judged(told, asked, text),
+        _measured(asked, evaluation, text),
+        _judged_share(evaluation),
+        f"{_counted(evaluation)} with 95 % intervals by a percentile bootstrap over queries "
+        f"({asked.interval['draws']:,} resamples, seed {asked.interval['seed']}, distances from the mean "
+        "widened by sqrt(n / (n - 1))).",
+        f"Mean {text(str(measure))}: {_means(evaluation, text)}.",
+        f"Computed with {told.software} and frozen on {date_format(frozen.created_at, 'j F Y')} as "
+        f"“{text(frozen.name)}”, SHA-256 {_code(frozen.hash, markdown)}.",
+    ]
+    return " ".join(sentences) + "\n"
+
+
+def _markdown(text: str) -> str:
+    """Names and keys as they are, whatever they mean in Markdown."""
+    return "".join(f"\\{character}" if character in SPECIAL else character for character in text)
+
+
+def _code(text: str, markdown: bool) -> str:
+    return f"`{text}`" if markdown else text
+
+
+def _what(told, evaluation: Evaluation, text) -> str:
+    names = ", ".join(text(name) for name in evaluation.systems)
+    systems = counted(len(evaluation.systems), "system", "systems")
+    queries = counted(len(evaluation.table.record.queries), "query", "queries")
+    verb = "was" if len(evaluation.systems) == 1 else "were"
+    subject = f"{systems[0].upper()}{systems[1:]} ({names}) {verb} evaluated"
+    return f"{subject} on {queries} of the collection “{text(told.collection_name)}”."
+
+
+def _judged(told, asked: Settings, text) -> str:
+    grades = [f"{value} ({text(label)})" if label else value for value, label in told.grades]
+    scale = f" on a scale of {', '.join(grades)}" if grades else ""
+    made = f"from {told.ratings:,} ratings of {counted(told.raters, 'rater', 'raters')}" if told.ratings else ""
+    if told.adjudicated and asked.adjudications == "use":
+        decided = f"{told.adjudicated:,} decided by adjudication"
+        made = f"{made}, {decided}" if made else f"all {decided}"
+    rule = panel.RULES_SAID[asked.rule].rstrip(".")
+    return f"There were {told.judgments:,} judgments{scale}, made {made}; rule: {rule[0].lower()}{rule[1:]}."
+
+
+def _measured(asked: Settings, evaluation: Evaluation, text) -> str:
+    measure = evaluation.measures[0]
+    held = panel.described(asked.options, asked.rule, asked.adjudications)
+    # The way of judging has its own sentence.
+    listed = "; ".join(
+        f"{line.label.lower()}: {text(line.words)}" for line in held if line.label not in _OF_JUDGMENTS
+    )
+    return f"The measure is {text(str(measure))} ({text(evaluation.fingerprint_of(measure))}) with {listed}."
+
+
+_OF_JUDGMENTS = {panel.ABOUT[name][0] for name in panel.OF_JUDGMENTS}
+
+
+def _judged_share(evaluation: Evaluation) -> str:
+    measure = evaluation.measures[0]
+    shares = [report.known(value) for value in evaluation.summary.xs(str(measure), level="measure")["judged"]]
+    known = [value for value in shares if value is not None]
+    if not known:
+        return "No query has a value."
+    depth = f"top {measure.cutoff}" if measure.cutoff else "rankings"
+    # A share carries markup for pages.
+    low, high = (_share(value) for value in (min(known), max(known)))
+    each = f"{low} for every system" if low == high else f"{low} to {high} by system"
+    return f"The judged share of the {depth} was {each}."
+
+
+def _share(value: float) -> str:
+    return share(value).partition(">")[2].partition("<")[0]
+
+
+def _counted(evaluation: Evaluation) -> str:
+    rows = evaluation.summary.xs(str(evaluation.measures[0]), level="measure").to_dict("records")
+    told = {(int(row["queries"]), why(row["why"])) for row in rows}
+    if len(told) > 1:
+        least, most = min(n for n, _ in told), max(n for n, _ in told)
+        span = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        return f"Means are over the queries with a value, {span} by system,"
+    ((queries, reasons),) = told
+    without = f"; left out: {reasons}" if reasons else ""
+    return f"Means are over {counted(queries, 'query', 'queries')} with a value{without},"
+
+
+def _means(evaluation: Evaluation, text) -> str:
+    measure, parts = evaluation.measures[0], []
+    for name in best_first(evaluation, measure):
+        row = evaluation.summary.loc[(name, str(measure))]
+        low, high = report.known(row["low"]), report.known(row["high"])
+        interval = "" if low is None else f" ({decimals(low)} to {decimals(high)})"
+        parts.append(f"{text(name)} {decimals(row['mean'])}{interval}")
+    return ", ".join(parts)
+
+
+def readme(frozen: FrozenEvaluation, drawn: Iterable[Figure]) -> str:
+    """What is in the bundle, and how to check it."""
+    asked, told = settings_of(frozen), about(frozen)
+    names = [file.name for file in files_of(frozen)]
+    command = " ".join(map(shlex.quote, names))
+    tagged = [system for system in asked.systems if system.tag != system.system]
+    lines = [
+        f"# {_markdown(frozen.name)}",
+        "",
+        *([_markdown(frozen.note), ""] if frozen.note else []),
+        f"A frozen evaluation of the collection “{_markdown(told.collection_name)}”, made with {told.software} on "
+        f"{date_format(frozen.created_at, 'j F Y')}.",
+        f"Its content has the SHA-256 `{frozen.hash}`.",
+        "",
+        "## What the numbers were computed from",
+        "",
+        "| file | holds |",
+        "|---|---|",
+        "| settings.json | measures, options and the bootstrap of the intervals |",
+        "| queries.jsonl | key, text and weight of each query |",
+        f"| {asked.judgments} | {_JUDGMENTS[asked.judgments == QRELS]} |",
+        *(
+            f"| {system.run} | what {_markdown(system.system)} returned, as a TREC run |"
+            for system in asked.systems
+        ),
+        "",
+        "## What came out",
+        "",
+        "| file | holds |",
+        "|---|---|",
+        "| evaluation.json | means with intervals, and every query, with all digits |",
+        "| means.csv, per_query.csv | the same as tables |",
+        "| methods.txt, methods.md | a paragraph for a methods section |",
+        "| table.tex | the means as a LaTeX table that needs no package |",
+        *(f"| charts/{figure.name}.svg, .png, .pdf, .txt | {_markdown(figure.title)} |" for figure in drawn),
+        "| about.json | name, note and time; the versions of record, scale and guidelines |",
+        "| SHA256SUMS | the SHA-256 of every other file |",
+        "",
+        "## How to check it",
+        "",
+        "    sha256sum --check SHA256SUMS",
+        "    python3 run.py manage evaluate_bundle FILE.zip",
+        "",
+        "The first tells whether the files are whole. The second, in a copy of Idealist, computes every number",
+        "again from the files of the first table and says whether the digits are the same.",
+        "The SHA-256 of the content is that of the sums of these files:",
+        "",
+        f"    sha256sum {command} | sha256sum",
+        "",
+    ]
+    if tagged:
+        lines += ["A run keeps its system in one column, so that blanks in a name are underscores there:", ""]
+        lines += [f"- {_markdown(system.system)}: `{system.tag}`" for system in tagged]
+        lines.append("")
+    return "\n".join(lines)
+
+
+_JUDGMENTS = {
+    True: "the judgments as TREC qrels",
+    False: "the judgments, one JSON object a line: qrels cannot hold grades that are negative or decimal",
+}

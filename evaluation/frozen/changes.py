@@ -1,0 +1,211 @@
+"""What differs between two frozen evaluations: judgments, rankings, options, and what raters were told."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ratings.formats.values import natural
+
+from ..models import FrozenEvaluation
+from . import content
+from .stored import about, digests_of, files_of, lines_of, settings_of
+
+# Lines of judgments of both. Beyond, a page says how many queries differ and not by what.
+MOST = 2_000_000
+SHOWN = 100  # judgments that a page lists
+
+
+class Change(NamedTuple):
+    """One judgment that is not the same; None: unjudged."""
+
+    query: str
+    document: str
+    before: float | None
+    after: float | None
+
+    @property
+    def kind(self) -> str:
+        if self.before is None:
+            return "added"
+        return "removed" if self.after is None else "changed"
+
+
+@dataclass(frozen=True)
+class Judgments:
+    """The judgments that are not the same: how many, of which queries, and the first of them."""
+
+    added: int
+    changed: int
+    removed: int
+    queries: Counter
+    first: list[Change]
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """From `first` to `second`."""
+
+    first: FrozenEvaluation
+    second: FrozenEvaluation
+
+    @cached_property
+    def queries(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Key, text and weight of each query, in both."""
+        return tuple(content.read_queries(lines_of(each)(content.QUERIES)) for each in self.both)
+
+    @property
+    def both(self) -> tuple[FrozenEvaluation, FrozenEvaluation]:
+        return self.first, self.second
+
+    @cached_property
+    def new_queries(self) -> list[str]:
+        return self._only_in(1)
+
+    @cached_property
+    def gone_queries(self) -> list[str]:
+        return self._only_in(0)
+
+    @cached_property
+    def other_queries(self) -> list[str]:
+        """Queries that are in both with another text or weight."""
+        before, after = (
+            dict(zip(each["key"], zip(each["text"], each["weight"], strict=True), strict=True))
+            for each in self.queries
+        )
+        return [key for key in after if key in before and before[key] != after[key]]
+
+    def _only_in(self, which: int) -> list[str]:
+        other = set(self.queries[1 - which]["key"])
+        return [key for key in self.queries[which]["key"] if key not in other]
+
+    @cached_property
+    def judged_otherwise(self) -> list[str]:
+        """Queries of which a judgment differs, in the order of their keys."""
+        names = [settings_of(each).judgments for each in self.both]
+        return self._differing(*names)
+
+    def _differing(self, before: str, after: str) -> list[str]:
+        """Queries for which one file has something else than the other."""
+        told = [
+            dict(zip(queries["key"], digests_of(each, name).tolist(), strict=True))
+            for each, queries, name in zip(self.both, self.queries, (before, after), strict=True)
+        ]
+        keys = told[0].keys() | told[1].keys()
+        return sorted((key for key in keys if told[0].get(key, 0) != told[1].get(key, 0)), key=natural)
+
+    @cached_property
+    def judgments(self) -> Judgments | None:
+        """Which judgments were added, changed and removed; None where there are too many to look at each."""
+        if sum(about(each).judgments for each in self.both) > MOST and self.judged_otherwise:
+            return None
+        tally, queries, first = Counter(), Counter(), []
+        for change in self.each_judgment():
+            tally[change.kind] += 1
+            queries[change.query] += 1
+            if len(first) < SHOWN:
+                first.append(change)
+        return Judgments(tally["added"], tally["changed"], tally["removed"], queries, first)
+
+    def each_judgment(self) -> Iterator[Change]:
+        """Every judgment that is not the same, by query and document."""
+        wanted = set(self.judged_otherwise)
+        if not wanted:
+            return
+        before, after = (_by_query(each, wanted) for each in self.both)
+        grades = [next(before, None), next(after, None)]
+        for query in self.judged_otherwise:
+            found: list[dict[str, float]] = [{}, {}]
+            for which, rest in enumerate((before, after)):
+                if grades[which] and grades[which][0] == query:
+                    found[which], grades[which] = grades[which][1], next(rest, None)
+            for document in sorted(found[0].keys() | found[1].keys()):
+                change = Change(query, document, found[0].get(document), found[1].get(document))
+                if change.before != change.after:
+                    yield change
+
+    @cached_property
+    def systems(self) -> tuple[list[str], list[str], list[str]]:
+        """Names that came, that went, and that are in both."""
+        before, after = ([system.system for system in settings_of(each).systems] for each in self.both)
+        return (
+            [name for name in after if name not in before],
+            [name for name in before if name not in after],
+            [name for name in before if name in after],
+        )
+
+    @property
+    def rankings(self) -> dict[str, int]:
+        """For how many queries a system of both has another ranking; only systems with one."""
+        return {name: queries for name, queries in self._runs.items() if queries}
+
+    @property
+    def scores(self) -> list[str]:
+        """Systems of both with other scores in the same order."""
+        return [name for name, queries in self._runs.items() if not queries]
+
+    @cached_property
+    def _runs(self) -> dict[str, int]:
+        """Of the systems of both whose files differ, for how many queries the ranking differs."""
+        runs = {name: [_run(each, name) for each in self.both] for name in self.systems[2]}
+        return {
+            name: len(self._differing(before.name, after.name))
+            for name, (before, after) in runs.items()
+            if before.sha256 != after.sha256
+        }
+
+    @cached_property
+    def options(self) -> list[tuple[str, str, str]]:
+        """(name, before, after) of the options that differ, the way of judging among them."""
+        before, after = (_asked(each) for each in self.both)
+        return [(name, before[name], after[name]) for name in after if before.get(name) != after[name]]
+
+    @cached_property
+    def terms(self) -> list[tuple[str, str, str]]:
+        """(name, before, after) of what raters were told: the versions of guidelines and scale."""
+        before, after = (about(each) for each in self.both)
+        names = [("guidelines", "guidelines_version"), ("scale", "scale_version")]
+        told = [(name, getattr(before, field), getattr(after, field)) for name, field in names]
+        return [(name, _version(old), _version(new)) for name, old, new in told if old != new]
+
+    @property
+    def measures(self) -> list[str]:
+        """Those of both, as the second has them."""
+        known = {str(measure) for measure in settings_of(self.first).measures}
+        return [str(measure) for measure in settings_of(self.second).measures if str(measure) in known]
+
+
+def _version(number: int) -> str:
+    return f"version {number}" if number else "none"
+
+
+def _by_query(frozen: FrozenEvaluation, wanted: set[str]) -> Iterator[tuple[str, dict[str, float]]]:
+    name = settings_of(frozen).judgments
+    rows = content.read_judgments(name, lines_of(frozen)(name))
+    for query, graded in groupby(rows, key=itemgetter(0)):
+        if query in wanted:
+            yield query, {document: grade for _, document, grade in graded}
+
+
+def _run(frozen: FrozenEvaluation, name: str) -> content.File:
+    run = next(system.run for system in settings_of(frozen).systems if system.system == name)
+    return next(file for file in files_of(frozen) if file.name == run)
+
+
+def _asked(frozen: FrozenEvaluation) -> dict[str, str]:
+    asked = settings_of(frozen)
+    return asked.options.as_dict() | {"rule": asked.rule, "adjudications": asked.adjudications}
+
+
+def differences(first: pd.Series, second: pd.Series) -> pd.DataFrame:
+    """before, after and difference by query, of the queries of both; the largest change first."""
+    both = pd.DataFrame({"before": first, "after": second}).reindex(second.index.intersection(first.index))
+    both["difference"] = both["after"] - both["before"]
+    size = np.abs(both["difference"]).fillna(-1.0)
+    return both.iloc[np.argsort(-size.to_numpy(), kind="stable")]

@@ -1,0 +1,303 @@
+"""What an evaluation was computed from, as files of text in one canonical form, and their hash. No Django.
+
+    settings.json     what was asked: measures, options, rule, adjudications, the interval, systems and their runs
+    queries.jsonl     {"query", "text", "weight"}, in the natural order of keys
+    qrels.txt         "query 0 document grade", by query and then by document, in the order of code points
+    judgments.jsonl   {"query", "document", "grade"} instead, where a grade is negative or no whole number
+    runs/1-bm25.run   "query Q0 document rank score tag" of each system, in the order of their names
+
+All is UTF-8 with \\n at the end of every line; numbers are written as Python's repr writes them, whole grades
+without a point. The hash of an evaluation is the SHA-256 of these lines, one for each file in the order above:
+
+    <SHA-256 of the file in hex><two blanks><name of the file>\\n
+
+That is what `sha256sum` prints, so that anybody can compute it from the files of a bundle. Nothing in it depends
+on a database or its ids, on the name of the collection, or on when and by whom it was frozen.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+
+from ..measures import Judgments, Measure, Options, Rankings, parse_measure
+
+FORMAT = 1
+SETTINGS, QUERIES, QRELS, GRADES = "settings.json", "queries.jsonl", "qrels.txt", "judgments.jsonl"
+PIECE = 1 << 20  # bytes of text that are packed together
+
+# A run keeps the system in one column.
+BLANK = re.compile(r"\s+")
+UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+
+# How many columns of a run are read for each way with ties: documents, scores, the order of keys.
+LISTED = {"rank": 1, "average": 2, "score": 3}
+
+Lines = Callable[[str], Iterator[bytes]]  # the lines of the file with this name, each with its \n
+
+
+class Broken(ValueError):
+    """A file is not as the canonical form has it; the message names the file and the line."""
+
+
+@dataclass(frozen=True)
+class System:
+    """A system's name, where its run is, the tag that stands for it there, and for which queries it is empty."""
+
+    system: str
+    run: str
+    tag: str
+    empty: tuple[str, ...] = ()  # a run has no line for a ranking without documents, which is not a missing one
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that was asked. Two evaluations with the same settings and files have the same numbers."""
+
+    measures: tuple[Measure, ...]
+    options: Options
+    rule: str
+    adjudications: str
+    interval: dict  # level, draws and seed of the bootstrap
+    judgments: str  # QRELS or GRADES
+    systems: tuple[System, ...]
+
+    def as_text(self) -> str:
+        known = {
+            "format": FORMAT,
+            "measures": list(map(str, self.measures)),
+            "options": self.options.as_dict(),
+            "rule": self.rule,
+            "adjudications": self.adjudications,
+            "interval": self.interval,
+            "judgments": self.judgments,
+            "systems": [asdict(system) for system in self.systems],
+        }
+        return json.dumps(known, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def parse(cls, text: str) -> "Settings":
+        """Raises Broken."""
+        try:
+            known = json.loads(text)
+            if known["format"] != FORMAT:
+                raise Broken(
+                    f"{SETTINGS}: format {known['format']!r} is not known here; a newer Idealist reads it"
+                )
+            return cls(
+                measures=tuple(map(parse_measure, known["measures"])),
+                options=Options.parse(**known["options"]),
+                rule=known["rule"],
+                adjudications=known["adjudications"],
+                interval=known["interval"],
+                judgments=known["judgments"],
+                systems=tuple(
+                    System(row["system"], row["run"], row["tag"], tuple(row["empty"])) for row in known["systems"]
+                ),
+            )
+        except Broken:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise Broken(f"{SETTINGS}: cannot be read ({error})") from error
+
+    @property
+    def names(self) -> list[str]:
+        """The canonical files, in their order."""
+        return [SETTINGS, QUERIES, self.judgments, *(system.run for system in self.systems)]
+
+
+@dataclass(frozen=True)
+class File:
+    """A canonical file as it was written."""
+
+    name: str
+    lines: int
+    bytes: int
+    sha256: str
+
+
+def hash_of(files: Iterable[File]) -> str:
+    return hashlib.sha256("".join(f"{file.sha256}  {file.name}\n" for file in files).encode()).hexdigest()
+
+
+def named(names: Iterable[str]) -> list[System]:
+    """Systems in this order with the names of their runs and their tags; none is empty anywhere."""
+    files = ((name, UNFIT.sub("-", name).strip("-.")[:60] or "system") for name in names)
+    return [
+        System(name, f"runs/{number}-{file}.run", BLANK.sub("_", name))
+        for number, (name, file) in enumerate(files, 1)
+    ]
+
+
+class Writer:
+    """Takes a file's lines and passes them on in pieces of whole lines: `keep(name, place, text)`."""
+
+    def __init__(self, keep: Callable[[str, int, bytes], None]) -> None:
+        self.keep = keep
+
+    def write(self, name: str, groups: Iterable[str]) -> File:
+        """Each group is some whole lines."""
+        digest, lines, size, place, waiting = hashlib.sha256(), 0, 0, 0, []
+        held = 0
+        for group in groups:
+            text = group.encode()
+            digest.update(text)
+            lines, size, held = lines + group.count("\n"), size + len(text), held + len(text)
+            waiting.append(text)
+            if held >= PIECE:
+                self.keep(name, place, b"".join(waiting))
+                place, waiting, held = place + 1, [], 0
+        if waiting or not place:
+            self.keep(name, place, b"".join(waiting))
+        return File(name, lines, size, digest.hexdigest())
+
+
+# Rows to lines
+
+
+def query_lines(queries: pd.DataFrame) -> Iterator[str]:
+    for key, text, weight in queries[["key", "text", "weight"]].itertuples(index=False):
+        yield as_line({"query": key, "text": text, "weight": float(weight)})
+
+
+def fits_qrels(grades: np.ndarray) -> bool:
+    """Whether every grade is a whole number that is not negative: what every reader of qrels takes."""
+    return bool(((grades >= 0) & (grades == np.floor(grades))).all())
+
+
+def qrels_line(query: str, document: str, grade: float) -> str:
+    return f"{query} 0 {document} {int(grade)}\n"
+
+
+def grade_line(query: str, document: str, grade: float) -> str:
+    return as_line({"query": query, "document": document, "grade": int(grade) if grade == int(grade) else grade})
+
+
+def run_lines(query: str, documents: Iterable[str], scores: Iterable[float], tag: str) -> str:
+    return "".join(
+        f"{query} Q0 {document} {rank} {score!r} {tag}\n"
+        for rank, (document, score) in enumerate(zip(documents, scores, strict=True), 1)
+    )
+
+
+def as_line(row: dict) -> str:
+    return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+# Lines to rows
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Queries and judgments as arrays, for rankings to be read against them.
+
+    A document has a number of its own for each query. Those that are judged come first.
+    """
+
+    queries: pd.DataFrame  # key, text, weight
+    judgments: Judgments
+    place: dict[str, int]  # of each query, by key
+    numbers: list[dict[str, int]]  # of the judged documents of each query, by key
+
+    @classmethod
+    def read(cls, settings: Settings, lines: Lines) -> "Judged":
+        """Raises Broken."""
+        queries = read_queries(lines(QUERIES))
+        place = {key: row for row, key in enumerate(queries["key"])}
+        grades: list[dict[str, float]] = [{} for _ in place]
+        for query, document, grade in read_judgments(settings.judgments, lines(settings.judgments)):
+            if query not in place:
+                raise Broken(f"{settings.judgments}: query {query!r} is not in {QUERIES}")
+            grades[place[query]][document] = grade
+        numbers = [{document: number for number, document in enumerate(judged)} for judged in grades]
+        judgments = Judgments(
+            len(place),
+            np.repeat(np.arange(len(place)), [len(judged) for judged in grades]),
+            np.array([number for judged in numbers for number in judged.values()], np.int64),
+            np.array([grade for judged in grades for grade in judged.values()], np.float64),
+        )
+        return cls(queries, judgments, place, numbers)
+
+    def rankings(self, system: System, lines: Iterable[bytes], ties: str) -> Rankings:
+        """A system's run; lines for other queries are passed over. Raises Broken."""
+        length, present = np.zeros(len(self.place), np.int64), np.zeros(len(self.place), bool)
+        lists: dict[int, tuple[np.ndarray, ...]] = {}
+        for query, documents, scores in read_run(system.run, lines):
+            if query not in self.place:
+                continue
+            row = self.place[query]
+            if present[row]:
+                raise Broken(f"{system.run}: the lines of query {query!r} are not together")
+            length[row], present[row] = len(documents), True
+            lists[row] = self._list(row, documents, scores, ties)
+        present[[self.place[query] for query in system.empty if query in self.place]] = True
+        columns = [*zip(*(lists[row] for row in sorted(lists)), strict=True)] or [()] * LISTED[ties]
+        documents, *others = (np.concatenate([np.empty(0, np.int64), *column]) for column in columns)
+        scores, tiebreak = (*others, None, None)[:2]
+        return Rankings(np.append(0, np.cumsum(length)), documents, scores, present, tiebreak)
+
+    def _list(self, row: int, documents: list[str], scores: list[str], ties: str) -> tuple[np.ndarray, ...]:
+        """Of one ranking the documents' numbers and, as far as `ties` wants them, scores and what breaks ties."""
+        known, beyond = self.numbers[row], len(self.numbers[row])
+        numbered = [known.get(document, beyond + place) for place, document in enumerate(documents)]
+        columns = [np.array(numbered, np.int64)]
+        if ties != "rank":
+            columns.append(np.array([float(score) for score in scores]))
+        if ties == "score":
+            # Code points sort as their bytes in UTF-8 do, which is how trec_eval compares keys.
+            order = sorted(range(len(documents)), key=documents.__getitem__)
+            columns.append(np.empty(len(documents), np.int64))
+            columns[-1][order] = np.arange(len(documents))
+        return tuple(columns)
+
+
+def read_queries(lines: Iterable[bytes]) -> pd.DataFrame:
+    rows = [(row["query"], row["text"], row["weight"]) for row in _objects(QUERIES, lines, "query text weight")]
+    return pd.DataFrame(rows, columns=["key", "text", "weight"])
+
+
+def read_judgments(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, str, float]]:
+    """(query, document, grade) in the order of the file."""
+    if name == GRADES:
+        for row in _objects(name, lines, "query document grade"):
+            yield row["query"], row["document"], float(row["grade"])
+        return
+    for number, line in enumerate(lines, 1):
+        try:
+            query, _, document, grade = line.decode().removesuffix("\n").split(" ")
+            yield query, document, float(int(grade))
+        except ValueError as error:
+            raise Broken(f"{name}, line {number}: is no line of qrels") from error
+
+
+def _objects(name: str, lines: Iterable[bytes], members: str) -> Iterator[dict]:
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise Broken(f"{name}, line {number}: is no JSON object") from error
+        if not isinstance(row, dict) or not row.keys() >= set(members.split()):
+            raise Broken(f"{name}, line {number}: an object with {', '.join(members.split())} is wanted")
+        yield row
+
+
+def read_run(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, list[str], list[str]]]:
+    """(query, documents best first, their scores as text) of each ranking, in the order of the file."""
+    query, documents, scores = None, [], []
+    for number, line in enumerate(lines, 1):
+        try:
+            key, _, document, _, score, _ = line.decode().removesuffix("\n").split(" ")
+        except ValueError as error:
+            raise Broken(f"{name}, line {number}: is no line of a run") from error
+        if key != query:
+            if query is not None:
+                yield query, documents, scores
+            query, documents, scores = key, [], []
+        documents.append(document)
+        scores.append(score)
+    if query is not None:
+        yield query, documents, scores

@@ -1,0 +1,263 @@
+"""Freeze an evaluation: its content in canonical form, its numbers and what held beside, once and for all."""
+
+import hashlib
+import inspect
+import json
+import tempfile
+import tomllib
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+from django.conf import settings as django_settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from ratings.models import Collection
+
+from .. import record, report, scores
+from ..kept import Columns
+from ..measures import Judgments, Measure, Options, Rankings
+from ..models import FrozenEvaluation, FrozenPart
+from ..record import Record
+from ..scores import Evaluation
+from ..significance import bootstrap_interval
+from . import content
+from .content import File, Settings
+
+IN_MEMORY = 1 << 24  # bytes of packed content; more of it waits in a temporary file
+AT_ONCE = 16  # pieces that are written with one statement
+DIGEST = "digests/"  # stands before a file's name: what tells its lines for one query from others
+NUMBERS = {"values": "<f8", "codes": "|i1", "seen": "<f8"}  # of every query and column of an evaluation
+
+
+class NameTaken(ValueError):
+    """Another frozen evaluation of the collection has the name."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What it is called and what held when it was frozen. No part of the hash."""
+
+    collection: str  # slug
+    collection_name: str
+    profile: str
+    record_version: int  # Collection.version
+    scale_version: int
+    guidelines_version: int  # 0: there were none
+    grades: list[list[str]]  # value and label, lowest first
+    judgments: int
+    ratings: int  # grades of people behind them
+    raters: int
+    adjudicated: int  # judgments that somebody decided, whether used or not
+    software: str
+
+
+def freeze(
+    collection: Collection,
+    name: str,
+    measures: Iterable[Measure | str],
+    options: Options,
+    *,
+    note: str = "",
+    by=None,
+    profile: str = "default",
+    systems: Iterable[str] | None = None,
+    rule: str = "mean",
+    adjudications: str = "use",
+) -> tuple[FrozenEvaluation, bool]:
+    """Freeze what `evaluate` gives now, and whether that is new: the same content is frozen once.
+
+    Raises NameTaken, and ValueError, in words for the person who asked, as `evaluate` does.
+    """
+    measures = tuple(dict.fromkeys(scores.measure_for(collection, str(measure)) for measure in measures))
+    # Before the rows are read, which can then only be newer.
+    version, terms = record.version(collection), record.terms(collection)
+    found, judgments = scores.read(collection, options, systems, rule, adjudications)
+    if not found.systems or not judgments.count.any():
+        raise ValueError(f"{collection.slug} has no numbers yet that could be frozen")
+    asked = Settings(
+        measures=measures,
+        options=options,
+        rule=rule,
+        adjudications=adjudications,
+        interval=interval(),
+        judgments=content.QRELS if content.fits_qrels(judgments.grade) else content.GRADES,
+        systems=tuple(_with_empty(found)),
+    )
+    evaluation = scored(collection.slug, found.queries, judgments, found.rankings, asked)
+    about = About(
+        collection=collection.slug,
+        collection_name=collection.name,
+        profile=profile,
+        record_version=version.number,
+        scale_version=terms.scale_version,
+        guidelines_version=terms.guidelines_version,
+        grades=[list(grade) for grade in terms.grades],
+        judgments=len(judgments.grade),
+        ratings=len(found.ratings.grade),
+        raters=len(np.unique(found.ratings.rater)),
+        adjudicated=len(found.ratings.adjudicated.grade),
+        software=software(),
+    )
+    with tempfile.SpooledTemporaryFile(IN_MEMORY) as room:
+        parts = Parts(room)
+        files = _write_content(collection, found, judgments, asked, parts)
+        _write_numbers(evaluation, parts)
+        made = FrozenEvaluation(
+            collection=collection,
+            name=name,
+            note=note,
+            hash=content.hash_of(files),
+            created_at=timezone.now(),
+            created_by=by,
+            settings=asked.as_text(),
+            files=json.dumps([asdict(file) for file in files]),
+            about=json.dumps(asdict(about)),
+            summary=json.dumps(list(summary_rows(evaluation)), allow_nan=False),
+        )
+        return _kept(made, parts)
+
+
+def _kept(made: FrozenEvaluation, parts: "Parts") -> tuple[FrozenEvaluation, bool]:
+    """The frozen evaluation in the database: this one, or the one that was there with the same content."""
+    others = made.collection.frozen_evaluations
+    with suppress(IntegrityError), transaction.atomic():
+        made.save()
+        parts.write(made)
+        return made, True
+    # It was there before, or somebody froze the same at the same moment.
+    same = others.filter(hash=made.hash).first()
+    if same is None:
+        raise NameTaken(f"another frozen evaluation of this collection is called {made.name!r}; take another name")
+    return same, False
+
+
+class Parts:
+    """Pieces of content, packed and put by until all is known, so that the database is written to briefly."""
+
+    def __init__(self, room) -> None:
+        self.room = room
+        self.known: list[tuple[str, int, int]] = []  # name, place, length
+
+    def keep(self, name: str, place: int, data: bytes) -> None:
+        packed = zlib.compress(data)
+        self.known.append((name, place, len(packed)))
+        self.room.write(packed)
+
+    def write(self, frozen: FrozenEvaluation) -> None:
+        self.room.seek(0)
+        for start in range(0, len(self.known), AT_ONCE):
+            FrozenPart.objects.bulk_create(
+                FrozenPart(frozen=frozen, name=name, place=place, content=self.room.read(length))
+                for name, place, length in self.known[start : start + AT_ONCE]
+            )
+
+
+def scored(
+    name: str, queries: pd.DataFrame, judgments: Judgments, rankings: dict[str, Rankings], asked: Settings
+) -> Evaluation:
+    """What these arrays give by these settings; `queries` has a key and a weight in each row."""
+    evaluation = scores.of_arrays(name, queries["key"], judgments, rankings, asked.measures, asked.options)
+    table = Columns(replace(evaluation.table.record, queries=queries), evaluation.table.of)
+    return replace(evaluation, rule=asked.rule, adjudications=asked.adjudications, table=table)
+
+
+def interval() -> dict:
+    """How the intervals are made."""
+    known = inspect.signature(bootstrap_interval).parameters
+    return {name: known[name].default for name in ("level", "draws", "seed")}
+
+
+@cache
+def software() -> str:
+    """The name and version of this program."""
+    project = tomllib.loads((django_settings.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return f"{project['name'].capitalize()} {project['version']}"
+
+
+def summary_rows(evaluation: Evaluation) -> Iterator[dict]:
+    """The whole summary, a row for each system and measure; None where there is no value."""
+    for (system, measure), row in zip(
+        evaluation.summary.index, evaluation.summary.to_dict("records"), strict=True
+    ):
+        yield {"system": system, "measure": measure} | {name: report.known(row[name]) for name in row}
+
+
+def _with_empty(found: Record) -> Iterator[content.System]:
+    for system in content.named(found.systems):
+        rankings = found.rankings[system.system]
+        empty = found.queries["key"][rankings.present & (rankings.length == 0)]
+        yield replace(system, empty=tuple(empty))
+
+
+def _write_content(
+    collection: Collection, found: Record, judgments: Judgments, asked: Settings, parts: Parts
+) -> list[File]:
+    writer, digests = content.Writer(parts.keep), Digests(len(found.queries))
+    listed = (rankings.documents for rankings in found.rankings.values())
+    keys = record.Keys([judgments.document, *listed])
+    files = [
+        writer.write(content.SETTINGS, [asked.as_text()]),
+        writer.write(content.QUERIES, content.query_lines(found.queries)),
+        writer.write(asked.judgments, digests.seen(_judgment_lines(found, judgments, asked.judgments, keys))),
+    ]
+    digests.keep(asked.judgments, parts)
+    for system in asked.systems:
+        files.append(writer.write(system.run, digests.seen(_run_lines(collection, found, system, keys))))
+        digests.keep(system.run, parts)
+    return files
+
+
+class Digests:
+    """Eight bytes for each query that tell what a file has for it: where two files differ is found by them.
+
+    Of a run only its documents count: other scores in the same order are no other ranking. Of judgments the
+    grades count, in whatever form the file has them.
+    """
+
+    def __init__(self, queries: int) -> None:
+        self.of = np.zeros(queries, "<u8")
+
+    def seen(self, groups: Iterable[tuple[int, str, str]]) -> Iterator[str]:
+        """The lines of (row of the query, what counts, lines)."""
+        self.of[:] = 0
+        for row, counts, lines in groups:
+            self.of[row] = int.from_bytes(hashlib.blake2b(counts.encode(), digest_size=8).digest(), "little")
+            yield lines
+
+    def keep(self, name: str, parts: Parts) -> None:
+        parts.keep(DIGEST + name, 0, self.of.tobytes())
+
+
+def _judgment_lines(
+    found: Record, judgments: Judgments, name: str, keys: record.Keys
+) -> Iterator[tuple[int, str, str]]:
+    line = content.qrels_line if name == content.QRELS else content.grade_line
+    ends = np.append(0, np.cumsum(judgments.count))
+    for place, query in enumerate(found.queries["key"]):
+        rows = slice(ends[place], ends[place + 1])
+        listed = sorted(zip(keys.of(judgments.document[rows]), judgments.grade[rows].tolist(), strict=True))
+        if listed:
+            counts = "\n".join(f"{document} {grade!r}" for document, grade in listed)
+            yield place, counts, "".join(line(query, document, grade) for document, grade in listed)
+
+
+def _run_lines(
+    collection: Collection, found: Record, system: content.System, keys: record.Keys
+) -> Iterator[tuple[int, str, str]]:
+    queries = found.queries["key"].tolist()
+    for place, pks, results in record.results(collection, found, system.system):
+        documents = keys.of(pks)
+        yield place, "\n".join(documents), content.run_lines(queries[place], documents, results, system.tag)
+
+
+def _write_numbers(evaluation: Evaluation, parts: Parts) -> None:
+    for name, dtype in NUMBERS.items():
+        data = evaluation.table.of[name].astype(dtype).tobytes()
+        for place, start in enumerate(range(0, max(len(data), 1), content.PIECE)):
+            parts.keep(name, place, data[start : start + content.PIECE])

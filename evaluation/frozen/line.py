@@ -1,0 +1,64 @@
+"""The line over time as a chart: a Vega-Lite document in the manner of `charts`. No Django."""
+
+import altair as alt
+
+from ..charts import ACCENT, INK, LABEL, PAPER, SHORT, SOFT, WARN, Rows, score_domain, spread
+
+HEIGHT = 320
+
+
+def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
+    """A line for each system over the frozen evaluations, its 95 % intervals behind, and what changed in between.
+
+    A row: system, place (from 1), name, mean, low, high (None without an interval), queries, leader (bool). A
+    mark: place (half-way between two), what.
+    """
+    last = {row["system"]: row for row in rows}
+    ends = [row.get(name) for row in rows for name in ("mean", "low", "high")]
+    domain = score_domain(ends, bounded, whole=False)
+    most = max([row["place"] for row in rows], default=1)
+    height = max(HEIGHT, LABEL * (len(last) + 2))
+    scale = alt.Scale(domain=domain, nice=False)
+    axis = alt.Axis(values=list(range(1, most + 1)), format="d", grid=False, labelOverlap=True)
+    x = alt.X("place:Q", title="frozen evaluation, in order", axis=axis)
+    x = x.scale(domain=[0.75, most + 0.25], nice=False)
+    base = alt.Chart(alt.NamedData("means")).encode(
+        x=x,
+        detail="system:N",
+        tooltip=[
+            alt.Tooltip("system:N", title="System"),
+            alt.Tooltip("name:N", title="Frozen as"),
+            alt.Tooltip("mean:Q", title="Mean", format=".4f"),
+            alt.Tooltip("low:Q", title="95 % from", format=".4f"),
+            alt.Tooltip("high:Q", title="to", format=".4f"),
+            alt.Tooltip("queries:Q", title="Queries counted"),
+        ],
+    )
+    leads = {"test": "datum.leader"}
+    stroke = alt.StrokeValue(INK, condition=leads | {"value": ACCENT})
+    at_mean = alt.Y("mean:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT))
+    changes = alt.Chart(alt.NamedData("marks")).encode(x=x)
+    names = alt.Chart(alt.NamedData("names")).encode(
+        x=alt.XValue("width"), y=alt.Y("place:Q", title=None, scale=scale), text="system:N", tooltip="system:N"
+    )
+    layers = [
+        changes.mark_rule(strokeDash=[3, 3], strokeWidth=1, color=WARN).encode(tooltip="what:N"),
+        changes.mark_text(angle=270, align="left", dx=6, dy=-7, color=SOFT, fontSize=12).encode(
+            y=alt.YValue(height), text="what:N"
+        ),
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=5, opacity=0.28)
+        .encode(y=alt.Y("low:Q", title=None, scale=scale), y2="high:Q", stroke=stroke),
+        base.mark_line().encode(
+            y=at_mean, stroke=stroke, strokeWidth=alt.StrokeWidthValue(1.25, condition=leads | {"value": 2.5})
+        ),
+        base.mark_point(size=60, opacity=1, strokeWidth=1.5).encode(
+            y=at_mean, stroke=stroke, fill=alt.FillValue(PAPER, condition=leads | {"value": ACCENT})
+        ),
+        names.mark_text(align="left", baseline="middle", dx=10, limit=150),
+    ]
+    places = spread([row["mean"] for row in last.values()], LABEL * (domain[1] - domain[0]) / height)
+    named = [{"system": name, "place": place} for name, place in zip(last, places, strict=True)]
+    spec = alt.layer(*layers).properties(width="container", height=height).to_dict(validate=False)
+    del spec["config"]
+    return spec | {"datasets": {"means": list(rows), "marks": list(marks), "names": named}}

@@ -1,0 +1,146 @@
+"""The frozen evaluations of a collection in their order: what each system scored, and what changed in between."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .. import report
+from ..measures import Measure, effective
+from ..models import FrozenEvaluation
+from ..scores import Evaluation, fingerprint
+from . import content
+from .freezing import About, scored
+from .stored import about, files_of, lines_of, settings_of, summary_of
+
+# Lines of runs that are scored again for one page; what was scored once is kept.
+MOST = 1_000_000
+KEPT = 256  # runs
+
+
+@dataclass(frozen=True)
+class Mean:
+    system: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    queries: int
+
+
+@dataclass(frozen=True)
+class Point:
+    """One frozen evaluation on the line, and what changed since the one before it."""
+
+    frozen: FrozenEvaluation
+    about: About
+    means: list[Mean]
+    changed: list[str]  # of "guidelines", "scale", "systems"
+
+
+def label_of(frozen: FrozenEvaluation, measure: Measure) -> str:
+    """The measure with all that made its numbers: only what has the same is comparable."""
+    asked = settings_of(frozen)
+    return f"{measure} {fingerprint(effective(measure, asked.options), asked.rule, asked.adjudications)}"
+
+
+def labels(frozen: FrozenEvaluation) -> list[str]:
+    return [label_of(frozen, measure) for measure in settings_of(frozen).measures]
+
+
+def points(all_frozen: Sequence[FrozenEvaluation], label: str) -> list[Point]:
+    """Those that have the measure with these options, in their order."""
+    found = []
+    for frozen in all_frozen:
+        named = dict(zip(labels(frozen), settings_of(frozen).measures, strict=True))
+        if label in named:
+            found.append((frozen, _means(summary_of(frozen), str(named[label]))))
+    return _marked(found)
+
+
+def rescored(all_frozen: Sequence[FrozenEvaluation], judged_by: FrozenEvaluation, measure: Measure) -> list[Point]:
+    """All of them by the queries, judgments and options of one. ValueError where that takes too long."""
+    sizes = {
+        _key(system, file, judged_by): file.lines
+        for frozen in all_frozen
+        for system, file in zip(settings_of(frozen).systems, runs_of(frozen), strict=True)
+    }
+    left = sum(lines for key, lines in sizes.items() if key not in _scored)
+    if left > MOST:
+        raise ValueError(
+            f"{left:,} lines of runs would have to be scored again, which takes longer than a reader waits. "
+            "Take bundles of them: evaluate_files scores the runs of one with the judgments of another"
+        )
+    judged = None
+    found = []
+    for frozen in all_frozen:
+        means = []
+        for system, file in zip(settings_of(frozen).systems, runs_of(frozen), strict=True):
+            key = _key(system, file, judged_by)
+            if key not in _scored:
+                judged = judged or content.Judged.read(settings_of(judged_by), lines_of(judged_by))
+                _keep(key, _score(frozen, system, judged_by, judged))
+            means += _means(_scored[key].summary, str(measure), system.system)
+        found.append((frozen, means))
+    return _marked(found)
+
+
+def runs_of(frozen: FrozenEvaluation) -> list[content.File]:
+    files = {file.name: file for file in files_of(frozen)}
+    return [files[system.run] for system in settings_of(frozen).systems]
+
+
+def _score(
+    frozen: FrozenEvaluation, system: content.System, judged_by: FrozenEvaluation, judged: content.Judged
+) -> Evaluation:
+    asked = settings_of(judged_by)
+    rankings = judged.rankings(system, lines_of(frozen)(system.run), asked.options.ties)
+    return scored(frozen.name, judged.queries, judged.judgments, {system.system: rankings}, asked)
+
+
+# Neither runs nor judgments of frozen evaluations ever change.
+_scored: dict[tuple, Evaluation] = {}
+
+
+def _key(system: content.System, file: content.File, judged_by: FrozenEvaluation) -> tuple:
+    return file.sha256, system.empty, judged_by.hash
+
+
+def _keep(key: tuple, evaluation: Evaluation) -> None:
+    while len(_scored) >= KEPT:
+        del _scored[next(iter(_scored))]
+    _scored[key] = evaluation
+
+
+def _means(summary, measure: str, name: str | None = None) -> list[Mean]:
+    """A row for each system; a run that was scored under another name is called `name`."""
+    rows = summary.xs(measure, level="measure")
+    return [
+        Mean(
+            name or system, *(report.known(row[column]) for column in ("mean", "low", "high")), int(row["queries"])
+        )
+        for system, row in zip(rows.index, rows.to_dict("records"), strict=True)
+    ]
+
+
+def _marked(found: Sequence[tuple[FrozenEvaluation, list[Mean]]]) -> list[Point]:
+    marked = []
+    for place, (frozen, means) in enumerate(found):
+        before = found[place - 1][0] if place else None
+        marked.append(Point(frozen, about(frozen), means, changed_since(before, frozen) if before else []))
+    return marked
+
+
+def changed_since(before: FrozenEvaluation, frozen: FrozenEvaluation) -> list[str]:
+    """What is not as it was, of what makes two means hard to compare; new judgments are no part of it."""
+    old, new = about(before), about(frozen)
+    changed = []
+    if old.guidelines_version != new.guidelines_version:
+        changed.append("guidelines")
+    if (old.scale_version, old.grades) != (new.scale_version, new.grades):
+        changed.append("scale")
+    if _runs(before) != _runs(frozen):
+        changed.append("systems")
+    return changed
+
+
+def _runs(frozen: FrozenEvaluation) -> list[tuple[str, str]]:
+    systems = settings_of(frozen).systems
+    return [(system.system, file.sha256) for system, file in zip(systems, runs_of(frozen), strict=True)]

@@ -1,0 +1,100 @@
+"""A frozen evaluation as it is kept, read back: settings, files, numbers."""
+
+import json
+import zlib
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from ..kept import Columns
+from ..models import FrozenEvaluation, FrozenPart
+from ..record import Record
+from ..scores import SUMMARY, Evaluation
+from . import content
+from .content import File, Lines, Settings
+from .freezing import DIGEST, NUMBERS, About, scored
+
+AT_ONCE = 4  # pieces that are read together
+
+
+def settings_of(frozen: FrozenEvaluation) -> Settings:
+    return Settings.parse(frozen.settings)
+
+
+def files_of(frozen: FrozenEvaluation) -> list[File]:
+    return [File(**row) for row in json.loads(frozen.files)]
+
+
+def about(frozen: FrozenEvaluation) -> About:
+    return About(**json.loads(frozen.about))
+
+
+def summary_of(frozen: FrozenEvaluation) -> pd.DataFrame:
+    """The means as they were, in the shape of `Evaluation.summary`."""
+    rows = json.loads(frozen.summary)
+    index = pd.MultiIndex.from_tuples([(row["system"], row["measure"]) for row in rows])
+    values = [{name: np.nan if row[name] is None else row[name] for name in SUMMARY} for row in rows]
+    return pd.DataFrame(values, index.set_names(["system", "measure"]), list(SUMMARY))
+
+
+def pieces(frozen: FrozenEvaluation, name: str) -> Iterator[bytes]:
+    """A canonical file, or numbers, some of it at a time."""
+    rows = FrozenPart.objects.filter(frozen=frozen, name=name).order_by("place").values_list("content", flat=True)
+    for packed in rows.iterator(chunk_size=AT_ONCE):
+        yield zlib.decompress(packed)
+
+
+def lines_of(frozen: FrozenEvaluation) -> Lines:
+    """The lines of its canonical files, by name."""
+
+    def lines(name: str) -> Iterator[bytes]:
+        for piece in pieces(frozen, name):
+            yield from piece.splitlines(keepends=True)
+
+    return lines
+
+
+def recomputed(frozen: FrozenEvaluation) -> Evaluation:
+    """The same computed again, from its canonical files. Raises Broken."""
+    return computed(about(frozen).collection, settings_of(frozen), lines_of(frozen))
+
+
+def computed(name: str, asked: Settings, lines: Lines) -> Evaluation:
+    """What canonical files give by the settings among them. Raises Broken."""
+    judged = content.Judged.read(asked, lines)
+    rankings = {
+        system.system: judged.rankings(system, lines(system.run), asked.options.ties) for system in asked.systems
+    }
+    return scored(name, judged.queries, judged.judgments, rankings, asked)
+
+
+def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
+    """The evaluation with the numbers that were stored. Four database queries."""
+    asked = settings_of(frozen)
+    queries = content.read_queries(lines_of(frozen)(content.QUERIES))
+    systems = tuple(system.system for system in asked.systems)
+    shape = (len(queries), len(asked.measures) * len(systems))
+    of = {
+        name: np.frombuffer(b"".join(pieces(frozen, name)), dtype).reshape(shape)
+        for name, dtype in NUMBERS.items()
+    }
+    found = Record(about(frozen).collection, queries, systems, ratings=None, values=None, rankings={})
+    evaluation = Evaluation(
+        collection=about(frozen).collection,
+        options=asked.options,
+        rule=asked.rule,
+        adjudications=asked.adjudications,
+        measures=asked.measures,
+        systems=systems,
+        table=Columns(found, of),
+        bounds={},
+    )
+    # Means and intervals are those that were shown, not what a later program would make of the values.
+    vars(evaluation)["summary"] = summary_of(frozen)
+    return evaluation
+
+
+def digests_of(frozen: FrozenEvaluation, name: str) -> np.ndarray:
+    """Eight bytes for each query that tell what the file has for it, 0 for nothing."""
+    return np.frombuffer(b"".join(pieces(frozen, DIGEST + name)), "<u8")

@@ -1,0 +1,59 @@
+import os
+import re
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from django.core.management.base import BaseCommand
+from django.db.models import Q
+
+from evaluation import bundle, frozen
+from evaluation.models import FrozenEvaluation
+from ratings.management.commands._collection_command import Refused
+
+HASH = re.compile("[0-9a-f]{7,64}")
+
+
+class Command(BaseCommand):
+    help = "Write a frozen evaluation as one ZIP to cite. The same evaluation gives the same bytes."
+
+    def add_arguments(self, parser) -> None:
+        parser.add_argument("key", metavar="HASH|NAME", help="its name, or its hash or the beginning of it")
+        parser.add_argument("--collection", metavar="SLUG", help="where several collections have one of this name")
+        parser.add_argument("--output", metavar="FILE", help="by default its own name, in this folder")
+
+    def handle(self, *, key: str, collection: str | None, output: str | None, **options) -> None:
+        found = self.found(key, collection)
+        path = Path(output or bundle.file_name(found))
+        try:
+            self.put_into_file(bundle.bundle(found), path)
+        except OSError as error:
+            raise Refused(f"{path}: {error.strerror or error}.") from error
+        self.stdout.write(str(path))
+
+    def found(self, key: str, collection: str | None) -> FrozenEvaluation:
+        called = Q(name=key) | Q(hash__startswith=key) if HASH.fullmatch(key) else Q(name=key)
+        found = list(FrozenEvaluation.objects.filter(called).select_related("collection"))
+        if collection:
+            found = [each for each in found if each.collection.slug == collection]
+        if not found:
+            raise Refused(f"There is no frozen evaluation {key!r}{f' in {collection}' if collection else ''}.")
+        if len(found) > 1:
+            listed = ", ".join(f"{each} in {each.collection.slug}" for each in found[:5])
+            raise Refused(f"{key!r} can be any of {len(found)}: {listed}. Give more of the hash, or --collection.")
+        return found[0]
+
+    def put_into_file(self, data: Iterable[bytes], path: Path) -> None:
+        """The file appears whole or not at all."""
+        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.writelines(data)
+            os.chmod(beside, 0o644)
+            os.replace(beside, path)
+        except frozen.Broken as error:
+            os.unlink(beside)
+            raise Refused(f"{error}. Nothing was written.") from error
+        except BaseException:
+            os.unlink(beside)
+            raise

@@ -1,0 +1,267 @@
+"""The page of agreement: what it says, that its files are the command's, and who reads whose name."""
+
+import csv
+import io
+import json
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from evaluation.tests.hills import GRADES, analyst, make_hills, rate, text_of
+from evaluation.tests.test_overview import spec_of
+from evaluation.views import agreement
+from ratings import privacy
+from ratings.models import Rater, Role
+from ratings.tests.cast import make_member, make_pair
+
+pytestmark = pytest.mark.django_db
+URL = "/collections/hills/agreement/"
+NAMES = ["canary-anna", "canary-boris"]
+
+
+def make_two(slug: str = "hills", **facts):
+    """Anna grades as `hills` does; Boris, who comes first, too, but for d (0, not 1) and the c that he has not."""
+    collection = make_hills(slug, grades={}, **facts)
+    others = {pair: grade for pair, grade in GRADES.items() if pair != ("q1", "c")} | {("q1", "d"): "0"}
+    rate(collection, others, rater=NAMES[1])
+    rate(collection, GRADES, rater=NAMES[0])
+    return collection
+
+
+def admin(client, collection):
+    client.force_login(make_member(collection, "eva", Role.ADMIN))
+    return client
+
+
+def of_command(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command("agreement", "hills", "--measure", "nDCG@10", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_it_says_how_far_raters_agree_and_what_that_rests_on(client):
+    page = text_of(analyst(client, make_two()).get(URL))
+    # a, b, d of q1 and b of q2 have two grades, of which those of d differ.
+    assert "the same grade in 75.0 % of four couples of grades" in page
+    assert "four pairs): raters disagree" in page
+    assert "Fewer than 20 pairs are too few to go by" in page
+    assert "Grades 9 by 2 raters" in page and "With two or more 4" in page and "In dispute 1" in page
+
+
+def test_grades_that_are_confused_are_shares_of_what_the_one_gave(client):
+    response = analyst(client, make_two()).get(URL)
+    cells = {
+        (cell["one"], cell["other"]): cell for cell in spec_of(response, "confusion-spec")["datasets"]["cells"]
+    }
+    # Of the couples with a 0, one has two of them (both are the one and the other), and one has a 1.
+    assert cells["0 Irrelevant", "0 Irrelevant"] == {
+        "one": "0 Irrelevant",
+        "other": "0 Irrelevant",
+        "share": pytest.approx(2 / 3),
+        "couples": 1,
+    }
+    assert cells["0 Irrelevant", "1 Related"]["share"] == pytest.approx(1 / 3)
+    assert cells["1 Related", "0 Irrelevant"]["share"] == 1
+    assert cells["−1 Harmful", "0 Irrelevant"]["share"] is None
+
+
+def test_the_files_of_an_admin_are_those_of_the_command(client):
+    admin(client, make_two())
+    assert client.get(URL + "agreement.json").json() == json.loads(of_command("--format", "json"))
+    rows = client.get(URL + "agreement.csv").content.decode()
+    assert list(csv.reader(io.StringIO(rows))) == list(csv.reader(io.StringIO(of_command("--format", "csv"))))
+
+
+def test_page_picture_and_file_have_the_same_digits(client):
+    response = admin(client, make_two()).get(URL)
+    rows = {row["rater"]: row for row in client.get(URL + "agreement.json").json()["raters"]}
+    drawn = spec_of(response, "bias-spec")["datasets"]["differences"]
+    assert [row["label"] for row in drawn] == NAMES
+    for row in drawn:
+        found = rows[row["label"]]
+        assert (row["value"], row["low"], row["high"], row["n"]) == (
+            found["bias"],
+            found["low"],
+            found["high"],
+            found["shared"],
+        )
+        assert f'value="{found["bias"]!r}"' in response.content.decode()
+
+
+def test_few_pairs_are_never_told_from_nought(client):
+    row = {"rater": "anna", "bias": 1.0, "low": 0.9, "high": 1.1, "shared": 19, "few": True}
+    assert not agreement.dot(row)["told"]
+    assert agreement.dot(row | {"shared": 20, "few": False})["told"]
+    assert not agreement.dot(row | {"few": False, "low": -0.1})["told"]
+
+
+def test_an_analyst_reads_no_name_anywhere(client):
+    collection = make_two()
+    analyst(client, collection)
+    for address in (URL, URL + "agreement.csv", URL + "agreement.json"):
+        body = client.get(address).content.decode()
+        assert "canary" not in body
+        assert body.count("rater ") > 2
+    # Who opened it before makes no difference, in either order.
+    assert "canary-anna" in admin(client, collection).get(URL).content.decode()
+    client.force_login(collection.memberships.get(role=Role.ANALYST).user)
+    assert "canary" not in client.get(URL + "agreement.json").content.decode()
+
+
+def test_the_order_of_pseudonyms_tells_nothing_and_the_numbers_stay_those_of_the_person(client):
+    collection = make_two()
+    by_name = {row["rater"]: row for row in admin(client, collection).get(URL + "agreement.json").json()["raters"]}
+    shown = analyst(client, collection).get(URL + "agreement.json").json()
+    called = {agreement.pseudonym(rater.pk): rater.name for rater in collection.raters.exclude(name="eva")}
+    assert [row["rater"] for row in shown["raters"]] == sorted(row["rater"] for row in shown["raters"])
+    for row in shown["raters"]:
+        assert row | {"rater": ""} == by_name[called[row["rater"]]] | {"rater": ""}
+
+
+def test_pseudonyms_sort_otherwise_than_names(client, monkeypatch):
+    """With names that sort the other way round every number must move with its person."""
+    collection = make_two()
+    anna, boris = (collection.raters.get(name=name).pk for name in NAMES)
+    monkeypatch.setattr(agreement, "pseudonym", lambda pk: {anna: "z", boris: "a"}.get(pk, "m"))
+    shown = analyst(client, collection).get(URL + "agreement.json").json()
+    assert [(row["rater"], row["ratings"]) for row in shown["raters"]] == [("a", 4), ("z", 5)]
+    (two,) = shown["pairs_of_raters"]
+    assert (two["first"], two["second"], two["pairs"]) == ("a", "z", 4)
+    assert {row["rater"]: row["ratings"] for row in shown["order"]["without"]} == {"a": 4, "z": 5}
+
+
+def test_who_is_erased_is_not_named_any_more(client):
+    collection = make_two()
+    assert "canary-boris" in admin(client, collection).get(URL).content.decode()
+    privacy.erase(Rater.objects.get(collection=collection, name="canary-boris"))
+    body = client.get(URL).content.decode()
+    assert "canary-boris" not in body and "canary-anna" in body
+
+
+def test_pairs_in_dispute_lead_admins_to_adjudication(client):
+    collection = make_two()
+    pair = make_pair(collection, "q1", "d")
+    page = admin(client, collection).get(URL).content.decode()
+    assert f'href="/collections/hills/adjudicate/{pair.token}/"' in page
+    page = analyst(client, collection).get(URL).content.decode()
+    assert "/adjudicate/" not in page and f'href="/collections/hills/queries/{pair.query_id}/"' in page
+
+
+def test_the_order_of_systems_is_said_in_words_first(client):
+    page = text_of(analyst(client, make_two()).get(URL))
+    assert (
+        "The order of the systems holds in 100 % of 200 resamples of the raters, the best stays best in 100 %"
+        in page
+    )
+    assert "It also holds without any single one of them." in page
+    assert "100 % above bad" in page
+    assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page
+
+
+def test_who_changes_the_order_is_named():
+    order = {
+        "systems": [{"system": "a"}],
+        "holds": 0.5,
+        "leader_holds": 0.75,
+        "draws": 20,
+        "without": [{"rater": "anna", "reversed": [["a", "b"]]}, {"rater": "boris", "reversed": []}],
+    }
+    said = agreement.order_says(order)
+    assert said.endswith("It changes when <b>anna</b> is left out.")
+
+
+def test_the_number_of_draws_goes_down_with_the_work_and_ends_in_the_command(client, monkeypatch):
+    collection = make_two()  # two systems, two queries, two raters: four values each time
+    analyst(client, collection)
+    for work, draws in [(4 * 300, 200), (4 * 102, 100), (4 * 22, 20), (4 * 9, 20)]:
+        monkeypatch.setattr(agreement, "WORK", work)
+        assert client.get(URL + "agreement.json").json()["order"]["draws"] == draws
+    monkeypatch.setattr(agreement, "WORK", 4 * 7)
+    assert "order" not in client.get(URL + "agreement.json").json()
+    assert "agreement hills --measure nDCG@10 does it" in text_of(client.get(URL))
+    # A rule that learns from all ratings takes longer.
+    monkeypatch.setattr(agreement, "WORK", 4 * 300)
+    dawid_skene = client.get(URL + "agreement.json", {"rule": "dawid_skene"})
+    assert dawid_skene.json()["order"]["draws"] == 20
+
+
+def test_it_is_made_once_for_each_state_of_the_collection(client, monkeypatch):
+    collection, made = make_two(), []
+    for name in ("agreement_of", "order_of", "document"):
+        real = getattr(agreement.consistency, name)
+        monkeypatch.setattr(
+            agreement.consistency, name, lambda *a, real=real, name=name, **k: made.append(name) or real(*a, **k)
+        )
+    analyst(client, collection)
+    for address in (URL, URL, "/collections/hills/", URL + "agreement.json"):
+        assert client.get(address).status_code == 200
+    assert sorted(made) == ["agreement_of", "document", "order_of"]
+    rate(collection, {("q1", "c"): "0"}, rater="canary-boris")
+    client.get(URL)
+    assert len(made) == 6
+
+
+@pytest.mark.parametrize(
+    ("grades", "says"),
+    [
+        ({}, "Nothing can agree yet: nobody gave a grade."),
+        (GRADES, "Nothing can agree yet: only one rater gave grades."),
+    ],
+)
+def test_where_nothing_can_agree_it_says_why(client, grades, says):
+    response = analyst(client, make_hills(grades=grades)).get(URL)
+    assert response.status_code == 200 and says in text_of(response)
+
+
+def test_raters_who_all_say_the_same_have_no_alpha(client):
+    collection = make_hills(grades={("q1", "a"): "2", ("q1", "b"): "2"})
+    rate(collection, {("q1", "a"): "2", ("q1", "b"): "2"}, rater="second")
+    page = text_of(analyst(client, collection).get(URL))
+    assert "All grades are the same, so that nothing could have disagreed." in page
+    assert "None: no pair has different grades." in page
+    assert "Agreement , α – all grades are the same" in text_of(client.get("/collections/hills/"))
+
+
+def test_a_collection_without_systems_has_no_order(client):
+    page = text_of(analyst(client, make_two(rankings={})).get(URL))
+    assert "Nobody can tell: there is no system." in page
+
+
+def test_the_overview_has_the_one_figure_and_leads_here(client):
+    response = analyst(client, make_two()).get("/collections/hills/", {"measure": "P@5"})
+    alpha = next(
+        row for row in client.get(URL + "agreement.json").json()["coefficients"] if row["name"] == "alpha_ordinal"
+    )
+    assert f"Agreement , α {alpha['value']:.2f}" in text_of(response)
+    assert "4 pairs: too few to go by" in text_of(response)
+    assert 'href="/collections/hills/agreement/?measure=P@5"' in response.content.decode()
+
+
+@pytest.mark.parametrize("params", [{"measure": "nDGC"}, {"gain": "map:0=0"}])
+def test_what_makes_no_sense_is_refused(client, params):
+    analyst(client, make_two())
+    assert client.get(URL, params).status_code == 400
+    assert client.get(URL + "agreement.csv", params).status_code == 400
+
+
+def test_it_is_only_read(client):
+    analyst(client, make_two())
+    for path in ("", "agreement.csv", "agreement.json"):
+        assert client.post(URL + path).status_code == 405
+
+
+def test_the_number_of_database_queries_does_not_grow(client, django_assert_num_queries):
+    admin(client, make_two())
+    with CaptureQueriesContext(connection) as first:
+        client.get(URL)
+    assert len(first) <= 32
+    queries = [f"q{n}" for n in range(1, 31)]
+    rankings = {f"s{n}": dict.fromkeys(queries, "abcd") for n in range(5)}
+    large = make_hills("large", queries=queries, rankings=rankings, grades={})
+    for n in range(6):
+        rate(large, {(query, "a"): str(n % 4) for query in queries}, rater=f"rater {n}")
+    client.force_login(make_member(large, "bea", Role.ADMIN))
+    with django_assert_num_queries(len(first)):
+        client.get("/collections/large/agreement/")

@@ -1,0 +1,437 @@
+"""The pages of frozen evaluations: a new one, the list with the line over time, one of them, two compared."""
+
+import csv
+import io
+import json
+import re
+import zipfile
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from pandas import Series
+
+from evaluation import frozen
+from evaluation.frozen import over_time
+from evaluation.frozen.changes import Changes, differences
+from evaluation.models import FrozenEvaluation
+from evaluation.tests.hills import analyst, make_hills, rate, text_of
+from evaluation.tests.test_frozen import MEASURES, freeze
+from ratings.adjudication import adjudicate
+from ratings.models import Guidelines, Query, Role
+from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking
+
+pytestmark = pytest.mark.django_db
+URL = "/collections/hills/frozen/"
+LABEL = "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax"
+
+
+def spec_of(response, name: str) -> dict:
+    return json.loads(re.search(rf'<script id="{name}"[^>]*>(.*?)</script>', response.content.decode(), re.S)[1])
+
+
+def decide(collection, query: str, document: str, value: str) -> None:
+    adjudicate(make_pair(collection, query, document), grade(collection, value), reason="x", actor=None)
+
+
+def two_of(collection) -> tuple[FrozenEvaluation, FrozenEvaluation]:
+    """Before and after: a judgment came, one changed; good has another list for q1; new guidelines."""
+    first, _ = freeze(collection, "before")
+    decide(collection, "q2", "a", "3")
+    decide(collection, "q1", "d", "2")
+    collection.systems.get(name="good").rankings.filter(query__key="q1").delete()
+    make_ranking(collection, "good", "q1", "dab")
+    Guidelines.objects.create(collection=collection, version=1, text="new")
+    collection.touch()
+    second, _ = freeze(collection, "after")
+    return first, second
+
+
+# To freeze one
+
+
+def test_what_the_overview_shows_is_frozen_with_its_options(client):
+    collection = make_hills()
+    analyst(client, collection)
+    overview = client.get("/collections/hills/?measure=P@5&relevant_from=2").content.decode()
+    address = re.search(r'href="(/collections/hills/frozen/new/[^"]*)"', overview)[1].replace("&amp;", "&")
+    page = text_of(client.get(address))
+    assert "Freeze this evaluation" in page and "P@5, CG@5, DCG@5, IDCG@5" in page
+    response = client.post(address, {"name": " The  first ", "note": "Why."}, follow=True)
+    assert response.redirect_chain[0][1] == 302
+    found = FrozenEvaluation.objects.get()
+    assert (found.name, found.note, found.created_by.username) == ("The first", "Why.", "ann")
+    asked = frozen.settings_of(found)
+    assert [str(measure) for measure in asked.measures][:4] == ["P@5", "CG@5", "DCG@5", "IDCG@5"]
+    assert asked.options.relevant_from == 2
+    assert "Frozen as “The first”" in text_of(response)
+
+
+def test_the_same_again_leads_to_the_one_that_is_there(client):
+    analyst(client, make_hills())
+    for name in ("first", "second"):
+        response = client.post(URL + "new/", {"name": name}, follow=True)
+    assert "already frozen as “first”" in text_of(response)
+    assert FrozenEvaluation.objects.get().name == "first"
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        ({"name": ""}, "required"),
+        ({"name": "x" * 121}, "at most 120"),
+        ({"name": "taken"}, "has this name"),
+    ],
+)
+def test_a_name_that_will_not_do_is_told_and_the_form_kept(client, form, says):
+    collection = make_hills()
+    freeze(collection, "taken")
+    response = analyst(client, collection).post(URL + "new/", form | {"note": "my note"})
+    assert response.status_code == 400
+    assert says in text_of(response) and "my note" in response.content.decode()
+    assert FrozenEvaluation.objects.count() == 1
+
+
+def test_where_there_are_no_numbers_nothing_can_be_frozen(client):
+    response = analyst(client, make_collection()).get(URL + "new/", follow=True)
+    assert response.redirect_chain == [("/collections/hills/", 302)]
+    assert "no numbers yet" in text_of(response)
+
+
+def test_options_without_a_meaning_freeze_nothing(client):
+    response = analyst(client, make_hills()).post(URL + "new/?gain=cubic", {"name": "x"})
+    assert response.status_code == 400 and not FrozenEvaluation.objects.exists()
+
+
+@pytest.mark.parametrize("role", [Role.RATER, None])
+def test_who_does_not_see_results_can_freeze_nothing(client, role):
+    collection = make_hills()
+    client.force_login(make_member(collection if role else make_collection("sea"), "sam", role or Role.ADMIN))
+    assert client.post(URL + "new/", {"name": "x"}).status_code == 404
+    assert not FrozenEvaluation.objects.exists()
+
+
+def test_without_a_csrf_token_nothing_is_frozen():
+    client = Client(enforce_csrf_checks=True)
+    assert analyst(client, make_hills()).post(URL + "new/", {"name": "x"}).status_code == 403
+    assert not FrozenEvaluation.objects.exists()
+
+
+# One of them
+
+
+def test_one_shows_its_numbers_and_how_to_cite_it(client):
+    collection = make_hills()
+    found, _ = freeze(collection, note="Before the <move>.")
+    rate(collection, {("q1", "a"): "0"}, rater="second")
+    response = analyst(client, collection).get(f"{URL}{found.short}/")
+    page = text_of(response)
+    assert "good has the highest mean nDCG@10, 0.8155" in page and "bad 0.2044" in page
+    assert found.hash in page and "Before the <move>." in page and "5 from 5 ratings of 1 rater" in page
+    assert LABEL in page and "Two systems (bad, good) were evaluated" in page
+    assert r"\begin{tabular}" in page
+    assert [row["system"] for row in spec_of(response, "means")["datasets"]["means"]] == ["good", "bad"]
+    assert text_of(client.get(f"{URL}{found.hash}/")) == page
+
+
+def test_its_files_have_what_was_frozen(client):
+    collection = make_hills()
+    found, _ = freeze(collection)
+    analyst(client, collection)
+    rate(collection, {("q1", "a"): "0"}, rater="second")
+    rows = list(csv.DictReader(io.StringIO(client.get(f"{URL}{found.short}/means.csv").content.decode())))
+    means = {(row["system"], row["measure"]): float(row["mean"]) for row in rows}
+    assert means["good", "nDCG@10"] == pytest.approx(0.8154648767857287, abs=1e-15)
+    document = client.get(f"{URL}{found.short}/evaluation.json").json()
+    assert document["results"][4]["per_query"] == {"q1": 1.0, "q2": 0.6309297535714575}
+    rows = list(csv.DictReader(io.StringIO(client.get(f"{URL}{found.short}/queries.csv").content.decode())))
+    assert len(rows) == 2 * 2 * len(MEASURES)
+    response = client.get(f"{URL}{found.short}/bundle.zip", headers={"Accept-Encoding": "gzip"})
+    assert response["Content-Disposition"] == f'attachment; filename="hills-first-{found.short}.zip"'
+    assert response.streaming and response["Content-Encoding"] == "identity"
+    archive = zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content)))
+    assert archive.testzip() is None and json.loads(archive.read("about.json"))["hash"] == found.hash
+
+
+@pytest.mark.parametrize("key", ["0" * 12, "abc", "first", "../..", "Z" * 12])
+def test_what_is_not_frozen_is_not_found(client, key):
+    collection = make_hills()
+    freeze(collection)
+    assert analyst(client, collection).get(f"{URL}{key}/").status_code == 404
+
+
+def test_nobody_finds_those_of_another_collection(client):
+    found, _ = freeze(make_hills())
+    make_hills("sea")
+    client.force_login(make_member(make_collection("other"), "sam", Role.ADMIN))
+    assert client.get(f"{URL}{found.short}/").status_code == 404
+    analyst(client, make_collection("third"), "ben")
+    for name in ("", "bundle.zip", "means.csv"):
+        assert client.get(f"/collections/third/frozen/{found.short}/{name}").status_code == 404
+
+
+# The list and the line
+
+
+def test_without_any_the_list_says_what_one_is(client):
+    page = text_of(analyst(client, make_hills()).get(URL))
+    assert "Nothing is frozen yet" in page and "Freeze the present evaluation" in page
+
+
+def test_the_line_has_the_means_in_order_and_marks_what_changed(client):
+    collection = make_hills()
+    two_of(collection)
+    response = analyst(client, collection).get(URL)
+    data = spec_of(response, "over-time")["datasets"]
+    # q1 afterwards: DCG of d a b 2 + 3 / log2(3) = 3.892789, ideal 3 + 2 / log2(3) = 4.261860, worst −1; q2: 1.
+    after = ((3.8927892607 + 1) / (4.2618595071 + 1) + 1) / 2
+    means = {(row["system"], row["place"]): row["mean"] for row in data["means"]}
+    assert means["good", 1] == pytest.approx(0.8154648768) and means["good", 2] == pytest.approx(after)
+    assert data["marks"] == [{"place": 1.5, "what": "guidelines, systems"}]
+    page = text_of(response)
+    assert "Two frozen evaluations" in page
+    assert f"good leads the latest with mean nDCG@10 {after:.4f}, {after - 0.8154648768:.4f} more than" in page
+
+
+def test_old_systems_can_be_scored_by_the_judgments_of_one(client):
+    collection = make_hills()
+    first, second = two_of(collection)
+    data = spec_of(analyst(client, collection).get(URL, {"judgments": second.short}), "over-time")["datasets"]
+    means = {(row["system"], row["place"]): row["mean"] for row in data["means"]}
+    # The list a d b of old, by the judgments of now, is the ideal one.
+    assert means["good", 1] == pytest.approx((1 + 1) / 2)
+    assert means["bad", 1] == means["bad", 2]
+    old = spec_of(client.get(URL, {"judgments": first.short}), "over-time")["datasets"]["means"]
+    # And the list d a b of now by the judgments of old: (1 + 3 / log2(3) + 1) / 4.630930 for q1.
+    values = {(row["system"], row["place"]): row["mean"] for row in old}
+    assert values["good", 2] == pytest.approx(((1 + 1.8927892607 + 1) / 4.6309297536 + 0.6309297536) / 2)
+
+
+def test_what_was_frozen_with_other_options_is_not_on_the_line(client):
+    collection = make_hills()
+    freeze(collection, "first")
+    freeze(collection, "other", changes={"gain": "exponential"})
+    freeze(collection, "third", measures=["nDCG@10"])
+    analyst(client, collection)
+    page = text_of(client.get(URL))
+    assert "1 of 3 was frozen with another measure or other options and is not on the line" in page
+    data = spec_of(client.get(URL, {"line": LABEL}), "over-time")["datasets"]
+    assert {row["name"] for row in data["means"]} == {"first", "third"}
+    exponential = LABEL.replace("lin ", "exp ")
+    assert "A line needs two of them." in text_of(client.get(URL, {"line": exponential}))
+
+
+@pytest.mark.parametrize("asked", [{"line": "nDCG@7 lin"}, {"judgments": "0" * 12}])
+def test_a_line_that_cannot_be_is_not_found(client, asked):
+    collection = make_hills()
+    freeze(collection)
+    assert analyst(client, collection).get(URL, asked).status_code == 404
+
+
+def test_judgments_without_the_measure_are_not_found(client):
+    collection = make_hills()
+    freeze(collection)
+    other, _ = freeze(collection, "other", measures=["AP"])
+    assert analyst(client, collection).get(URL, {"judgments": other.short, "line": LABEL}).status_code == 404
+
+
+def test_too_much_to_score_again_is_told(client, monkeypatch):
+    collection = make_hills()
+    found, _ = freeze(collection)
+    monkeypatch.setattr(over_time, "_scored", {})
+    monkeypatch.setattr(over_time, "MOST", 6)
+    page = text_of(analyst(client, collection).get(URL, {"judgments": found.short}))
+    assert "7 lines of runs would have to be scored again" in page and "first" in page
+
+
+def test_what_was_scored_again_is_kept(client, monkeypatch):
+    collection = make_hills()
+    found, _ = freeze(collection)
+    monkeypatch.setattr(over_time, "_scored", {})
+    analyst(client, collection).get(URL, {"judgments": found.short})
+    monkeypatch.setattr(over_time, "_score", None)
+    assert client.get(URL, {"judgments": found.short}).status_code == 200
+
+
+# Two compared
+
+
+def test_what_differs_is_said_in_words(client):
+    collection = make_hills()
+    two_of(collection)
+    page = text_of(analyst(client, collection).get(URL + "compare/"))
+    assert "What changed from before to after" in page
+    assert "Judgments , rankings and guidelines differ; queries , systems and options are the same." in page
+    assert "Judgments: 1 added, 1 changed, on two queries." in page
+    assert "good has another ranking on one query." in page and "bad returned the same lists." in page
+    assert "Raters had other guidelines: none became version 1." in page
+    assert "q1 d changed 1 2" in page and "q2 a added unjudged 3" in page
+
+
+def test_means_and_queries_stand_side_by_side(client):
+    collection = make_hills()
+    two_of(collection)
+    response = analyst(client, collection).get(URL + "compare/", {"system": "bad"})
+    page = text_of(response)
+    # bad on q1: 1.892789 / 4.630930 before, 1.892789 / (4.261860 + 1) after; nothing on q2.
+    before, after = 1.8927892607 / 4.6309297536, 1.8927892607 / 5.2618595071
+    assert f"text of q1 q1 {before:.4f} {after:.4f} −{before - after:.4f} 1" in page
+    assert "On which queries did bad move?" in page and "Higher on 0, lower on 1" in page
+    bars = spec_of(response, "bars")["datasets"]["bars"]
+    assert [(row["query"], row["below"]) for row in bars] == [("q2", False), ("q1", True)]
+
+
+def test_the_other_way_round_everything_is_the_other_way_round(client):
+    collection = make_hills()
+    first, second = two_of(collection)
+    asked = {"first": second.short, "second": first.short}
+    page = text_of(analyst(client, collection).get(URL + "compare/", asked))
+    assert "1 changed, 1 removed" in page and "q2 a removed 3 unjudged" in page
+
+
+def test_two_alike_differ_in_nothing(client):
+    collection = make_hills()
+    freeze(collection)
+    freeze(collection, "second", measures=["nDCG@10"])
+    page = text_of(analyst(client, collection).get(URL + "compare/"))
+    assert "Nothing differs: judgments , queries , systems , rankings and options are the same." in page
+    assert "Measures that went: AP , DCG@10 and Judged@10 ." in page
+    assert "Every judgment is the same." in page and "Nothing moved on two queries." in page
+
+
+def test_queries_systems_and_options_that_differ_are_named(client):
+    collection = make_hills()
+    freeze(collection, rule="median")
+    Query.objects.create(collection=collection, key="q3", text="a third")
+    collection.queries.filter(key="q2").update(text="another")
+    collection.systems.get(name="bad").delete()
+    make_ranking(collection, "new", "q1", "ab")
+    collection.scale_version = 2
+    collection.save(update_fields=["scale_version"])
+    collection.touch()
+    freeze(collection, "second", changes={"gain": "exponential"})
+    page = text_of(analyst(client, collection).get(URL + "compare/"))
+    for said in (
+        "Queries that came: q3 .",
+        "Queries with another text or weight: q2 .",
+        "Systems that came: new .",
+        "Systems that went: bad .",
+        "Option gain : linear became exponential.",
+        "Option rule : median became mean.",
+        "Raters had other scale: version 1 became version 2.",
+        "The options differ, so that the two numbers do not mean the same.",
+    ):
+        assert said in page, said
+
+
+def test_without_a_measure_in_common_there_is_no_number(client):
+    collection = make_hills()
+    freeze(collection, measures=["AP"])
+    freeze(collection, "second", measures=["P@5"])
+    page = text_of(analyst(client, collection).get(URL + "compare/"))
+    assert "They have no measure in common" in page
+    assert client.get(URL + "compare/changes.csv").status_code == 404
+
+
+def test_the_files_of_a_comparison_have_every_digit(client):
+    collection = make_hills()
+    two_of(collection)
+    text = analyst(client, collection).get(URL + "compare/changes.csv").content.decode()
+    rows = {(row["system"], row["query"]): row for row in csv.DictReader(io.StringIO(text))}
+    row = rows["good", "q2"]
+    assert (row["before"], row["after"]) == ("0.6309297535714575", "1.0")
+    assert float(row["difference"]) == 1.0 - 0.6309297535714575
+    text = client.get(URL + "compare/changes.csv?judgments").content.decode()
+    rows = [[*row.values()] for row in csv.DictReader(io.StringIO(text))]
+    assert rows == [["q1", "d", "changed", "1.0", "2.0"], ["q2", "a", "added", "", "3.0"]]
+
+
+@pytest.mark.parametrize("asked", [{"first": "0" * 12}, {"measure": "AP@3"}, {"system": "worse"}])
+def test_what_cannot_be_compared_is_not_found(client, asked):
+    collection = make_hills()
+    two_of(collection)
+    assert analyst(client, collection).get(URL + "compare/", asked).status_code == 404
+
+
+def test_one_alone_leads_back_to_the_list(client):
+    collection = make_hills()
+    freeze(collection)
+    assert analyst(client, collection).get(URL + "compare/").url == URL
+    assert client.get(URL + "compare/changes.csv").status_code == 404
+
+
+def test_too_many_judgments_are_counted_by_query(client, monkeypatch):
+    collection = make_hills()
+    two_of(collection)
+    monkeypatch.setattr("evaluation.frozen.changes.MOST", 10)
+    page = text_of(analyst(client, collection).get(URL + "compare/"))
+    assert "Judgments differ on two queries; there are too many" in page
+
+
+def test_the_same_grades_in_another_form_are_no_change():
+    """A file with one negative grade has another form than qrels; the other grades are the same."""
+    collection = make_hills(grades={("q1", "a"): "3", ("q1", "d"): "1", ("q2", "b"): "2"})
+    first, _ = freeze(collection)
+    decide(collection, "q1", "c", "-1")
+    second, _ = freeze(collection, "second")
+    changes = Changes(first, second)
+    assert changes.judged_otherwise == ["q1"]
+    assert list(changes.each_judgment()) == [("q1", "c", None, -1.0)]
+
+
+def test_other_scores_in_the_same_order_are_no_other_ranking():
+    collection = make_hills()
+    first, _ = freeze(collection)
+    collection.systems.get(name="good").rankings.filter(query__key="q1").delete()
+    make_ranking(collection, "good", "q1", "adb", [30.0, 20.0, 10.0])
+    collection.touch()
+    second, new = freeze(collection, "second")
+    assert new and Changes(first, second).rankings == {}
+    assert Changes(first, second).scores == ["good"]
+
+
+def test_differences_have_the_largest_first_and_those_without_a_value_last():
+    before = Series({"a": 0.5, "b": 0.1, "c": None, "gone": 1.0})
+    after = Series({"a": 0.4, "b": 0.9, "c": 0.2, "new": 1.0})
+    assert differences(before, after).index.tolist() == ["b", "a", "c"]
+
+
+# All of them
+
+
+@pytest.mark.parametrize("address", ["", "compare/", "{short}/", "new/", "?judgments={short}"])
+def test_the_number_of_database_queries_does_not_grow(client, address):
+    small = make_hills()
+    counts = []
+    for slug, number in (("hills", 2), ("large", 6)):
+        collection = small if slug == "hills" else make_large()
+        asked = [MEASURES[: n % 3 + 1] + [f"P@{n + 1}"] for n in range(number)]
+        found = [freeze(collection, f"f{n}", measures=measures)[0] for n, measures in enumerate(asked)]
+        analyst(client, collection, f"ann of {slug}")
+        path = f"/collections/{slug}/frozen/{address.format(short=found[-1].short)}"
+        client.get(path)
+        over_time._scored.clear()
+        with CaptureQueriesContext(connection) as captured:
+            assert client.get(path).status_code == 200
+        counts.append(len(captured))
+    if "judgments" in address:
+        assert counts[1] <= counts[0] + 6  # a run that was not scored before is read
+    else:
+        assert counts[0] == counts[1]
+    assert counts[0] <= 24
+
+
+def make_large():
+    queries = [f"q{n}" for n in range(1, 31)]
+    rankings = {f"system {n}": dict.fromkeys(queries, "abcd") for n in range(8)}
+    collection = make_hills("large", queries=queries, rankings=rankings)
+    rate(collection, {(query, "a"): "2" for query in queries}, rater="second")
+    return collection
+
+
+@pytest.mark.parametrize("name", ["", "compare/", "compare/changes.csv", "{short}/bundle.zip", "{short}/"])
+def test_they_are_only_read(client, name):
+    collection = make_hills()
+    found, _ = freeze(collection)
+    assert analyst(client, collection).post(URL + name.format(short=found.short)).status_code == 405

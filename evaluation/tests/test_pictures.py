@@ -1,0 +1,142 @@
+"""Charts as pictures: in both themes, for who has no script, and the same as the page draws."""
+
+import re
+import threading
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from evaluation import charts, pictures
+from evaluation.tests.hills import analyst, make_hills
+from ratings import sample
+
+ROWS = [
+    {"system": "<b> & co", "mean": 0.5, "low": 0.4, "high": 0.6, "queries": 3, "leader": True},
+    {"system": "dense", "mean": 0.3, "low": None, "high": None, "queries": 3, "leader": False},
+]
+
+
+def test_a_picture_is_whole_svg_in_the_colours_of_the_theme():
+    for theme, paper, accent in (("light", "#f8faf9", "#0b5873"), ("dark", "#111516", "#84c7df")):
+        words = {"title": "A <title>", "description": "words & more"}
+        drawn = pictures.svg(charts.means(ROWS), theme=theme, width=500, **words)
+        svg = ET.fromstring(drawn)
+        assert svg.get("width") == "500" and svg.get("role") == "img"
+        assert [child.text for child in svg][:2] == ["A <title>", "words & more"]
+        assert accent in drawn and paper in drawn
+        # The strict policy of the pages holds for pictures, too.
+        assert "var(" not in drawn and "style=" not in drawn and "<script" not in drawn and "<style" not in drawn
+
+
+def test_every_colour_of_the_charts_is_in_the_style_sheet():
+    for theme in pictures.THEMES:
+        known = pictures.palette()[theme]
+        named = {charts.INK, charts.SOFT, charts.ACCENT, charts.WARN, charts.PAPER, charts.EDGE, *charts.SHADES}
+        assert {name[len("var(--") : -1] for name in named} <= known.keys()
+        assert {"line", "n-a", "n-c"} <= known.keys()
+
+
+def test_hatches_are_drawn_and_no_link_is_kept():
+    cells = [{"query": "q", "system": "a", "value": None}]
+    cells.append({"query": "r", "system": "a", "value": 0.1, "below": True})
+    queries = [{"query": key, "text": key, "url": f"/collections/hills/queries/{key}/"} for key in "qr"]
+    drawn = pictures.svg(charts.heat_map(cells, queries, systems=["a"]))
+    for hatch in ("neg", "unj"):
+        assert f'<pattern id="{hatch}"' in drawn and f'fill="url(#{hatch})"' in drawn
+    assert "/collections/" not in drawn and "<a " not in drawn
+
+
+def test_the_same_chart_has_the_same_bytes_and_is_drawn_once(monkeypatch):
+    first = pictures.svg(charts.means(ROWS), width=501)
+    png, pdf = pictures.png(first), pictures.pdf(first)
+    monkeypatch.setattr(pictures, "_draw", None)
+    assert pictures.svg(charts.means(ROWS), width=501) == first
+    monkeypatch.undo()
+    pictures._drawn.clear()
+    again = pictures.svg(charts.means(ROWS), width=501)
+    assert (again, pictures.png(again), pictures.pdf(again)) == (first, png, pdf)
+
+
+def test_pictures_that_are_kept_have_an_end(monkeypatch):
+    monkeypatch.setattr(pictures, "_drawn", {})
+    monkeypatch.setattr(pictures, "DRAWN", 2)
+    monkeypatch.setattr(pictures, "_draw", lambda *asked: str(asked[2]))
+    for width in (300, 400, 500):
+        pictures.svg({}, width=width)
+    assert list(pictures._drawn.values()) == ["400", "500"]
+
+
+def test_several_are_drawn_one_after_the_other(monkeypatch):
+    monkeypatch.setattr(pictures, "_drawn", {})
+    results = {}
+
+    def draw(width):
+        results[width] = pictures.svg(charts.means(ROWS), width=width)
+
+    threads = [threading.Thread(target=draw, args=[width]) for width in (310, 320, 330, 340)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(ET.fromstring(svg).get("width") for svg in results.values()) == ["310", "320", "330", "340"]
+
+
+def test_the_look_is_that_of_the_script():
+    """What both set must be the same, or a page without a script would look otherwise."""
+    script = (pictures.settings.BASE_DIR / "static" / "charts.js").read_text()
+    for part in ("axis", "text", "rule"):
+        for name, value in pictures.LOOK[part].items():
+            wanted = {False: "false"}.get(value, f'"{value}"' if isinstance(value, str) else value)
+            assert re.search(rf"{part}: \{{[^}}]*\b{name}: {re.escape(str(wanted))}", script), (part, name)
+
+
+# Over the address of a page
+
+
+@pytest.mark.django_db
+def test_every_chart_of_a_page_is_a_picture_at_its_address(client):
+    analyst(client, make_hills())
+    page = client.get("/collections/hills/?measure=nDCG@5").content.decode()
+    found = re.findall(r'<img src="([^"]+)" alt=""', page)
+    assert len(found) == page.count('class="chart"') == 3
+    for address in found:
+        response = client.get(f"/collections/hills/{address.replace('&amp;', '&')}")
+        assert response["Content-Type"] == "image/svg+xml" and "measure=nDCG%405" in address
+        assert "'unsafe" not in response["Content-Security-Policy"]
+        ET.fromstring(response.content)
+    dark = re.findall(r'srcset="([^"]+theme=dark[^"]+)"', page)
+    assert "#84c7df" in client.get(f"/collections/hills/{dark[0].replace('&amp;', '&')}").content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"chart": "no"},
+        {"chart": "means", "theme": "pink"},
+        {"chart": "means", "width": "x"},
+        {"chart": "means", "width": "100"},
+        {"chart": "means", "width": "99999"},
+        {"chart": 'x" type="application/json">'},
+    ],
+)
+def test_a_picture_that_is_not_there_is_not_found(client, asked):
+    assert analyst(client, make_hills()).get("/collections/hills/", asked).status_code == 404
+
+
+@pytest.mark.django_db
+def test_a_refusal_stays_a_refusal(client):
+    response = analyst(client, make_hills()).get("/collections/hills/", {"chart": "means", "measure": "x"})
+    assert response.status_code == 400 and "text/html" in response["Content-Type"]
+    response = client.get("/collections/hills/scores.csv", {"chart": "means"})
+    assert response["Content-Type"].startswith("text/csv")
+
+
+@pytest.mark.django_db
+def test_the_first_page_has_its_chart_as_a_picture(client, settings):
+    settings.DEMO = True
+    sample.load()
+    page = client.get("/", SERVER_NAME="localhost").content.decode()
+    name = re.search(r'<img src="\?chart=([\w-]+)', page)[1]
+    response = client.get("/", {"chart": name}, SERVER_NAME="localhost")
+    assert response["Content-Type"] == "image/svg+xml"

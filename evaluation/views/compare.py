@@ -1,0 +1,351 @@
+"""Is a difference between systems real: pairs of them on the same queries, in words first."""
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_safe
+
+from ratings.models import Collection
+
+from .. import charts, comparison, scores
+from ..comparison import Compared
+from ..record import unknown_system
+from ..significance import ALPHA, CANNOT_TELL, FEWEST, HIGHER, LOWER, POWER, SEED
+from ..templatetags.numbers import decimals, signed
+from .answer import NextStep, evaluated, holdings, known, next_step
+from .asked import Asked, CannotAnswer, for_analysts, page
+from .export import csv_response, json_response
+from .sentences import counted, named, uneven
+
+DRAWS = 2_000  # of the randomisation tests: a tenth of what the command draws, and in a tenth of its time
+MOST = 12  # systems that are compared at once
+MATRIX_FROM = 4  # systems from which all pairs are more than the pairs with one
+MANY = 100_000  # queries: nobody judges more to see a difference
+ALL = "all"
+OF_PICTURES = ("chart", "theme", "width")  # what `drawn` is asked, which is no part of a page
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Who is compared with whom."""
+
+    baseline: str
+    others: tuple[str, ...]  # highest mean first
+    named: bool  # whether the baseline was asked for, or is the best
+    all_pairs: bool
+    left_out: int = 0  # systems with a mean that are not compared
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return (self.baseline, *self.others)
+
+
+@require_safe
+@for_analysts
+def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    evaluation, ranked = ranking_of(collection, asked)
+    context = page(request, collection, "compare", asked) | {"ranked": ranked, "most": MOST}
+    wanted = wanted_in(request, evaluation, ranked)
+    if wanted is None:
+        context["next_step"] = next_step(collection, holdings(collection)) or NextStep(
+            "There is nothing to compare: fewer than two systems have a mean.",
+            f"Bring another system, or choose another measure than {asked.measure}.",
+        )
+        return render(request, "evaluation/compare.html", context)
+    found = compared(evaluation, asked, wanted)
+    rows = shown(found, wanted)
+    context |= {
+        "wanted": wanted,
+        "chosen": wanted.systems,
+        "found": found,
+        "rows": rows,
+        "lead": lead(found, wanted, rows),
+        "why_dropped": scores.why(found.why_dropped),
+        "why_none": reasons(rows),
+        "judged_by": judged_by(found),
+        "tests": found.found.queries >= FEWEST,
+        "signs": signs(found),
+        "files": ending_with(request),
+        "hidden": hidden(request),
+        "label": asked.label,
+        "alpha": ALPHA,
+        "power": f"{POWER:.0%}".replace("%", " %"),
+        "keep_all": ending_with(request, pairs=ALL),
+    }
+    judged = {name: known(evaluation.summary["judged"][name, str(asked.measure)]) for name in wanted.systems}
+    context["uneven"], least = uneven(judged, str(asked.at("Judged")), asked.options.unjudged == "zero")
+    if least:
+        context["least_judged"] = collection.systems.filter(name=least).first()
+    drawn = [row for row in rows if row["difference"] is not None]
+    if drawn:
+        context["chart"] = charts.differences([dot(row) for row in drawn])
+        context["says"] = says(drawn, wanted.baseline)
+    if len(wanted.systems) >= MATRIX_FROM:
+        every = found if wanted.all_pairs else compared(evaluation, asked, every_pair(wanted))
+        context |= {"matrix": matrix(every, ranked), "critical": every.found.critical, "every": every}
+    return render(request, "evaluation/compare.html", context)
+
+
+# Who with whom
+
+
+def ranking_of(collection: Collection, asked: Asked) -> tuple[scores.Evaluation, list[tuple[str, float]]]:
+    """The scores, and the systems that have a mean, the highest first."""
+    evaluation = evaluated(collection, asked, [asked.measure])
+    if not evaluation.systems:
+        return evaluation, []
+    means = [(name, known(evaluation.summary["mean"][name, str(asked.measure)])) for name in evaluation.systems]
+    return evaluation, sorted(
+        [(name, mean) for name, mean in means if mean is not None], key=lambda each: (-each[1], each[0])
+    )
+
+
+def best_first(ranked: Sequence[tuple[str, float]]) -> Wanted | None:
+    """The best system against the others, as far as they can be compared at once; None for a single one.
+
+    Whoever is found to be best by the same numbers is no baseline that was planned: all pairs count.
+    """
+    if len(ranked) < 2:
+        return None
+    names = [name for name, _ in ranked[:MOST]]
+    return Wanted(names[0], tuple(names[1:]), False, len(names) > 2, len(ranked) - len(names))
+
+
+def wanted_in(
+    request: HttpRequest, evaluation: scores.Evaluation, ranked: Sequence[tuple[str, float]]
+) -> Wanted | None:
+    """What the address asks for; None where nothing can be compared. CannotAnswer for what makes no sense."""
+    baseline, pairs = request.GET.get("baseline", ""), request.GET.get("pairs", "")
+    asked_for = dict.fromkeys(filter(None, [baseline, *request.GET.getlist("system")]))
+    for name in asked_for:
+        if name not in evaluation.systems:
+            raise CannotAnswer(unknown_system(name, evaluation.systems))
+    if pairs not in ("", ALL):
+        raise CannotAnswer(f"unknown pairs {pairs!r}; known is {ALL}, and without it each with the baseline")
+    order = [name for name, _ in ranked]
+    if baseline and baseline not in order:
+        raise CannotAnswer(f"{baseline} has no mean in this measure, so that nothing can be compared with it")
+    if asked_for.keys() - {baseline}:
+        order = [name for name in order if name in asked_for]
+    if len(asked_for) > MOST:
+        raise CannotAnswer(
+            f"at most {MOST} systems are compared on a page, not {len(asked_for)}; "
+            "the command compare takes any number"
+        )
+    if not baseline:
+        return best_first([(name, mean) for name, mean in ranked if name in order])
+    others = [name for name in order if name != baseline]
+    if not others:
+        return None
+    kept = others[: MOST - 1]
+    return Wanted(baseline, tuple(kept), True, pairs == ALL and len(kept) > 1, len(others) - len(kept))
+
+
+def every_pair(wanted: Wanted) -> Wanted:
+    return Wanted(wanted.baseline, wanted.others, wanted.named, len(wanted.others) > 1, wanted.left_out)
+
+
+def compared(evaluation: scores.Evaluation, asked: Asked, wanted: Wanted) -> Compared:
+    """The tests, made once for each state of the collection: a change of a rating makes another table."""
+
+    def tested() -> Compared:
+        return comparison.compared(
+            evaluation, wanted.baseline, wanted.others, wanted.all_pairs, draws=DRAWS, seed=SEED
+        )[0]
+
+    name = ("compared", wanted.baseline, wanted.others, wanted.all_pairs, DRAWS, SEED)
+    return evaluation.table.remember(name, tested)
+
+
+def of_best(collection: Collection, asked: Asked) -> list[dict]:
+    """What the tests say of the best system and each of the others: rows of `comparison`."""
+    evaluation, ranked = ranking_of(collection, asked)
+    wanted = best_first(ranked)
+    return shown(compared(evaluation, asked, wanted), wanted) if wanted else []
+
+
+def shown(found: Compared, wanted: Wanted) -> list[dict]:
+    """The rows of pairs with the baseline, the highest difference first."""
+    rows = [row for row in found.rows() if row["baseline"] == wanted.baseline]
+    adjusted = "p_hsd" if found.found.correction == "hsd" else "p_holm"
+    for row in rows:
+        row["adjusted"] = row[adjusted]
+        row["told"] = row["verdict"] != CANNOT_TELL
+        row["lacking"] = lacking(row)
+    return sorted(rows, key=lambda row: (row["difference"] is None, -(row["difference"] or 0), row["system"]))
+
+
+def lacking(row: dict) -> str:
+    """About how many more queries would tell, in words; "" where they tell already or nobody can know."""
+    if not row["more"]:
+        return ""
+    return f"over {MANY:,}" if row["more"] > MANY else f"about {row['more']:,}"
+
+
+# In words
+
+
+def lead(found: Compared, wanted: Wanted, rows: Sequence[dict]) -> SafeString:
+    """The verdict on every pair in a sentence or two."""
+    n = found.found.queries
+    if n < FEWEST:
+        in_common = counted(n, "query", "queries") if n else "no query"
+        return format_html(
+            "It <em>cannot be told</em>: {} in common, and a test takes at least {}.", in_common, FEWEST
+        )
+    sentences = [
+        format_html(
+            "In {}, {} {} beyond chance {} than <b>{}</b>.",
+            str(found.measure),
+            several(group),
+            "is" if len(group) == 1 else "are",
+            verdict,
+            wanted.baseline,
+        )
+        for verdict in (HIGHER, LOWER)
+        if (group := [row for row in rows if row["verdict"] == verdict])
+    ]
+    open_ = [row for row in rows if not row["told"]]
+    if open_:
+        names, verb = named([row["system"] for row in open_]), "differs" if len(open_) == 1 else "differ"
+        cannot = "Whether {} {} from {} <em>cannot be told</em>"
+        sentences.append(format_html(cannot, names, verb, bold(wanted.baseline)) + would_tell(open_))
+    return format_html_join(" ", "{}", ((sentence,) for sentence in sentences))
+
+
+def bold(name: str) -> SafeString:
+    return format_html("<b>{}</b>", name)
+
+
+def several(rows: Sequence[dict]) -> SafeString:
+    """a (+0.0412) and b (+0.0210); of many only the names."""
+    if len(rows) > 3:
+        return named([row["system"] for row in rows])
+    each = [format_html("<b>{}</b> ({})", row["system"], signed(row["difference"])) for row in rows]
+    *head, last = each
+    if not head:
+        return last
+    return format_html("{} and {}", format_html_join(", ", "{}", ((part,) for part in head)), last)
+
+
+def would_tell(rows: Sequence[dict]) -> SafeString:
+    """How the sentence ends: how many more queries would tell."""
+    known = [row for row in rows if row["more"]]
+    if not known:
+        return SafeString(".")
+    if len(rows) == 1:
+        return format_html("; {} more queries would, if it is as large as it looks.", rows[0]["lacking"])
+    nearest = min(known, key=lambda row: row["more"])
+    return format_html(
+        "; the nearest to an answer is {}, with {} more queries if it is as large as it looks.",
+        bold(nearest["system"]),
+        nearest["lacking"],
+    )
+
+
+def judged_by(found: Compared) -> str:
+    systems, pairs = len(found.systems), len(found.pairs)
+    if found.found.correction == "hsd":
+        return f"Tukey's HSD for all pairs of {counted(systems, 'system', 'systems')}"
+    if pairs == 1:
+        return "the paired t test"
+    return f"the paired t test with Holm's correction for {counted(pairs, 'comparison', 'comparisons')}"
+
+
+def signs(found: Compared) -> str:
+    """What the randomisation test was made with."""
+    if found.found.exact:
+        return f"all {2**found.found.queries:,} signs"
+    return f"{found.found.draws:,} draws, seed {found.found.seed}"
+
+
+def reasons(rows: Sequence[dict]) -> list[str]:
+    """Why numbers are missing, pair by pair."""
+    return [
+        f"{row['system']}: no value where {', '.join(sorted(set(row['why'].values())))}"
+        for row in rows
+        if row["why"]
+    ]
+
+
+# As pictures
+
+
+def dot(row: dict) -> dict:
+    return {
+        "label": row["system"],
+        "value": row["difference"],
+        "low": row["low"],
+        "high": row["high"],
+        "n": row["queries"],
+        "told": row["told"],
+    }
+
+
+def says(rows: Sequence[dict], baseline: str) -> str:
+    parts = [f"{row['system']} {decimals(row['difference'])}, {row['verdict']}" for row in rows]
+    return f"Difference of means to {baseline}: {'; '.join(parts)}."
+
+
+def matrix(found: Compared, ranked: Sequence[tuple[str, float]]) -> list[tuple[str, list[dict | None]]]:
+    """By system, highest mean first, its difference to each of the others; None on the diagonal."""
+    cells = {}
+    for row in found.rows():
+        first, second, told = row["baseline"], row["system"], row["verdict"] != CANNOT_TELL
+        value, facts = row["difference"], {"told": told, "p": row["p_hsd"]}
+        cells[second, first] = {"value": value} | facts
+        cells[first, second] = {"value": None if value is None else -value} | facts
+    order = [name for name, _ in ranked if name in found.systems]
+    return [(name, [cells.get((name, other)) for other in order]) for name in order]
+
+
+# As files
+
+
+@require_safe
+@for_analysts
+def compare_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """A row for each pair, as `compare --format csv` gives it."""
+    found = for_file(request, collection, asked)
+    return csv_response(file_name(asked, collection), *comparison.table([found], asked.profile))
+
+
+@require_safe
+@for_analysts
+def compare_json(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """The same as a document, as `compare --format json` gives it."""
+    found = for_file(request, collection, asked)
+    return json_response(file_name(asked, collection), comparison.document([found], asked.profile))
+
+
+def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> Compared:
+    evaluation, ranked = ranking_of(collection, asked)
+    wanted = wanted_in(request, evaluation, ranked)
+    if wanted is None:
+        raise CannotAnswer("there is nothing to compare: fewer than two systems have a mean")
+    return compared(evaluation, asked, wanted)
+
+
+def file_name(asked: Asked, collection: Collection) -> str:
+    return f"{collection.slug}-compare-{asked.measure}"
+
+
+def ending_with(request: HttpRequest, **changes: str) -> str:
+    """The end of this page's address with some of it changed: for its files, and for all pairs."""
+    parts = [*given(request, changes), *changes.items()]
+    return f"?{urlencode(parts, safe='@()=:,')}" if parts else ""
+
+
+def hidden(request: HttpRequest) -> list[tuple[str, str]]:
+    """What the form of this page does not ask, to be sent along."""
+    return given(request, ("baseline", "system", "pairs"))
+
+
+def given(request: HttpRequest, without: Container[str]) -> list[tuple[str, str]]:
+    names = [name for name in request.GET if name not in without and name not in OF_PICTURES]
+    return [(name, value) for name in names for value in request.GET.getlist(name)]

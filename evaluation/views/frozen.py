@@ -1,0 +1,370 @@
+"""Frozen evaluations of a collection: their list and the line over time, one of them, its files, a new one."""
+
+import re
+from collections.abc import Sequence
+
+from django import forms
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.http import content_disposition_header
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from ratings.access import collection_for
+from ratings.models import Collection, Role, System
+from ratings.views.failures import told_when_busy
+
+from .. import bundle, frozen, report, scores
+from ..bundle import figures, latex, words
+from ..frozen import over_time
+from ..frozen.line import over_time as line_chart
+from ..models import FrozenEvaluation
+from ..scores import SUMS, Evaluation
+from ..templatetags.numbers import decimals
+from . import overview, panel, sentences
+from .answer import NUMBERS, Answer, Standing, known
+from .asked import Asked, for_analysts, page
+from .drawn import drawable
+from .export import csv_response, json_response
+
+SHA = re.compile(r"[0-9a-f]{12,64}")  # the beginning of a hash, as far as it tells one from all others
+
+
+def collection_of(request: HttpRequest, slug: str) -> Collection:
+    return collection_for(request, slug, Role.ANALYST, Role.ADMIN)
+
+
+def found_in(collection: Collection, sha: str) -> FrozenEvaluation:
+    """The one whose hash begins like this. Raises Http404."""
+    if not SHA.fullmatch(sha):
+        raise Http404("No such frozen evaluation.")
+    found = all_of(collection).filter(hash__startswith=sha).first()
+    if found is None:
+        raise Http404("No such frozen evaluation.")
+    return found
+
+
+def all_of(collection: Collection) -> QuerySet[FrozenEvaluation]:
+    """In their order."""
+    return collection.frozen_evaluations.select_related("created_by")
+
+
+def frame(collection: Collection) -> dict:
+    return {"collection": collection, "role": collection.role, "section": "results"}
+
+
+# The list, and the line over time
+
+
+@require_safe
+@drawable
+def frozen_list(request: HttpRequest, slug: str) -> HttpResponse:
+    """The line is that of `line`, a measure with its options; with `judgments`, all by those of one."""
+    collection = collection_of(request, slug)
+    every = list(all_of(collection))
+    some = sentences.counted(len(every), "frozen evaluation", "frozen evaluations")
+    heading = f"{some[0].upper()}{some[1:]}" if every else "Nothing is frozen yet"
+    context = frame(collection) | {"frozen": every, "total": len(every), "heading": heading}
+    if every:
+        context |= line(request, every)
+    return render(request, "evaluation/frozen.html", context)
+
+
+def line(request: HttpRequest, every: Sequence[FrozenEvaluation]) -> dict:
+    """What the list says and draws of the means over time."""
+    labels = list(dict.fromkeys(label for each in reversed(every) for label in over_time.labels(each)))
+    label = request.GET.get("line") or labels[0]
+    judged_by = next((each for each in every if each.short == request.GET.get("judgments")), None)
+    if label not in labels or (request.GET.get("judgments") and not judged_by):
+        raise Http404("No such line.")
+    context = {"labels": labels, "label": label, "judged_by": judged_by}
+    measure = measure_of(every, label, judged_by)
+    try:
+        points = over_time.rescored(every, judged_by, measure) if judged_by else over_time.points(every, label)
+    except ValueError as error:
+        return context | {"refused": str(error), "rows": table(every, [])}
+    systems = list(dict.fromkeys(mean.system for point in reversed(points) for mean in ordered(point.means)))
+    context |= {
+        "measure": str(measure),
+        "systems": systems,
+        "rows": table(every, points, systems),
+        "left_out": len(every) - len(points),
+        "lead": lead(points, str(measure)),
+    }
+    if len(points) > 1:
+        context["spec"] = drawn(points, systems[0], measure.name not in SUMS)
+        context["says"] = says(points, str(measure))
+    return context
+
+
+def measure_of(every, label: str, judged_by: FrozenEvaluation | None):
+    """The measure that the label names; where another judges, with its options."""
+    sources = [judged_by] if judged_by else every
+    for each in reversed(sources):
+        measures = frozen.settings_of(each).measures
+        for measure, own in zip(measures, over_time.labels(each), strict=True):
+            if own == label:
+                return measure
+    raise Http404("The chosen judgments were not frozen with this measure and these options.")
+
+
+def ordered(means: Sequence[over_time.Mean]) -> list[over_time.Mean]:
+    return sorted(means, key=lambda mean: (mean.mean is None, -(mean.mean or 0), mean.system))
+
+
+def table(every, points: Sequence[over_time.Point], systems: Sequence[str] = ()) -> list[dict]:
+    """A row for each frozen evaluation; without means where it is not on the line."""
+    on_line = {point.frozen.pk: (place, point) for place, point in enumerate(points, 1)}
+    rows = []
+    for each in every:
+        place, point = on_line.get(each.pk, (None, None))
+        means = {mean.system: mean for mean in point.means} if point else {}
+        rows.append(
+            {
+                "frozen": each,
+                "about": frozen.about(each),
+                "ran": len(frozen.settings_of(each).systems),
+                "place": place,
+                "changed": point.changed if point else [],
+                "means": [means.get(name) for name in systems],
+            }
+        )
+    return rows
+
+
+def lead(points: Sequence[over_time.Point], measure: str) -> str:
+    """Which system leads the latest, and where it stood before."""
+    if not points:
+        return ""
+    means = [mean for mean in ordered(points[-1].means) if mean.mean is not None]
+    if not means:
+        return format_html("No system has a value of {} in the latest.", measure)
+    best = means[0]
+    now = format_html("<b>{}</b> leads the latest with mean {} {}", best.system, measure, decimals(best.mean))
+    earlier = [
+        (point.frozen.name, mean.mean)
+        for point in points[:-1]
+        for mean in point.means
+        if mean.system == best.system and mean.mean is not None
+    ]
+    if not earlier:
+        return format_html("{}.", now)
+    name, before = earlier[-1]
+    apart = best.mean - before
+    if apart == 0:
+        return format_html("{}, as in “{}” before it.", now, name)
+    return format_html(
+        "{}, {} {} than in “{}” before it.", now, decimals(abs(apart)), "more" if apart > 0 else "less", name
+    )
+
+
+def drawn(points: Sequence[over_time.Point], leader: str, bounded: bool) -> dict:
+    rows = [
+        {
+            "system": mean.system,
+            "place": place,
+            "name": point.frozen.name,
+            "mean": mean.mean,
+            "low": mean.low,
+            "high": mean.high,
+            "queries": mean.queries,
+            "leader": mean.system == leader,
+        }
+        for place, point in enumerate(points, 1)
+        for mean in point.means
+        if mean.mean is not None
+    ]
+    marks = [
+        {"place": place - 0.5, "what": ", ".join(point.changed)}
+        for place, point in enumerate(points, 1)
+        if point.changed
+    ]
+    return line_chart(rows, marks, bounded=bounded)
+
+
+def says(points: Sequence[over_time.Point], measure: str) -> str:
+    ends = [
+        f"{point.frozen.name}: "
+        + ", ".join(f"{mean.system} {decimals(mean.mean)}" for mean in ordered(point.means))
+        for point in (points[0], points[-1])
+    ]
+    return f"Mean {measure} of each system over {len(points)} frozen evaluations. {'. '.join(ends)}."
+
+
+# One of them
+
+
+@require_safe
+@drawable
+def frozen_evaluation(request: HttpRequest, slug: str, sha: str) -> HttpResponse:
+    collection = collection_of(request, slug)
+    found = found_in(collection, sha)
+    evaluation, asked, told = frozen.evaluation_of(found), frozen.settings_of(found), frozen.about(found)
+    measure = evaluation.measures[0]
+    standings = standings_of(evaluation)
+    before = all_of(collection).filter(created_at__lt=found.created_at).order_by("-created_at", "-pk").first()
+    context = frame(collection) | {
+        "frozen": found,
+        "about": told,
+        "before": before,
+        "measure": str(measure),
+        "judged_label": f"Judged@{measure.cutoff}" if measure.cutoff else "Judged",
+        "standings": standings,
+        "lead": sentences.leading(standings, str(measure)),
+        "queries": len(evaluation.table.record.queries),
+        "label": f"{measure} {evaluation.fingerprint_of(measure)}",
+        "described": panel.described(asked.options, asked.rule, asked.adjudications),
+        "figures": figures.figures(evaluation),
+        "others": others(evaluation),
+        "methods": words.methods(found, evaluation),
+        "latex": latex.table(found, evaluation),
+        "files": frozen.files_of(found),
+        "bundle_name": bundle.file_name(found),
+    }
+    return render(request, "evaluation/frozen_one.html", context)
+
+
+def standings_of(evaluation: Evaluation, measure: str | None = None) -> list[Standing]:
+    """The systems as they stood, best first."""
+    measure = measure or str(evaluation.measures[0])
+    rows = []
+    for name in figures.best_first(evaluation, measure):
+        row = evaluation.summary.loc[(name, measure)]
+        rows.append(
+            Standing(
+                system=System(name=name),
+                measure=measure,
+                queries=int(row["queries"]),
+                undefined=int(row["undefined"]),
+                why=scores.why(row["why"]),
+                **{column: known(row[column]) for column in NUMBERS},
+            )
+        )
+    return rows
+
+
+def others(evaluation: Evaluation) -> dict:
+    """The means of the other measures, a row for each system."""
+    measures = [str(measure) for measure in evaluation.measures[1:]]
+    means = evaluation.summary["mean"]
+    rows = [
+        (name, [known(means[name, measure]) for measure in measures])
+        for name in figures.best_first(evaluation, evaluation.measures[0])
+    ]
+    return {"measures": measures, "rows": rows}
+
+
+@require_safe
+def frozen_csv(request: HttpRequest, slug: str, sha: str) -> HttpResponse:
+    """A row for each system and measure."""
+    found = found_in(collection_of(request, slug), sha)
+    rows = report.means(frozen.evaluation_of(found), frozen.about(found).profile)
+    return csv_response(file_name(found, "means"), *rows)
+
+
+@require_safe
+def frozen_queries_csv(request: HttpRequest, slug: str, sha: str) -> HttpResponse:
+    """A row for each system, measure and query."""
+    found = found_in(collection_of(request, slug), sha)
+    rows = report.every_query(frozen.evaluation_of(found), frozen.about(found).profile)
+    return csv_response(file_name(found, "queries"), *rows)
+
+
+@require_safe
+def frozen_json(request: HttpRequest, slug: str, sha: str) -> HttpResponse:
+    """Means and every query, as `evaluate --per-query --format json` gave them."""
+    found = found_in(collection_of(request, slug), sha)
+    document = report.document(frozen.evaluation_of(found), frozen.about(found).profile, per_query=True)
+    return json_response(file_name(found, "evaluation"), document)
+
+
+def file_name(found: FrozenEvaluation, what: str) -> str:
+    return f"{bundle.file_name(found).removesuffix('.zip')}-{what}"
+
+
+@require_safe
+def frozen_bundle(request: HttpRequest, slug: str, sha: str) -> StreamingHttpResponse:
+    """The ZIP, sent as it is made."""
+    found = found_in(collection_of(request, slug), sha)
+    response = StreamingHttpResponse(bundle.bundle(found), content_type="application/zip")
+    response["Content-Disposition"] = content_disposition_header(True, bundle.file_name(found))
+    # Or it would be compressed a second time on its way.
+    response["Content-Encoding"] = "identity"
+    return response
+
+
+# A new one
+
+
+class FreezeForm(forms.Form):
+    name = forms.CharField(max_length=frozen.NAME_LENGTH, help_text="By which people and commands find it again.")
+    note = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="Why it is frozen, or what is special about it. It stands on its page and in its bundle.",
+    )
+
+    def clean_name(self) -> str:
+        return " ".join(self.cleaned_data["name"].split())
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@told_when_busy
+@never_cache
+@for_analysts
+def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """Freeze what the overview shows with the options of this address."""
+    answer = Answer.of(collection, asked, [*overview.gains(asked), *overview.steps(asked)])
+    if not answer.systems or not answer.judgments.count.any():
+        messages.warning(request, "There are no numbers yet that could be frozen.")
+        return redirect("overview", collection.slug)
+    cutoffs, _ = overview.curves(answer)
+    measures = dict.fromkeys([asked.measure, *overview.gains(asked), *map(asked.to, cutoffs)])
+    today = date_format(timezone.now(), "j F Y")
+    form = FreezeForm(request.POST or None, initial={"name": f"{asked.measure}, {today}"})
+    if request.method == "POST" and form.is_valid():
+        try:
+            return frozen_now(request, collection, asked, list(measures), **form.cleaned_data)
+        except frozen.NameTaken:
+            form.add_error("name", "Another frozen evaluation of this collection has this name.")
+        except ValueError as error:
+            form.add_error(None, f"Nothing was frozen: {error}.")
+    context = page(request, collection, "results", asked) | {
+        "freeze_form": form,
+        "lead": sentences.leading(answer.standings, str(asked.measure)),
+        "heading": sentences.heading(collection.name, len(answer.systems), len(answer.record.queries)),
+        "described": panel.described(asked.options, asked.rule, asked.adjudications, asked.departing),
+        "measures": list(map(str, measures)),
+        "systems": answer.names,
+        "judgments": len(answer.judgments.grade),
+    }
+    return render(request, "evaluation/freeze.html", context, status=400 if form.errors else 200)
+
+
+def frozen_now(
+    request: HttpRequest, collection: Collection, asked: Asked, measures: list, name: str, note: str
+) -> HttpResponse:
+    found, new = frozen.freeze(
+        collection,
+        name,
+        measures,
+        asked.options,
+        note=note,
+        by=request.user,
+        profile=asked.profile,
+        rule=asked.rule,
+        adjudications=asked.adjudications,
+    )
+    if new:
+        messages.success(request, f"Frozen as “{found.name}”. It stays as it is, whatever changes.")
+    else:
+        day = date_format(found.created_at, "j F Y")
+        messages.info(
+            request, f"The same content is already frozen as “{found.name}” since {day}. Nothing was made."
+        )
+    return redirect("frozen_evaluation", collection.slug, found.short)

@@ -1,0 +1,276 @@
+"""Two frozen evaluations of a collection side by side: what differs in words, then in means, then by query."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_safe
+
+from ratings.models import Collection
+
+from .. import charts, frozen
+from ..frozen.changes import Changes, differences
+from ..models import FrozenEvaluation
+from ..scores import Evaluation
+from ..templatetags.numbers import number
+from .answer import known
+from .drawn import drawable
+from .export import csv_response
+from .frozen import all_of, collection_of, found_in, frame
+from .queries import paged
+from .sentences import counted, named
+
+# Bars that can be told apart, and pointed at.
+BARS = 400
+
+
+@require_safe
+@drawable
+def compare_frozen(request: HttpRequest, slug: str) -> HttpResponse:
+    """From `first` to `second`: the last two, where none is named. By query of one `system` in one `measure`."""
+    collection = collection_of(request, slug)
+    every = list(all_of(collection))
+    if len(every) < 2:
+        return redirect("frozen", collection.slug)
+    changes = chosen(request, collection, every)
+    evaluations = [frozen.evaluation_of(each) for each in changes.both]
+    shared = changes.systems[2]
+    context = frame(collection) | {
+        "every": every,
+        "changes": changes,
+        "first": changes.first,
+        "second": changes.second,
+        "lead": lead(changes),
+        "told": told(changes),
+        "rejudged": rejudged(changes),
+    }
+    if changes.measures:
+        measure = asked(request, "measure", changes.measures)
+        context |= {
+            "measure": measure,
+            "means": means(changes, evaluations, measure),
+            "labels": list(dict.fromkeys(f"{measure} {each.fingerprint_of(measure)}" for each in evaluations)),
+        }
+        if shared:
+            order = sorted(shared, key=lambda name: -(known(evaluations[1].summary["mean"][name, measure]) or 0))
+            context |= by_query(request, collection, changes, evaluations, measure, order)
+    return render(request, "evaluation/frozen_compare.html", context)
+
+
+def chosen(request: HttpRequest, collection: Collection, every: Sequence[FrozenEvaluation]) -> Changes:
+    keys = [request.GET.get("first"), request.GET.get("second")]
+    return Changes(
+        *(found_in(collection, key) if key else each for key, each in zip(keys, every[-2:], strict=True))
+    )
+
+
+def asked(request: HttpRequest, name: str, offered: Sequence[str]) -> str:
+    """What the address asks for, or the first that is offered. Raises Http404 for what is not offered."""
+    value = request.GET.get(name) or offered[0]
+    if value not in offered:
+        raise Http404(f"No such {name}.")
+    return value
+
+
+def lead(changes: Changes) -> SafeString:
+    """In one sentence what differs and what does not."""
+    came, went, _ = changes.systems
+    parts = {
+        "judgments": bool(changes.judged_otherwise),
+        "queries": bool(changes.new_queries or changes.gone_queries or changes.other_queries),
+        "systems": bool(came or went),
+        "rankings": bool(changes.rankings),
+        "options": bool(changes.options),
+    }
+    parts |= {name: True for name, _, _ in changes.terms}
+    other, same = ([name for name, differs in parts.items() if differs is which] for which in (True, False))
+    if not other:
+        return format_html("Nothing differs: {} are the same.", named(same, len(same)))
+    verb = "differs" if other == ["scale"] else "differ"
+    stay = format_html("; {} are the same", named(same, len(same))) if same else ""
+    return format_html("{} {}{}.", capitalised(other), verb, stay)
+
+
+def capitalised(names: Sequence[str]) -> SafeString:
+    return named([names[0][0].upper() + names[0][1:], *names[1:]], len(names))
+
+
+def told(changes: Changes) -> list[str]:
+    """What differs, part by part."""
+    lines = [judged(changes), *queries(changes), *systems(changes)]
+    lines += [format_html("Option <code>{}</code>: {} became {}.", *option) for option in changes.options]
+    lines += [format_html("Raters had other {}: {} became {}.", *term) for term in changes.terms]
+    measured = [set(map(str, frozen.settings_of(each).measures)) for each in changes.both]
+    sentences = ("Measures that went: {}.", "Measures that came: {}.")
+    only = (measured[0] - measured[1], measured[1] - measured[0])
+    return lines + [
+        format_html(sentence, named(sorted(names), 6))
+        for sentence, names in zip(sentences, only, strict=True)
+        if names
+    ]
+
+
+def judged(changes: Changes) -> str:
+    if not changes.judged_otherwise:
+        return "Every judgment is the same."
+    where = f"on {counted(len(changes.judged_otherwise), 'query', 'queries')}"
+    found = changes.judgments
+    if found is None:
+        return format_html("Judgments differ {}; there are too many to count them one by one here.", where)
+    parts = [(found.added, "added"), (found.changed, "changed"), (found.removed, "removed")]
+    listed = ", ".join(f"{number:,} {what}" for number, what in parts if number)
+    return format_html("Judgments: {}, {}.", listed, where)
+
+
+def rejudged(changes: Changes) -> list[tuple]:
+    """The first judgments that differ, with both grades in words."""
+    if not changes.judgments:
+        return []
+    return [(change, graded(change.before), graded(change.after)) for change in changes.judgments.first]
+
+
+def graded(grade: float | None) -> str:
+    return "unjudged" if grade is None else number(grade)
+
+
+def queries(changes: Changes) -> list[SafeString]:
+    parts = [
+        (changes.new_queries, "Queries that came: {}."),
+        (changes.gone_queries, "Queries that went: {}."),
+        (changes.other_queries, "Queries with another text or weight: {}."),
+    ]
+    return [format_html(sentence, named(keys)) for keys, sentence in parts if keys]
+
+
+def systems(changes: Changes) -> list[SafeString]:
+    came, went, shared = changes.systems
+    parts = [(came, "Systems that came: {}."), (went, "Systems that went: {}.")]
+    lines = [format_html(sentence, named(names, len(names))) for names, sentence in parts if names]
+    lines += [
+        format_html("<b>{}</b> has another ranking on {}.", name, counted(queries, "query", "queries"))
+        for name, queries in changes.rankings.items()
+    ]
+    if changes.scores:
+        lines.append(format_html("{} gave other scores in the same order.", named(changes.scores)))
+    alike = [name for name in shared if name not in changes.rankings and name not in changes.scores]
+    if alike:
+        lines.append(format_html("{} returned the same lists.", named(alike, 6)))
+    return lines
+
+
+def means(changes: Changes, evaluations: Sequence[Evaluation], measure: str) -> list[dict]:
+    """A row for each system of either, in the order of its later mean."""
+    came, went, shared = changes.systems
+    rows = []
+    for name in [*came, *shared, *went]:
+        before, after = (mean_in(each, name, measure) if name in each.systems else None for each in evaluations)
+        both = before and after and before["mean"] is not None and after["mean"] is not None
+        difference = after["mean"] - before["mean"] if both else None
+        rows.append({"system": name, "before": before, "after": after, "difference": difference})
+    return sorted(rows, key=lambda row: -((row["after"] or row["before"])["mean"] or 0))
+
+
+def mean_in(evaluation: Evaluation, name: str, measure: str) -> dict:
+    row = evaluation.summary.loc[(name, measure)]
+    return {column: known(row[column]) for column in ("mean", "low", "high")} | {"queries": int(row["queries"])}
+
+
+def by_query(
+    request: HttpRequest,
+    collection: Collection,
+    changes: Changes,
+    evaluations: Sequence[Evaluation],
+    measure: str,
+    offered: list[str],
+) -> dict:
+    """The differences of one system, the largest first."""
+    system = asked(request, "system", offered)
+    apart = compared(evaluations, measure, system)
+    again = changes.judgments.queries if changes.judgments else {}
+    texts = dict(zip(changes.queries[1]["key"], changes.queries[1]["text"], strict=True))
+    rows = [
+        {
+            "key": key,
+            "text": texts[key],
+            "before": known(row.before),
+            "after": known(row.after),
+            "difference": known(row.difference),
+            "rejudged": again.get(key, 0),
+        }
+        for key, row in zip(apart.index, apart.itertuples(index=False), strict=True)
+    ]
+    moved = [row for row in rows if row["difference"]]
+    shown = paged(request, rows)
+    keys = [row["key"] for row in shown["page"].object_list]
+    # The query as it is now, where it still is.
+    now = dict(collection.queries.filter(key__in=keys).values_list("key", "pk"))
+    for row in shown["page"].object_list:
+        row["pk"] = now.get(row["key"])
+    return {
+        "system": system,
+        "offered": offered,
+        "moved": moved_in_words(moved, len(rows)),
+        "bars": bars(rows) if moved else None,
+        "bars_say": f"Change of {measure} of {system} by query, from the largest gain to the largest loss.",
+        **shown,
+    }
+
+
+def compared(evaluations: Sequence[Evaluation], measure: str, system: str) -> pd.DataFrame:
+    return differences(*(each.per_query[measure, system] for each in evaluations))
+
+
+def moved_in_words(moved: list[dict], queries: int) -> str:
+    if not moved:
+        return f"Nothing moved on {counted(queries, 'query', 'queries')}."
+    up = sum(row["difference"] > 0 for row in moved)
+    return (
+        f"Higher on {up:,}, lower on {len(moved) - up:,}, the same or without a value on "
+        f"{queries - len(moved):,} of {counted(queries, 'query', 'queries')}."
+    )
+
+
+def bars(rows: list[dict]) -> dict:
+    """A bar for each query, from the largest gain to the largest loss; of very many, those that moved most."""
+    there = [row for row in rows[:BARS] if row["difference"] is not None]
+    bars = [
+        {
+            "query": row["key"],
+            "text": row["text"],
+            "value": row["difference"],
+            "below": row["difference"] < 0,
+            "url": "",
+        }
+        for row in sorted(there, key=lambda row: -row["difference"])
+    ]
+    return charts.by_query(bars, bounded=False)
+
+
+@require_safe
+def compare_frozen_csv(request: HttpRequest, slug: str) -> HttpResponse:
+    """A row for each system and query of both, in one measure; or with `judgments`, for each that differs."""
+    collection = collection_of(request, slug)
+    every = list(all_of(collection))
+    if len(every) < 2:
+        raise Http404("There are no two to compare.")
+    changes = chosen(request, collection, every)
+    name = f"{collection.slug}-{changes.first.short}-{changes.second.short}"
+    if "judgments" in request.GET:
+        header = ["query", "document", "change", "before", "after"]
+        rows = ([row.query, row.document, row.kind, row.before, row.after] for row in changes.each_judgment())
+        return csv_response(f"{name}-judgments", header, rows)
+    if not changes.measures:
+        raise Http404("They have no measure in common.")
+    measure = asked(request, "measure", changes.measures)
+    evaluations = [frozen.evaluation_of(each) for each in changes.both]
+    labels = [each.fingerprint_of(measure) for each in evaluations]
+    header = ["system", "measure", "query", "before", "after", "difference", "options before", "options after"]
+    rows = (
+        [system, measure, key, row.before, row.after, row.difference, *labels]
+        for system in changes.systems[2]
+        for key, row in compared(evaluations, measure, system).iterrows()
+    )
+    return csv_response(f"{name}-{measure}", header, rows)

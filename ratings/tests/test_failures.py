@@ -1,0 +1,72 @@
+"""A database that is away or locked is told as what it is, wherever it is missed."""
+
+import pytest
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import InterfaceError, OperationalError
+from django.test import Client
+from django.urls import reverse
+
+from .cast import make_collection, make_rater
+
+pytestmark = pytest.mark.django_db
+
+JSON = {"accept": "application/json"}
+
+
+@pytest.fixture
+def client() -> Client:
+    client = Client(raise_request_exception=False)
+    client.force_login(make_rater(make_collection(), "alice").user)
+    return client
+
+
+@pytest.fixture(params=[OperationalError, InterfaceError])
+def away(request, monkeypatch) -> None:
+    """No session can be read, which is what a request needs first."""
+
+    def load(self):
+        raise request.param("the connection is closed")
+
+    monkeypatch.setattr(SessionStore, "load", load)
+
+
+def test_a_page_without_a_database_asks_to_try_again(client, away):
+    answer = client.get(reverse("rate", args=["hills"]))
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert "Try again" in answer.content.decode()
+
+
+def test_a_form_comes_back_with_all_that_was_sent(client, away):
+    sent = {"grade": "3", "comment": "a < b", "base_revision": "0", "client_key": "0" * 32}
+    answer = client.post(reverse("save_rating", args=["hills", "0" * 8 + "-0000-4000-8000-" + "0" * 12]), sent)
+    assert answer.status_code == 503
+    page = answer.content.decode()
+    assert 'name="comment" value="a &lt; b"' in page
+    assert all(f'name="{name}"' in page for name in sent)
+    assert 'name="csrfmiddlewaretoken"' in page
+
+
+def test_a_password_never_comes_back_in_a_page(client, away):
+    sent = {"username": "alice", "password": "canary1", "new_password1": "canary2", "next": "/"}
+    page = client.post(reverse("sign_in"), sent).content.decode()
+    assert 'name="username" value="alice"' in page
+    assert "canary" not in page and "password" not in page
+
+
+def test_a_script_is_told_in_its_own_way(client, away):
+    answer = client.post(reverse("claim", args=["hills"]), {"count": 1}, headers=JSON)
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert answer.json() == {"error": "The server cannot write at this moment."}
+
+
+def test_the_page_never_asks_the_database_that_is_away(client, away, django_assert_num_queries):
+    with django_assert_num_queries(0):
+        client.post(reverse("claim", args=["hills"]))
+
+
+def test_another_fault_is_still_a_fault(client, monkeypatch):
+    def broken(self):
+        raise RuntimeError("a mistake")
+
+    monkeypatch.setattr(SessionStore, "load", broken)
+    assert client.get(reverse("rate", args=["hills"])).status_code == 500

@@ -1,0 +1,137 @@
+"""What a rater does: claim, save, put off, undo, stop. One address each, for forms and for the desk's script.
+
+Who asks for JSON gets it, with a status that says what became of the act; all others get a page.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from .. import queue
+from ..access import account_key, rater_in, wants_json
+from ..forms import ClaimForm, RatingForm
+from ..models import Rater
+from ..preferences import in_list
+from ..shown import FATES, outlook_shown, rating_shown, saved_shown, task_shown
+from .failures import told_when_busy
+from .rate import answer_page, desk, task_or_404
+
+
+def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A view that acts for the rater of the account. What cannot be done is told in the way that was asked for."""
+
+    @require_POST
+    @told_when_busy
+    @wraps(act)
+    def view(request: HttpRequest, slug: str, **kwargs) -> HttpResponse:
+        # A page that stayed open while somebody else signed in must not act in their name.
+        if request.POST.get("account") not in (None, account_key(request.user)):
+            return JsonResponse({"error": "Somebody else is signed in."}, status=401)
+        try:
+            return act(request, rater_in(request, slug), **kwargs)
+        except Http404 as missing:
+            if wants_json(request):
+                return JsonResponse({"error": str(missing)}, status=404)
+            raise
+
+    return view
+
+
+@act_of_rater
+def claim(request: HttpRequest, rater: Rater) -> HttpResponse:
+    """Hold the next tasks. The script gets those that it does not have, and the order of all."""
+    if not wants_json(request):
+        return next_page(request, rater)
+    form = ClaimForm(request.POST)
+    if not form.is_valid():
+        return refused(form)
+    tasks = queue.claim(rater, form.cleaned_data["count"])
+    have = form.cleaned_data["have"]
+    return JsonResponse(
+        {
+            "tasks": [task_shown(task) for task in tasks if str(task.token) not in have],
+            "order": [str(task.token) for task in tasks],
+            "outlook": outlook_shown(queue.outlook(rater)),
+        }
+    )
+
+
+@act_of_rater
+def save_rating(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse:
+    task = task_or_404(rater, token)
+    form = RatingForm(request.POST, collection=rater.collection)
+    if not form.is_valid():
+        return refused(form) if wants_json(request) else desk(request, rater, task, form=form, status=400)
+    try:
+        saved = queue.save(rater, task, **form.cleaned_data)
+    except queue.Conflict as conflict:
+        return conflict_shown(request, rater, task, form, conflict.current)
+    if wants_json(request):
+        return JsonResponse({"key": text_of(form.cleaned_data["client_key"]), **saved_shown(saved)})
+    if saved.answer:
+        return answer_page(request, rater, task, saved)
+    if saved.fate in FATES:
+        messages.info(request, FATES[saved.fate])
+    if "back" in request.POST:
+        return redirect("my_ratings", rater.collection.slug)
+    return next_page(request, rater)
+
+
+@act_of_rater
+def skip_pair(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse:
+    key = sent_key(request, "client_key")
+    queue.skip(rater, task_or_404(rater, token), client_key=key)
+    return JsonResponse({"key": text_of(key)}) if wants_json(request) else next_page(request, rater)
+
+
+@act_of_rater
+def undo_rating(request: HttpRequest, rater: Rater) -> HttpResponse:
+    key = sent_key(request, "client_key")
+    task = queue.undo(rater, act=sent_key(request, "act"), client_key=key)
+    if wants_json(request):
+        shown = task_shown(task) if task else None
+        revision = {"revision": shown["base_revision"]} if shown else {}
+        return JsonResponse({"key": text_of(key), "task": shown, **revision})
+    if task is None:
+        messages.info(request, "There is nothing to undo.")
+        return redirect("rate", rater.collection.slug)
+    return redirect("rate_pair", rater.collection.slug, task.token)
+
+
+@act_of_rater
+def stop_rating(request: HttpRequest, rater: Rater) -> HttpResponse:
+    queue.stop(rater)
+    return redirect("home")
+
+
+def next_page(request: HttpRequest, rater: Rater) -> HttpResponse:
+    """The desk with the next document, or with all that can be held of the next query."""
+    queue.claim(rater, queue.MOST_HELD if in_list(request) else 1)
+    return redirect("rate", rater.collection.slug)
+
+
+def refused(form) -> JsonResponse:
+    return JsonResponse({"error": " ".join(e for errors in form.errors.values() for e in errors)}, status=400)
+
+
+def conflict_shown(request, rater, task, form, current) -> HttpResponse:
+    if not wants_json(request):
+        return desk(request, rater, task, form=form, conflict=current or "withdrawn", status=409)
+    stored = {"current": rating_shown(current), "revision": current.revision if current else 0}
+    return JsonResponse({"error": "This rating was changed in another window.", **stored}, status=409)
+
+
+def sent_key(request: HttpRequest, name: str) -> UUID | None:
+    try:
+        return UUID(request.POST.get(name, ""))
+    except ValueError:
+        return None
+
+
+def text_of(key: UUID | None) -> str | None:
+    return str(key) if key else None

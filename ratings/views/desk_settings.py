@@ -1,0 +1,58 @@
+"""How a rater wants the desk: kept by the browser, in a cookie and, of keys, by the script."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from .. import queue
+from ..access import account_key, rater_in
+from ..models import Grade, Reason, Shown
+from ..preferences import PreferencesForm, keep, preferences
+from .rate import frame
+
+KEYED = 10  # grades that can have a key
+
+# What else has a key: its name in the script, and on the page.
+ACTS = [
+    ("cannot", "Cannot judge"),
+    ("later", "Later"),
+    ("comment", "Comment"),
+    ("undo", "Undo"),
+    ("guidelines", "Guidelines"),
+    ("full", "All of a long text"),
+    ("next", "Next word of the query"),
+    ("previous", "Previous word of the query"),
+    ("down", "Next document of a list"),
+    ("up", "Previous document of a list"),
+    ("mine", "My ratings"),
+    ("help", "All keys"),
+]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+def desk_settings(request: HttpRequest, slug: str) -> HttpResponse:
+    rater = rater_in(request, slug)
+    form = PreferencesForm(request.POST if request.method == "POST" else preferences(request))
+    if request.method == "POST" and form.is_valid():
+        messages.success(request, "Your settings are saved in this browser.")
+        response = redirect("desk_settings", slug)
+        keep(response, form.cleaned_data, secure=request.is_secure())
+        if form.cleaned_data["shown"] == Shown.LIST and queue.held(rater):
+            # Who had one document before them finds all of its query there now.
+            queue.claim(rater, queue.MOST_HELD)
+        return response
+    context = {
+        **frame(rater, "settings"),
+        "form": form,
+        "acts": [*acts_of_grades(rater.collection.grades.all()), *ACTS],
+        "reasons": len(Reason.choices),
+        "data": {"account": account_key(request.user)},
+    }
+    return render(request, "ratings/desk_settings.html", context, status=200 if form.is_valid() else 400)
+
+
+def acts_of_grades(scale) -> list[tuple[str, Grade]]:
+    return [(f"grade{place}", grade) for place, grade in enumerate(scale[:KEYED], start=1)]

@@ -1,0 +1,120 @@
+// What cannot go on without the person: who they are, and which of two ratings stands.
+
+import { said } from "./said.js";
+
+const BOUNCE = 500; // ms; a key pressed for the next document must not decide anything
+
+const at = (id) => document.getElementById(id);
+
+/** Ask for the password on the spot. Nothing on the page changes; the outbox goes on afterwards. */
+export class SignIn {
+  #dialog = at("sign-in");
+  #wire;
+  #outbox;
+
+  constructor(wire, outbox) {
+    this.#wire = wire;
+    this.#outbox = outbox;
+    const form = this.#dialog.querySelector("form");
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#enter(form);
+    });
+    at("sign-in-close").addEventListener("click", () => this.#dialog.close());
+    outbox.addEventListener("signed-out", () => this.ask());
+  }
+
+  async ask() {
+    if (this.#dialog.open) return;
+    const { waiting } = this.#outbox.state();
+    at("sign-in-kept").textContent = waiting ? `What you did is kept here: ${waiting} to be sent.` : "";
+    at("sign-in-wrong").hidden = true;
+    // Signed in again in another tab? Then there is nothing to ask.
+    const { account, name } = await this.#wire.look();
+    if (account === this.#wire.account) this.#outbox.signedIn();
+    else if (account) this.#seal(name);
+    else if (!this.#dialog.open) this.#dialog.showModal();
+  }
+
+  async #enter(form) {
+    const button = form.querySelector("button.main");
+    button.disabled = true;
+    const { username, password } = form.elements;
+    const entered = await this.#wire.enter(username.value, password.value);
+    button.disabled = false;
+    password.value = "";
+    if (entered !== true) {
+      at("sign-in-wrong").textContent = entered;
+      at("sign-in-wrong").hidden = false;
+      password.focus();
+      return;
+    }
+    const { account, name } = await this.#wire.look();
+    if (account !== this.#wire.account) {
+      this.#seal(name ?? username.value);
+      return;
+    }
+    this.#dialog.close();
+    this.#outbox.signedIn();
+  }
+
+  /** Somebody else is signed in: this page and what it kept are closed to them. */
+  #seal(name) {
+    this.#dialog.close();
+    at("sealed-name").textContent = name;
+    at("sealed").showModal();
+  }
+}
+
+/** Let the person decide about acts that the server refused, one after the other. */
+export class Decision {
+  #dialog = at("conflict");
+  #outbox;
+  #desk;
+  #act = null;
+  #since = 0;
+
+  /** `desk`: titleOf(token), rekeyed(old, key), again(act): what the desk does with a decision. */
+  constructor(outbox, desk) {
+    this.#outbox = outbox;
+    this.#desk = desk;
+    outbox.addEventListener("refused", () => this.ask());
+    at("conflict-1").addEventListener("click", () => this.#choose(1));
+    at("conflict-2").addEventListener("click", () => this.#choose(2));
+    this.#dialog.addEventListener("keydown", (event) => {
+      if (event.repeat || !["1", "2"].includes(event.key)) return;
+      event.preventDefault();
+      this.#choose(Number(event.key));
+    });
+  }
+
+  ask() {
+    if (this.#dialog.open) return;
+    this.#act = this.#outbox.acts.find((act) => act.refused);
+    if (!this.#act) return;
+    const { refused, fields, token } = this.#act;
+    const two = refused.status === 409;
+    at("conflict-title").textContent = this.#desk.titleOf(token);
+    at("conflict-why").textContent = two ? "You rated this document in another window as well. Which rating stands?" : refused.error;
+    const stored = refused.current ? said(refused.current) : ["no rating"];
+    at("conflict-1-said").replaceChildren(...(two ? ["Keep what is stored: ", ...stored] : ["Judge it again"]));
+    at("conflict-2-said").replaceChildren(...(two ? ["Take this one: ", ...said(fields)] : ["Throw it away"]));
+    at("conflict-1").hidden = refused.status === 404;
+    this.#since = performance.now();
+    this.#dialog.showModal();
+    at("conflict-why").focus();
+  }
+
+  async #choose(place) {
+    if (performance.now() - this.#since < BOUNCE || at(`conflict-${place}`).hidden) return;
+    const act = this.#act;
+    this.#dialog.close();
+    if (act.refused.status === 409 && place === 2) {
+      this.#desk.rekeyed(act.key, await this.#outbox.insist(act, act.refused.revision));
+    } else {
+      await this.#outbox.drop(act);
+      this.#desk.dropped(act, act.refused.status !== 409 && place === 1);
+    }
+    this.ask();
+  }
+}

@@ -1,0 +1,79 @@
+// The words of the query in a text, underlined, and the way from one to the next. Long texts begin folded.
+
+const LONG = 3_000; // characters, or
+const LINES = 60; // lines: from there on only the beginning is shown at first
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const WORD = /[\p{L}\p{M}\p{N}]+/gu;
+// They stand in every English text and lead nowhere.
+const COMMON = new Set("the and for are was were with from that this what who how why when where which does not you can".split(" "));
+
+const folded = (word) => word.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+
+/** [place, word] of each word; where a script has no blanks, as the browser parts it. */
+function* words(text) {
+  for (const { 0: run, index } of text.matchAll(WORD)) {
+    if (!UNSPACED.test(run) || !Intl.Segmenter) yield [index, run];
+    else for (const { segment, index: at } of new Intl.Segmenter(undefined, { granularity: "word" }).segment(run)) yield [index + at, segment];
+  }
+}
+
+/** The words of a query that are worth a mark. */
+export function termsOf(query) {
+  const all = [...words(query)].map(([, word]) => folded(word));
+  return new Set(all.filter((word) => (word.length > 2 || /\p{N}/u.test(word) || UNSPACED.test(word)) && !COMMON.has(word)));
+}
+
+/** Nodes of a text, its words of `terms` marked. */
+export function marked(text, terms) {
+  const nodes = [];
+  let from = 0;
+  for (const [at, word] of terms.size ? words(text) : []) {
+    if (!terms.has(folded(word))) continue;
+    const mark = document.createElement("mark");
+    mark.textContent = word;
+    nodes.push(text.slice(from, at), mark);
+    from = at + word.length;
+  }
+  return [...nodes, text.slice(from)];
+}
+
+/** Paragraphs and line breaks as the server makes them: a blank line parts paragraphs. */
+export function paragraphs(body, terms) {
+  const all = document.createDocumentFragment();
+  for (const part of body.replace(/\r\n?/g, "\n").trim().split(/\n{2,}/)) {
+    const paragraph = document.createElement("p");
+    part.split("\n").forEach((line, i) => paragraph.append(...(i ? [document.createElement("br")] : []), ...marked(line, terms)));
+    all.append(paragraph);
+  }
+  return all;
+}
+
+/** Fold what is long, and show the buttons that make sense, of a .doc with its text in place. */
+export function fold(doc, body) {
+  const long = body.length > LONG || body.split("\n").length > LINES;
+  doc.querySelector(".text").classList.toggle("folded", long);
+  doc.querySelector(".full").hidden = !long;
+  doc.querySelector(".full .what").textContent = "Show all";
+  doc.querySelector(".jump").hidden = !doc.querySelector("mark");
+}
+
+/** Show all of a text, or its beginning again. */
+export function unfold(doc, open) {
+  if (doc.querySelector(".full").hidden) return;
+  const text = doc.querySelector(".text");
+  text.classList.toggle("folded", open === undefined ? undefined : !open);
+  doc.querySelector(".full .what").textContent = text.classList.contains("folded") ? "Show all" : "Show less";
+}
+
+/** Go `step` marks on, around at the ends. */
+export function jump(doc, step) {
+  const marks = [...doc.querySelectorAll("mark")];
+  if (!marks.length) return;
+  const now = marks.findIndex((mark) => mark.className === "here");
+  if (now >= 0) marks[now].className = "";
+  const next = marks[now < 0 && step < 0 ? marks.length - 1 : (now + step + marks.length) % marks.length];
+  next.className = "here";
+  const text = doc.querySelector(".text");
+  if (text.contains(next) && next.getBoundingClientRect().bottom > text.getBoundingClientRect().bottom) unfold(doc, true);
+  next.scrollIntoView({ block: "center" });
+}

@@ -1,0 +1,256 @@
+// The one sender of acts: in order, each with the key it was born with, until the server has confirmed it.
+
+import { uuid } from "./wire.js";
+
+const LONGEST = 60_000; // ms between two tries
+const SETTLED = new Set([400, 404, 409]); // answers that another try would not change
+
+/** Keeps acts and sends them. Tells by events:
+ *  "change": something about `state()` is new; "confirmed" {act, answer}: the server has it;
+ *  "refused" {act}: the person must decide, `act.refused` says what the server said; "signed-out". */
+export class Outbox extends EventTarget {
+  #store;
+  #wire;
+  #acts = [];
+  #tries = 0;
+  #nextTry = null; // ms, by the clock of Date
+  #problem = ""; // "", "offline", "server" or "browser": who does not answer
+  #signedOut = false;
+  #tabs;
+  #draining = null;
+  #again = false;
+  #timer = 0;
+
+  constructor(store, wire) {
+    super();
+    this.#store = store;
+    this.#wire = wire;
+    this.#tabs = new BroadcastChannel(`idealist-outbox-${wire.account}`);
+    this.#tabs.onmessage = ({ data }) => this.#hear(data);
+    addEventListener("online", () => this.retry());
+    document.addEventListener("visibilitychange", () => { if (!document.hidden && this.#problem) this.retry(); });
+  }
+
+  /** What is not confirmed yet, first done first. */
+  get acts() {
+    return this.#acts;
+  }
+
+  state() {
+    const needs = this.#acts.filter((act) => act.refused).length;
+    return {
+      waiting: this.#acts.length - needs,
+      needs,
+      problem: this.#problem,
+      nextTry: this.#nextTry,
+      signedOut: this.#signedOut,
+      lasting: this.#store.lasting,
+    };
+  }
+
+  /** Whether a closed tab would leave the person in doubt: not where an act is on its way for the first time. */
+  get worries() {
+    const { needs, problem, signedOut, lasting } = this.state();
+    const slow = this.#acts.some((act) => Date.now() - act.at > 2_000);
+    return this.#acts.length > 0 && (needs > 0 || problem !== "" || signedOut || !lasting || slow);
+  }
+
+  /** Read what earlier pages left, and send it. */
+  async begin() {
+    await this.#look();
+    // What was refused before may have been settled since: ask once more.
+    for (const { seq } of this.#acts.filter((act) => act.refused)) {
+      await this.#store.change(seq, ({ refused, ...act }) => act);
+    }
+    this.drain();
+  }
+
+  /** Keep a new act and send it. Resolves when it is kept. */
+  async add(act) {
+    act.at = Date.now();
+    const seq = await this.#store.add(act);
+    if (!this.#acts.some((kept) => kept.seq === seq)) this.#acts.push({ ...act, seq });
+    this.#changed();
+    if (!this.#nextTry) this.drain();
+  }
+
+  /** Remove an act that the server does not have. False: it may have it, and must be asked to undo it. */
+  async takeBack(key) {
+    const act = this.#acts.find((kept) => kept.key === key);
+    if (!act) return false;
+    let taken = false;
+    await this.#store.change(act.seq, (kept) => {
+      taken = !kept.sent || kept.refused !== undefined;
+      return taken ? null : undefined;
+    });
+    if (taken) this.#forget(act.seq);
+    return taken;
+  }
+
+  /** Forget a refused act. */
+  async drop(act) {
+    await this.#store.change(act.seq, () => null);
+    this.#forget(act.seq);
+    this.drain();
+  }
+
+  /** Send a refused act again, on top of `revision`. Resolves to its new key: the old one may stand for the other. */
+  async insist(act, revision) {
+    const key = uuid();
+    await this.#store.change(act.seq, ({ refused, ...kept }) => {
+      return { ...kept, key, fields: { ...kept.fields, base_revision: revision } };
+    });
+    await this.#look();
+    this.drain();
+    return key;
+  }
+
+  /** The server says that nobody is signed in, or somebody else. */
+  leave() {
+    this.#signedOut = true;
+    this.#problem = "";
+    this.#changed();
+    this.#emit("signed-out");
+  }
+
+  /** The person of this page signed in again: go on. */
+  signedIn() {
+    this.#signedOut = false;
+    this.retry();
+  }
+
+  /** Try at once instead of when the time has come. */
+  retry() {
+    this.#tries = 0;
+    this.drain();
+  }
+
+  /** Send what waits, one act after the other, one tab at a time. Resolves when there is nothing to do for now. */
+  drain() {
+    this.#again = true;
+    this.#draining ??= this.#run();
+    return this.#draining;
+  }
+
+  async #run() {
+    clearTimeout(this.#timer);
+    try {
+      do {
+        this.#again = false;
+        // Without TLS there are no locks: two tabs may then send one act, and its key makes it one.
+        if (navigator.locks) await navigator.locks.request(`idealist-outbox-${this.#wire.account}`, () => this.#sendAll());
+        else await this.#sendAll();
+      } while (this.#again && !this.#nextTry && !this.#signedOut);
+    } catch {
+      this.#postpone("browser", 0);
+    } finally {
+      this.#draining = null;
+    }
+  }
+
+  async #sendAll() {
+    this.#nextTry = null;
+    await this.#look();
+    for (let act = this.#due(); act && !this.#signedOut; act = this.#due()) {
+      const marked = await this.#store.change(act.seq, (kept) => (kept.sent ? undefined : { ...kept, sent: true }));
+      if (!marked) {
+        this.#forget(act.seq); // taken back, or sent by another tab
+        continue;
+      }
+      act.sent = true;
+      const { kind, base, token, key, fields } = marked;
+      const path = kind === "undo" ? `${base}undo/` : `${base}${token}/${kind}/`;
+      const answer = await this.#wire.post(path, { ...fields, client_key: key });
+      if (!(await this.#settle(marked, answer))) return;
+    }
+  }
+
+  /** The first act that may be sent: none whose document has an earlier act that waits for the person. */
+  #due() {
+    const stuck = new Set();
+    for (const act of this.#acts) {
+      if (act.refused) stuck.add(act.token);
+      else if (!stuck.has(act.token)) return act;
+    }
+    return undefined;
+  }
+
+  /** True: go on with the next act. */
+  async #settle(act, { status, body, wait }) {
+    if (status === 200 && body?.key === act.key) {
+      await this.#confirmed(act, body);
+      return true;
+    }
+    if (status === 401 && body) {
+      this.leave();
+      return false;
+    }
+    if (SETTLED.has(status) && body) {
+      const refused = await this.#store.change(act.seq, (kept) => ({ ...kept, refused: { status, ...body } }));
+      await this.#look();
+      this.#emit("refused", { act: refused ?? act });
+      return true;
+    }
+    this.#postpone(status === 0 ? "offline" : "server", wait);
+    return false;
+  }
+
+  async #confirmed(act, answer) {
+    this.#tries = 0;
+    this.#problem = "";
+    // First this, then the removal: should the browser die in between, the act is sent again and confirmed again.
+    for (const later of this.#acts.filter((kept) => kept.token === act.token && kept.seq > act.seq)) {
+      if (answer.revision === undefined || !("base_revision" in later.fields)) continue;
+      const made = (kept) => ({ ...kept, fields: { ...kept.fields, base_revision: answer.revision } });
+      Object.assign(later, await this.#store.change(later.seq, made));
+    }
+    await this.#store.change(act.seq, () => null);
+    this.#forget(act.seq);
+    this.#emit("confirmed", { act, answer });
+    this.#tell({ confirmed: { act, answer } });
+  }
+
+  #postpone(problem, wait) {
+    this.#problem = problem;
+    const pause = Math.min(LONGEST, 1_000 * 2 ** this.#tries++) * (0.75 + Math.random() / 2);
+    const delay = Math.min(LONGEST, Math.max(pause, wait * 1_000));
+    this.#nextTry = Date.now() + delay;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.drain(), delay);
+    this.#changed();
+  }
+
+  /** What another tab of this account says: it sends for both, but should it be closed, this one goes on. */
+  async #hear({ problem, nextTry, confirmed }) {
+    this.#problem = problem;
+    this.#nextTry = nextTry;
+    clearTimeout(this.#timer);
+    if (nextTry) this.#timer = setTimeout(() => this.drain(), nextTry - Date.now() + 1_000);
+    await this.#look();
+    if (confirmed) this.#emit("confirmed", confirmed);
+  }
+
+  #tell(more) {
+    this.#tabs.postMessage({ problem: this.#problem, nextTry: this.#nextTry, ...more });
+  }
+
+  async #look() {
+    this.#acts = await this.#store.all();
+    this.#emit("change");
+  }
+
+  #forget(seq) {
+    this.#acts = this.#acts.filter((act) => act.seq !== seq);
+    this.#changed();
+  }
+
+  /** Something changed here: tell this page and the other tabs. */
+  #changed() {
+    this.#emit("change");
+    this.#tell();
+  }
+
+  #emit(name, detail) {
+    this.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+}

@@ -1,0 +1,103 @@
+// What the rater sees of a task. The elements are those of the server's page, so that the form stays a form: should
+// this script fail, its buttons still send what is on the screen.
+
+import { fold, marked, paragraphs, termsOf } from "./marks.js";
+import { said } from "./said.js";
+import { uuid } from "./wire.js";
+
+const LONG = 120; // characters; beyond it a query is a text, not a title
+
+const at = (id) => document.getElementById(id);
+const work = document.querySelector(".work");
+const query = { text: work.querySelector(".query h1"), need: work.querySelector(".need") };
+export const doc = work.querySelector(".doc");
+const title = doc.querySelector("h2");
+const url = doc.querySelector(".url");
+const text = doc.querySelector(".text");
+export const form = at("rating");
+export const comment = at("comment-text");
+export const gradeButtons = [...form.querySelectorAll("button.grade")];
+
+const made = new WeakMap(); // task -> its paragraphs
+let terms = ["", new Set()]; // a query, and its words
+
+function termsFor(query) {
+  if (terms[0] !== query) terms = [query, termsOf(query)];
+  return terms[1];
+}
+
+/** Make the text of a task before its turn, so that to show it is a step less. */
+export function prepare(task) {
+  if (task?.document.body && !made.has(task)) made.set(task, paragraphs(task.document.body, termsFor(task.query.text)));
+}
+
+/** The text of a task. What was prepared is used up. */
+function textOf(task) {
+  prepare(task);
+  const text = made.get(task) ?? at("no-text").content.cloneNode(true);
+  made.delete(task);
+  return text;
+}
+
+/** Put a task on the screen. */
+export function paint(task, base) {
+  const { token, query: asked, document: shown, own } = task;
+  const seen = scrollY; // read before anything changes: afterwards it would lay the page out at once
+  const top = Math.min(seen, work.offsetTop); // the head of the page stays away where it was scrolled away
+  if (query.text.textContent !== asked.text) query.text.textContent = asked.text;
+  query.text.classList.toggle("long", asked.text.length > LONG);
+  query.need.textContent = asked.need;
+  query.need.hidden = !asked.need;
+  title.replaceChildren(...(shown.title ? marked(shown.title, termsFor(asked.text)) : ["No title"]));
+  title.classList.toggle("soft", !shown.title);
+  url.textContent = shown.url;
+  url.hidden = !shown.url;
+  text.replaceChildren(textOf(task));
+  fold(doc, shown.body);
+
+  form.action = `${base}${token}/save/`;
+  at("later").formAction = `${base}${token}/skip/`;
+  form.elements.base_revision.value = task.base_revision;
+  form.elements.client_key.value = uuid();
+  comment.value = task.comment;
+  mark(task.comment);
+  for (const button of gradeButtons) {
+    button.classList.remove("lit");
+    if (own?.grade === button.value) button.setAttribute("aria-pressed", "true");
+    else button.removeAttribute("aria-pressed");
+  }
+  at("own").hidden = !own;
+  if (own) at("own-said").replaceChildren(...said(own));
+  at("later").hidden = Boolean(own) || task.warm_up;
+  at("warm-up").hidden = !task.warm_up;
+  document.title = `Rate: ${asked.text} · Idealist`;
+  if (seen !== top) scrollTo(0, top);
+}
+
+/** Which part of the desk is seen: a "task", the "wait" for an answer, the "answer" of a warm-up, or "none". */
+export function show(view) {
+  if (work.dataset.view !== view) work.dataset.view = view;
+  at("nothing").hidden = view !== "none";
+  at("answer").hidden = view !== "answer";
+  if (view === "answer") at("go-on").focus();
+}
+
+/** Why there is nothing on the desk: a sentence, and what happens next. */
+export function showNothing(lead, more) {
+  at("nothing-lead").textContent = lead;
+  at("nothing-more").textContent = more;
+}
+
+/** The known grade of a warm-up and why, beside the one given; `last`: no other follows. */
+export function showAnswer(given, answer, last) {
+  at("answer-said").replaceChildren(...said(given));
+  at("answer-known").replaceChildren(...said(answer));
+  at("answer-same").hidden = given.grade !== answer.grade;
+  at("answer-why").textContent = answer.explanation;
+  at("answer-last").hidden = !last;
+}
+
+/** Whether a comment is written, beside the button that opens it. */
+export function mark(written) {
+  at("written").hidden = !written.trim();
+}

@@ -1,0 +1,59 @@
+// The page of a rater's settings: keys are kept by this browser, under the account. All else there is a plain form.
+
+import { choose, chosen, usual } from "./keys.js";
+
+const at = (id) => document.getElementById(id);
+const { account } = JSON.parse(at("settings-data").textContent);
+const fields = [...document.querySelectorAll("input[data-act]")];
+const off = at("keys-off");
+const says = at("keys-said");
+
+let choice = chosen(account);
+
+function show() {
+  for (const field of fields) {
+    field.value = choice.keys[field.dataset.act];
+    field.removeAttribute("aria-invalid");
+  }
+  off.checked = choice.off;
+}
+
+function keep(next, words) {
+  choice = next;
+  show();
+  says.textContent = choose(account, choice) ? words : "This browser keeps nothing: the usual keys will be back on the next page.";
+}
+
+/** The key that a press means, if it can be one: a single sign that no other act has. */
+function take(field, key) {
+  const { act } = field.dataset;
+  const name = (one) => one.closest("label, .field").querySelector(".name").textContent.trim();
+  const other = fields.find((one) => one !== field && choice.keys[one.dataset.act] === key);
+  if (other) {
+    show();
+    field.setAttribute("aria-invalid", "true");
+    says.textContent = `Not changed: “${key}” is the key of “${name(other)}”. Give that another key first.`;
+    return;
+  }
+  keep({ ...choice, keys: { ...choice.keys, [act]: key } }, `“${key}” is now the key of “${name(field)}”. Kept in this browser.`);
+}
+
+for (const field of fields) {
+  field.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || [...event.key].length !== 1) return;
+    event.preventDefault();
+    if (event.key !== " ") return take(field, event.key.toLowerCase());
+    says.textContent = "The space bar scrolls the page and cannot be a key.";
+  });
+  // What a keyboard on a screen writes comes without a key.
+  field.addEventListener("input", () => {
+    const key = [...field.value.trim().toLowerCase()].pop();
+    if (key) take(field, key);
+    else show();
+  });
+}
+off.addEventListener("change", () => keep({ ...choice, off: off.checked }, off.checked ? "Keys are off." : "Keys are on."));
+at("keys-digits").addEventListener("click", () => keep({ ...choice, keys: usual() }, "Grades have the digits. Kept in this browser."));
+at("keys-left").addEventListener("click", () => keep({ ...choice, keys: usual(true) }, "Grades lie under the left hand. Kept in this browser."));
+at("keys").hidden = false;
+show();
