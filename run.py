@@ -30,7 +30,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 from xml.etree import ElementTree
@@ -290,27 +290,66 @@ def counted(report: Path) -> str:
     return f"{words} in {float(suite.get('time')):.2f}s"
 
 
-def run_pytest(engine: str, arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[bool, str]:
+@contextlib.contextmanager
+def beside(command: Sequence[str], environment: Mapping[str, str], log: Path) -> Iterator[Callable[..., int]]:
+    """Run a step while others run. Called as `status_of` is, what it gives waits and shows what the step wrote."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [str(PYTHON), *command], env=environment, stdout=output, stderr=subprocess.STDOUT
+        )
+
+    def finish(title: str, *_) -> int:
+        status = process.wait()
+        print(f"\n== {title}\n{log.read_text(errors='replace')}", flush=True)
+        return status
+
+    try:
+        yield finish
+    finally:
+        process.terminate()  # where nobody waited for it: a test run that was broken off
+        process.wait()
+
+
+def pytest_on(engine: str, arguments: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    return ["-m", "pytest", f"--junitxml={report_of(engine, environment)}", *arguments]
+
+
+def report_of(engine: str, environment: Mapping[str, str]) -> Path:
+    return Path(environment["IDEALIST_DATA"], f"{engine}.xml")
+
+
+def run_pytest(
+    engine: str,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    run: Callable[..., int] | None = None,
+) -> tuple[bool, str]:
     """Whether everything passed, and a closing line."""
-    report = Path(environment["IDEALIST_DATA"], f"{engine}.xml")
-    command = ["-m", "pytest", f"--junitxml={report}", *arguments]
-    status = status_of(f"pytest on {engine}", command, environment)
+    command = pytest_on(engine, arguments, environment)
+    status = (run or status_of)(f"pytest on {engine}", command, environment)
     outcome = "no tests were collected" if status == 5 else f"pytest ended with status {status}"
+    report = report_of(engine, environment)
     if status in (0, 1) and report.exists():
         outcome = counted(report)
     return status == 0, f" {engine}: {outcome} ".center(80, "=")
 
 
 def results(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterator[tuple[bool, str]]:
-    """Whether it passed, and a line for the end, of every check and of pytest on either engine."""
+    """Whether it passed, and a line for the end, of every check and of pytest on either engine, side by side."""
     for title, command in CHECKS.items():
         passed = status_of(title, command, environment) == 0
         yield passed, f"{'passed' if passed else 'failed'}: {title}"
-    yield run_pytest("SQLite", arguments, environment)
     server = os.environ.get("IDEALIST_TEST_POSTGRES")
-    if server or initdb():
-        with contextlib.nullcontext(server) if server else throwaway_postgres() as url:
-            yield run_pytest("PostgreSQL", arguments, {**environment, "DATABASE_URL": url})
+    if not (server or initdb()):
+        yield run_pytest("SQLite", arguments, environment)
+        return
+    data = Path(environment["IDEALIST_DATA"], "postgresql")
+    data.mkdir()
+    with contextlib.nullcontext(server) if server else throwaway_postgres() as url:
+        other = {**environment, "DATABASE_URL": url, "IDEALIST_DATA": str(data)}
+        with beside(pytest_on("PostgreSQL", arguments, other), other, data / "output") as finish:
+            yield run_pytest("SQLite", arguments, environment)
+            yield run_pytest("PostgreSQL", arguments, other, finish)
 
 
 def test(arguments: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""The rating desk in Chromium: from a key press to the next document on the screen, and what goes over the wire.
+"""The rating desk in Chromium: from a key press to the next document, and the bytes over the wire.
 
 The processor of the page is slowed down and every answer delayed, as on a plain laptop far from the server. A
 document counts as painted when the first task after its frame begins; the time begins with the key press as the

@@ -1,6 +1,7 @@
 """run.py: what it decides, what it passes on, and its failures in one line. Nothing here installs anything."""
 
 import ast
+import contextlib
 import importlib.util
 import json
 import os
@@ -8,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -329,7 +331,13 @@ def test_every_check_runs_on_both_engines_and_one_failure_fails_all(installed, r
     monkeypatch.chdir(installed)
     monkeypatch.setenv("DATABASE_URL", "postgres://db.example.org/production")
     monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
+
+    @contextlib.contextmanager
+    def beside(command, environment, log):
+        yield lambda title, *_: status(title, command, environment)
+
     monkeypatch.setattr(run, "status_of", status)
+    monkeypatch.setattr(run, "beside", beside)
     monkeypatch.setattr(run, "chromium", lambda: None)
     monkeypatch.setattr(run.signal, "signal", lambda *arguments: None)
     assert run.main(["test", "-x"]) == 1
@@ -343,6 +351,27 @@ def test_every_check_runs_on_both_engines_and_one_failure_fails_all(installed, r
     lines = capsys.readouterr().out.splitlines()
     assert "failed: ruff check" in lines
     assert lines[-1].startswith("skipped: tests in a browser")
+
+
+def test_a_step_beside_others_shows_at_its_end_what_it_wrote(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(run, "PYTHON", Path(sys.executable))
+    command = ["-c", "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"]
+    with run.beside(command, os.environ, tmp_path / "log") as finish:
+        assert finish("a step", command, os.environ) == 3
+    shown = capsys.readouterr().out.split()
+    assert shown[:3] == ["==", "a", "step"] and sorted(shown[3:]) == ["err", "out"]
+
+
+def test_a_step_that_nobody_waits_for_is_ended(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "PYTHON", Path(sys.executable))
+    command = ["-c", "import os, time; print(os.getpid(), flush=True); time.sleep(600)"]
+    log = tmp_path / "log"
+    with pytest.raises(SystemExit), run.beside(command, os.environ, log):
+        while not log.read_text().strip():
+            time.sleep(0.01)
+        raise SystemExit(143)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(log.read_text()), 0)
 
 
 # bench
