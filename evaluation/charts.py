@@ -240,7 +240,10 @@ def confusion(cells: Rows, *, grades: Sequence[str]) -> dict:
 
     A cell: one and other (labels, as in `grades`), share (of the row; None for a row without a couple), couples.
     """
-    x = alt.X("other:N").sort(None).title(None).axis(labelColor=INK, grid=False, orient="top", labelAngle=0)
+    # The rows have the names of the grades; on a phone there is room for them only once.
+    number = "split(datum.label, ' ')[0]"
+    x = alt.X("other:N").sort(None).title(None)
+    x = x.axis(labelColor=INK, grid=False, orient="top", labelAngle=0, labelExpr=number)
     y = alt.Y("one:N").sort(None).title(None).axis(labelColor=INK, grid=False)
     shade = alt.Color("share:Q").legend(None)
     # Only shades on which the number can be read.

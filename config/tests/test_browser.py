@@ -239,6 +239,7 @@ def pages(role: str, collection) -> list[str]:
             f"{base}/rate/",
             f"{base}/rate/{pair.token}/",
             f"{base}/my-ratings/",
+            f"{base}/settings/",
             "/accounts/password/",
             f"{base}/guidelines/",
             f"{base}/guidelines/versions/",

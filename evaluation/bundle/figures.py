@@ -123,7 +123,7 @@ def _heat(evaluation: Evaluation) -> Figure | None:
         name="queries",
         title=f"{measure} of each query and system",
         sentence=f"Queries from easiest to hardest by their median, in five equal steps from 0 to {top:g}: "
-        f"the darker, the higher. {evaluation.fingerprint_of(measure)}.",
+        f"the stronger the shade, the higher. {evaluation.fingerprint_of(measure)}.",
         alt=f"{len(values):,} queries by {len(order)} systems, {undefined:,} of them undefined (hatched). "
         "per_query.csv has the numbers.",
         spec=charts.heat_map(cells, queries, systems=order, top=top),

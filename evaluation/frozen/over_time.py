@@ -8,7 +8,7 @@ from ..measures import Measure, effective
 from ..models import FrozenEvaluation
 from ..scores import Evaluation, fingerprint
 from . import content
-from .freezing import About, scored
+from .freezing import scored
 from .stored import about, files_of, lines_of, settings_of, summary_of
 
 # Lines of runs that are scored again for one page; what was scored once is kept.
@@ -30,7 +30,6 @@ class Point:
     """One frozen evaluation on the line, and what changed since the one before it."""
 
     frozen: FrozenEvaluation
-    about: About
     means: list[Mean]
     changed: list[str]  # of "guidelines", "scale", "systems"
 
@@ -124,7 +123,7 @@ def _marked(found: Sequence[tuple[FrozenEvaluation, list[Mean]]]) -> list[Point]
     marked = []
     for place, (frozen, means) in enumerate(found):
         before = found[place - 1][0] if place else None
-        marked.append(Point(frozen, about(frozen), means, changed_since(before, frozen) if before else []))
+        marked.append(Point(frozen, means, changed_since(before, frozen) if before else []))
     return marked
 
 

@@ -42,7 +42,7 @@ def of_command(*arguments: str, form: str = "json") -> str:
 
 def test_the_best_is_compared_with_all_others_and_the_verdict_allows_for_all_pairs(client):
     page = text_of(analyst(client, make_field()).get(URL))
-    assert "In nDCG@10, fair ( −0.1186 ) and worst ( −0.2033 ) are beyond chance lower than best ." in page
+    assert "fair ( −0.1186 ) and worst ( −0.2033 ) are beyond chance lower than best in nDCG@10." in page
     assert "Whether near differs from best cannot be told ; about" in page
     assert "at 0.05, by Tukey's HSD for all pairs of four systems" in page
     assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page and "n = 12" in page

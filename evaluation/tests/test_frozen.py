@@ -137,6 +137,15 @@ def test_stored_numbers_are_those_that_evaluate_gives():
         assert kept.summary[column].tolist() == live.summary[column].tolist()
 
 
+def test_means_and_intervals_stay_those_that_were_shown(monkeypatch):
+    """Even when a later program would make others of the same values."""
+    found, _ = freeze(make_hills())
+    before = frozen.evaluation_of(found).summary
+    monkeypatch.setattr(scores, "bootstrap_interval", lambda values: (values[0] - 1, values[0] + 1))
+    assert frozen.evaluation_of(found).summary.equals(before)
+    assert not frozen.recomputed(found).summary.equals(before)
+
+
 CASES = {
     "default": {},
     "closed": {"negatives": "minmax_closed"},

@@ -178,3 +178,16 @@ def test_of_a_former_basis_nothing_is_kept():
     recent.put(((1, "new"), "b"), 3)
     assert recent.get(((1, "old"), "a")) is None
     assert (recent.get(((2, "old"), "a")), recent.get(((1, "new"), "b"))) == (2, 3)
+
+
+def test_what_is_made_of_a_whole_collection_is_made_once_for_each_state(collection):
+    made = []
+
+    def make() -> int:
+        made.append(1)
+        return len(made)
+
+    assert [kept.whole(collection, "one", make) for _ in range(2)] == [1, 1]
+    assert kept.whole(collection, "other", make) == 2
+    collection.touch()
+    assert [kept.whole(collection, "one", make) for _ in range(2)] == [3, 3]

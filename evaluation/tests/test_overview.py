@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from evaluation.tests.hills import analyst, make_hills, rate, text_of
-from evaluation.views.sentences import tested, uneven
+from evaluation.views import sentences
 from ratings.adjudication import adjudicate
 from ratings.models import Role
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking
@@ -38,7 +38,7 @@ def test_the_best_system_comes_first(client):
 
 def test_two_queries_are_too_few_to_tell_which_system_is_best(client):
     page = text_of(analyst(client, make_hills()).get(URL))
-    assert "good has the highest mean nDCG@10, 0.8155 . Whether that is more than chance cannot be told" in page
+    assert "good has the highest mean nDCG@10, 0.8155. Whether that is more than chance cannot be told" in page
     assert "two queries in common, and a test takes 10." in page
     assert 'href="/collections/hills/compare/?measure=P@5"' in client.get(URL, {"measure": "P@5"}).content.decode()
 
@@ -63,7 +63,7 @@ def test_a_leader_that_others_beat_where_all_have_values_is_told():
         {"queries": 12, "system": "y", "verdict": "higher"},
         {"queries": 12, "system": "z", "verdict": "lower"},
     ]
-    said = tested(rows)
+    said = sentences.tested(rows)
     assert (
         said
         == ", beyond chance above <b>z</b> on the same queries, yet below <b>y</b> on the queries that all have."
@@ -79,7 +79,7 @@ def test_systems_that_are_judged_unevenly_are_a_warning(client):
 
 @pytest.mark.parametrize(("least", "warns"), [(0.9, True), (0.91, False), (None, False)])
 def test_a_tenth_is_uneven(least, warns):
-    said, name = uneven({"a": 1.0, "b": least}, "Judged@10", zero=True)
+    said, name = sentences.uneven({"a": 1.0, "b": least}, "Judged@10", zero=True)
     assert (bool(said), name) == (warns, "b" if warns else "")
 
 

@@ -200,12 +200,12 @@ def lead(found: Compared, wanted: Wanted, rows: Sequence[dict]) -> SafeString:
         )
     sentences = [
         format_html(
-            "In {}, {} {} beyond chance {} than <b>{}</b>.",
-            str(found.measure),
+            "{} {} beyond chance {} than <b>{}</b> in {}.",
             several(group),
             "is" if len(group) == 1 else "are",
             verdict,
             wanted.baseline,
+            str(found.measure),
         )
         for verdict in (HIGHER, LOWER)
         if (group := [row for row in rows if row["verdict"] == verdict])
