@@ -77,7 +77,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    # Beside secrets of a page, as the tokens of forms: Django masks these anew and pads what it compresses at random.
+    # Beside the secrets of a page, tokens of forms: Django masks these anew and pads at random what it compresses.
     "django.middleware.gzip.GZipMiddleware",
     "csp.middleware.CSPMiddleware",
     "django_permissions_policy.PermissionsPolicyMiddleware",

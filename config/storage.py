@@ -1,8 +1,8 @@
 """How static files are served: compressed, under names that change with their content, scripts without comments.
 
 The modules that a page of the desk needs are sent as one script: that compresses better than many small ones, and
-none waits for another. A page that is open while a new version is installed goes on with the old names: nothing here
-deletes a file.
+none waits for another. A page that is open while a new version is installed goes on with the old names: nothing
+here deletes a file.
 """
 
 import re
@@ -57,6 +57,11 @@ class Storage(CompressedManifestStaticFilesStorage):
         if name in PAGES:
             content = ContentFile(lean(bundled(name, source_of)).encode())
         return super()._save(name, content)
+
+    def post_process(self, paths, dry_run=False, **options):
+        # What it gives new names to would be read where it was found, each module by itself.
+        made = {name: (self, name) for name in paths if name in PAGES}
+        yield from super().post_process({**paths, **made}, dry_run, **options)
 
     def get_modified_time(self, name):
         # Its own file may be older than what it imports: collectstatic would then keep the old script.

@@ -454,7 +454,7 @@ def _long_columns(statement: str, params: Sequence, columns: int) -> np.ndarray:
 
 @contextmanager
 def _cursor_for_bytes() -> Iterator:
-    """A chunked cursor. PostgreSQL sends bytes as they are, not twice as long in hex, only where it is asked to."""
+    """A chunked cursor. PostgreSQL sends bytes as they are, not twice as long in hex, only if it is asked to."""
     with connection.chunked_cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.cursor.execute = partial(cursor.cursor.execute, binary=True)

@@ -257,6 +257,7 @@ def test_grades_can_be_met_with_a_thumb(visit, collection, address):
     if address == "one":
         assert all(box["y"] > 740 / 2 and box["y"] + box["height"] <= 740 for box in boxes)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.wait_for_timeout(BOUNCE)
     page.locator("button.grade").nth(3).tap()
     all_saved(page)
     eventually(lambda: Rating.objects.count() == 1)

@@ -20,7 +20,7 @@ def collected(folder: Path) -> Storage:
     for name in names:
         storage.delete(name)
         storage.save(name, ContentFile(source.open(name).read()))
-    for _, _, processed in storage.post_process({name: (storage, name) for name in names}):
+    for _, _, processed in storage.post_process({name: (source, name) for name in names}):
         assert not isinstance(processed, Exception), processed
     return storage
 
