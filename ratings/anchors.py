@@ -25,7 +25,9 @@ def set_anchor(
         raise ValueError(f"An anchor is for {' or '.join(Anchor.Use.values)}, not for {use!r}.")
     if use == Anchor.Use.WARM_UP and not explanation.strip():
         raise ValueError("A warm-up needs an explanation: it is shown after the answer.")
-    anchor = Anchor.objects.select_for_update().filter(pair=pair).first()
+    # Of two admins at once the second finds what the first has made, and changes it.
+    Pair.objects.select_for_update(no_key=True).get(pk=pair.pk)
+    anchor = Anchor.objects.filter(pair=pair).first()
     if anchor and anchor.use != use:
         remove_anchor(pair)
         anchor = None

@@ -6,10 +6,11 @@ settled by conditional updates and unique indexes, never by reading first and wr
 lease that ran out is free by itself.
 
 What a rater does: `claim`, `save`, `skip`, `stop`, `undo`; what they see: `held`, `task`, `last_acts`, `outlook`.
-What an admin does: `want`, `retire`, `unretire`, `release`, and imports with `record_imported`.
+What an admin does: `want`, `retire`, `unretire`, `release`, `give`, and imports with `record_imported`.
 """
 
 from .claiming import MOST_HELD, claim, stop
+from .giving import give
 from .importing import ImportedRating, ImportedRatings, record_imported
 from .leases import LEASE, release
 from .outlook import COUNTED, Outlook, outlook
@@ -30,6 +31,7 @@ __all__ = [
     "Saved",
     "Task",
     "claim",
+    "give",
     "held",
     "last_acts",
     "outlook",

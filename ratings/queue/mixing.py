@@ -172,7 +172,10 @@ def _ends(after: int) -> order.Together:
 
 @cache
 def _graded(count: int) -> order.Together:
-    """Repeats that were put off; then what was graded long ago: of the query at hand, and of any."""
+    """Repeats that were laid aside; then what was graded long ago: of the query at hand, and of any.
+
+    Neither where the rater did something with the pair lately: what they put off would be back at once.
+    """
     before, point = Blank("before", RatingEvent, "id"), Blank("point", RatingEvent, "id")
     since = RatingEvent.objects.filter(rater=RATER, pair=OuterRef("pair"), pk__gt=OuterRef("pk"))
     graded = RatingEvent.objects.filter(
@@ -185,8 +188,14 @@ def _graded(count: int) -> order.Together:
         pair__retired_at__isnull=True,
         pk__lt=before,
     )
+    lately = RatingEvent.objects.filter(rater=RATER, pair=OuterRef("pair"), pk__gte=before)
     aside = Check.objects.filter(
-        rater=RATER, kind=REPEAT, event__isnull=True, turn__isnull=True, pair__retired_at__isnull=True
+        ~Exists(lately),
+        rater=RATER,
+        kind=REPEAT,
+        event__isnull=True,
+        turn__isnull=True,
+        pair__retired_at__isnull=True,
     )
     at_hand = graded.filter(pair__query=Blank("at", Assignment, "query"))
     parts = [aside]

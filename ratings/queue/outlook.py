@@ -56,7 +56,8 @@ def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
 def _unrated_by(me: Rater) -> QuerySet:
     rated = Rating.objects.filter(rater=me, pair=OuterRef("pair"))
     found = Assignment.objects.filter(~Exists(rated), collection=me.collection_id, pair__retired_at__isnull=True)
-    return found.filter(query__in=set_of(me)) if me.narrowed else found
+    # What they hold already they can do, whatever their queries have become since.
+    return found.filter(Q(query__in=set_of(me)) | Q(rater=me)) if me.narrowed else found
 
 
 def _count_left(me: Rater, now: datetime) -> int:

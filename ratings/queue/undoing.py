@@ -41,7 +41,7 @@ def undo(
     if not before:
         changed = _take_back_check(me, check, meant) if check else _take_back(me, meant, now)
         record(me, meant.pair, Kind.UNDO, now, undoes=meant, client_key=client_key, **changed)
-        _give_back_surplus(me)
+        give_back_surplus(me)
     if check:
         return check_task(me, checks_of(me).get(pk=check.pk))
     return pair_task(me, Pair.objects.filter(pk=meant.pair_id))
@@ -125,7 +125,7 @@ def _lease_again(me: Rater, pair: Pair, now: datetime) -> None:
         take(me, pair.pk, State.LEASED, now)
 
 
-def _give_back_surplus(me: Rater) -> None:
+def give_back_surplus(me: Rater) -> None:
     """What is undone comes first, and what a rater would hold beyond MOST_HELD goes back from the end."""
     over = held(me)[MOST_HELD:]
     pairs = [task.pair for task in over if task.kind == PAIR]

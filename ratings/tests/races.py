@@ -7,6 +7,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from ratings.models import Rater
+from ratings.prepared import Prepared
 
 
 def race(raters: Sequence[Rater], act: Callable[[Rater], object]) -> list:
@@ -38,19 +39,23 @@ def unqueued(act: Callable) -> Callable:
     return act if connection.vendor == "postgresql" else act.__wrapped__
 
 
-def unlocked(rater: Rater, looking: QuerySet | None = None) -> Rater:
-    """In the place of `acts.lock`: looks, and locks nothing."""
-    found = (Rater.objects.all() if looking is None else looking).select_related("collection").get(pk=rater.pk)
-    found.guidelines_now = None
-    return found
+def unlocked(look: Prepared) -> Prepared:
+    """The look at the rater that an act begins with, and locks nothing."""
+
+    def make() -> QuerySet:
+        rows = look._make()
+        rows.query.select_for_update = False
+        return rows
+
+    return Prepared(make)
 
 
 def all_have_looked(look: Callable, parties: int) -> Callable:
     """`look`, after which everybody waits for the others before they write."""
     barrier, first = threading.Barrier(parties), threading.local()
 
-    def wait(*arguments):
-        found = look(*arguments)
+    def wait(*arguments, **given):
+        found = look(*arguments, **given)
         if not getattr(first, "done", False):
             first.done = True
             barrier.wait(timeout=60)

@@ -1,5 +1,7 @@
 """In which order pairs come, and that an index leads there."""
 
+import re
+
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
@@ -144,8 +146,8 @@ def test_the_pool_command_chooses_the_order():
         call_command("pool", "hills", "--order", "best")
 
 
-def plans(act) -> str:
-    """How the database walks the assignments in the SELECTs that look for the next one."""
+def plans(act, asks: str = 'ORDER BY "ratings_assignment"', begins: str = "SELECT") -> str:
+    """How the database walks the assignments in the SELECTs that look for the next one, or in other statements."""
     with CaptureQueriesContext(connection) as asked:
         act()
     explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
@@ -156,7 +158,7 @@ def plans(act) -> str:
             for way in ("seqscan", "bitmapscan", "sort"):
                 cursor.execute(f"SET LOCAL enable_{way} = off")
         for query in asked.captured_queries:
-            if query["sql"].startswith("SELECT") and 'ORDER BY "ratings_assignment"' in query["sql"]:
+            if query["sql"].startswith(begins) and asks in query["sql"]:
                 cursor.execute(f"{explain} {query['sql']}")
                 told += [str(row) for row in cursor.fetchall()]
     return "\n".join(told)
@@ -177,6 +179,23 @@ def test_an_index_leads_to_the_next_pair(chosen, index):
     plan = plans(lambda: next_pair(alice))
     assert index in plan
     assert "TEMP B-TREE" not in plan and "Sort Key: ratings_assignment" not in plan
+
+
+@pytest.mark.parametrize(
+    ("begins", "asks"),
+    [
+        ("SELECT", '"ratings_rater"."guidelines_read"'),  # the lock
+        ("SELECT", '"document_id"'),  # what is held
+        ("UPDATE", '"turn" = CASE'),
+    ],
+)
+def test_no_statement_of_a_claim_reads_all_assignments_or_events(begins, asks):
+    collection = make_pool()
+    alice = make_rater(collection)
+    rated_in_order(alice, collection, 2)
+    plan = plans(lambda: queue.claim(alice, 5, now=NOW), asks, begins)
+    large = "ratings_assignment|ratings_rating|ratings_ratingevent|ratings_pair|ratings_document|U[0-9]"
+    assert plan and not re.search(rf"(SCAN|Seq Scan on) ({large})\b", plan), plan
 
 
 def test_the_outlook_counts_far_enough_and_says_that_there_is_more(monkeypatch):

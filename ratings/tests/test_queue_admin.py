@@ -9,7 +9,7 @@ from ratings.models import Assignment, Collection, LostLease, Pair, Rater, Ratin
 from ratings.pooling import pool
 
 from .cast import NOW, grade, make_collection, make_pair, make_ranking, make_rater
-from .test_queue_batches import make_pool
+from .test_queue_batches import make_pool, statements
 
 pytestmark = pytest.mark.django_db
 
@@ -159,7 +159,8 @@ def test_release_gives_back_what_one_rater_holds(collection, alice):
 def test_release_gives_back_leases_by_their_ids(collection, alice):
     bob = make_rater(collection, "bob")
     queue.claim(alice, 2, now=NOW)
-    queue.claim(bob, 2, now=NOW + timedelta(minutes=40))
+    queue.claim(bob, 2, now=NOW)
+    Assignment.objects.filter(rater=bob).update(leased_until=LATE)
     ran_out = Assignment.objects.filter(leased_until__lt=NOW + timedelta(minutes=40))
     everything = list(Assignment.objects.values_list("pk", flat=True))
     assert queue.release(ran_out.values_list("pk", flat=True)) == 2
@@ -185,3 +186,62 @@ def test_an_import_for_who_holds_the_pair_fills_their_own_assignment(collection,
     queue.record_imported(alice, [row], at=NOW)
     assert states(task.pair) == ["done"]
     assert queue.held(alice) == []
+
+
+def test_a_pair_is_given_to_one_rater_and_comes_next(collection, alice):
+    bob = make_rater(collection, "bob")
+    (task,), held = queue.claim(alice, now=NOW), queue.claim(bob, 2, now=NOW)
+    limited(bob, 0)
+    bob.queries.set([collection.queries.exclude(pk=task.pair.query_id).first()])
+    assert queue.give(task.pair, bob, now=NOW)
+    assert [one.token for one in queue.held(bob)] == [task.token, *(one.token for one in held)]
+    assert queue.held(alice) == [] and states(task.pair) == ["leased"]
+    assert queue.save(alice, task, grade=grade(collection, "1"), now=NOW).fate == "surplus"
+    assert queue.save(bob, task, grade=grade(collection, "1"), now=NOW).fate == "counted"
+
+
+def test_what_is_free_is_given_before_anything_is_taken_from_somebody():
+    collection = make_pool(queries=1, documents=1, wanted=2)
+    alice, bob = make_rater(collection), make_rater(collection, "bob")
+    (task,) = queue.claim(alice, now=NOW)
+    assert queue.give(task.pair, bob, now=NOW)
+    assert queue.held(alice) == [task] and len(queue.held(bob)) == 1
+
+
+def test_a_pair_is_not_given_to_who_has_it_or_cannot_have_it(collection, alice):
+    bob, carol = make_rater(collection, "bob"), make_rater(collection, "carol")
+    (task,) = queue.claim(alice, now=NOW)
+    assert not queue.give(task.pair, alice, now=NOW)
+    queue.save(alice, task, reason="language", now=NOW)
+    assert not queue.give(task.pair, alice, now=NOW), "who cannot judge it does not get it again"
+    Rater.objects.filter(pk=carol.pk).update(active=False)
+    assert not queue.give(task.pair, carol, now=NOW)
+    queue.save(bob, task.pair, grade=grade(collection, "1"), now=NOW)
+    assert not queue.give(task.pair, make_rater(collection, "dora"), now=NOW), "nobody is wanted for it"
+    other = Pair.objects.exclude(pk=task.pair.pk).first()
+    queue.retire([other.pk], now=NOW)
+    assert not queue.give(other, alice, now=NOW)
+
+
+def test_a_late_grade_fills_what_ran_out_before_the_pair_is_given(collection, alice):
+    pair = make_pair(collection, "q0", "d0")
+    bob, carol = make_rater(collection, "bob"), make_rater(collection, "carol")
+    Assignment.objects.exclude(pair=pair).delete()
+    queue.claim(alice, now=NOW)
+    queue.claim(bob, now=LATE)
+    queue.save(alice, pair, grade=grade(collection, "3"), now=LATE)
+    assert not queue.give(pair, carol, now=LATE + 2 * queue.LEASE)
+    assert list(Assignment.objects.values_list("rater__name", "state")) == [("alice", "done")]
+
+
+def test_who_is_given_a_pair_with_full_hands_gives_back_the_last(collection, alice):
+    *kept, last = queue.claim(alice, 20, now=NOW)
+    other = Pair.objects.exclude(pk__in=[task.pair.pk for task in (*kept, last)]).first()
+    assert queue.give(other, alice, now=NOW)
+    assert [task.pair for task in queue.held(alice)] == [other, *(task.pair for task in kept)]
+
+
+def test_everything_that_is_held_is_given_back_by_one_query(collection, alice):
+    queue.claim(alice, 10, now=NOW)
+    # The lock, the checks, what is held, the release, and who has lost what.
+    assert len(statements(lambda: queue.stop(alice))) == 5

@@ -163,9 +163,9 @@ class Game(RuleBasedStateMachine):
         wanted=st.sampled_from([2, 1, 3]),
         order=st.sampled_from(Collection.Order.values),
         n=st.sampled_from([16, 10, 5, 1]),
-        golds=st.sampled_from([0, 3]),
-        gold=st.sampled_from(["0.3", "0"]),
-        repeat=st.sampled_from(["0.4", "0"]),
+        golds=st.sampled_from([3, 0]),
+        gold=st.sampled_from(["0.5", "0"]),
+        repeat=st.sampled_from(["0.5", "0"]),
     )
     def begin(self, wanted: int, order: str, n: int, golds: int, gold: str, repeat: str) -> None:
         self.another_order(order)
@@ -173,6 +173,9 @@ class Game(RuleBasedStateMachine):
         self.ask(self.places[:n], wanted, depth=2)
         for place in range(golds):
             self.an_anchor(5 * place, "gold")
+            # Others have filled it: who gets it now gets it beside what is wanted.
+            for player in self.players[:wanted]:
+                self.rate_at_once(player, self.pairs[5 * place % len(self.pairs)])
 
     def ask(self, keys: list[tuple[int, int]], wanted: int, depth: int) -> None:
         ids = list(queue.pairs_for(keys).values())
@@ -191,7 +194,7 @@ class Game(RuleBasedStateMachine):
     def another_order(self, order: str) -> None:
         Collection.objects.filter(pk=self.collection.pk).update(order=order)
 
-    @rule(gold=st.sampled_from(["0.5", "0.3", "0"]), repeat=st.sampled_from(["0.5", "0"]))
+    @rule(gold=st.sampled_from(["0.5", "0.5", "0"]), repeat=st.sampled_from(["0.5", "0.5", "0"]))
     def other_shares(self, gold: str, repeat: str) -> None:
         Collection.objects.filter(pk=self.collection.pk).update(
             gold_share=Decimal(gold), repeat_share=Decimal(repeat)
@@ -290,8 +293,8 @@ class Game(RuleBasedStateMachine):
             else:
                 assert task.kind == "repeat" and stored[0] is not None
                 assert Check.objects.filter(rater=player.rater, pair=task.pair, kind="repeat").count() == 1
-                since = [act.pair.pk for act in player.acts[-REPEAT_AFTER:]]
-                assert task.pair.pk not in since, "too early to be graded again"
+                lately = RatingEvent.objects.filter(rater=player.rater).order_by("-pk")[:REPEAT_AFTER]
+                assert task.pair not in [event.pair for event in lately], "too early to be graded again"
 
     @rule(who=raters, count=counts, values=st.lists(grades, min_size=3, max_size=8))
     def work(self, who: int, count: int, values: list[str | None]) -> None:
@@ -336,6 +339,12 @@ class Game(RuleBasedStateMachine):
         assert saved.rating.revision == sent["base_revision"] + 1
         player.acts.append(Act("save", pair, sent["client_key"], before))
         self.sent.append((rater, task, sent))
+
+    def rate_at_once(self, player: Player, pair: Pair) -> None:
+        if self.stored(player.rater, pair) is None:
+            key = uuid4()
+            queue.save(player.rater, pair, grade=self.grades["0"], client_key=key, now=self.now)
+            player.acts.append(Act("save", pair, key, None))
 
     def answer(self, player: Player, task, value: str | None) -> None:
         said = {"grade": self.grades[value]} if value else {"reason": "unclear"}
