@@ -493,6 +493,20 @@ class SuggestedForm(forms.Form):
         return next((grade for grade in self.scale if grade.plain == asked), None)
 
 
+class GiveForm(forms.Form):
+    """A pair by its token, and the rater who is to get it."""
+
+    pair = forms.ModelChoiceField(Pair.objects.none(), to_field_name="token")
+    rater = forms.ModelChoiceField(Rater.objects.none())
+
+    def __init__(self, *args, collection: Collection, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["pair"].queryset = Pair.objects.filter(query__collection=collection).select_related(
+            "query", "document"
+        )
+        self.fields["rater"].queryset = collection.raters.filter(active=True, user__isnull=False)
+
+
 class ReleaseForm(forms.Form):
     """Leases to give back: one or all, of a rater, or where no rater is named of those that ran out."""
 

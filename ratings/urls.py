@@ -100,6 +100,7 @@ urlpatterns = [
     path("collections/<slug:slug>/people/raters/<int:pk>/erase/", people.erase_rater, name="erase_rater"),
     path("collections/<slug:slug>/progress/", progress.progress_page, name="progress"),
     path("collections/<slug:slug>/progress/release/", progress.release, name="release"),
+    path("collections/<slug:slug>/progress/give/", progress.give, name="give"),
     path("collections/<slug:slug>/raters/<int:pk>/", progress.rater, name="rater"),
     path("collections/<slug:slug>/pool/", pool.pool, name="pool"),
     path("collections/<slug:slug>/pool/make/", pool.make_pool, name="make_pool"),

@@ -71,6 +71,7 @@ TABLE = {
     "erase_rater": DECISION,
     "progress": DECIDE,
     "release": DECISION,
+    "give": DECISION,
     "rater": DECIDE,
     "pool": DECIDE,
     "make_pool": DECISION,

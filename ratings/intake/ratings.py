@@ -73,8 +73,8 @@ def _import(
                 _publish(stage, collection, scale, total, report, progress)
     if not report.refused:
         _tell(report, total, what)
-        rated = Rating.objects.filter(pair__query__collection=collection)
-        without = query_ids.keys() - set(rated.values_list("pair__query__key", flat=True).distinct())
+        rated = set(Rating.objects.filter(rater__collection=collection).values_list("query", flat=True).distinct())
+        without = {key for key, pk in query_ids.items() if pk not in rated}
         compare_topics(report, unknown=named - query_ids.keys(), named=len(named), without=without, what=what)
     return report
 

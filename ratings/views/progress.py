@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from .. import queue
 from ..access import collection_for
-from ..forms import ReleaseForm
+from ..forms import GiveForm, ReleaseForm
 from ..models import Assignment, Rating, Role
 from ..progress import (
     Forecast,
@@ -52,6 +52,7 @@ def progress_page(request: HttpRequest, slug: str) -> HttpResponse:
         "days": by_day(counted),
         "rows": [(work, counted.hints(work)) for work in counted.works.values()],
         "stuck": stuck(collection, counted),
+        "people": list(collection.raters.filter(active=True, user__isnull=False)),
         "today": today,
     }
     return render(request, "ratings/progress.html", context)
@@ -192,4 +193,24 @@ def release(request: HttpRequest, slug: str) -> HttpResponse:
         messages.info(request, "Nothing to give back: it was rated, given back or taken by somebody meanwhile.")
     if given["back"] == "rater" and given["rater"]:
         return redirect("rater", slug, given["rater"].pk)
+    return redirect("progress", slug)
+
+
+@require_POST
+@told_when_busy
+def give(request: HttpRequest, slug: str) -> HttpResponse:
+    """Hand a pair that waits to one rater, who then gets it next."""
+    collection = collection_for(request, slug, Role.ADMIN)
+    form = GiveForm(request.POST, collection=collection)
+    if not form.is_valid():
+        messages.error(request, "Nothing was given: choose a pair and an active rater of this collection.")
+        return redirect("progress", slug)
+    pair, chosen = form.cleaned_data["pair"], form.cleaned_data["rater"]
+    if queue.give(pair, chosen):
+        messages.success(request, f"{chosen} gets “{pair.document}” for “{pair.query.text}” next.")
+    else:
+        said = (
+            f"Nothing was given: {chosen} has it or has said something of it, or no more grades of it are wanted."
+        )
+        messages.info(request, said)
     return redirect("progress", slug)
