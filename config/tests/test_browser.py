@@ -16,7 +16,7 @@ from ratings.tests.cast import grade, make_collection, make_member, make_pair, m
 
 from .desk import BOUNCE, MOVED_ON, all_saved, press, ready, shown
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
 # The grade that the rater finds right for each document, and the key of its button on the scale −1 0 1 2 3.
 GRADES = {"a": 3, "b": -1, "c": 2, "d": 0, "e": 1}
@@ -153,6 +153,7 @@ def test_a_round_of_adjudication_by_keyboard_alone_and_without_javascript(visit,
             queue.save(who, pair, grade=grade(collection, value))
     page = visit.sign_in(visit.page(java_script_enabled=False), "admin")
     page.goto("/collections/hills/")
+    page.get_by_role("link", name="Judging").click()
     page.get_by_role("link", name="Adjudicate").click()
     page.get_by_role("link", name="Title a").focus()
     page.keyboard.press("Enter")

@@ -8,7 +8,7 @@ from ratings.tests.cast import grade
 
 from .desk import BOUNCE, all_saved, eventually, make_round
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from ratings.tests.cast import grade, make_pair, make_rater
 
 from .desk import BOUNCE, all_saved, begin, make_round, press, ready, shown
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
 RULES = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]
 

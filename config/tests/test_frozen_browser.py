@@ -14,7 +14,7 @@ from evaluation.tests.hills import make_hills, rate
 from ratings.models import Guidelines, Role
 from ratings.tests.cast import make_member, make_ranking
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
 BASE = "/collections/hills/frozen/"
 RULES = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]

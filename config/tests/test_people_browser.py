@@ -14,7 +14,7 @@ from ratings.tests.cast import make_collection, make_member, make_pair
 
 from .test_browser import RULES
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
 PASSWORD = "four quiet green hills"
 

@@ -23,7 +23,8 @@ def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[
 
     What is held stays theirs until they rate it, put it off or stop, or until the lease, which is renewed by each
     claim, runs out and somebody else takes it. The collection says in which order pairs come; what a rater put
-    off comes after everything else, the longest put off first. Who is to warm up gets nothing else before.
+    off comes after everything else, the longest put off first. Who is to warm up gets nothing else before, but
+    what they take back.
     Near the end a rater gets no more than their share of what is left. Four queries, where the query at hand
     has enough and nothing is mixed in.
     """

@@ -239,6 +239,10 @@ class Game(RuleBasedStateMachine):
     def time_passes(self, minutes: int) -> None:
         self.now += timedelta(minutes=minutes)
 
+    def taken_back(self, rater: Rater, task: queue.Task) -> bool:
+        said = RatingEvent.objects.filter(rater=rater, pair=task.pair)
+        return said.order_by("-pk").first().kind == RatingEvent.Kind.UNDO
+
     @rule(who=raters, count=counts)
     def claim(self, who: int, count: int) -> None:
         player = self.players[who]
@@ -256,7 +260,11 @@ class Game(RuleBasedStateMachine):
         if warm_ups:
             assert left.why == "warm_up" and left.left == len(warm_ups)
             first = [task for task in tasks if task.kind == "warm_up"]
-            assert len(first) >= min(count, len(warm_ups)) and tasks[: len(first)] == first
+            assert len(first) >= min(count, len(warm_ups))
+            before = tasks.index(first[0])
+            assert tasks[before : before + len(first)] == first
+            # What they took back is theirs again at once, also where warm-ups were made meanwhile.
+            assert all(self.taken_back(rater, task) for task in tasks[:before]), "something before a warm-up"
             assert {task.pair.pk for task in first} <= warm_ups
             return
         assert (left.why == "limit") == (room <= 0)

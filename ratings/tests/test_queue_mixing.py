@@ -134,6 +134,9 @@ def test_gold_is_mixed_in_at_about_its_share_and_each_pair_once():
     for pair in golds:
         queue.save(bob, pair, grade=grade(collection, "0"), now=NOW)
     shares(collection, gold="0.2")
+    # Query by query, a claim takes no more than one gold pair of another query, and the share is not reached.
+    type(collection).objects.update(order="random")
+    alice.refresh_from_db()
     done = [task.pair for task in work(alice, collection, 150)]
     assert len(set(done)) == 150
     # Expected 30, with a standard deviation of 4.9.
