@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .formats.delimited import RatingLine
-from .formats.trec import RunLine
+from .formats.rows import RatingLine, RunLine
 from .models import Collection, Document, Rating, RatingEvent, System
 
 CHUNK = 5_000

@@ -145,3 +145,33 @@ def test_without_ratings_nothing_is_printed_but_what_comes_next():
     out, err = run("hills")
     assert out == ""
     assert err.startswith("hills has no ratings yet: import_qrels hills FILE")
+
+
+def test_other_formats_name_queries_as_they_do_and_keep_decimals():
+    collection = make_collection(queries=("q1",), scale={"-1": "Bad", "0.5": "Half"})
+    rate(collection, "q1", a="0.5", b="-1")
+    assert run("hills", "--format", "csv") == ("query,document,grade\r\nq1,a,0.5\r\nq1,b,-1\r\n", "")
+    assert (
+        run("hills", "--format", "quepid-csv")[0]
+        == "query,docid,rating\r\ntext of q1,a,0.5\r\ntext of q1,b,-1\r\n"
+    )
+    assert (
+        '{"docId": "a", "rating": "0.5"}, {"docId": "b", "rating": "-1"}'
+        in run("hills", "--format", "opensearch")[0]
+    )
+
+
+def test_formats_that_hold_whole_grades_only_refuse_others_until_they_are_mapped():
+    collection = make_collection(queries=("q1",), scale={"-1": "Bad", "0.5": "Half"})
+    rate(collection, "q1", a="0.5", b="-1")
+    assert "2 of 2 judgments have grades that letor cannot hold" in refusal("hills", "--format", "letor")
+    assert run("hills", "--format", "letor", "--map", "0.5=1,-1=0") == ("1 qid:q1 # a\n0 qid:q1 # b\n", "")
+
+
+def test_queries_of_the_same_text_cannot_be_told_apart_by_it():
+    collection = make_collection()
+    collection.queries.update(text="same")
+    rate(collection, "q1", a="1")
+    assert "rre names queries by their text, and q1, q2 have the same: 'same'" in refusal(
+        "hills", "--format", "rre"
+    )

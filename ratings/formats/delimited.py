@@ -1,36 +1,58 @@
-"""Ratings as comma-separated values with a header, read and written (RFC 4180: a quoted cell may hold lines)."""
+"""Delimited values with a header (RFC 4180: a quoted cell may hold lines), and anchors in that form."""
 
 import csv
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import NamedTuple
 
 from . import values
 from .refusal import Refusal
-from .source import Source
+from .source import LONGEST_LINE, Source
 
-COLUMNS = ["query", "document", "rater", "grade", "reason", "comment", "seconds", "rated_at"]
-NEEDED = COLUMNS[:4]
-CURE = f"The header is {','.join(COLUMNS)}; the first four are needed."
+ANCHORS = ["query", "document", "grade", "kind", "explanation"]
+NEEDED = 4  # the first; they may stand in any order
+KINDS = {"warm-up": "warm_up", "gold": "gold"}  # as a file and the page have them -> as the record has them
+LONGEST_EXPLANATION = 5_000
+
+csv.field_size_limit(LONGEST_LINE)  # of the whole process; the 131 kB it has are less than some documents
 
 
-class RatingLine(NamedTuple):
-    """What one rater said of one pair: a grade, or why it cannot be judged."""
+class AnchorLine(NamedTuple):
+    """A pair whose grade is known, and what for."""
 
     line: int
     query: str
     document: str
-    rater: str
-    grade: Decimal | None
-    reason: str = ""
-    comment: str = ""
-    seconds: float | None = None
-    rated_at: datetime | None = None
+    grade: Decimal
+    use: str  # a value of KINDS
+    explanation: str
 
 
-def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
-    """Ratings in the order of the file, each with the line on which it begins. Stops where the CSV is broken."""
+def read_anchors(source: Source) -> Iterator[AnchorLine | Refusal]:
+    """Anchors in the order of the file, each with the line on which it begins. Stops where the CSV is broken."""
+    cure = f"The header is {','.join(ANCHORS)}; the first four are needed."
+    header = None
+    for item in records(source, ",", cure):
+        if isinstance(item, Refusal):
+            yield item
+        elif header is None:
+            header = item[1]
+            if problem := _wrong_in_header(header, ANCHORS):
+                yield source.refusal(1, problem, cure)
+                return
+        else:
+            line, cells = item
+            try:
+                yield _anchor(line, dict(zip(header, cells, strict=True)))
+            except ValueError as error:
+                yield source.refusal(line, str(error), "Correct the cell.")
+
+
+def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, list[str]] | Refusal]:
+    """The header, then each record with as many cells; and the lines on which they begin.
+
+    Stops where the text is broken. Of a record with its first cell alone the others are empty.
+    """
     broken: list[Refusal] = []
 
     def text_lines() -> Iterator[str]:
@@ -40,46 +62,27 @@ def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
                 return
             yield item.text + "\n"
 
-    reader = csv.reader(text_lines(), strict=True)
-    begun = 1
+    reader = csv.reader(text_lines(), delimiter=delimiter, strict=True)
+    begun, width = 1, 0
     try:
-        header = next(reader, None)
-        if header is not None:
-            if problem := _wrong_in_header(header):
-                yield source.refusal(1, problem, CURE)
-                return
-            begun = reader.line_num + 1
         for cells in reader:
-            if cells and not broken:
-                yield _rating(source, begun, header, cells)
+            width = width or len(cells)
+            if len(cells) == 1 and not broken:
+                cells += [""] * (width - 1)
+            if cells and not broken and len(cells) != width:
+                yield source.refusal(begun, f"there are {len(cells)} cells, the header has {width}", cure)
+            elif cells and not broken:
+                yield begun, cells
             begun = reader.line_num + 1
     except csv.Error as error:
         if not broken:
-            yield source.refusal(begun, f"the CSV is broken in the record that begins here ({error})", CURE)
+            yield source.refusal(begun, f"the CSV is broken in the record that begins here ({error})", cure)
     yield from broken
 
 
-def write_ratings(rows: Iterable[RatingLine]) -> Iterator[str]:
-    """The header and one record a rating. Reading them gives the same rows again."""
-    write = csv.writer(_Echo()).writerow
-    yield write(COLUMNS)
-    for row in rows:
-        grade = "" if row.grade is None else f"{row.grade:f}"
-        if "." in grade:
-            grade = grade.rstrip("0").rstrip(".")
-        seconds = "" if row.seconds is None else repr(row.seconds)
-        at = "" if row.rated_at is None else row.rated_at.isoformat()
-        yield write([row.query, row.document, row.rater, grade, row.reason, row.comment, seconds, at])
-
-
-class _Echo:
-    def write(self, text: str) -> str:
-        return text
-
-
-def _wrong_in_header(header: list[str]) -> str:
-    unknown = [name for name in header if name not in COLUMNS]
-    missing = [name for name in NEEDED if name not in header]
+def _wrong_in_header(header: list[str], columns: list[str]) -> str:
+    unknown = [name for name in header if name not in columns]
+    missing = [name for name in columns[:NEEDED] if name not in header]
     if missing:
         return f"the header {values.shown(','.join(header))} lacks {', '.join(missing)}"
     if unknown:
@@ -89,47 +92,31 @@ def _wrong_in_header(header: list[str]) -> str:
     return ""
 
 
-def _rating(source: Source, line: int, header: list[str], cells: list[str]) -> RatingLine | Refusal:
-    if len(cells) != len(header):
-        return source.refusal(line, f"there are {len(cells)} cells, the header has {len(header)}", CURE)
-    row = dict(zip(header, cells, strict=True))
-    try:
-        grade = values.grade(row["grade"]) if row["grade"] else None
-        reason = row.get("reason", "")
-        if (grade is None) == (reason == ""):
-            raise ValueError("a rating needs a grade or a reason why the pair cannot be judged, and not both")
-        return RatingLine(
-            line,
-            values.checked_key(row["query"], "query", values.QUERY_KEY_LENGTH),
-            values.checked_key(row["document"], "document", values.DOCUMENT_KEY_LENGTH),
-            values.checked_name(row["rater"], "rater", values.RATER_NAME_LENGTH),
-            grade,
-            reason,
-            row.get("comment", ""),
-            _seconds(row.get("seconds", "")),
-            _moment(row.get("rated_at", "")),
-        )
-    except ValueError as error:
-        return source.refusal(line, str(error), "Correct the cell.")
+def write_records(header: list[str], rows: Iterable[Iterable[str]], delimiter: str = ",") -> Iterator[str]:
+    """The header and one record a row, each ended as RFC 4180 has it."""
+    write = csv.writer(_Echo(), delimiter=delimiter).writerow
+    yield write(header)
+    yield from map(write, rows)
 
 
-def _seconds(text: str) -> float | None:
-    if not text:
-        return None
-    seconds = values.number(text, "number of seconds")
-    if seconds < 0:
-        raise ValueError(f"the number of seconds {values.shown(text)} is negative")
-    return seconds
+class _Echo:
+    def write(self, text: str) -> str:
+        return text
 
 
-def _moment(text: str) -> datetime | None:
-    """A time without an offset is UTC."""
-    if not text:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise ValueError(
-            f"rated_at {values.shown(text)} is not a time such as 2026-03-02T09:00:00+00:00"
-        ) from error
+def _anchor(line: int, row: dict[str, str]) -> AnchorLine:
+    explanation = row.get("explanation", "").strip()
+    if row["kind"] not in KINDS:
+        raise ValueError(f"the kind {values.shown(row['kind'])} is neither {' nor '.join(KINDS)}")
+    if len(explanation) > LONGEST_EXPLANATION:
+        raise ValueError(f"the explanation is longer than {LONGEST_EXPLANATION:,} characters")
+    if row["kind"] == "warm-up" and not explanation:
+        raise ValueError("a warm-up needs an explanation: raters read it after their answer")
+    return AnchorLine(line, *_pair(row), values.grade(row["grade"]), KINDS[row["kind"]], explanation)
+
+
+def _pair(row: dict[str, str]) -> tuple[str, str]:
+    return (
+        values.checked_key(row["query"], "query", values.QUERY_KEY_LENGTH),
+        values.checked_key(row["document"], "document", values.DOCUMENT_KEY_LENGTH),
+    )

@@ -1,19 +1,33 @@
-"""Lines of text from a path or from standard input, gzipped or not, in bounded memory."""
+"""Lines of text from a path or from standard input, gzipped or not, in any encoding, in bounded memory."""
 
+import codecs
 import gzip
 import io
 import os
 import sys
+import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import BinaryIO, NamedTuple
 
 from .refusal import Refusal
 
 BLOCK = 1 << 20
+START = 1 << 16
 LONGEST_LINE = 10_000_000
 BOM = b"\xef\xbb\xbf"
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# Those that people meet. Nothing but a mark at its start tells an encoding, so any other than UTF-8 must be told.
+ENCODINGS = (
+    "utf-8", "utf-16", "windows-1252", "windows-1250", "windows-1251", "iso-8859-1", "iso-8859-15",
+    "shift_jis", "euc-kr", "gb18030", "big5",
+)  # fmt: skip
+# What is packed tighter than this is no text; and only where it is large does that matter.
+TIGHTEST, HARMLESS = 200, 100_000_000
+ENCODING_CURE = "Unpack the file, save it as UTF-8 text, or say with --encoding what it is."
+DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 class Line(NamedTuple):
@@ -21,29 +35,65 @@ class Line(NamedTuple):
     text: str  # without the final \n; a \r stays, because a cell of a CSV file may hold one
 
 
-class Source:
-    """A file to read once. `stream` is any binary stream; gzip is known by its first two bytes."""
+class Start(NamedTuple):
+    """The first 64 kB of a file, by which its format is known."""
 
-    def __init__(self, name: str, stream: BinaryIO) -> None:
+    name: str  # in small letters, without .gz
+    data: bytes
+    text: str
+
+
+class Source:
+    """A file to read once, and what was said about how to read it.
+
+    `stream` is any binary stream; gzip is known by its first two bytes. Of a table, `columns` says which column
+    holds what, and `grades` which grade a word is.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        stream: BinaryIO,
+        *,
+        encoding: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        grades: Mapping[str, Decimal] | None = None,
+    ) -> None:
         self.name = name
+        self.columns, self.grades = columns or {}, grades or {}
         self.comments = 0  # comment lines that a reader passed over
+        self.told: list[str] = []  # what else a reader has to say, one sentence each
+        self._encoding = encoding
         self._raw = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
         self._size = os.fstat(stream.fileno()).st_size if is_file(stream) else None
-        packed = self._raw.peek(2)[:2] == b"\x1f\x8b"
-        self._text = gzip.GzipFile(fileobj=self._raw) if packed else self._raw
+        self._packed = self._raw.peek(2)[:2] == b"\x1f\x8b"
+        self._text = gzip.GzipFile(fileobj=self._raw) if self._packed else self._raw
+        self._ahead, self._damage = b"", None
+        self._taken = 0
 
     @property
     def share(self) -> float | None:
         """How much was read, 0 to 1. None where the size cannot be known, as for a pipe."""
         return min(1.0, self._raw.tell() / self._size) if self._size else None
 
+    @property
+    def start(self) -> Start:
+        """To be asked for before reading. What is damaged is told when it is read."""
+        try:
+            while len(self._ahead) < START and (more := self._text.read1(START)):
+                self._ahead += more
+        except DAMAGED as error:
+            self._damage = error
+        data = self._ahead
+        encoding = self._encoding or ("utf-16" if data.startswith(UTF_16) else "utf-8")
+        text = data.decode(encoding, "replace").removeprefix("\ufeff")
+        return Start(self.name.lower().removesuffix(".gz"), data, text)
+
     def lines(self) -> Iterator[Line | Refusal]:
         """Lines in order. A line that is no text comes as a Refusal; after one that cannot be read, nothing."""
         number, rest = 0, b""
         try:
-            while block := self._text.read(BLOCK):
-                if number == 0 and not rest:
-                    block = block.removeprefix(BOM)
+            for block in self._blocks():
                 whole, newline, rest = (rest + block).rpartition(b"\n")
                 if newline:
                     for line in self._decoded(whole, number + 1):
@@ -56,15 +106,70 @@ class Source:
                         "Check that this is a text file with one record on each line.",
                     )
                     return
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            yield self.refusal(
-                number + 1,
-                f"the gzip data are cut off or damaged here ({error})",
-                "Copy or download the file again.",
-            )
+        except (*DAMAGED, ValueError) as error:
+            yield self._broken(number + 1, error)
             return
         if rest:
             yield from self._decoded(rest, number + 1)
+
+    def text(self) -> Iterator[str | Refusal]:
+        """All of it in pieces, for what has no lines. Ends with a Refusal where it cannot be read."""
+        decoder, number = codecs.getincrementaldecoder("utf-8")(), 1
+        try:
+            for block in self._blocks():
+                piece = decoder.decode(block)
+                number += piece.count("\n")
+                yield piece
+            yield decoder.decode(b"", final=True)
+        except (*DAMAGED, ValueError) as error:
+            if isinstance(error, UnicodeDecodeError):
+                number += error.object.count(b"\n", 0, error.start)
+            yield self._broken(number, error)
+
+    def copied(self) -> BinaryIO:
+        """The unpacked bytes as a temporary file, for what cannot be read from front to back.
+
+        Raises DAMAGED, and ValueError where they grow beyond all measure.
+        """
+        copy = tempfile.TemporaryFile()  # noqa: SIM115, its reader closes it
+        while block := self._read():
+            copy.write(block)
+        copy.seek(0)
+        return copy
+
+    def _blocks(self) -> Iterator[bytes]:
+        """The bytes as UTF-8, or as what was taken for it, without a byte order mark."""
+        data = self.start.data
+        encoding = self._encoding or ("utf-16" if data.startswith(UTF_16) else "utf-8")
+        self._ahead = self._ahead.removeprefix(BOM)
+        if encoding == "utf-8":
+            while block := self._read():
+                yield block
+            return
+        decoder = codecs.getincrementaldecoder(encoding)()
+        while block := self._read():
+            yield decoder.decode(block).encode()
+        yield decoder.decode(b"", final=True).encode()
+
+    def _read(self) -> bytes:
+        """The next bytes, b"" at the end. Raises DAMAGED, and ValueError for what is packed too tightly."""
+        if self._damage:
+            raise self._damage
+        block, self._ahead = self._ahead, b""
+        block = block or self._text.read(BLOCK)
+        self._taken += len(block)
+        if self._packed and self._taken > max(HARMLESS, TIGHTEST * self._raw.tell()):
+            raise _TooTight(f"the gzip data grow to more than {TIGHTEST} times their size")
+        return block
+
+    def _broken(self, line: int, error: Exception) -> Refusal:
+        if isinstance(error, UnicodeError):
+            problem = f"from here on it cannot be read as {getattr(error, 'encoding', 'utf-16')} ({error})"
+            return self.refusal(line, problem, ENCODING_CURE)
+        if isinstance(error, _TooTight):
+            return self.refusal(line, str(error), "Check that this is the file you meant.")
+        problem = f"the gzip data are cut off or damaged here ({error})"
+        return self.refusal(line, problem, "Copy or download the file again.")
 
     def refusal(self, line: int, problem: str, cure: str) -> Refusal:
         return Refusal(self.name, line, problem, cure)
@@ -81,7 +186,7 @@ class Source:
             yield self._decoded_line(line, number)
 
     def _decoded_line(self, line: bytes, number: int) -> Line | Refusal:
-        cure = "Unpack the file or save it as UTF-8 text."
+        cure = ENCODING_CURE
         try:
             text = line.decode()
         except UnicodeDecodeError as error:
@@ -92,14 +197,18 @@ class Source:
         return Line(number, text)
 
 
+class _TooTight(ValueError):
+    """Gzip data that would fill the disk."""
+
+
 @contextmanager
-def opened(path: str) -> Iterator[Source]:
-    """The source at `path`; - is standard input. Raises OSError."""
+def opened(path: str, **said) -> Iterator[Source]:
+    """The source at `path`; - is standard input. `said` as for Source. Raises OSError."""
     if path == "-":
-        yield Source("standard input", sys.stdin.buffer)
+        yield Source("standard input", sys.stdin.buffer, **said)
         return
     with open(path, "rb") as stream:
-        yield Source(path, stream)
+        yield Source(path, stream, **said)
 
 
 def place(sources: Sequence[Source], file: int, line: int, *, seen_from: int) -> str:

@@ -4,23 +4,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import NamedTuple
 from xml.parsers import expat
 
 from . import values
 from .refusal import Refusal
-from .source import LONGEST_LINE, Line, Source
-
-
-class Topic(NamedTuple):
-    """One query. None means that the file says nothing of it; "" that it says there is none."""
-
-    line: int
-    key: str
-    text: str
-    need: str | None = None
-    tags: tuple[str, ...] | None = None
-
+from .rows import Topic
+from .source import LONGEST_LINE, Line, Source, Start
 
 TSV_CURE = "A line is KEY, a tab, the query, and after another tab, if you like, the information need."
 MARKUP_CURE = "A topic is <top> with <num> and <title>, or <topic number=…> with <query>."
@@ -40,6 +29,11 @@ _TOPIC_TAGS = {"top", "topic"}
 
 _top = re.compile(r"(</?top\s*>)", re.IGNORECASE)
 _part = re.compile(rf"<(/?)({'|'.join(_PARTS)})\s*>", re.IGNORECASE)
+
+
+def is_topics(start: Start) -> bool:
+    first = start.text.lstrip().split("\n", 1)[0].lower()
+    return first.startswith(("<top", "<?xml", "<!doctype", "<xml")) or first.count("\t") in (1, 2)
 
 
 def read_topics(source: Source) -> Iterator[Topic | Refusal]:

@@ -2,32 +2,13 @@
 
 import math
 import re
-from collections.abc import Iterator
-from decimal import Decimal
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
 from . import values
 from .refusal import Refusal
-from .source import Line, Source
+from .rows import RatingLine, RunLine
+from .source import Line, Source, Start
 from .values import KEY, NUMBER
-
-
-class RunLine(NamedTuple):
-    line: int
-    query: str
-    document: str
-    rank: int
-    score: float
-    system: str
-    extra: bool = False  # further columns stood behind the six
-
-
-class QrelsLine(NamedTuple):
-    line: int
-    query: str
-    document: str
-    grade: Decimal
-
 
 # A line that fits is read by one expression; only a line that does not is looked at cell by cell.
 _gap = r"[ \t\v\f]+"
@@ -61,7 +42,7 @@ def read_run(source: Source) -> Iterator[RunLine | Refusal]:
             yield source.refusal(number, _wrong_in_run(_cells(text)), RUN_CURE)
 
 
-def read_qrels(source: Source) -> Iterator[QrelsLine | Refusal]:
+def read_qrels(source: Source) -> Iterator[RatingLine | Refusal]:
     """Grades in the order of the file. Blank lines and lines that begin with # are passed over."""
     for item in _filled_lines(source):
         if isinstance(item, Refusal):
@@ -76,12 +57,33 @@ def read_qrels(source: Source) -> Iterator[QrelsLine | Refusal]:
         except ValueError as error:
             yield source.refusal(number, str(error), _qrels_cure(_cells(text)))
         else:
-            yield QrelsLine(number, cells[1], cells[2], grade)
+            yield RatingLine(number, cells[1], cells[2], "", grade)
 
 
-def run_line(row: RunLine) -> str:
-    """The score is written so that reading it gives the same float again."""
-    return f"{row.query} Q0 {row.document} {row.rank} {row.score!r} {row.system}\n"
+def write_run(rows: Iterable[RunLine]) -> Iterator[str]:
+    """A score is written so that reading it gives the same float again."""
+    return (f"{row.query} Q0 {row.document} {row.rank} {row.score!r} {row.system}\n" for row in rows)
+
+
+def write_qrels(rows: Iterable[RatingLine]) -> Iterator[str]:
+    """Only whole grades: the exporter maps others or refuses them."""
+    return (f"{row.query} 0 {row.document} {row.grade:.0f}\n" for row in rows)
+
+
+def is_run(start: Start) -> bool:
+    cells = _first_cells(start)
+    return len(cells) >= 6 and bool(re.fullmatch(values.INTEGER, cells[3]) and re.fullmatch(NUMBER, cells[4]))
+
+
+def is_qrels(start: Start) -> bool:
+    cells = _first_cells(start)
+    return len(cells) == 4 and bool(re.fullmatch(NUMBER, cells[3]))
+
+
+def _first_cells(start: Start) -> list[str]:
+    """The cells of the first line that is neither blank nor a comment."""
+    lines = (line.strip(_blanks) for line in start.text.splitlines())
+    return _cells(next((line for line in lines if line and not line.startswith("#")), ""))
 
 
 def _filled_lines(source: Source) -> Iterator[Line | Refusal]:

@@ -4,6 +4,8 @@ import math
 import re
 from decimal import Decimal
 from functools import lru_cache
+from hashlib import sha256
+from urllib.parse import quote
 
 KEY = r"[^\s\x00-\x1f\x7f]"
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
@@ -11,12 +13,15 @@ INTEGER = r"[+-]?[0-9]{1,18}"
 
 QUERY_KEY_LENGTH = 200
 DOCUMENT_KEY_LENGTH = 500
+QUERY_TEXT_LENGTH = 5_000
 SYSTEM_NAME_LENGTH = 200
 RATER_NAME_LENGTH = 150
 
 _key = re.compile(rf"{KEY}+")
 _number = re.compile(NUMBER)
 _integer = re.compile(INTEGER)
+_no_key = re.compile(r"[\s\x00-\x1f\x7f_%]")
+_ESCAPES = {" ": "_", "_": "%5F", "%": "%25"}
 _control = re.compile(r"[\x00-\x1f\x7f]")
 
 _BILLIONTH = Decimal("1e-9")
@@ -50,6 +55,26 @@ def checked_name(text: str, what: str, longest: int) -> str:
     return text
 
 
+def checked_text(text: str, what: str) -> str:
+    """What a query is named by: its key, or its text, in which blanks and lines are fine."""
+    if not text:
+        raise ValueError(f"the {what} is empty")
+    if len(text) > QUERY_TEXT_LENGTH:
+        raise ValueError(f"the {what} {shown(text)} is longer than {QUERY_TEXT_LENGTH:,} characters")
+    if "\0" in text:
+        raise ValueError(f"the {what} {shown(text)} has a NUL")
+    return text
+
+
+def key_of_text(text: str) -> str:
+    """A key for a query that has a text and no id: the text with _ for blanks, and never that of another text.
+
+    Long ones are cut and end in a digest.
+    """
+    key = _no_key.sub(lambda match: _ESCAPES.get(match[0]) or quote(match[0], safe=""), text)
+    return key if len(key) <= QUERY_KEY_LENGTH else f"{key[:150]}~{sha256(text.encode()).hexdigest()[:32]}"
+
+
 def integer(text: str, what: str) -> int:
     if not _integer.fullmatch(text):
         raise ValueError(f"the {what} {shown(text)} is not an integer")
@@ -76,6 +101,12 @@ def grade(text: str) -> Decimal:
     if kept != value:
         raise ValueError(f"the grade {shown(text)} has more than 9 digits after the point")
     return kept + 0  # no negative zero
+
+
+def plain(grade: Decimal) -> str:
+    """A grade without zeros behind its point: 2, 0.5, -1."""
+    text = f"{grade:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def natural(key: str) -> tuple:

@@ -5,10 +5,19 @@ transaction. It returns a Report; where the report holds a refusal, nothing was 
 changes nothing.
 """
 
+from .anchors import import_anchors
 from .documents import import_documents
 from .queries import import_queries
 from .ratings import import_qrels, import_ratings
 from .report import Report
 from .runs import import_run
 
-__all__ = ["Report", "import_documents", "import_qrels", "import_queries", "import_ratings", "import_run"]
+__all__ = [
+    "Report",
+    "import_anchors",
+    "import_documents",
+    "import_qrels",
+    "import_queries",
+    "import_ratings",
+    "import_run",
+]

@@ -5,23 +5,25 @@ from collections.abc import Iterable, Sequence
 
 from django.db import connection
 
-from ..formats.jsonl import read_documents
 from ..formats.source import Source
 from ..models import Collection, Document
 from .publishing import publishing
 from .report import EXAMPLES, Report, counted, some
-from .stage import Progress, batched, put, refuse_repeats, rows_of, silent, staged
+from .stage import Progress, batched, format_of, put, refuse_repeats, rows_of, silent, staged
 
 TABLE = "document (key TEXT, title TEXT, body TEXT, url TEXT, fields TEXT, file INTEGER, line INTEGER)"
 CONTENT = ["title", "body", "url", "fields"]
 
 
-def import_documents(collection: Collection, sources: Sequence[Source], *, progress: Progress = silent) -> Report:
-    """Add documents and replace the text of those that are there."""
+def import_documents(
+    collection: Collection, sources: Sequence[Source], *, format: str | None = None, progress: Progress = silent
+) -> Report:
+    """Add documents and replace the text of those that are there. Without a `format` each file shows its own."""
     report = Report()
     with staged(TABLE) as stage:
         for file, source in enumerate(sources):
-            documents = rows_of(source, read_documents, report, progress)
+            found = format_of(source, "documents", format, "jsonl", report)
+            documents = rows_of(source, found.reads["documents"], report, progress) if found else ()
             put(
                 stage,
                 "document",

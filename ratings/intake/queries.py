@@ -1,30 +1,44 @@
 """Import of queries."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from django.db.models import Exists, OuterRef
 
+from ..formats import values
+from ..formats.rows import Topic
 from ..formats.source import Source
-from ..formats.topics import read_topics
 from ..models import Collection, Query, Ranking, Rating
 from .publishing import publishing
 from .report import Report, counted, some
-from .stage import Progress, batched, put, refuse_repeats, rows_of, silent, staged
+from .stage import Progress, batched, format_of, put, refuse_repeats, rows_of, silent, staged
 
 TABLE = "query (key TEXT, text TEXT, need TEXT, tags TEXT, file INTEGER, line INTEGER)"
 
 
-def import_queries(collection: Collection, sources: Sequence[Source], *, progress: Progress = silent) -> Report:
-    """Add queries and correct those that are there. What a file does not say of a query stays as it is."""
+def import_queries(
+    collection: Collection, sources: Sequence[Source], *, format: str | None = None, progress: Progress = silent
+) -> Report:
+    """Add queries and correct those that are there. What a file does not say of a query stays as it is.
+
+    A query without a key is the one of the collection that has its text, or a new one with a key made of it.
+    Without a `format` each file shows its own.
+    """
     report = Report()
+    keys = _KeysOfTexts(collection)
     with staged(TABLE) as stage:
         for file, source in enumerate(sources):
-            topics = rows_of(source, read_topics, report, progress)
+            found = format_of(source, "queries", format, "topics", report)
+            topics = rows_of(source, found.reads["queries"], report, progress) if found else ()
             put(
                 stage,
                 "query",
-                ((t.key, t.text, t.need, t.tags and json.dumps(t.tags), file, t.line) for t in topics),
+                (
+                    (keys.of(t, source, report), t.text, t.need, t.tags and json.dumps(t.tags), file, t.line)
+                    for t in topics
+                ),
             )
         refuse_repeats(stage, "query", "query", sources, report)
         if report.refused:
@@ -42,6 +56,29 @@ def import_queries(collection: Collection, sources: Sequence[Source], *, progres
     )
     _compare_with_record(collection, in_files, report)
     return report
+
+
+class _KeysOfTexts:
+    """Keys for queries that come with a text alone. One query, where there are such."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+
+    @cached_property
+    def known(self) -> dict[str, list[str]]:
+        found = defaultdict(list)
+        for key, text in self.collection.queries.values_list("key", "text"):
+            found[text].append(key)
+        return found
+
+    def of(self, topic: Topic, source: Source, report: Report) -> str:
+        if topic.key is not None:
+            return topic.key
+        found = self.known.get(topic.text, [])
+        if len(found) > 1:
+            problem = f"several queries of the collection have the text {values.shown(topic.text)} ({some(found)})"
+            report.refuse(source.refusal(topic.line, problem, "Say which, with a format that has keys."))
+        return found[0] if found else values.key_of_text(topic.text)
 
 
 def _publish(collection: Collection, rows: Iterable[tuple], report: Report) -> None:

@@ -1,24 +1,21 @@
 """Import of ratings that were made elsewhere: qrels, with one grade a pair, or the ratings of several people."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
-from functools import partial
 from itertools import groupby
 
 from .. import queue
 from ..formats import values
-from ..formats.delimited import RatingLine, read_ratings
-from ..formats.refusal import Refusal
+from ..formats.rows import RatingLine
 from ..formats.source import Source, place
-from ..formats.trec import read_qrels
 from ..models import Collection, Grade, Rater, Rating, Reason, plain_value
 from .documents import ids_of, tell_of_bare_documents
 from .publishing import publishing
 from .report import Report, counted
-from .stage import Progress, batched, put, rows_of, silent, staged
-from .topics import Topics, compare_topics, refuse_strangers, refuse_without_queries
+from .stage import Progress, batched, format_of, put, rows_of, silent, staged
+from .topics import Names, Topics, compare_topics, refuse_strangers, refuse_without_queries
 
 TABLE = (
     "rating (rater TEXT, query INTEGER, document TEXT, grade TEXT, reason TEXT, comment TEXT, seconds REAL,"
@@ -29,41 +26,66 @@ WIDE_SCALE = 20
 
 
 def import_qrels(
-    collection: Collection, sources: Sequence[Source], *, rater: str = "qrels", progress: Progress = silent
+    collection: Collection,
+    sources: Sequence[Source],
+    *,
+    rater: str = "qrels",
+    format: str | None = None,
+    queries_by: str | None = None,
+    progress: Progress = silent,
 ) -> Report:
-    """Record the grades of qrels as ratings by one imported rater. Raises ValueError for a name that is none."""
+    """Record the grades of qrels, or of another format, as ratings by one imported rater where they name none.
+
+    Without a `format` each file shows its own. Raises ValueError for a name that is none.
+    """
     values.checked_name(rater, "rater", values.RATER_NAME_LENGTH)
-    return _import(collection, sources, partial(_read_qrels, rater), "qrels", progress)
+    return _import(collection, sources, "qrels", rater, format, "trec-qrels", queries_by, progress)
 
 
-def import_ratings(collection: Collection, sources: Sequence[Source], *, progress: Progress = silent) -> Report:
-    """Record ratings of several raters."""
-    return _import(collection, sources, read_ratings, "ratings", progress)
-
-
-def _read_qrels(rater: str, source: Source) -> Iterator[RatingLine | Refusal]:
-    for row in read_qrels(source):
-        if isinstance(row, Refusal):
-            yield row
-        else:
-            yield RatingLine(row.line, row.query, row.document, rater, row.grade)
+def import_ratings(
+    collection: Collection,
+    sources: Sequence[Source],
+    *,
+    rater: str | None = None,
+    format: str | None = None,
+    queries_by: str | None = None,
+    progress: Progress = silent,
+) -> Report:
+    """Record ratings of several raters; `rater` gave those that name nobody. Otherwise as `import_qrels`."""
+    if rater is not None:
+        values.checked_name(rater, "rater", values.RATER_NAME_LENGTH)
+    return _import(collection, sources, "ratings", rater, format, "csv", queries_by, progress)
 
 
 def _import(
-    collection: Collection, sources: Sequence[Source], read: Callable, what: str, progress: Progress
+    collection: Collection,
+    sources: Sequence[Source],
+    what: str,
+    rater: str | None,
+    format: str | None,
+    default: str,
+    queries_by: str | None,
+    progress: Progress,
 ) -> Report:
-    report = Report()
-    query_ids = dict(collection.queries.values_list("key", "pk"))
-    refuse_without_queries(query_ids, sources, report)
+    report, names = Report(), Names(collection)
+    refuse_without_queries(names, sources, report)
     if report.refused:
         return report
     with staged(TABLE) as stage:
         named: set[str] = set()
+        unknown: set[str] = set()
         for file, source in enumerate(sources):
-            topics = Topics(query_ids)
-            put(stage, "rating", _known(source, file, read, topics, report, progress))
+            found = format_of(source, "ratings", format, default, report)
+            if found is None:
+                continue
+            by = queries_by or found.queries_by
+            topics = Topics(names.ids(by))
+            rows = rows_of(source, found.reads["ratings"], report, progress)
+            put(stage, "rating", _known(rows, source, file, rater, topics, report))
+            names.refuse_doubt(source, topics, by, report)
             refuse_strangers(source, topics, report)
             named |= topics.named
+            unknown |= topics.named - topics.ids.keys()
         stage.execute("CREATE INDEX rating_in_order ON rating (rater, query, document, file, line)")
         scale = _check_scale(stage, collection, sources, report)
         _check_raters(stage, collection, sources, report)
@@ -74,16 +96,16 @@ def _import(
     if not report.refused:
         _tell(report, total, what)
         rated = set(Rating.objects.filter(rater__collection=collection).values_list("query", flat=True).distinct())
-        without = {key for key, pk in query_ids.items() if pk not in rated}
-        compare_topics(report, unknown=named - query_ids.keys(), named=len(named), without=without, what=what)
+        without = {key for key, pk in names.keys.items() if pk not in rated}
+        compare_topics(report, unknown=unknown, named=len(named), without=without, what=what)
     return report
 
 
 def _known(
-    source: Source, file: int, read: Callable, topics: Topics, report: Report, progress: Progress
+    rows: Iterable[RatingLine], source: Source, file: int, rater: str | None, topics: Topics, report: Report
 ) -> Iterator[tuple]:
     """The rows for queries of the collection, as the stage keeps them."""
-    for row in rows_of(source, read, report, progress):
+    for row in rows:
         query = topics.id_of(row.query)
         if query is None:
             continue
@@ -91,9 +113,13 @@ def _known(
             problem = f"the reason {row.reason!r} is not known"
             report.refuse(source.refusal(row.line, problem, f"Known are {', '.join(Reason.values)}."))
             continue
+        name = row.rater or rater
+        if name is None:
+            report.refuse(source.refusal(row.line, "nobody is named who gave it", "Say who, with --rater."))
+            return
         grade = None if row.grade is None else f"{row.grade:f}"
         at = row.rated_at and row.rated_at.isoformat()
-        yield row.rater, query, row.document, grade, row.reason, row.comment, row.seconds, at, file, row.line
+        yield name, query, row.document, grade, row.reason, row.comment, row.seconds, at, file, row.line
 
 
 # Check

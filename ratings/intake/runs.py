@@ -26,13 +26,12 @@ from ..formats.rankings import (
 )
 from ..formats.refusal import Refusal
 from ..formats.source import Source
-from ..formats.trec import read_run
 from ..models import Collection, Query, Ranking, System
 from .documents import ids_of, known_ids, tell_of_bare_documents
 from .publishing import publishing
 from .report import EXAMPLES, Report, counted
-from .stage import Progress, rows_of, silent, staged
-from .topics import Topics, compare_topics, refuse_strangers, refuse_without_queries
+from .stage import Progress, format_of, rows_of, silent, staged
+from .topics import Names, Topics, compare_topics, refuse_strangers, refuse_without_queries
 
 TABLE = "piece (system TEXT, query INTEGER, file INTEGER, lines BLOB, ranks BLOB, scores BLOB, documents TEXT)"
 HELD = 50_000  # results held in memory
@@ -66,33 +65,34 @@ def import_run(
     system: str | None = None,
     order: str | None = None,
     keep_first: bool = False,
+    format: str | None = None,
+    queries_by: str | None = None,
     progress: Progress = silent,
 ) -> Report:
     """Add rankings. The rank column orders them where it agrees with the scores up to ties, or as `order` says.
 
     `system` renames the one system of the files. A document twice in a ranking is refused or, with `keep_first`,
     kept at its best place, and the ranks below close up. A ranking is written once: the same again is counted as
-    unchanged, another one for its system and query is refused. Raises ValueError for an unknown `order` and for a
-    `system` that no run could name.
+    unchanged, another one for its system and query is refused. Without a `format` each file shows its own. Raises
+    ValueError for an unknown `order` and for a `system` that no run could name.
     """
     if order not in (None, *ORDERS):
         raise ValueError(f"The order is {order!r}; give rank or score.")
     if system is not None:
         values.checked_key(system, "system", values.SYSTEM_NAME_LENGTH)
-    report = Report()
-    query_ids = dict(collection.queries.values_list("key", "pk"))
-    refuse_without_queries(query_ids, sources, report)
+    report, names = Report(), Names(collection)
+    refuse_without_queries(names, sources, report)
     if report.refused:
         return report
     with staged(TABLE) as stage:
-        named = _stage(stage, sources, query_ids, system, report, progress)
+        named, unknown = _stage(stage, sources, names, system, format, queries_by, report, progress)
         batches = partial(_batches, stage, partial(_without_copies, order=order) if keep_first else _whole)
         tallies = _check(batches, collection, sources, order, report, progress)
         if not report.refused:
             _publish(batches, collection, sources, order, tallies, report, progress)
     if not report.refused:
         _tell(tallies, report)
-        _compare(collection, named, query_ids, tallies, report)
+        _compare(collection, len(named), unknown, names.keys, tallies, report)
     return report
 
 
@@ -102,18 +102,25 @@ def import_run(
 def _stage(
     stage: sqlite3.Connection,
     sources: Sequence[Source],
-    query_ids: dict[str, int],
+    names: Names,
     system: str | None,
+    format: str | None,
+    queries_by: str | None,
     report: Report,
     progress: Progress,
-) -> set[str]:
-    """Put the lines of known queries on disk. Returns the queries that the files name."""
+) -> tuple[set[str], set[str]]:
+    """Put the lines of known queries on disk. Returns the queries that the files name, and the unknown of them."""
     named: set[str] = set()
+    unknown: set[str] = set()
     tags: dict[str, tuple[int, int]] = {}  # where each run tag stood first
     for file, source in enumerate(sources):
-        topics, extra = Topics(query_ids), 0
+        found = format_of(source, "results", format, "trec-run", report)
+        if found is None:
+            continue
+        by = queries_by or found.queries_by
+        topics, extra = Topics(names.ids(by)), 0
         held, count = _no_pieces(), 0
-        for row in rows_of(source, read_run, report, progress):
+        for row in rows_of(source, found.reads["results"], report, progress):
             tags.setdefault(row.system, (file, row.line))
             extra += row.extra
             query = topics.id_of(row.query)
@@ -129,17 +136,30 @@ def _stage(
                 _put(stage, file, held)
                 held, count = _no_pieces(), 0
         _put(stage, file, held)
+        names.refuse_doubt(source, topics, by, report)
         refuse_strangers(source, topics, report)
         if extra:
             report.facts.append(
                 f"{source.name}: {counted(extra, 'line')} with more than six columns; the rest was ignored."
             )
         named |= topics.named
+        unknown |= topics.named - topics.ids.keys()
+    if not system:
+        _refuse_unnamed(tags, sources, report)
     if system and len(tags) > 1:
         _, (tag, (file, line)), *_ = tags.items()
         problem = f"{tag} is another system than {next(iter(tags))}, and --system can rename only one"
         report.refuse(sources[file].refusal(line, problem, "Leave --system out, or give one system at a time."))
-    return named
+    return named, unknown
+
+
+def _refuse_unnamed(tags: dict[str, tuple[int, int]], sources: Sequence[Source], report: Report) -> None:
+    """A system whose name could not stand in a run needs another one."""
+    for tag, (file, line) in tags.items():
+        try:
+            values.checked_key(tag, "name of the system", values.SYSTEM_NAME_LENGTH)
+        except ValueError as error:
+            report.refuse(sources[file].refusal(line, str(error), "Name the system with --system NAME."))
 
 
 def _no_pieces() -> defaultdict[tuple[str, int], tuple[list, list, list, list]]:
@@ -354,13 +374,13 @@ def _tell(tallies: dict[str, Tally], report: Report) -> None:
 
 def _compare(
     collection: Collection,
-    named: set[str],
+    named: int,
+    unknown: set[str],
     query_ids: dict[str, int],
     tallies: dict[str, Tally],
     report: Report,
 ) -> None:
     """Warn of queries without a ranking, once for systems that lack the same ones."""
-    unknown = named - query_ids.keys()
     lacking: dict[frozenset[str], list[str]] = defaultdict(list)
     for name, tally in tallies.items():
         ranked = Ranking.objects.filter(system__collection=collection, system__name=name)
@@ -368,4 +388,4 @@ def _compare(
         lacking[frozenset(key for key, pk in query_ids.items() if pk not in has)].append(name)
     for without, names in lacking.items():
         what = f"ranking by {', '.join(names[:EXAMPLES])}"
-        compare_topics(report, unknown=unknown, named=len(named), without=without, what=what)
+        compare_topics(report, unknown=unknown, named=named, without=without, what=what)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
+from ..formats.known import BY_NAME, Format, recognised
 from ..formats.refusal import Refusal
 from ..formats.source import Source, place
 from .report import Report, counted
@@ -47,6 +48,17 @@ def batched(rows: Iterable[Any], size: int = BATCH) -> Iterator[list]:
         yield batch
 
 
+def format_of(source: Source, kind: str, name: str | None, default: str, report: Report) -> Format | None:
+    """The format called `name`, or the one that `source` shows; None where it shows none, which is reported."""
+    if name is not None:
+        return BY_NAME[name]
+    found = recognised(source, kind, default)
+    if isinstance(found, Refusal):
+        report.refuse(found)
+        return None
+    return found
+
+
 def rows_of(source: Source, read: Callable, report: Report, progress: Progress) -> Iterator[Any]:
     """The rows that `read` finds in `source`. What it refuses, and an empty source, go to the report."""
     count = 0
@@ -59,6 +71,7 @@ def rows_of(source: Source, read: Callable, report: Report, progress: Progress) 
             yield row
     if count == 0:
         report.refuse(source.refusal(0, "there is nothing in it", "Check that this is the file you meant."))
+    report.facts += source.told
     if source.comments:
         lines = counted(source.comments, "comment (line that begins with #)", "comments (lines that begin with #)")
         report.facts.append(f"{source.name}: {lines} passed over.")

@@ -1,18 +1,51 @@
 """Which queries the files of an import name, held against those of the collection."""
 
+from collections import Counter
 from collections.abc import Collection as Keys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from .. import models
+from ..formats.known import EITHER, KEY, TEXT
 from ..formats.source import Source
 from .report import Report, counted, some
+
+
+class Names:
+    """What a file may call the queries of a collection: their keys, or their texts. One query."""
+
+    def __init__(self, collection: models.Collection) -> None:
+        rows = list(collection.queries.values_list("pk", "key", "text"))
+        self.keys = {key: pk for pk, key, _ in rows}
+        texts = Counter(text for _, _, text in rows)
+        self.texts = {text: pk for pk, _, text in rows if texts[text] == 1}
+        self.repeated = {text for text, count in texts.items() if count > 1}
+
+    def ids(self, by: str) -> dict[str, int]:
+        """Name -> id, where queries are named `by` key, text or either."""
+        return {KEY: self.keys, TEXT: self.texts, EITHER: self.texts | self.keys}[by]
+
+    def refuse_doubt(self, source: Source, topics: "Topics", by: str, report: Report) -> None:
+        """Refuse a file that can be understood in two ways."""
+        if by != KEY and (repeated := topics.named & self.repeated - topics.ids.keys()):
+            problem = f"several queries of the collection have a text that it names ({some(repeated)})"
+            report.refuse(source.refusal(0, problem, "Name them by key."))
+        if by != EITHER:
+            return
+        keys = {name for name in topics.named & self.keys.keys() if self.texts.get(name) != self.keys[name]}
+        texts = {name for name in topics.named & self.texts.keys() if self.keys.get(name) != self.texts[name]}
+        if keys and texts:
+            problem = f"it names queries by key ({some(keys)}) and by text ({some(texts)})"
+            report.refuse(source.refusal(0, problem, "Say which, with --queries-by key or --queries-by text."))
+        elif texts:
+            report.facts.append(f"{source.name}: its queries are named by their text.")
 
 
 @dataclass
 class Topics:
     """What one file names. Grows with the number of queries, not with that of lines."""
 
-    ids: dict[str, int]  # key -> id of the collection's queries
+    ids: dict[str, int]  # what a query may be called -> its id
     named: set[str] = field(default_factory=set)
     skipped: int = 0  # lines
 
@@ -24,8 +57,8 @@ class Topics:
         return found
 
 
-def refuse_without_queries(query_ids: dict[str, int], sources: Sequence[Source], report: Report) -> None:
-    if not query_ids:
+def refuse_without_queries(names: Names, sources: Sequence[Source], report: Report) -> None:
+    if not names.keys:
         cure = "Import the queries first, with import_queries."
         report.refuse(sources[0].refusal(0, "the collection has no queries yet", cure))
 

@@ -1,4 +1,4 @@
-"""Ratings as comma-separated values."""
+"""Tables with named columns, as delimited text."""
 
 import io
 from datetime import UTC, datetime
@@ -8,15 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratings.formats.delimited import RatingLine, read_ratings, write_ratings
 from ratings.formats.refusal import Refusal
+from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic
 from ratings.formats.source import Source
+from ratings.formats.tables import is_delimited, read_delimited, write_ratings
 
 HEADER = "query,document,rater,grade,reason,comment,seconds,rated_at\r\n"
 
 
-def rows_of(text: str) -> list:
-    return list(read_ratings(Source("r.csv", io.BytesIO(text.encode()))))
+def source(text: str | bytes, **said) -> Source:
+    return Source("r.csv", io.BytesIO(text if isinstance(text, bytes) else text.encode()), **said)
+
+
+def rows_of(text: str | bytes, kind: str = "ratings", **said) -> list:
+    return list(read_delimited(kind, source(text, **said)))
 
 
 def test_a_rating_is_a_grade_or_a_reason():
@@ -46,17 +51,22 @@ def test_a_time_without_offset_is_utc_and_another_offset_is_turned_into_it():
 @pytest.mark.parametrize(
     ("header", "problem"),
     [
-        ("query,docid,rater,rating\n", "lacks document, grade"),
-        ("query;document;rater;grade\n", "lacks query, document, rater, grade"),
-        ("query,document,rater,grade,colour\n", "has the unknown column 'colour'"),
-        ("query,document,rater,grade,grade\n", "names a column twice"),
+        ("colour,size,weight,age\n", "no column holds the query or the document"),
+        ("query,rater,grade,colour\n", "no column holds the document"),
+        ("query,document,rater,colour\n", "no column holds the grade"),
     ],
 )
-def test_another_header_is_refused(header, problem):
+def test_a_header_without_what_is_needed_is_refused_with_what_there_is(header, problem):
     (refusal,) = rows_of(header + "q,a,alice,1\n")
     assert refusal.line == 1
     assert problem in refusal.problem
-    assert "query,document,rater,grade,reason,comment,seconds,rated_at" in refusal.cure
+    assert header.split(",")[0] in refusal.problem
+    assert refusal.cure == "Say which, as in --columns query=NAME,document=NAME,grade=NAME."
+
+
+def test_a_column_that_stands_twice_is_refused():
+    (refusal,) = rows_of("query,document,rater,grade,grade\nq,a,alice,1,2\n")
+    assert (refusal.line, refusal.problem) == (1, "the header has the column 'grade' twice")
 
 
 @pytest.mark.parametrize(
@@ -64,9 +74,10 @@ def test_another_header_is_refused(header, problem):
     [
         ("q,a,alice,,,,,", "a rating needs a grade or a reason"),
         ("q,a,alice,1,broken,,,", "and not both"),
-        ("q,a,alice,good,,,,", "the grade 'good' is not a decimal number"),
+        ("q,a,alice,good,,,,", "the grade 'good' is not a decimal number; --map good=… says which grade it is"),
         ("q,a,alice,1", "there are 4 cells, the header has 8"),
-        ("q q,a,alice,1,,,,", "the query 'q q' has a blank"),
+        (",a,alice,1,,,,", "the query is empty"),
+        ("q,a a,alice,1,,,,", "the document 'a a' has a blank"),
         ("q,,alice,1,,,,", "the document is empty"),
         ("q,a, alice,1,,,,", "the rater ' alice' is empty, begins or ends with a blank"),
         ("q,a," + "r" * 151 + ",1,,,,", "is longer than 150 characters"),
@@ -93,7 +104,7 @@ def test_broken_quotes_are_refused_where_their_record_begins(rest):
 
 def test_a_line_that_is_no_text_ends_the_reading_with_one_refusal():
     content = HEADER.encode() + b'q,a,alice,1,,"caf\xe9\nq,b,alice,1,,,,\n'
-    (refusal,) = list(read_ratings(Source("r.csv", io.BytesIO(content))))
+    (refusal,) = rows_of(content)
     assert (refusal.line, "is not UTF-8" in refusal.problem) == (2, True)
 
 
@@ -107,3 +118,128 @@ def test_what_is_written_reads_the_same_and_is_written_the_same_again(comment, s
     text = "".join(write_ratings([row]))
     assert rows_of(text) == [row]
     assert "".join(write_ratings(rows_of(text))) == text
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_that_of_the_header(delimiter):
+    text = "query,document,rater,grade\nq,a,alice,1\n".replace(",", delimiter)
+    assert rows_of(text) == [RatingLine(2, "q", "a", "alice", Decimal(1))]
+
+
+def test_columns_are_known_by_their_usual_names_and_what_was_guessed_is_told():
+    table = source("Query Text,Doc ID,Doc Position,Rating\nred shoes,d1,1,2.5\n")
+    assert list(read_delimited("ratings", table)) == [RatingLine(2, "red shoes", "d1", "", Decimal("2.5"))]
+    assert table.told == [
+        "r.csv: query from 'Query Text', document from 'Doc ID', grade from 'Rating'.",
+        "r.csv: nothing is read from the columns 'Doc Position'.",
+    ]
+
+
+def test_what_was_said_of_the_columns_stands_above_their_names():
+    text = "query,other,document,grade\nq1,q2,a,1\n"
+    (row,) = rows_of(text, columns={"query": "other"})
+    assert row.query == "q2"
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ({"query": "Q"}, "there is no column 'Q'; there are 'query', 'document', 'grade'"),
+        ({"colour": "query"}, "--columns names 'colour'; a column of ratings is query, document, rater, grade"),
+    ],
+)
+def test_columns_that_are_not_there_are_refused(columns, problem):
+    (refusal,) = rows_of("query,document,grade\nq,a,1\n", columns=columns)
+    assert refusal.line == 1
+    assert problem in refusal.problem
+
+
+def test_a_column_for_each_rater_becomes_ratings_of_named_raters():
+    """Blank is no rating, and what cannot be judged stays that."""
+    text = "query,docid, =Ann,Bob B.,Cy\nred shoes,d1,-1,,unrateable\nred shoes,d2,,0.25,\nred shoes,d3,,,\n"
+    assert rows_of(text) == [
+        RatingLine(2, "red shoes", "d1", "=Ann", Decimal(-1)),
+        RatingLine(2, "red shoes", "d1", "Cy", None, "other"),
+        RatingLine(3, "red shoes", "d2", "Bob B.", Decimal("0.25")),
+    ]
+
+
+def test_which_columns_are_raters_can_be_said():
+    text = "query,docid,Ann,position,Bob\nq,d1,1,7,2\n"
+    rows = rows_of(text, columns={"raters": "Ann|Bob"})
+    assert [(row.rater, row.grade) for row in rows] == [("Ann", 1), ("Bob", 2)]
+
+
+def test_a_cell_of_a_rater_that_is_no_grade_is_refused_with_its_line():
+    *_, refusal = rows_of("query,docid,Ann\nq,d1,1\nq,d2,great\n")
+    assert (refusal.line, "the grade 'great' is not a decimal number" in refusal.problem) == (3, True)
+
+
+def test_words_get_the_grades_that_were_said():
+    text = "query,document,grade\nq,a,highly relevant\nq,b,none\n"
+    rows = rows_of(text, grades={"highly relevant": Decimal(2), "none": Decimal(0)})
+    assert [row.grade for row in rows] == [2, 0]
+
+
+def test_a_column_may_say_that_a_pair_is_unrateable_and_a_blank_grade_is_no_rating():
+    text = "query,docid,rater,rating,unrateable\nq,a,ann,,1\nq,b,ann,,0\nq,c,ann,3,0\n"
+    assert [(row.document, row.grade, row.reason) for row in rows_of(text)] == [("a", None, "other"), ("c", 3, "")]
+
+
+def test_a_query_that_nobody_rated_may_stand_alone():
+    text = "query,docid,rating\nred shoes,,\nhats\nred shoes,a,1\n"
+    assert rows_of(text) == [RatingLine(4, "red shoes", "a", "", Decimal(1))]
+
+
+def test_utf_16_is_known_by_its_mark_and_another_encoding_is_told():
+    text = "query;document;grade\ncafé;a;1\n"
+    assert rows_of(text.encode("utf-16"))[0].query == "café"
+    assert rows_of(text.encode("windows-1252"), encoding="windows-1252")[0].query == "café"
+    (refusal,) = rows_of(text.encode("windows-1252"))
+    assert refusal.line == 2
+    assert "is not UTF-8" in refusal.problem
+    assert "--encoding" in refusal.cure
+
+
+def test_what_is_not_in_the_encoding_that_was_told_is_refused():
+    *_, refusal = rows_of(b"query;document;grade\n\xe9;a;1\n", encoding="utf-16")
+    assert "cannot be read as utf-16" in refusal.problem
+
+
+def test_queries_documents_and_results_come_from_tables_too():
+    assert rows_of("query,information_need\nred shoes,to buy\nred shoes,to buy\n", "queries") == [
+        Topic(2, None, "red shoes", "to buy")
+    ]
+    assert rows_of("qid,query,tags\n7,red shoes,a; b\n", "queries") == [
+        Topic(2, "7", "red shoes", None, ("a", "b"))
+    ]
+    assert rows_of("docid,title,text,price\nd1,T,B,9\n", "documents") == [
+        DocumentLine(2, "d1", "T", "B", "", {"price": "9"})
+    ]
+    assert rows_of("query,docid,position,system\nq,a,1,s\nq,b,2,s\n", "results") == [
+        RunLine(2, "q", "a", 1, 1.0, "s"),
+        RunLine(3, "q", "b", 2, 0.5, "s"),
+    ]
+    assert rows_of("query,docid,score\nq,a,9.5\nq,b,1\n", "results") == [
+        RunLine(2, "q", "a", 1, 9.5, ""),
+        RunLine(3, "q", "b", 2, 1.0, ""),
+    ]
+
+
+def test_a_cell_may_be_as_long_as_a_document():
+    body = "x" * 400_000
+    assert rows_of(f"docid,body\nd1,{body}\n", "documents")[0].body == body
+
+
+@pytest.mark.parametrize(
+    ("kind", "header", "known"),
+    [
+        ("ratings", "query,docid,rating", True),
+        ("ratings", '"Query-Text";"Doc ID";Ann', True),
+        ("ratings", "301 0 FR94-1 1", False),
+        ("queries", "1\tred shoes", False),
+        ("queries", "query_id\tquery", True),
+    ],
+)
+def test_a_table_is_known_by_its_header(kind, header, known):
+    assert is_delimited(kind, source(header + "\n1\n").start) is known

@@ -52,7 +52,8 @@ def test_a_byte_that_is_not_utf_8_refuses_its_line_only():
     first, second, third = lines_of(b"one\ncaf\xe9\nthree\n")
     assert (first, third) == ((1, "one"), (3, "three"))
     assert str(second) == (
-        "a.txt, line 2: byte 4 of the line, 0xe9, is not UTF-8. Unpack the file or save it as UTF-8 text."
+        "a.txt, line 2: byte 4 of the line, 0xe9, is not UTF-8. Unpack the file, save it as UTF-8 text,"
+        " or say with --encoding what it is."
     )
 
 

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratings.formats.refusal import Refusal
+from ratings.formats.rows import RatingLine, RunLine
 from ratings.formats.source import Source
-from ratings.formats.trec import QrelsLine, RunLine, read_qrels, read_run, run_line
+from ratings.formats.trec import read_qrels, read_run, write_run
 
 
 def source(text: str | bytes) -> Source:
@@ -78,9 +79,9 @@ def test_a_line_that_is_no_result_is_refused_with_its_line(line, problem):
 def test_qrels_have_four_columns_and_any_decimal_grade():
     text = "1 0.5  010vptx3 2\n151  0  clueweb09-en0000-00-03430   -2\n3\tQ0\tVOA#2578#3\t0.25 \n"
     assert qrels_of(text) == [
-        QrelsLine(1, "1", "010vptx3", Decimal(2)),
-        QrelsLine(2, "151", "clueweb09-en0000-00-03430", Decimal(-2)),
-        QrelsLine(3, "3", "VOA#2578#3", Decimal("0.25")),
+        RatingLine(1, "1", "010vptx3", "", Decimal(2)),
+        RatingLine(2, "151", "clueweb09-en0000-00-03430", "", Decimal(-2)),
+        RatingLine(3, "3", "VOA#2578#3", "", Decimal("0.25")),
     ]
 
 
@@ -111,7 +112,7 @@ def test_a_line_that_is_no_grade_is_refused_with_a_hint(line, said):
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 10**6))
 def test_a_written_run_reads_as_the_same_floats(score, rank):
     row = RunLine(1, "q", "d#1", rank, score, "tag")
-    assert run_of(run_line(row)) == [row]
+    assert run_of("".join(write_run([row]))) == [row]
 
 
 @given(st.binary(max_size=300))

@@ -3,6 +3,8 @@
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ratings.formats import values
 
@@ -65,3 +67,22 @@ def test_keys_are_opaque_and_kept_exactly():
 def test_values_are_shown_on_one_line_and_cut():
     assert values.shown("a\nb\x1b[0m") == r"'a\nb\x1b[0m'"
     assert values.shown("x" * 100) == "'" + "x" * 59 + "… (100 characters)"
+
+
+def test_a_key_is_made_of_a_text_that_has_none():
+    assert values.key_of_text("red shoes") == "red_shoes"
+    assert values.key_of_text("50% a_b\tü\u2003") == "50%25_a%5Fb%09ü%E2%80%83"
+    long = values.key_of_text("x" * 201)
+    assert (len(long), long[:151]) == (183, "x" * 150 + "~")
+
+
+@given(st.text(min_size=1, max_size=6), st.text(min_size=1, max_size=6))
+def test_different_texts_have_different_keys_and_each_is_one(first, second):
+    one, other = (values.key_of_text(values.checked_text(t.replace("\0", "-"), "query")) for t in (first, second))
+    assert values.checked_key(one, "query", values.QUERY_KEY_LENGTH) == one
+    assert (one == other) == (first.replace("\0", "-") == second.replace("\0", "-"))
+
+
+def test_a_grade_is_plain_without_zeros_behind_its_point():
+    texts = ["2", "0.500000000", "-1.250", "100", "0E-9", "1E+2"]
+    assert [values.plain(Decimal(text)) for text in texts] == ["2", "0.5", "-1.25", "100", "0", "100"]

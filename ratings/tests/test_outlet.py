@@ -5,7 +5,7 @@ import io
 import pytest
 
 from ratings import intake, outlet, queue
-from ratings.formats import delimited, trec
+from ratings.formats import tables, trec
 from ratings.formats.source import Source
 from ratings.models import Rating, System
 
@@ -19,11 +19,11 @@ def source(text: str) -> Source:
 
 
 def run_text(system: System) -> str:
-    return "".join(map(trec.run_line, outlet.run(system)))
+    return "".join(trec.write_run(outlet.run(system)))
 
 
 def ratings_text(collection) -> str:
-    return "".join(delimited.write_ratings(outlet.ratings(collection)))
+    return "".join(tables.write_ratings(outlet.ratings(collection)))
 
 
 def test_a_run_is_ranked_from_one_in_the_order_of_the_queries_with_exact_scores():

@@ -1,19 +1,24 @@
 import re
 from collections import Counter
+from decimal import Decimal
 
 import numpy as np
 
 from evaluation import record
 from evaluation.judgments import ADJUDICATIONS, RULES, combine
-from ratings.management.commands._collection_command import ExportCommand, Refused
+from ratings.formats.known import BY_NAME, TEXT, Format
+from ratings.formats.rows import RatingLine
+from ratings.management.commands._collection_command import ExportRowsCommand, Refused
 from ratings.models import Collection
 
 EXAMPLES = 5
 MEANS = {"mean", "weighted"}  # can fall between two grades of the scale
 
 
-class Command(ExportCommand):
-    help = "Export the judgments as TREC qrels: query, 0, document, grade."
+class Command(ExportRowsCommand):
+    help = "Export the judgments as TREC qrels (query, 0, document, grade) or in another format."
+    kind = "judgments"
+    default = "trec-qrels"
 
     def add_arguments(self, parser) -> None:
         # A map may begin with a negative grade; argparse would take "-1=0" for an option.
@@ -25,51 +30,69 @@ class Command(ExportCommand):
             default="use",
             help=f"{', '.join(ADJUDICATIONS)} (use): whether adjudicated grades stand above the rule",
         )
-        parser.add_argument("--map", default="", help="an integer for each grade qrels cannot hold: -1=0,0.5=1")
+        parser.add_argument(
+            "--map", default="", help="an integer for each grade the format cannot hold: -1=0,0.5=1"
+        )
 
-    def handle(self, *, slug: str, rule: str, output: str | None, **options) -> None:
+    def handle(self, *, slug: str, rule: str, format: str, output: str | None, **options) -> None:
         collection = self.collection(slug)
         try:
-            rows = qrels(collection, rule, parse_map(options["map"]), options["adjudications"])
+            rows = judgments(
+                collection, rule, parse_map(options["map"]), options["adjudications"], BY_NAME[format]
+            )
         except ValueError as error:
             raise Refused(str(error)) from error
-        self.put_out((f"{query} 0 {document} {grade}\n" for query, document, grade in rows), output)
+        self.write(rows, format, output)
         if not rows:
             self.stderr.write(f"{slug} has no ratings yet: import_qrels {slug} FILE, or pool {slug} and rate")
-        negative = sum(grade < 0 for _, _, grade in rows)
-        if negative:
+        negative = sum(row.grade < 0 for row in rows)
+        if negative and format == self.default:
             self.stderr.write(f"{negative:,} grades are negative: trec_eval takes such documents for unjudged")
 
 
-def qrels(
-    collection: Collection, rule: str, replacing: dict[float, int], adjudications: str = "use"
-) -> list[tuple[str, str, int]]:
-    """(query, document, grade) in the natural order of keys. ValueError where a grade is no qrels grade."""
+def judgments(
+    collection: Collection, rule: str, replacing: dict[float, int], adjudications: str, format: Format
+) -> list[RatingLine]:
+    """Rows in the natural order of keys. ValueError where `format` cannot hold a grade or tell queries apart."""
     read = record.load(collection, systems=())
-    judgments = combine(read.ratings, rule, adjudications=adjudications)
-    queries = read.queries["key"].to_numpy()[judgments.query].tolist()
-    keys = record.document_keys(np.unique(judgments.document).tolist())
-    documents = [keys[pk] for pk in judgments.document.tolist()]
-    grades = [replacing.get(grade, grade) for grade in judgments.grade.tolist()]
-    rows = list(zip(queries, documents, grades, judgments.grade.tolist(), strict=True))
+    combined = combine(read.ratings, rule, adjudications=adjudications)
+    queries = read.queries["key"].to_numpy()[combined.query].tolist()
+    keys = record.document_keys(np.unique(combined.document).tolist())
+    documents = [keys[pk] for pk in combined.document.tolist()]
+    grades = [replacing.get(grade, grade) for grade in combined.grade.tolist()]
+    rows = list(zip(queries, documents, grades, combined.grade.tolist(), strict=True))
     refused = [row for row in rows if row[3] not in replacing and (row[3] < 0 or row[3] % 1)]
-    if refused:
+    if refused and format.whole:
         scale = {float(grade.value) for grade in collection.grades.all()}
         between = rule in MEANS and any(row[3] not in scale for row in refused)
         cure = "; --rule median keeps to the grades of the scale" if between else ""
-        raise ValueError(refusal(refused, len(rows)) + cure)
+        raise ValueError(refusal(refused, len(rows), format.name.removeprefix("trec-")) + cure)
+    names = names_of(read, format)
     in_order = sorted(rows, key=lambda row: (record.natural(row[0]), record.natural(row[1])))
-    return [(query, document, int(grade)) for query, document, grade, _ in in_order]
+    return [RatingLine(0, names[row[0]], row[1], "", Decimal(plain(row[2]))) for row in in_order]
 
 
-def refusal(refused: list[tuple], total: int) -> str:
+def names_of(read: record.Record, format: Format) -> dict[str, str]:
+    """What `format` calls each query: its key, or its text where no other query has the same."""
+    keys = read.queries["key"].tolist()
+    if format.queries_by != TEXT:
+        return {key: key for key in keys}
+    names = dict(zip(keys, read.queries["text"].tolist(), strict=True))
+    for text, count in Counter(names.values()).items():
+        if count > 1:
+            same = ", ".join(key for key in keys if names[key] == text)
+            raise ValueError(f"{format.name} names queries by their text, and {same} have the same: {text!r}")
+    return names
+
+
+def refusal(refused: list[tuple], total: int, format: str) -> str:
     counts = Counter(grade for *_, grade in refused)
     like = {grade: f"{query} {document}" for query, document, _, grade in reversed(refused)}
     some = sorted(counts)[:EXAMPLES]
     listed = ", ".join(f"{plain(grade)} ({counts[grade]:,}, like {like[grade]})" for grade in some)
     more = f" and {len(counts) - EXAMPLES:,} other grades" if len(counts) > EXAMPLES else ""
     return (
-        f"{len(refused):,} of {total:,} judgments have grades that qrels cannot hold, decimal or negative: "
+        f"{len(refused):,} of {total:,} judgments have grades that {format} cannot hold, decimal or negative: "
         f"{listed}{more}. Give an integer for each: --map {','.join(plain(grade) + '=…' for grade in some)}"
     )
 

@@ -1,20 +1,27 @@
 """What the commands that import into a collection, export from it or print have in common."""
 
+import csv
 import os
+import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from types import MappingProxyType
 
 from django.core.management.base import BaseCommand, CommandError
 
-from ratings.formats.source import Source, opened
+from ratings.formats import values
+from ratings.formats.known import BY_NAME, KEY, TEXT, readable, writable
+from ratings.formats.source import ENCODINGS, Source, opened
+from ratings.formats.tables import NAMES as COLUMNS
 from ratings.intake import Report
 from ratings.models import Collection
 
 PRINTED = 20  # refusals
+EMPTY = MappingProxyType({})
 EVERY = 0.2  # seconds between two updates of the progress line
 
 
@@ -40,12 +47,15 @@ class ImportCommand(CollectionCommand):
         super().add_arguments(parser)
         parser.add_argument("files", nargs="+", metavar="FILE", help="plain or gzipped; - is standard input")
 
-    def take_in(self, intake: Callable[..., Report], slug: str, files: Sequence[str], **options) -> None:
+    def take_in(
+        self, intake: Callable[..., Report], slug: str, files: Sequence[str], said: Mapping = EMPTY, **options
+    ) -> None:
+        """`said` is what was said about reading the files."""
         collection = self.collection(slug)
         progress = ProgressLine(self.stderr)
         try:
             with ExitStack() as stack:
-                sources: list[Source] = [stack.enter_context(opened(path)) for path in files]
+                sources: list[Source] = [stack.enter_context(opened(path, **said)) for path in files]
                 report = intake(collection, sources, progress=progress, **options)
         except OSError as error:
             raise Refused(
@@ -70,13 +80,64 @@ class ImportCommand(CollectionCommand):
             self.stdout.write(fact)
 
 
+class ImportRowsCommand(ImportCommand):
+    """Takes files in every format that holds rows of its kind."""
+
+    kind = ""  # of rows, as the formats name it
+
+    def add_arguments(self, parser) -> None:
+        # A map may begin with a negative grade; argparse would take "-1=0" for an option.
+        parser._negative_number_matcher = re.compile(r"^-[\d.]")
+        super().add_arguments(parser)
+        names = [format.name for format in readable(self.kind)]
+        said = f"{', '.join(names)}; seen from the file where it is not given"
+        parser.add_argument("--format", choices=names, metavar="NAME", help=said)
+        said = f"which column of a table holds what: {', '.join(COLUMNS[self.kind])}"
+        parser.add_argument("--columns", metavar="WHAT=COLUMN,…", default="", help=said)
+        said = f"{', '.join(ENCODINGS)} (utf-8, or utf-16 where the file begins with its mark)"
+        parser.add_argument("--encoding", choices=ENCODINGS, metavar="NAME", help=said)
+        if self.kind in ("results", "ratings"):
+            said = "what a file calls the queries by, where it could be either"
+            parser.add_argument("--queries-by", choices=[KEY, TEXT], help=said)
+        if self.kind == "ratings":
+            said = "the grades that words in a table stand for: bad=0,good=2"
+            parser.add_argument("--map", metavar="WORD=GRADE,…", default="", help=said)
+
+    def take_in_rows(
+        self, intake: Callable[..., Report], slug: str, files: Sequence[str], options: dict, **more
+    ) -> None:
+        """`options` are those of the command line, `more` what the import takes besides."""
+        try:
+            said = {"encoding": options["encoding"], "columns": pairs(options["columns"], "--columns")}
+            words = pairs(options.get("map", ""), "--map")
+            said["grades"] = {word: values.grade(grade) for word, grade in words.items()}
+        except ValueError as error:
+            raise Refused(f"{error}. Nothing was written.") from error
+        if "queries_by" in options:
+            more["queries_by"] = options["queries_by"]
+        self.take_in(intake, slug, files, said, format=options["format"], **more)
+
+
+def pairs(text: str, option: str) -> dict[str, str]:
+    """{"query": "Q", "document": "doc, id"} of `query=Q,"document=doc, id"`. Raises ValueError."""
+    found = {}
+    for step in next(csv.reader(text.splitlines()), []):
+        name, equals, value = step.partition("=")
+        if not (name.strip() and equals and value.strip()):
+            raise ValueError(f"cannot read {step!r} of {option}: it is a list such as name=value,name=value")
+        if name.strip() in found:
+            raise ValueError(f"{option} says twice what {name.strip()} is")
+        found[name.strip()] = value.strip()
+    return found
+
+
 class OutputCommand(BaseCommand):
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--output", metavar="FILE", help="write here instead of to standard output")
 
-    def put_out(self, lines: Iterable[str], output: str | None) -> None:
-        """Write as the lines come. A file appears whole or not at all. Raises Refused."""
+    def put_out(self, lines: Iterable[str | bytes], output: str | None) -> None:
+        """Write as the lines come; bytes only into a file, which appears whole or not at all. Raises Refused."""
         try:
             if output:
                 self.put_into_file(lines, Path(output))
@@ -91,11 +152,11 @@ class OutputCommand(BaseCommand):
         except OSError as error:
             raise Refused(f"{output}: {error.strerror or error}.") from error
 
-    def put_into_file(self, lines: Iterable[str], path: Path) -> None:
+    def put_into_file(self, lines: Iterable[str | bytes], path: Path) -> None:
         handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-                file.writelines(lines)
+            with os.fdopen(handle, "wb") as file:
+                file.writelines(line if isinstance(line, bytes) else line.encode() for line in lines)
             os.chmod(beside, 0o644)
             os.replace(beside, path)
         except BaseException:
@@ -105,6 +166,26 @@ class OutputCommand(BaseCommand):
 
 class ExportCommand(OutputCommand, CollectionCommand):
     pass
+
+
+class ExportRowsCommand(ExportCommand):
+    """Writes rows of its kind in every format that can hold them."""
+
+    kind = ""  # of rows, as the formats name it
+    default = ""  # format
+
+    def add_arguments(self, parser) -> None:
+        super().add_arguments(parser)
+        names = [format.name for format in writable(self.kind)]
+        said = f"{', '.join(names)} ({self.default})"
+        parser.add_argument("--format", choices=names, metavar="FORMAT", default=self.default, help=said)
+
+    def write(self, rows: Iterable, format: str, output: str | None) -> None:
+        """Rows of the command's kind in the format of that name."""
+        found = BY_NAME[format]
+        if found.binary and not output:
+            raise Refused(f"{found.title} is no text: give --output FILE.")
+        self.put_out(found.writes[self.kind](rows), output)
 
 
 class ProgressLine:

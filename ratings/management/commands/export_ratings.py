@@ -1,11 +1,12 @@
 from ratings import outlet
-from ratings.formats import delimited
 
-from ._collection_command import ExportCommand
+from ._collection_command import ExportRowsCommand
 
 
-class Command(ExportCommand):
-    help = "Export every rating as comma-separated values, which import_ratings reads."
+class Command(ExportRowsCommand):
+    help = "Export every rating, as comma-separated values or in another format, which import_ratings reads."
+    kind = "ratings"
+    default = "csv"
 
-    def handle(self, *, slug: str, output: str | None, **options) -> None:
-        self.put_out(delimited.write_ratings(outlet.ratings(self.collection(slug))), output)
+    def handle(self, *, slug: str, format: str, output: str | None, **options) -> None:
+        self.write(outlet.ratings(self.collection(slug)), format, output)

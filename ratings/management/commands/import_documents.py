@@ -1,10 +1,11 @@
 from ratings import intake
 
-from ._collection_command import ImportCommand
+from ._collection_command import ImportRowsCommand
 
 
-class Command(ImportCommand):
+class Command(ImportRowsCommand):
     help = "Import documents: one JSON object on each line, with id, title, body, url and any other fields."
+    kind = "documents"
 
     def handle(self, *, slug: str, files: list[str], **options) -> None:
-        self.take_in(intake.import_documents, slug, files)
+        self.take_in_rows(intake.import_documents, slug, files, options)

@@ -1,14 +1,15 @@
 from ratings import intake
 
-from ._collection_command import ImportCommand
+from ._collection_command import ImportRowsCommand
 
 
-class Command(ImportCommand):
+class Command(ImportRowsCommand):
     help = "Import TREC qrels (query, iteration, document, grade) as ratings by one imported rater."
+    kind = "ratings"
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--rater", metavar="NAME", default="qrels", help="who gave the grades (qrels)")
 
     def handle(self, *, slug: str, files: list[str], rater: str, **options) -> None:
-        self.take_in(intake.import_qrels, slug, files, rater=rater)
+        self.take_in_rows(intake.import_qrels, slug, files, options, rater=rater)

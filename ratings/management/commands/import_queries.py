@@ -1,10 +1,11 @@
 from ratings import intake
 
-from ._collection_command import ImportCommand
+from ._collection_command import ImportRowsCommand
 
 
-class Command(ImportCommand):
-    help = "Import queries: tab-separated lines (key, text, information need) or TREC topics."
+class Command(ImportRowsCommand):
+    help = "Import queries: tab-separated lines (key, text, information need), TREC topics or another format."
+    kind = "queries"
 
     def handle(self, *, slug: str, files: list[str], **options) -> None:
-        self.take_in(intake.import_queries, slug, files)
+        self.take_in_rows(intake.import_queries, slug, files, options)

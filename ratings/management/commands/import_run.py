@@ -1,10 +1,11 @@
 from ratings import intake
 
-from ._collection_command import ImportCommand
+from ._collection_command import ImportRowsCommand
 
 
-class Command(ImportCommand):
-    help = "Import TREC runs: query, Q0, document, rank, score, system."
+class Command(ImportRowsCommand):
+    help = "Import runs: TREC (query, Q0, document, rank, score, system) or another format."
+    kind = "results"
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
@@ -21,4 +22,6 @@ class Command(ImportCommand):
         )
 
     def handle(self, *, slug: str, files: list[str], system, order, keep_first: bool, **options) -> None:
-        self.take_in(intake.import_run, slug, files, system=system, order=order, keep_first=keep_first)
+        self.take_in_rows(
+            intake.import_run, slug, files, options, system=system, order=order, keep_first=keep_first
+        )

@@ -1,0 +1,209 @@
+"""All formats: what each is called, how it is known, which rows it holds, and who reads and writes them.
+
+The commands and the import page take their lists from here.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from . import jsonl, letor, opensearch, parquet, quepid, rankquest, rre, tables, topics, trec
+from .refusal import Refusal
+from .source import Source, Start
+
+KINDS = ("queries", "documents", "results", "ratings")
+# How rows name their query. Tables may have either in the same column, so both are tried.
+KEY, TEXT, EITHER = "key", "text", "either"
+
+Reader = Callable[[Source], Iterator]
+Writer = Callable[[Iterable], Iterator[str | bytes]]
+
+
+class Format(NamedTuple):
+    name: str
+    title: str
+    fits: Callable[[str, Start], bool]  # kind of row, first bytes
+    reads: Mapping[str, Reader]  # by kind of row
+    writes: Mapping[str, Writer]  # by kind of row, or "judgments": one grade a pair, and no rater
+    queries_by: str = KEY
+    whole: bool = False  # holds only grades that are whole and not negative
+    binary: bool = False
+
+
+def _always(fits: Callable[[Start], bool]) -> Callable[[str, Start], bool]:
+    return lambda kind, start: fits(start)
+
+
+def _table(name: str, title: str, fits: Callable, read: Callable, writes: Mapping, **more) -> Format:
+    return Format(name, title, fits, {kind: partial(read, kind) for kind in KINDS}, writes, EITHER, **more)
+
+
+# The first that fits is taken, so what is told by more comes before what is told by less.
+FORMATS = (
+    Format(
+        "quepid-book",
+        "Quepid book (JSON)",
+        _always(quepid.is_book),
+        {
+            "queries": quepid.read_book_queries,
+            "documents": quepid.read_book_documents,
+            "ratings": quepid.read_book_ratings,
+        },
+        {},
+        TEXT,
+    ),
+    Format(
+        "quepid-snapshot",
+        "Quepid snapshot (JSON)",
+        _always(quepid.is_snapshot),
+        {
+            "queries": quepid.read_case_queries,
+            "documents": quepid.read_snapshot_documents,
+            "results": quepid.read_snapshot_results,
+            "ratings": quepid.read_case_ratings,
+        },
+        {},
+        TEXT,
+    ),
+    Format(
+        "quepid-case",
+        "Quepid case, or its ratings (JSON)",
+        _always(quepid.is_case),
+        {"queries": quepid.read_case_queries, "ratings": quepid.read_case_ratings},
+        {},
+        TEXT,
+    ),
+    Format(
+        "opensearch",
+        "OpenSearch judgment list (JSON)",
+        _always(opensearch.is_judgment_list),
+        {"queries": opensearch.read_judged_queries, "ratings": opensearch.read_ratings},
+        {"judgments": opensearch.write_judgments},
+        TEXT,
+    ),
+    Format(
+        "opensearch-queries",
+        "OpenSearch query set (JSON)",
+        _always(opensearch.is_query_set),
+        {"queries": opensearch.read_queries},
+        {},
+        TEXT,
+    ),
+    Format(
+        "rre",
+        "Rated Ranking Evaluator (JSON)",
+        _always(rre.is_ratings),
+        {"queries": rre.read_queries, "ratings": rre.read_ratings},
+        {"judgments": rre.write_judgments},
+        TEXT,
+    ),
+    Format(
+        "rankquest",
+        "Rankquest Studio (JSON)",
+        _always(rankquest.is_rated_searches),
+        {"queries": rankquest.read_queries, "ratings": rankquest.read_ratings},
+        {"judgments": rankquest.write_judgments},
+        TEXT,
+        whole=True,
+    ),
+    _table(
+        "parquet",
+        "Parquet",
+        _always(parquet.is_parquet),
+        tables.read_parquet,
+        {"results": parquet.write_run, "ratings": parquet.write_ratings, "judgments": parquet.write_judgments},
+        binary=True,
+    ),
+    Format(
+        "letor",
+        "LTR: RankLib, SVMrank, LETOR",
+        _always(letor.is_letor),
+        {"queries": letor.read_queries, "ratings": letor.read_ratings},
+        {"judgments": letor.write_judgments},
+        whole=True,
+    ),
+    Format(
+        "jsonl",
+        "a JSON object on each line",
+        tables.is_lines_of_json,
+        {
+            "queries": partial(tables.read_lines_of_json, "queries"),
+            "documents": jsonl.read_documents,
+            "results": partial(tables.read_lines_of_json, "results"),
+            "ratings": partial(tables.read_lines_of_json, "ratings"),
+        },
+        {
+            "results": tables.write_run_as_json,
+            "ratings": tables.write_ratings_as_json,
+            "judgments": tables.write_judgments_as_json,
+        },
+        EITHER,
+    ),
+    _table(
+        "csv",
+        "comma-, semicolon- or tab-separated values with a header",
+        tables.is_delimited,
+        tables.read_delimited,
+        {"results": tables.write_run, "ratings": tables.write_ratings, "judgments": tables.write_judgments},
+    ),
+    Format(
+        "quepid-csv",
+        "Quepid ratings (CSV); read as csv",
+        lambda kind, start: False,
+        {},
+        {"judgments": quepid.write_judgments},
+        TEXT,
+    ),
+    Format(
+        "trec-run",
+        "TREC run",
+        _always(trec.is_run),
+        {"results": trec.read_run},
+        {"results": trec.write_run},
+    ),
+    Format(
+        "trec-qrels",
+        "TREC qrels",
+        _always(trec.is_qrels),
+        {"ratings": trec.read_qrels},
+        {"judgments": trec.write_qrels},
+        whole=True,
+    ),
+    Format(
+        "topics",
+        "TREC topics (SGML or XML), or lines of key, tab, text",
+        _always(topics.is_topics),
+        {"queries": topics.read_topics},
+        {},
+    ),
+)
+BY_NAME = {format.name: format for format in FORMATS}
+
+
+def readable(kind: str) -> list[Format]:
+    return [format for format in FORMATS if kind in format.reads]
+
+
+def writable(kind: str) -> list[Format]:
+    return [format for format in FORMATS if kind in format.writes]
+
+
+def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
+    """The format that the first bytes of `source` show.
+
+    Text that shows none is tried as `default`, whose refusals say more than that no format is known.
+    """
+    start = source.start
+    found = next((format for format in readable(kind) if format.fits(kind, start)), None)
+    if found and found.name != default:
+        source.told.append(f"{source.name}: read as {found.name}, {found.title}.")
+    if found:
+        return found
+    if start.data.startswith(b"PK\x03\x04"):
+        return source.refusal(0, "it is a ZIP archive", "Unpack it, and import what lies in it.")
+    if default == "jsonl" or not start.text.lstrip().startswith(("{", "[")):
+        return BY_NAME[default]
+    other = next((f for f in FORMATS if kind not in f.reads and any(f.fits(k, start) for k in f.reads)), None)
+    problem = f"it is {other.title}, which has only {' and '.join(other.reads)}" if other else "it is unknown JSON"
+    known = ", ".join(format.name for format in readable(kind))
+    return source.refusal(1, problem, f"There are {known} for {kind}; choose one with --format.")

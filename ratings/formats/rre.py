@@ -1,0 +1,100 @@
+"""Rated Ranking Evaluator: queries in groups or alone, each with its relevant documents and their gain."""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from . import strict_json, values
+from .refusal import Refusal
+from .rows import RatingLine, Topic, once
+from .source import Source, Start
+from .strict_json import list_of, object_of, text_of
+
+CURE = 'A query has {"placeholders": {"$query": "…"}, "relevant_documents": {"ID": {"gain": 3}}}.'
+LEVELS = ("topics", "query_groups", "queries")
+TEXTS = ("$query", "$q", "query", "q")  # the placeholder that holds the text; of one alone the name is no matter
+
+
+def is_ratings(start: Start) -> bool:
+    return start.text.lstrip().startswith("{") and '"relevant_documents"' in start.text
+
+
+def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
+    """Documents of a group count for each of its queries, those of a query for itself alone."""
+
+    def ratings_of(line: int, record: dict[str, Any]) -> Iterator[RatingLine]:
+        for query, _, documents in _queries(record, "", {}):
+            for document, grade in _gains(documents):
+                yield RatingLine(line, query, document, "", grade)
+
+    return _at_any_level(source, ratings_of)
+
+
+def read_queries(source: Source) -> Iterator[Topic | Refusal]:
+    """The descriptions above a query tell its information need."""
+
+    def topics_of(line: int, record: dict[str, Any]) -> Iterator[Topic]:
+        for query, need, _ in _queries(record, "", {}):
+            yield Topic(line, None, query, need or None)
+
+    return once(source, _at_any_level(source, topics_of), CURE)
+
+
+def _at_any_level(source: Source, rows_of) -> Iterator:
+    """A file may begin with topics, with groups or with queries."""
+    for part in strict_json.parts(source):
+        if isinstance(part, Refusal):
+            yield part
+        elif part.path[0] in LEVELS:
+            try:
+                yield from rows_of(part.line, object_of(part.value, "record"))
+            except ValueError as error:
+                yield source.refusal(part.line, str(error), CURE)
+
+
+def _queries(record: dict[str, Any], need: str, documents: Any) -> Iterator[tuple[str, str, Any]]:
+    """(text, need, relevant documents) of every query below a topic, a group, or of a query itself."""
+    documents = record.get("relevant_documents", documents)
+    if "placeholders" in record:
+        yield _text(object_of(record["placeholders"], "placeholders")), need, documents
+        return
+    need = "\n\n".join(filter(None, [need, text_of(record.get("description")).strip()]))
+    for level in LEVELS[1:]:
+        for inner in list_of(record.get(level), level):
+            yield from _queries(object_of(inner, level), need, documents)
+
+
+def _text(placeholders: dict[str, Any]) -> str:
+    name = next((name for name in TEXTS if name in placeholders), None)
+    if name is None and len(placeholders) != 1:
+        raise ValueError(f"none of the placeholders {values.shown(list(placeholders))} is $query")
+    text = text_of(placeholders[name] if name else next(iter(placeholders.values())))
+    return values.checked_text(text.strip(), "query")
+
+
+def _gains(documents: Any) -> Iterator[tuple[str, Any]]:
+    """Documents with their gain, or gains with the list of their documents."""
+    for name, said in object_of(documents, "relevant documents").items():
+        if isinstance(said, list):
+            pairs = [(key, name) for key in said]
+        else:
+            gain = object_of(said, "relevant document")
+            pairs = [(name, gain.get("gain", gain.get("rating")))]
+        for key, gain in pairs:
+            document = values.checked_key(text_of(key), "document", values.DOCUMENT_KEY_LENGTH)
+            yield document, values.grade(text_of(gain))
+
+
+def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
+    """One query after the other, each with its documents. Index and template are for the reader to fill in."""
+    yield '{\n  "index": "",\n  "id_field": "id",\n  "template": "template.json",\n  "queries": ['
+    for i, (query, group) in enumerate(groupby(rows, key=lambda row: row.query)):
+        gains = ", ".join(f'{_json(row.document)}: {{"gain": {values.plain(row.grade)}}}' for row in group)
+        yield f'{"," if i else ""}\n    {{"placeholders": {{"$query": {_json(query)}}},'
+        yield f' "relevant_documents": {{{gains}}}}}'
+    yield "\n  ]\n}\n"
+
+
+def _json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,237 @@
+"""JSON read strictly, and from front to back: no repeated names, no NaN, nothing that no database keeps."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from . import values
+from .refusal import Refusal
+from .source import LONGEST_LINE, Source
+
+CURE = "Check that the file is whole and that it is JSON."
+# What can stand behind a value. Until one of them is seen a number may go on, as 0. and 1e do.
+_ENDS = set(",:]} \t\r\n")
+_blanks = re.compile(r"[ \t\r\n]*")
+
+
+class Part(NamedTuple):
+    """A value inside the outermost brackets, the names or numbers that lead to it, and its first line."""
+
+    line: int
+    path: tuple[str | int, ...]
+    value: Any
+
+
+def loaded(text: str) -> dict[str, Any]:
+    """The object in `text`. ValueError says what is wrong with it."""
+    try:
+        record = DECODER.decode(text)
+        if "\\u" in text:
+            _check_storable(record)
+    except RecursionError as error:
+        raise ValueError("the JSON is nested too deeply") from error
+    except json.JSONDecodeError as error:
+        raise ValueError(f"the line is not JSON: {error.msg} at character {error.pos + 1}") from error
+    if not isinstance(record, dict):
+        raise ValueError(f"the line is {values.shown(record)}, not an object")
+    return record
+
+
+def parts(source: Source) -> Iterator[Part | Refusal]:
+    """The values two steps into an object and one step into a list, in the order of the file.
+
+    Only one of them is in memory at a time, and none may be longer than 10 MB.
+    """
+    text = _Text(source)
+    try:
+        if text.next() not in ("{", "["):
+            raise _Broken(text.line, "there is neither an object nor a list")
+        yield from _inside(text, (), 2 if text.next() == "{" else 1)
+        if text.next():
+            raise _Broken(text.line, "more stands behind the end of the JSON")
+    except _Broken as broken:
+        yield broken.refusal or source.refusal(broken.line, broken.problem, CURE)
+
+
+def rows(source: Source, name: str | None, rows_of: Callable[[int, dict], Iterable], cure: str) -> Iterator:
+    """What `rows_of` makes of each object in the member `name`, or in the list that the file is.
+
+    Its ValueError says what is wrong with one.
+    """
+    for part in parts(source):
+        if isinstance(part, Refusal):
+            yield part
+        elif part.path[0] == name or (name is None and isinstance(part.path[0], int)):
+            try:
+                yield from rows_of(part.line, object_of(part.value, "record"))
+            except ValueError as error:
+                yield source.refusal(part.line, str(error), cure)
+
+
+def object_of(value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"the {what} is {values.shown(value)}, not an object")
+    return value
+
+
+def list_of(value: Any, what: str) -> list:
+    """A list; an absent one is empty."""
+    if not isinstance(value, list | None):
+        raise ValueError(f"the {what} are {values.shown(value)}, not a list")
+    return value or []
+
+
+def text_of(value: Any) -> str:
+    """What one value says as text; "" where there is none. Raises ValueError for a list or an object."""
+    if value is None:
+        return ""
+    if isinstance(value, bool | list | dict):
+        raise ValueError(f"{values.shown(value)} stands where a text or a number should")
+    return value if isinstance(value, str) else repr(value)
+
+
+class _Broken(Exception):
+    def __init__(self, line: int, problem: str, refusal: Refusal | None = None) -> None:
+        super().__init__(problem)
+        self.line, self.problem, self.refusal = line, problem, refusal
+
+
+def _inside(text: "_Text", path: tuple, deepest: int) -> Iterator[Part]:
+    """What an object or a list holds, `deepest` steps from the outermost brackets."""
+    is_object = text.next() == "{"
+    end = "}" if is_object else "]"
+    text.take("{" if is_object else "[")
+    place: str | int = -1
+    names = set()
+    while text.next() != end:
+        if place != -1:
+            text.take(",")
+        text.next()
+        line = text.line
+        if is_object:
+            place = text.name()
+            if place in names:
+                raise _Broken(line, f"the name {values.shown(place)} stands twice in one object")
+            names.add(place)
+            text.take(":")
+        else:
+            place += 1
+        if len(path) + 1 < deepest and text.next() in ("{", "["):
+            yield from _inside(text, (*path, place), deepest)
+        else:
+            yield Part(line, (*path, place), text.value())
+    text.take(end)
+
+
+class _Text:
+    """The text from where it is being read to what was read ahead."""
+
+    def __init__(self, source: Source) -> None:
+        self.pieces = source.text()
+        self.buffer, self.at, self.line = "", 0, 1
+
+    def next(self) -> str:
+        """The next character that is no blank, and "" at the end."""
+        while True:
+            self.move(_blanks.match(self.buffer, self.at).end())
+            if self.at < len(self.buffer):
+                return self.buffer[self.at]
+            if not self.more():
+                return ""
+
+    def take(self, mark: str) -> None:
+        if self.next() != mark:
+            found = values.shown(self.buffer[self.at : self.at + 1]) if self.next() else "the end"
+            raise _Broken(self.line, f"the JSON has {found} where {mark} should stand")
+        self.move(self.at + 1)
+
+    def name(self) -> str:
+        if self.next() != '"':
+            raise _Broken(self.line, "a name in quotation marks is missing in an object")
+        return self.value()
+
+    def value(self) -> Any:
+        """The next value. Where it cannot be read yet, twice as much is read ahead."""
+        self.next()
+        while True:
+            problem, value, end = self.decoded()
+            length = len(self.buffer) - self.at
+            if (length if problem else end - self.at) > LONGEST_LINE:
+                raise _Broken(self.line, f"one record is longer than {LONGEST_LINE // 1_000_000} MB")
+            if problem is None and self.buffer[end : end + 1] in _ENDS:
+                break
+            if not self.more(length):
+                if problem is not None:
+                    raise problem
+                break
+        self.move(end)
+        return value
+
+    def decoded(self) -> tuple[_Broken | None, Any, int]:
+        """What is wrong or None, the value, and where it ends."""
+        try:
+            value, end = DECODER.raw_decode(self.buffer, self.at)
+            if self.buffer.find("\\u", self.at, end) >= 0:
+                _check_storable(value)
+            return None, value, end
+        except json.JSONDecodeError as error:
+            line = self.line + self.buffer.count("\n", self.at, error.pos)
+            return _Broken(line, f"this is not JSON: {error.msg}"), None, self.at
+        except RecursionError:
+            raise _Broken(self.line, "the JSON is nested too deeply") from None
+        except ValueError as error:
+            raise _Broken(self.line, str(error)) from error
+
+    def more(self, length: int = 1) -> bool:
+        """Read at least `length` characters on; False where there are none."""
+        pieces, size = [self.buffer[self.at :]], 0
+        while size < length and (piece := next(self.pieces, None)) is not None:
+            if isinstance(piece, Refusal):
+                raise _Broken(self.line, piece.problem, piece)
+            pieces.append(piece)
+            size += len(piece)
+        if size:
+            self.buffer, self.at = "".join(pieces), 0
+        return size > 0
+
+    def move(self, to: int) -> None:
+        self.line += self.buffer.count("\n", self.at, to)
+        self.at = to
+
+
+def _check_storable(value: Any) -> None:
+    """An escape can smuggle in what no database keeps as text: a NUL or half a surrogate pair."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            _check_storable(name)
+            _check_storable(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _check_storable(inner)
+    elif isinstance(value, str) and ("\0" in value or any("\ud800" <= c <= "\udfff" for c in value)):
+        raise ValueError(f"the text {values.shown(value)} holds a NUL or half a surrogate pair")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {values.shown(repeated)} stands twice in one object")
+    return record
+
+
+def _no_constant(text: str) -> None:
+    raise ValueError(f"{text} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"the number {values.shown(text)} is too large")
+    return value
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_no_constant, parse_float=_finite)

@@ -1,0 +1,169 @@
+"""Judgment lists of OpenSearch, RRE, Rankquest and learning to rank: read, refused and written."""
+
+import io
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+
+from ratings.formats import letor, opensearch, rankquest, rre
+from ratings.formats.rows import RatingLine, Topic
+from ratings.formats.source import Source
+
+
+def read(reader: Callable, text: str) -> list:
+    return list(reader(Source("j", io.BytesIO(text.encode()))))
+
+
+OPENSEARCH = """{"name": "ESCI", "type": "IMPORT_JUDGMENT", "judgmentRatings": [
+  {"query": "steel", "ratings": [{"docId": "a", "rating": "0.700"}, {"rating": -1, "docId": "b"}]},
+  {"query": "steel", "ratings": [{"docId": "c", "rating": "100.000"}]}
+]}"""
+
+
+def test_a_judgment_list_of_opensearch_keeps_decimals_and_negatives():
+    assert read(opensearch.read_ratings, OPENSEARCH) == [
+        RatingLine(2, "steel", "a", "", Decimal("0.7")),
+        RatingLine(2, "steel", "b", "", Decimal(-1)),
+        RatingLine(3, "steel", "c", "", Decimal(100)),
+    ]
+    assert read(opensearch.read_judged_queries, OPENSEARCH) == [Topic(2, None, "steel")]
+
+
+def test_a_query_set_of_opensearch_tells_what_was_meant():
+    text = '{"querySetQueries": [{"queryText": "phone"},\n{"queryText": "who?", "referenceAnswer": "I"}]}'
+    assert read(opensearch.read_queries, text) == [Topic(1, None, "phone"), Topic(2, None, "who?", "I")]
+
+
+RRE = """{"index": "basses", "topics": [
+  {"description": "Basses", "query_groups": [
+    {"description": "Fender", "queries": [
+        {"template": "t.json", "placeholders": {"$query": "fender", "$lang": "en"}},
+        {"placeholders": {"$query": "Fender"}, "relevant_documents": {"9": {"gain": 0.5}}}],
+     "relevant_documents": {"1": {"gain": 3}, "2": {"rating": -1}}}]}]}"""
+
+
+def test_the_documents_of_an_rre_group_count_for_each_of_its_queries():
+    assert [(row.query, row.document, row.grade) for row in read(rre.read_ratings, RRE)] == [
+        ("fender", "1", 3),
+        ("fender", "2", -1),
+        ("Fender", "9", Decimal("0.5")),
+    ]
+    assert read(rre.read_queries, RRE) == [
+        Topic(2, None, "fender", "Basses\n\nFender"),
+        Topic(2, None, "Fender", "Basses\n\nFender"),
+    ]
+
+
+def test_rre_may_list_documents_by_gain_and_queries_without_groups():
+    text = '{"queries": [{"placeholders": {"$q": "x"}, "relevant_documents": {"2": ["a", "b"]}}]}'
+    assert read(rre.read_ratings, text) == [
+        RatingLine(1, "x", "a", "", Decimal(2)),
+        RatingLine(1, "x", "b", "", Decimal(2)),
+    ]
+
+
+RANKQUEST = """[{"id": "u7", "searchContext": {"q": "ho", "size": "5"}, "comment": "Laughing", "ratings": [
+    {"documentId": "488", "rating": 5, "label": "Hodor", "comment": "clearly"},
+    {"documentId": "9", "rating": 0}]}]"""
+
+
+def test_rated_searches_of_rankquest_keep_their_comments():
+    assert read(rankquest.read_ratings, RANKQUEST) == [
+        RatingLine(1, "ho", "488", "", Decimal(5), "", "clearly"),
+        RatingLine(1, "ho", "9", "", Decimal(0)),
+    ]
+    assert read(rankquest.read_queries, RANKQUEST) == [Topic(1, None, "ho", "Laughing")]
+
+
+LETOR = """# qid:1: rambo*1
+# qid:2: the godfather 2*0.5
+
+4	qid:1	 # 7555	rambo
+0.5 qid:1 1:0.3 2:1e-3 #docid = GX-1 inc = 1
+-1 qid:2 1:0.1 # docid = 9 docno = G34-15
+3 qid:3 # d-3 kung fury
+"""
+
+
+def test_lines_for_learning_to_rank_have_grade_query_and_document():
+    assert read(letor.read_ratings, LETOR) == [
+        RatingLine(4, "1", "7555", "", Decimal(4)),
+        RatingLine(5, "1", "GX-1", "", Decimal("0.5")),
+        RatingLine(6, "2", "G34-15", "", Decimal(-1)),
+        RatingLine(7, "3", "d-3", "", Decimal(3)),
+    ]
+    assert read(letor.read_queries, LETOR) == [
+        Topic(1, "1", "rambo"),
+        Topic(2, "2", "the godfather 2"),
+        Topic(7, "3", "kung fury"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "line", "problem"),
+    [
+        (
+            opensearch.read_ratings,
+            '{"judgmentRatings": [\n{"query": "", "ratings": []}]}',
+            2,
+            "the query is empty",
+        ),
+        (
+            opensearch.read_ratings,
+            '{"judgmentRatings": [{"query": "q", "ratings": [{}]}]}',
+            1,
+            "the docId is empty",
+        ),
+        (
+            opensearch.read_ratings,
+            '{"judgmentRatings": [{"query": "q", "ratings": [{"docId": "a", "rating": "NaN"}]}]}',
+            1,
+            "the grade 'NaN' is not a decimal number",
+        ),
+        (opensearch.read_queries, '{"querySetQueries": [\n\n"phone"]}', 3, "the record is 'phone', not an object"),
+        (rre.read_ratings, '{"queries": [{"placeholders": {"$a": "x", "$b": "y"}}]}', 1, "is $query"),
+        (
+            rre.read_ratings,
+            '{"queries": [{"placeholders": {"$query": "x"}, "relevant_documents": {"a": 3}}]}',
+            1,
+            "the relevant document is 3, not an object",
+        ),
+        (rre.read_ratings, '{"topics": [\n{"query_groups": {}}]}', 2, "the query_groups are {}, not a list"),
+        (rankquest.read_ratings, '[{"ratings": []}]', 1, "the searchContext is None, not an object"),
+        (rankquest.read_ratings, '[\n{"searchContext": {"size": 5}}]', 2, "has no text that was searched"),
+        (letor.read_ratings, "1 qid:1 # a\n1 1:0.5 # b\n", 2, "has no grade and no qid"),
+        (letor.read_ratings, "1 qid:1 1:0.5\n", 1, "no document stands behind a #"),
+        (letor.read_ratings, "good qid:1 # a\n", 1, "the grade 'good' is not a decimal number"),
+        (letor.read_queries, "1 qid:1 # a\n", 1, "the text of query 1 is empty"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_line_and_cure(reader, text, line, problem):
+    *_, refusal = read(reader, text)
+    assert refusal.line == line
+    assert problem in refusal.problem
+    assert refusal.cure
+
+
+JUDGED = [RatingLine(0, q, d, "", Decimal(g)) for q, d, g in [("a b", "1", 2), ('x"', "1", 0), ('x"', "ü", 3)]]
+
+
+@pytest.mark.parametrize("format", [opensearch, rre, rankquest])
+def test_what_is_written_reads_the_same_and_is_written_the_same_again(format):
+    text = "".join(format.write_judgments(JUDGED))
+    again = read(format.read_ratings, text)
+    assert [row[1:5] for row in again] == [row[1:5] for row in JUDGED]
+    assert "".join(format.write_judgments(again)) == text
+    assert read(format.read_ratings, "".join(format.write_judgments([]))) == []
+
+
+@pytest.mark.parametrize("format", [opensearch, rre])
+def test_decimals_and_negatives_survive_where_the_format_holds_them(format):
+    rows = [RatingLine(0, "q", "a", "", Decimal("-0.25")), RatingLine(0, "q", "b", "", Decimal("0.3333333"))]
+    again = read(format.read_ratings, "".join(format.write_judgments(rows)))
+    assert [row.grade for row in again] == [row.grade for row in rows]
+
+
+def test_letor_is_written_with_keys():
+    rows = [row._replace(query="q1") for row in JUDGED]
+    assert "".join(letor.write_judgments(rows)) == "2 qid:q1 # 1\n0 qid:q1 # 1\n3 qid:q1 # ü\n"

@@ -1,0 +1,222 @@
+"""The list of formats: each is recognised, tells what it is, gives back what it wrote, and survives any bytes."""
+
+import gzip
+import io
+import os
+import random
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from ratings.formats.known import BY_NAME, FORMATS, KINDS, readable, recognised, writable
+from ratings.formats.refusal import Refusal
+from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic
+from ratings.formats.source import Source
+
+DEFAULTS = {"queries": "topics", "documents": "jsonl", "results": "trec-run", "ratings": "csv"}
+ROWS = {"queries": Topic, "documents": DocumentLine, "results": RunLine, "ratings": RatingLine}
+CSV = b"query,document,rater,grade,reason,comment,seconds,rated_at\r\n"
+CSV += b"q1,d1,ann,1,,x,2.5,2026-03-02T09:00:00+00:00\r\n"
+SAMPLES = {
+    "quepid-book": b'{"name": "B", "query_doc_pairs": [{"query_text": "q", "doc_id": "d", "document_fields": "{}",'
+    b' "information_need": "n", "judgements": [{"rating": 3.0, "unrateable": false, "user_email": "a@b"}]}]}',
+    "quepid-case": b'{"queries": [{"query_text": "q", "ratings": [{"doc_id": "d", "rating": 1}]}]}',
+    "quepid-snapshot": b'{"name": "s", "docs": {"7": [{"id": "d", "fields": {"title": "t"}}]},'
+    b' "queries": [{"query_id": 7, "query_text": "q", "ratings": {"d": 1}}]}',
+    "opensearch": b'{"judgmentRatings": [{"query": "q", "ratings": [{"docId": "d", "rating": "0.5"}]}]}',
+    "opensearch-queries": b'{"querySetQueries": [{"queryText": "q"}]}',
+    "rre": b'{"queries": [{"placeholders": {"$query": "q"}, "relevant_documents": {"d": {"gain": 3}}}]}',
+    "rankquest": b'[{"searchContext": {"q": "q"}, "ratings": [{"documentId": "d", "rating": 2}]}]',
+    "letor": b"# qid:1: rambo*1\n4 qid:1 1:0.5 # d rambo\n",
+    "jsonl": b'{"query": "q", "document": "d", "rater": "ann", "grade": 0.5}\n',
+    "csv": CSV,
+    "trec-run": b"1 Q0 d 1 2.5 bm25\n",
+    "trec-qrels": b"1 0 d 2\n",
+    "topics": b"<top>\n<num> Number: 1\n<title> t\n</top>\n",
+}
+SAMPLES["parquet"] = b"".join(
+    BY_NAME["parquet"].writes["ratings"]([RatingLine(1, "q", "d", "ann", Decimal("0.5"), "", "", 1.5, None)])
+)
+
+
+def source(content: bytes, name: str = "file") -> Source:
+    return Source(name, io.BytesIO(content))
+
+
+def rows_of(content: bytes, kind: str) -> list:
+    found = recognised(source(content), kind, DEFAULTS[kind])
+    return [found] if isinstance(found, Refusal) else list(found.reads[kind](source(content)))
+
+
+def test_every_format_has_its_own_name_and_a_title():
+    assert len(BY_NAME) == len(FORMATS)
+    assert all(format.title and (format.reads or format.writes) for format in FORMATS)
+    assert set().union(*(format.reads for format in FORMATS)) == set(KINDS)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_file_shows_its_format(name, pack):
+    for kind in BY_NAME[name].reads:
+        # A table of ratings is no table of documents.
+        if BY_NAME[name].queries_by == "either" and kind != "ratings":
+            continue
+        file = source(pack(SAMPLES[name]))
+        assert recognised(file, kind, "csv").name == name
+        assert bool(file.told) == (name != "csv")
+        rows = list(BY_NAME[name].reads[kind](file))
+        assert rows
+        assert {type(row) for row in rows} == {ROWS[kind]}
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "problem"),
+    [
+        (
+            SAMPLES["opensearch"],
+            "results",
+            "it is OpenSearch judgment list (JSON), which has only queries and ratings",
+        ),
+        (b'{"a": 1}', "ratings", "it is unknown JSON"),
+        (b"PK\x03\x04\x00", "queries", "it is a ZIP archive"),
+    ],
+)
+def test_what_holds_no_such_rows_is_refused_with_what_it_is_and_what_would_do(content, kind, problem):
+    refusal = recognised(source(content), kind, DEFAULTS[kind])
+    assert refusal.problem == problem
+    assert refusal.cure
+
+
+def test_text_that_shows_no_format_is_tried_as_the_default():
+    assert recognised(source(b"1 2 3\n"), "ratings", "trec-qrels").name == "trec-qrels"
+
+
+# What is lossless
+
+
+names = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), min_size=1, max_size=8)
+times = st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1)).map(lambda time: time.replace(tzinfo=UTC))
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
+grades = st.decimals(-99, 99, places=9) | st.integers(-3, 3).map(Decimal)
+nothing = st.just("")
+seconds = st.none() | st.floats(0, 1e9)
+rated = st.builds(RatingLine, st.just(1), names, names, names, grades, nothing, texts, seconds, st.none() | times)
+reasons = st.sampled_from(["broken", "other"])
+cannot = rated.flatmap(lambda row: reasons.map(lambda reason: row._replace(grade=None, reason=reason)))
+scores = st.floats(allow_nan=False, allow_infinity=False)
+results = st.builds(RunLine, st.just(1), names, names, st.integers(1, 10**6), scores, names, st.just(False))
+
+
+def again(name: str, kind: str, rows: list) -> tuple[list, bytes, bytes]:
+    """Rows as they are read from what was written of them, the bytes, and the bytes of those."""
+    write, read = BY_NAME[name].writes[kind], BY_NAME[name].reads[kind]
+    written = [part if isinstance(part, bytes) else part.encode() for part in write(rows)]
+    found = list(read(source(b"".join(written))))
+    second = [part if isinstance(part, bytes) else part.encode() for part in write(found)]
+    return [row._replace(line=1) for row in found], b"".join(written), b"".join(second)
+
+
+@pytest.mark.parametrize("name", ["csv", "jsonl", "parquet"])
+@given(st.lists(rated | cannot, min_size=1, max_size=4))
+@hypothesis_settings(max_examples=40)
+def test_ratings_are_read_as_they_were_written_and_written_the_same_again(name, rows):
+    found, first, second = again(name, "ratings", rows)
+    assert found == rows
+    assert first == second
+
+
+@pytest.mark.parametrize("name", ["csv", "jsonl", "parquet", "trec-run"])
+@given(st.lists(results, min_size=1, max_size=4))
+@hypothesis_settings(max_examples=40)
+def test_runs_are_read_as_they_were_written_and_written_the_same_again(name, rows):
+    rows = [row._replace(query=f"q{row.query}") for row in rows] if name == "trec-run" else rows
+    found, first, second = again(name, "results", rows)
+    assert found == rows
+    assert first == second
+
+
+def test_every_format_of_judgments_writes_what_it_or_csv_reads():
+    rows = [RatingLine(1, "q1", "d1", "", Decimal(2)), RatingLine(1, "q1", "d2", "", Decimal(0))]
+    assert len(writable("judgments")) > 7
+    for format in writable("judgments"):
+        written = [part if isinstance(part, bytes) else part.encode() for part in format.writes["judgments"](rows)]
+        read = (format if format.reads else BY_NAME["csv"]).reads["ratings"]
+        assert [row[1:5] for row in read(source(b"".join(written)))] == [row[1:5] for row in rows], format.name
+
+
+# What is no file of any format
+
+
+def mutated(content: bytes, chance: random.Random) -> bytes:
+    """One of the things that happen to files: cut, doubled, overwritten, re-encoded, packed and damaged."""
+    place = chance.randrange(len(content) + 1)
+    odd = [
+        b"\0",
+        b"\xff\xfe",
+        b"\xef\xbb\xbf",
+        b"\xe9",
+        b'"',
+        b"\n",
+        b"\r",
+        b"\t",
+        b",",
+        b"{",
+        b"[" * 3_000,
+        b"NaN",
+    ]
+    odd += [b"1e308", b"-1e999", b"\\ud800", b"<!ENTITY x 'y'>", b"9" * 5_000, b"x" * 70_000, "٣\u2028".encode()]
+    odd += [bytes([chance.randrange(256)])]
+    how = chance.randrange(7)
+    if how == 0:
+        return content[:place]
+    if how == 1:
+        return content[place:] + content[:place]
+    if how == 2:
+        return content.decode("latin-1").encode(chance.choice(["utf-16", "utf-16-le", "utf-8", "utf-32"]))
+    if how == 3:
+        packed = bytearray(gzip.compress(content))
+        packed[chance.randrange(2, len(packed))] ^= 1 << chance.randrange(8)
+        return bytes(packed)
+    if how == 4:
+        return content + content[:place]
+    length = chance.choice([0, 1, 2, 20])
+    return content[:place] + chance.choice(odd) + content[place + length :]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_any_damage_is_read_or_refused(name):
+    """A few hundred files in all; IDEALIST_FUZZ says how many. What fails names the seed that made it."""
+    wanted = int(os.environ.get("IDEALIST_FUZZ", 350))
+    for seed in range(wanted // len(SAMPLES)):
+        chance = random.Random(f"{name} {seed}")
+        content = SAMPLES[name]
+        for _ in range(chance.randint(1, 3)):
+            content = mutated(content, chance)
+        for kind in KINDS:
+            for item in rows_of(content, kind):
+                assert isinstance(item, ROWS[kind] | Refusal), (name, seed)
+        for kind in BY_NAME[name].reads:
+            for item in BY_NAME[name].reads[kind](source(content)):
+                assert isinstance(item, ROWS[kind] | Refusal), (name, seed)
+                assert not isinstance(item, Refusal) or (item.problem and item.cure and item.line >= 0), (
+                    name,
+                    seed,
+                )
+
+
+@given(st.binary(max_size=300), st.sampled_from(KINDS))
+def test_no_bytes_at_all_break_a_reader(content, kind):
+    for format in readable(kind):
+        assert all(isinstance(item, ROWS[kind] | Refusal) for item in format.reads[kind](source(content)))
+
+
+def test_what_grows_beyond_measure_is_refused_before_it_fills_the_disk(monkeypatch):
+    monkeypatch.setattr("ratings.formats.source.HARMLESS", 1_000_000)
+    bomb = gzip.compress(b"1 0 d 2\n" * 600_000, 9)
+    *rows, refusal = BY_NAME["trec-qrels"].reads["ratings"](source(bomb))
+    assert 100_000 < len(rows) < 400_000
+    assert "the gzip data grow to more than 200 times their size" in refusal.problem

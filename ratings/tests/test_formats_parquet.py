@@ -1,0 +1,98 @@
+"""Parquet: tables of other makers, our own, and what is none."""
+
+import gzip
+import io
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet as pq
+
+from ratings.formats import parquet
+from ratings.formats.refusal import Refusal
+from ratings.formats.rows import DocumentLine, RatingLine, RunLine
+from ratings.formats.source import Source
+from ratings.formats.tables import read_parquet
+
+
+def made(columns: dict, **options) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file, **options)
+    return file.getvalue()
+
+
+def rows_of(content: bytes, kind: str = "ratings", **said) -> list:
+    return list(read_parquet(kind, Source("t.parquet", io.BytesIO(content), **said)))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_columns_of_any_type_are_read_by_their_names(pack):
+    table = {
+        "query_id": [1, 2, 3],
+        "docid": ["a", "b", "c"],
+        "judge": pa.array(["ann", "ann", "bob"]).dictionary_encode(),
+        "rating": pa.array([0.5, None, -1.0]),
+    }
+    assert rows_of(pack(made(table))) == [
+        RatingLine(1, "1", "a", "ann", Decimal("0.5")),
+        RatingLine(3, "3", "c", "bob", Decimal(-1)),
+    ]
+
+
+def test_a_column_for_each_rater_becomes_ratings_of_named_raters():
+    table = {"query": ["q", "q"], "docid": ["a", "b"], "Ann": [1, None], "Bob": pa.array([None, float("nan")])}
+    assert rows_of(made(table)) == [RatingLine(1, "q", "a", "Ann", Decimal(1))]
+
+
+def test_what_is_no_column_of_a_document_becomes_a_field():
+    table = {"docid": ["a"], "title": ["T"], "tags": [["x", "y"]], "year": [1958]}
+    assert rows_of(made(table), "documents") == [
+        DocumentLine(1, "a", "T", "", "", {"tags": ["x", "y"], "year": 1958})
+    ]
+
+
+def test_ratings_and_runs_are_read_as_they_were_written():
+    at = datetime(2026, 3, 2, 9, 0, 0, 123456, tzinfo=UTC)
+    ratings = [
+        RatingLine(1, "q", "a", "ann", Decimal("-0.123456789"), "", "fine\r\n", 12.5, at),
+        RatingLine(2, "q", "b", "ann", None, "broken"),
+    ]
+    assert rows_of(b"".join(parquet.write_ratings(ratings))) == ratings
+    run = [RunLine(1, "q", "a", 1, 0.1 + 0.2, "s"), RunLine(2, "q", "b", 2, -1e300, "s")]
+    assert rows_of(b"".join(parquet.write_run(run)), "results") == run
+
+
+def test_a_row_that_is_no_rating_is_refused_with_its_number():
+    good, refusal = rows_of(made({"query": ["q", "q"], "docid": ["a", "b"], "grade": ["1", "good"]}))
+    assert good.document == "a"
+    assert (refusal.line, "the grade 'good'" in refusal.problem) == (2, True)
+
+
+def test_a_list_where_a_text_should_stand_is_refused():
+    (refusal,) = rows_of(made({"query": ["q"], "docid": [["a"]], "grade": [1]}))
+    assert "['a'] stands where a text or a number should" in refusal.problem
+
+
+@pytest.mark.parametrize("cut", [5, 100, 300])
+def test_a_file_that_is_cut_off_is_refused(cut):
+    content = made({"query": ["q"] * 50, "docid": ["a"] * 50, "grade": [1] * 50})
+    (refusal,) = rows_of(content[:-cut])
+    assert isinstance(refusal, Refusal)
+    assert "the Parquet file is broken or cannot be read" in refusal.problem
+    assert refusal.cure
+
+
+def test_a_column_that_stands_twice_is_refused():
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays([pa.array(["q"])] * 2, names=["query", "query"]), file)
+    (refusal,) = rows_of(file.getvalue())
+    assert refusal.problem == "the column 'query' stands twice"
+
+
+def test_rows_that_are_too_large_are_refused(monkeypatch):
+    monkeypatch.setattr(parquet, "LARGEST", 1_000)
+    (refusal,) = rows_of(made({"docid": [str(i) for i in range(2_000)]}, compression="none"), "documents")
+    assert "a row group holds more than" in refusal.problem
+    (refusal,) = rows_of(made({"docid": ["x" * 100] * 256}), "documents")
+    assert "the next rows are too large" in refusal.problem

@@ -1,0 +1,209 @@
+"""Imports and exports in many formats: how queries are found, who rated, what is told, what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from ratings.models import Query, Rating
+
+from .cast import make_collection, make_ranking
+from .test_import_commands import command, done
+
+pytestmark = pytest.mark.django_db
+
+WIDE = "query,docid,Ann,Bob B.\ntext of q1,a,3,unrateable\ntext of q2,b,,-1\n"
+BOOK = """{"name": "B", "query_doc_pairs": [
+{"query_text": "text of q1", "doc_id": "a", "judgements": [
+  {"rating": 2.0, "user_email": "ann@example.org"},
+  {"rating": null, "unrateable": true, "user_email": "bob@example.org"}]},
+{"query_text": "red shoes", "doc_id": "e", "information_need": "To buy",
+ "document_fields": "{\\"title\\": \\"E\\"}", "judgements": []}]}"""
+SNAPSHOT = """{"name": "first try", "docs": {"7": [{"id": "b"}, {"id": "a"}]},
+ "queries": [{"query_id": 7, "query_text": "text of q1"}]}"""
+
+
+@pytest.fixture
+def collection():
+    return make_collection()
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content: str | bytes, name: str = "file") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def told() -> list[tuple]:
+    rows = Rating.objects.values_list(
+        "pair__query__key", "pair__document__key", "rater__name", "grade__value", "reason"
+    )
+    return sorted((q, d, r, None if g is None else str(g.normalize()), reason) for q, d, r, g, reason in rows)
+
+
+# Who rated what
+
+
+def test_a_column_for_each_rater_is_imported_by_the_texts_of_the_queries(collection, file):
+    out, err, _ = command("import_ratings", "hills", file(WIDE, "wide.csv"))
+    assert told() == [
+        ("q1", "a", "Ann", "3", ""),
+        ("q1", "a", "Bob B.", None, "other"),
+        ("q2", "b", "Bob B.", "-1", ""),
+    ]
+    assert "document from 'docid', each of 2 columns as a rater ('Ann', 'Bob B.')." in out
+    assert "wide.csv: its queries are named by their text." in out
+    assert err == ""
+
+
+def test_a_book_is_recognised_and_what_is_unrateable_stays_that(collection, file):
+    out, _, _ = command("import_ratings", "hills", file(BOOK, "x"))
+    assert "read as quepid-book, Quepid book (JSON)." in out
+    assert told() == [
+        ("q1", "a", "ann@example.org", "2", ""),
+        ("q1", "a", "bob@example.org", None, "other"),
+    ]
+
+
+def test_grades_that_nobody_is_named_for_need_a_rater(collection, file):
+    path = file("query,document,grade\nq1,a,1\nq1,b,2\n")
+    _, err, refused = command("import_ratings", "hills", path)
+    assert refused
+    assert f"{path}, line 2: nobody is named who gave it. Say who, with --rater." in err
+    done("import_ratings", "hills", path, "--rater", "shop")
+    done("import_qrels", "hills", path)
+    assert [row[2] for row in told()] == ["qrels", "shop", "qrels", "shop"]
+
+
+def test_columns_and_words_are_said_on_the_command_line(collection, file):
+    path = file("who;what;on;said\nann;text of q1;a;fine\nbob;text of q1;a;not at all\n")
+    done(
+        *("import_ratings", "hills", path, "--columns", "rater=who,query=what,document=on,grade=said"),
+        *("--map", "fine=3,not at all=-1"),
+    )
+    assert told() == [("q1", "a", "ann", "3", ""), ("q1", "a", "bob", "-1", "")]
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (["--columns", "query"], "cannot read 'query' of --columns"),
+        (["--columns", "query=a,query=b"], "--columns says twice what query is"),
+        (["--columns", "colour=a"], "--columns names 'colour'"),
+        (["--map", "fine=good"], "the grade 'good' is not a decimal number"),
+        (["--format", "trec-qrels"], "there is 1 column, qrels have four"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(collection, file, option, said):
+    _, err, refused = command("import_ratings", "hills", file("query,document,grade\nq1,a,1\n"), *option)
+    assert refused
+    assert said in err
+    assert told() == []
+
+
+def test_an_encoding_is_said(collection, file):
+    path = file("query,document,rater,grade\nq1,a,René,1\n".encode("windows-1252"))
+    _, err, refused = command("import_ratings", "hills", path)
+    assert refused
+    assert "line 2: byte 9 of the line, 0xe9, is not UTF-8" in err
+    done("import_ratings", "hills", path, "--encoding", "windows-1252")
+    assert told() == [("q1", "a", "René", "1", "")]
+
+
+# Which query
+
+
+def test_names_that_are_keys_and_texts_at_once_are_refused_until_it_is_said(collection, file):
+    Query.objects.create(collection=collection, key="q3", text="q1")
+    path = file("query,document,rater,grade\nq1,a,ann,1\n")
+    _, err, refused = command("import_ratings", "hills", path)
+    assert refused
+    assert "it names queries by key (q1) and by text (q1). Say which, with --queries-by key or" in err
+    done("import_ratings", "hills", path, "--queries-by", "text")
+    assert told() == [("q3", "a", "ann", "1", "")]
+
+
+def test_a_file_that_mixes_keys_and_texts_is_refused(collection, file):
+    path = file("query,document,rater,grade\nq1,a,ann,1\ntext of q2,a,ann,1\n")
+    _, err, refused = command("import_ratings", "hills", path)
+    assert refused
+    assert "it names queries by key (q1) and by text (text of q2)" in err
+
+
+def test_a_text_that_several_queries_have_is_refused(collection, file):
+    Query.objects.create(collection=collection, key="q3", text="text of q1")
+    _, err, refused = command("import_ratings", "hills", file(WIDE))
+    assert refused
+    assert "several queries of the collection have a text that it names (text of q1). Name them by key." in err
+
+
+def test_queries_without_a_key_are_those_with_their_text_or_get_one_made_of_it(collection, file):
+    path = file(BOOK)
+    for new in ("1 new", "0 new"):
+        out, _, _ = command("import_queries", "hills", path)
+        assert f"2 queries: {new}, 0 changed" in out
+    assert list(Query.objects.order_by("pk").values_list("key", "text", "need")) == [
+        ("q1", "text of q1", "need of q1"),
+        ("q2", "text of q2", "need of q2"),
+        ("red_shoes", "red shoes", "To buy"),
+    ]
+
+
+def test_a_query_without_a_key_whose_text_two_have_is_refused(collection, file):
+    Query.objects.create(collection=collection, key="q3", text="text of q1")
+    _, err, refused = command("import_queries", "hills", file(BOOK))
+    assert refused
+    assert "line 2: several queries of the collection have the text 'text of q1' (q1, q3)" in err
+
+
+def test_documents_come_from_a_book(collection, file):
+    out, _, _ = command("import_documents", "hills", file(BOOK))
+    assert "2 documents: 1 new, 1 changed" in out
+    assert collection.documents.get(key="e").title == "E"
+
+
+def test_a_snapshot_is_a_system_and_a_name_with_blanks_needs_another(collection, file):
+    _, err, refused = command("import_run", "hills", file(SNAPSHOT))
+    assert refused
+    assert "the name of the system 'first try' has a blank" in err
+    done("import_run", "hills", file(SNAPSHOT), "--system", "first")
+    out, _, _ = command("export_run", "hills", "first")
+    assert out == "q1 Q0 b 1 1.0 first\nq1 Q0 a 2 0.5 first\n"
+
+
+def test_a_file_that_holds_other_things_is_refused_with_what_it_is(collection, file):
+    _, err, refused = command("import_run", "hills", file(BOOK, "book"))
+    assert refused
+    assert "line 1: it is Quepid book (JSON), which has only queries and documents and ratings." in err
+
+
+# Export
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
+def test_ratings_come_back_as_they_were(collection, file, tmp_path, format):
+    done("import_ratings", "hills", file(WIDE))
+    before, first, second = told(), tmp_path / "first", tmp_path / "second"
+    done("export_ratings", "hills", "--format", format, "--output", first)
+    make_collection("dales")
+    done("import_ratings", "dales", first)
+    done("export_ratings", "dales", "--format", format, "--output", second)
+    assert told() == sorted(before * 2)
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
+def test_runs_come_back_as_they_were(collection, tmp_path, format):
+    make_ranking(collection, "bm25", "q1", "bad", [0.1 + 0.2, 0.25, -1e-9])
+    done("export_run", "hills", "bm25", "--format", format, "--output", tmp_path / "run")
+    out, _, _ = command("import_run", "hills", tmp_path / "run")
+    assert "bm25: 1 ranking with 3 results; 0 new, 1 unchanged." in out
+
+
+def test_parquet_goes_into_a_file_only(collection):
+    _, err, refused = command("export_ratings", "hills", "--format", "parquet")
+    assert refused
+    assert err == "Parquet is no text: give --output FILE."
