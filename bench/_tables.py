@@ -20,22 +20,27 @@ PLAIN = {
 }
 
 
-def filled(made: Synthetic) -> Collection:
-    """The collection in the tables of the project, by way of the models."""
+def filled(made: Synthetic, systems: int = 1, raters: int = 1) -> Collection:
+    """The collection in the tables of the project, by way of the models: so many systems, every pair rated by all
+    raters. Those after the first say one step more than the first on every third pair."""
     collection = Collection.objects.create(slug="bench", name="Bench")
     keys = query_keys(np.arange(made.shape.queries))
     queries = Query.objects.bulk_create(Query(collection=collection, key=key, text=key) for key in keys)
-    system = System.objects.create(collection=collection, name="system0")
-    lists = zip(queries, made.documents(0), made.scores(0), strict=True)
-    for batch in batches(Ranking(system=system, query=q, documents=d, scores=s) for q, d, s in lists):
-        Ranking.objects.bulk_create(batch)
+    for number in range(systems):
+        system = System.objects.create(collection=collection, name=f"system{number}")
+        lists = zip(queries, made.documents(number), made.scores(number), strict=True)
+        for batch in batches(Ranking(system=system, query=q, documents=d, scores=s) for q, d, s in lists):
+            Ranking.objects.bulk_create(batch)
     numbers = np.unique(made.judged_document)
     documents = zip(numbers.tolist(), document_keys(numbers), strict=True)
     for batch in batches(Document(pk=number, collection=collection, key=key) for number, key in documents):
         Document.objects.bulk_create(batch)
     scale = {value: Grade.objects.create(collection=collection, value=value) for value in (0, 1, 2, 3)}
     at = timezone.now()
-    rater = Rater.objects.create(collection=collection, name="qrels", kind=Rater.Kind.IMPORTED)
+    people = [
+        Rater.objects.create(collection=collection, name=f"qrels{number}", kind=Rater.Kind.IMPORTED)
+        for number in range(raters)
+    ]
     judged = zip(
         made.judged_query.tolist(), made.judged_document.tolist(), made.grade.astype(int).tolist(), strict=True
     )
@@ -43,18 +48,19 @@ def filled(made: Synthetic) -> Collection:
         pairs = Pair.objects.bulk_create(
             Pair(query=queries[query], document_id=number) for query, number, _ in batch
         )
-        graded = zip(pairs, batch, strict=True)
+        graded = list(enumerate(zip(pairs, batch, strict=True)))
         Rating.objects.bulk_create(
             Rating(
                 pair=pair,
                 query_id=pair.query_id,
                 document_id=pair.document_id,
                 rater=rater,
-                grade=scale[grade],
+                grade=scale[(grade + (number > 0 and place % 3 == 0)) % 4],
                 created_at=at,
                 changed_at=at,
             )
-            for pair, (*_, grade) in graded
+            for number, rater in enumerate(people)
+            for place, (pair, (*_, grade)) in graded
         )
     collection.touch()
     return collection

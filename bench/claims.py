@@ -13,8 +13,8 @@ import sys
 import time
 from collections.abc import Callable
 
+from bench._engines import engines
 from bench._rounds import arguments, goal, machine
-from bench.database import engines
 
 SIZES = {"a thousand": 1_000, "a million": 1_000_000}
 SMALL = {"a thousand": 1_000, "ten thousand": 10_000}

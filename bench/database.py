@@ -7,42 +7,18 @@ nothing that is measured here reads them. A database is made for the bench, and 
 
 import argparse
 import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 
 from bench import _sql
 from bench._collection import CASES, EXACT, SMALL, Synthetic, synthetic
+from bench._engines import on_each_engine
 from bench._rounds import Side, arguments, goal, machine, measure, ratio, table
 
 MEASURES = ["nDCG@10", "nDCG@100", "nDCG"]
 AT_A_TIME = 20_000
 TREC_EVAL = ["ndcg_cut_10", "ndcg_cut_100", "ndcg"]
-
-
-@contextmanager
-def engines(server: str | None) -> Iterator[dict[str, dict[str, str]]]:
-    """The environment of each database: a file of SQLite and, where a server is named, one of PostgreSQL."""
-    with tempfile.TemporaryDirectory(prefix="idealist-bench-") as folder:
-        found = {"SQLite": {"IDEALIST_DATA": folder, "DATABASE_URL": ""}}
-        if not server:
-            yield found
-            return
-        import psycopg
-
-        name = f"idealist_bench_{os.getpid()}"
-        with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-            url = urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
-            try:
-                yield {**found, "PostgreSQL": {"IDEALIST_DATA": folder, "DATABASE_URL": url}}
-            finally:
-                connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def rows_of(sql: str) -> Iterator[tuple]:
@@ -155,11 +131,7 @@ def main() -> None:
         return measured(chosen.engine, made, chosen.rounds)
     print(machine(chosen.rounds, "Django", "pytrec-eval-terrier", "psycopg"))
     print(f"Case b: {made.shape}\n", flush=True)
-    with engines(chosen.postgres) as found:
-        for name, environment in found.items():
-            command = [sys.executable, "-P", "-m", "bench.database", "--engine", name, *sys.argv[1:]]
-            if subprocess.run(command, check=False, env={**os.environ, **environment}).returncode:
-                raise SystemExit(f"{name}: not measured")
+    on_each_engine("bench.database", chosen.postgres)
     return None
 
 

@@ -10,7 +10,6 @@ import argparse
 import os
 import random
 import statistics
-import subprocess
 import sys
 import threading
 import time
@@ -20,10 +19,10 @@ from contextlib import suppress
 from pathlib import Path
 from signal import SIGKILL
 
+from bench._engines import on_each_engine
 from bench._raters import SAVE, Habits, Ledger, Rater, rating, read
 from bench._rounds import machine
 from bench._served import Server, free_port, serving
-from bench.database import engines
 
 ROOT = Path(__file__).resolve().parent.parent
 SLUG = "ledger"
@@ -177,11 +176,7 @@ def main() -> None:
     if chosen.engine:
         sys.exit(not measured(chosen.engine, chosen))
     print(machine(1, "Django", "psycopg", "gunicorn").rpartition(";")[0] + "\n", flush=True)
-    with engines(chosen.postgres) as found:
-        for name, environment in found.items():
-            command = [sys.executable, "-P", "-m", "bench.ledger", "--engine", name, *sys.argv[1:]]
-            if subprocess.run(command, check=False, env={**os.environ, **environment}).returncode:
-                raise SystemExit(f"{name}: not as it should be")
+    on_each_engine("bench.ledger", chosen.postgres)
 
 
 if __name__ == "__main__":

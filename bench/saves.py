@@ -9,8 +9,6 @@ import argparse
 import os
 import sqlite3
 import statistics
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -20,10 +18,10 @@ from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
+from bench._engines import on_each_engine
 from bench._raters import Browser
 from bench._rounds import Side, arguments, goal, machine, measure, ratio, table
 from bench._served import Server, free_port, serving
-from bench.database import engines
 
 AT_ONCE = 8
 EACH = 20  # requests of each rater in a round: what one of them can hold
@@ -175,11 +173,7 @@ def main() -> None:
     if chosen.engine:
         return measured(chosen.engine, chosen)
     print(machine(chosen.rounds, "Django", "psycopg", "gunicorn"), flush=True)
-    with engines(chosen.postgres) as found:
-        for name, environment in found.items():
-            command = [sys.executable, "-P", "-m", "bench.saves", "--engine", name, *sys.argv[1:]]
-            if subprocess.run(command, check=False, env={**os.environ, **environment}).returncode:
-                raise SystemExit(f"{name}: not measured")
+    on_each_engine("bench.saves", chosen.postgres)
     return None
 
 

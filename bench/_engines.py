@@ -1,0 +1,43 @@
+"""The databases that a bench measures on: made for it, and taken away after it."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit, urlunsplit
+
+
+@contextmanager
+def engines(server: str | None) -> Iterator[dict[str, dict[str, str]]]:
+    """The environment of each database: a file of SQLite and, where a server is named, one of PostgreSQL."""
+    with tempfile.TemporaryDirectory(prefix="idealist-bench-") as folder:
+        found = {"SQLite": {"IDEALIST_DATA": folder, "DATABASE_URL": ""}}
+        if not server:
+            yield found
+            return
+        name = f"idealist_bench_{os.getpid()}"
+        asked(server, f"CREATE DATABASE {name}")
+        url = urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
+        try:
+            yield {**found, "PostgreSQL": {"IDEALIST_DATA": folder, "DATABASE_URL": url}}
+        finally:
+            asked(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def asked(server: str, statement: str) -> None:
+    """By a connection of its own: a bench that kills the server's processes would end one that is kept."""
+    import psycopg
+
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(statement)
+
+
+def on_each_engine(module: str, server: str | None) -> None:
+    """Run the module on each database, in a process of its own: Django's settings are read once in each."""
+    with engines(server) as found:
+        for name, environment in found.items():
+            command = [sys.executable, "-P", "-m", module, "--engine", name, *sys.argv[1:]]
+            if subprocess.run(command, check=False, env={**os.environ, **environment}).returncode:
+                raise SystemExit(f"{name}: not measured, or not as it should be")
