@@ -12,8 +12,10 @@ None in a blank is SQL's NULL: it equals nothing.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import count
 from threading import RLock
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 from django.db import connections, models, router
 from django.db.models import sql
@@ -21,6 +23,7 @@ from django.db.models.expressions import Expression
 from django.db.models.query import get_related_populators
 
 _writing = RLock()
+_numbers = count(1)
 
 
 class once(cached_property):
@@ -50,21 +53,63 @@ class Place(NamedTuple):
     field: models.Field
 
 
-class Statement(NamedTuple):
-    sql: str
-    params: Sequence[Any]
-    alias: str  # of the database
+class Statement:
+    """SQL with its parameters, some of them places, for one database.
+
+    PostgreSQL would plan it anew each time, which takes it longer than the work. So in each connection it is told
+    the statement once, under a name, and then asked by that name. What is no place stays in the text: an index of
+    open rows is of use only where the planner sees that open ones are asked for.
+    """
+
+    def __init__(self, sql: str, params: Sequence[Any], alias: str) -> None:
+        self.alias = alias
+        self._sql, self._params = sql, params
+        self._name = f"idealist_{next(_numbers)}"
+        self._told: WeakSet = WeakSet()  # connections of the driver
 
     @contextmanager
     def run(self, given: Mapping[str, Any]) -> Iterator:
         connection = connections[self.alias]
-        params = [
-            param.field.get_db_prep_save(given[param.name], connection) if isinstance(param, Place) else param
-            for param in self.params
-        ]
         with connection.cursor() as cursor:
-            cursor.execute(self.sql, params)
+            if can_prepare(connection):
+                self._tell(connection)
+                places, call = self._places, self._call
+            else:
+                places, call = self._params, self._sql
+            cursor.execute(call, [self._value(place, given, connection) for place in places])
             yield cursor
+
+    @staticmethod
+    def _value(param: Any, given: Mapping[str, Any], connection) -> Any:
+        return param.field.get_db_prep_save(given[param.name], connection) if isinstance(param, Place) else param
+
+    @cached_property
+    def _places(self) -> list[Place]:
+        """Each once, in the order of its number."""
+        return list(dict.fromkeys(param for param in self._params if isinstance(param, Place)))
+
+    @cached_property
+    def _call(self) -> str:
+        return f"EXECUTE {self._name} ({', '.join(['%s'] * len(self._places))})"
+
+    def _tell(self, connection) -> None:
+        driver = connection.connection
+        if driver in self._told:
+            return
+        types = ", ".join(place.field.rel_db_type(connection) for place in self._places)
+        filled = [
+            f"${self._places.index(param) + 1}"
+            if isinstance(param, Place)
+            else connection.ops.compose_sql("%s", [param])
+            for param in self._params
+        ]
+        driver.execute(f"PREPARE {self._name} ({types}) AS {self._sql % tuple(filled)}")
+        self._told.add(driver)
+
+
+def can_prepare(connection) -> bool:
+    """Whether the server keeps statements for us: behind a pool of transactions each may go to another session."""
+    return connection.vendor == "postgresql" and not connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]
 
 
 class Prepared:

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from ..models import Assignment, Pair, Rater, Rating
 from .acts import transacted
-from .leases import State, give_back, row_of, take
+from .leases import State, give_back, hand_over, row_of, take, uncounted
 from .undoing import give_back_surplus
 
 
@@ -30,8 +30,9 @@ def give(pair: Pair, rater: Rater, *, now: datetime | None = None) -> bool:
     # A grade that came late fills what ran out, before somebody is asked for one more.
     give_back(leased.filter(leased_until__lt=now))
     if not take(me, pair.pk, State.LEASED, now):
-        give_back(leased.filter(pk=leased.values("pk")[:1]))
-        if not take(me, pair.pk, State.LEASED, now):
+        # Of what is held, grades that came late make as many no longer wanted.
+        if leased.count() <= uncounted().filter(pair=pair).count():
             return False
+        hand_over(leased[0], me, now)
     give_back_surplus(me)
     return True

@@ -7,7 +7,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from ..models import Assignment, Check, LostLease, Rater, Rating
 from ..prepared import Blank, Prepared, PreparedUpdate
-from .acts import lock, transacted
+from .acts import Overtaken, lock, transacted
 
 LEASE = timedelta(minutes=30)
 
@@ -51,6 +51,14 @@ def take(rater: Rater, pair_id: int, state: str, now: datetime) -> bool:
             lost([(holder, pair_id)])
             return True
     return False
+
+
+def hand_over(row: Assignment, rater: Rater, now: datetime) -> None:
+    """Lease to `rater` what somebody else holds. Raises Overtaken where they hold it no more."""
+    lease = {"leased_until": now + LEASE, "turn": before_all(rater)}
+    if not Assignment.objects.filter(pk=row.pk, **_as_seen(row)).update(rater=rater, **lease):
+        raise Overtaken
+    lost([(row.rater_id, row.pair_id)])
 
 
 def before_all(rater: Rater) -> int:

@@ -77,11 +77,11 @@ def put_before(me: Rater, kind: str, turns: dict[int, int], now: datetime) -> No
 
 
 def mixed(me: Rater, fresh: list[Line], held: int, now: datetime) -> list[Item]:
-    """`fresh`, with gold pairs and repeats in the place of some, as chance decides by the collection's shares.
+    """`fresh`, with gold pairs and repeats among them, as chance decides by the collection's shares.
 
-    Chance is a hash of the rater and the number of their acts: to look again changes nothing. What is of a query
-    that none of the others is of comes last, and only one of it: between documents of one query it would tell
-    what it is.
+    As many as before: what would have come last waits, first of all what was put off. Chance is a hash of the
+    rater and the number of their acts: to look again changes nothing. What is of a query that none of the others
+    is of comes last, and only one of it: between documents of one query it would tell what it is.
     """
     gold, repeat = float(me.collection.gold_share), float(me.collection.repeat_share)
     if not (gold or repeat):
@@ -90,9 +90,10 @@ def mixed(me: Rater, fresh: list[Line], held: int, now: datetime) -> list[Item]:
     golds = _gold_for(me, fresh, sum(chance < gold for chance in chances), now)
     repeats = _repeats_for(me, fresh, sum(gold <= chance < gold + repeat for chance in chances))
     items: list[Item] = []
-    for line, chance in zip(fresh, chances, strict=True):
+    rest = iter(fresh)
+    for chance in chances:
         instead = golds if chance < gold else repeats if chance < gold + repeat else []
-        items.append(instead.pop(0) if instead else line)
+        items.append(instead.pop(0) if instead else next(rest))
     if me.collection.order != Collection.Order.QUERY:
         return items
     usual = {line.query for line in fresh}

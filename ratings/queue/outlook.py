@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from ..models import Assignment, Rater, Rating
@@ -54,9 +54,15 @@ def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
 
 
 def _unrated_by(me: Rater) -> QuerySet:
-    rated = Rating.objects.filter(rater=me, pair=OuterRef("pair"))
-    found = Assignment.objects.filter(~Exists(rated), collection=me.collection_id, pair__retired_at__isnull=True)
-    # What they hold already they can do, whatever their queries have become since.
+    """Assignments of pairs that the rater has not rated, in the queries they may rate.
+
+    What is rated is looked up row by row. What is written as NOT EXISTS, PostgreSQL takes for a join, and where
+    its statistics are old it reads all that the rater has rated for each row that it counts.
+    """
+    rated = Rating.objects.filter(rater=me, pair=OuterRef("pair")).values("pk")[:1]
+    pairs = Assignment.objects.filter(collection=me.collection_id, pair__retired_at__isnull=True)
+    found = pairs.annotate(rated=Subquery(rated)).filter(rated=None)
+    # What they hold already they can do, whatever its query has become since.
     return found.filter(Q(query__in=set_of(me)) | Q(rater=me)) if me.narrowed else found
 
 
@@ -68,8 +74,10 @@ def _count_left(me: Rater, now: datetime) -> int:
     # Grades that came late fill as many leases that ran out.
     enough = Q(leased_until__isnull=True) | Q(n_free__gt=F("n_late"))
     found = _unrated_by(me).waiting().annotate(n_free=number(of_pair, "pair"), n_late=number(late, "pair"))
-    earlier = Assignment.objects.filter(free(now) | own, pair=OuterRef("pair"), pk__lt=OuterRef("pk"))
-    one_a_pair = found.filter(own | free(now) & enough).filter(~Exists(earlier))
+    # A pair counts once: as the rater's own, whatever else is free of it, or else as the first that is free.
+    other = Assignment.objects.filter(own | free(now) & Q(pk__lt=OuterRef("pk")), pair=OuterRef("pair"))
+    found = found.annotate(other=Subquery(other.values("pk")[:1]))
+    one_a_pair = found.filter(own | free(now) & enough & Q(other=None))
     # Neither DISTINCT nor no order: PostgreSQL would then read far more rows than it counts.
     return one_a_pair.order_by("lot")[: COUNTED + 1].count()
 

@@ -40,8 +40,8 @@ def address(name: str, *arguments) -> str:
     return reverse(name, args=["hills", *arguments])
 
 
-def claimed(client, count: int = 3, have: str = "") -> dict:
-    return client.post(address("claim"), {"count": count, "have": have}).json()
+def claimed(client, count: int = 3, **sent) -> dict:
+    return client.post(address("claim"), {"count": count, **sent}).json()
 
 
 def save(client, token, **sent):
@@ -53,7 +53,7 @@ def save(client, token, **sent):
 
 def test_a_claim_answers_tasks_field_by_field(client, collection):
     pairs = [make_pair(collection, "q1", document) for document in "abc"]
-    answer = claimed(client)
+    answer = claimed(client, outlook="1")
     assert set(answer) == {"tasks", "order", "outlook"}
     assert set(answer["outlook"]) == {"done", "left", "more", "words"}
     assert [set(task) for task in answer["tasks"]] == [TASK] * len(answer["tasks"])
@@ -240,6 +240,7 @@ def test_a_busy_database_asks_to_come_again(client, collection, monkeypatch):
     make_pair(collection)
     token = claimed(client)["order"][0]
     monkeypatch.setattr(queue, "save", locked)
+    client.raise_request_exception = False  # as a server, which answers with config.urls.handler500
     answer = save(client, token)
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert "cannot write" in answer.json()["error"]
@@ -262,6 +263,17 @@ def test_an_act_asks_the_database_a_fixed_number_of_times(client, collection, dj
     # 5; and 2 for the savepoint that a test has where a server has the transaction.
     with django_assert_num_queries(12):
         save(client, tokens[0], client_key=UUID(int=1))
-    # The same 3, the queue's claim 6 (4 and what is left to share near the end), the outlook 7, the savepoint 2.
-    with django_assert_num_queries(18):
+    # The same 3, the queue's claim 6 (4 and what is left to share near the end), the savepoint 2.
+    with django_assert_num_queries(11):
         claimed(client)
+    # The same, but the claim 4 as enough is held already; and the outlook 7.
+    with django_assert_num_queries(16):
+        claimed(client, outlook="1")
+
+
+def test_a_claim_counts_what_is_left_when_it_is_asked_to_or_there_is_less_than_wanted(client, collection):
+    for document in "abcd":
+        make_pair(collection, "q1", document)
+    assert claimed(client, count=3)["outlook"] is None
+    assert claimed(client, count=3, outlook="1")["outlook"]["left"] == 4
+    assert claimed(client, count=9)["outlook"]["left"] == 4

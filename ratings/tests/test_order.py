@@ -1,6 +1,7 @@
 """In which order pairs come, and that an index leads there."""
 
 import re
+from unittest.mock import patch
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -148,7 +149,9 @@ def test_the_pool_command_chooses_the_order():
 
 def plans(act, asks: str = 'ORDER BY "ratings_assignment"', begins: str = "SELECT") -> str:
     """How the database walks the assignments in the SELECTs that look for the next one, or in other statements."""
-    with CaptureQueriesContext(connection) as asked:
+    # As behind a pool of transactions: in full and not by the names of prepared statements.
+    in_full = patch.dict(connection.settings_dict, DISABLE_SERVER_SIDE_CURSORS=True)
+    with CaptureQueriesContext(connection) as asked, in_full:
         act()
     explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
     told = []

@@ -5,8 +5,9 @@ from decimal import Decimal
 from uuid import uuid4
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Count, Exists, F, FilteredRelation, OuterRef, Q, Subquery
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from ratings.models import Collection, Grade, Pair, Rater, Rating, RatingEvent
@@ -15,6 +16,9 @@ from ratings.prepared import Blank, Prepared, PreparedInsert, PreparedUpdate
 from .cast import grade, make_collection, make_pair, make_rater
 
 pytestmark = pytest.mark.django_db
+needs_postgresql = pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite keeps no statements; PostgreSQL's run of the suite has this"
+)
 
 
 @pytest.fixture
@@ -130,3 +134,43 @@ def test_threads_share_a_statement_and_each_has_its_own_connection(collection, p
 
     with ThreadPoolExecutor(3) as pool:
         assert all(pool.map(ask, pairs))
+
+
+@needs_postgresql
+def test_postgresql_is_told_a_statement_once_in_each_connection(pairs):
+    by_key = Prepared(lambda: Pair.objects.filter(pk=Blank("pk", Pair, "id"), retired_at__isnull=True))
+    with CaptureQueriesContext(connection) as asked:
+        assert [by_key.first(pk=pair.pk) for pair in pairs] == pairs
+    assert [query["sql"].split()[0] for query in asked] == ["EXECUTE"] * 3
+    name = asked[0]["sql"].split()[1]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement FROM pg_prepared_statements WHERE name = %s", [name])
+        ((statement,),) = cursor.fetchall()
+    assert "$1" in statement and "IS NULL" in statement
+    with ThreadPoolExecutor(1) as other:  # a connection of its own, which sees nothing of this transaction
+        assert other.submit(in_its_thread, by_key, pk=pairs[0].pk).result() == []
+
+
+@needs_postgresql
+def test_a_statement_outlives_the_transaction_that_told_it(pairs):
+    by_key = Prepared(lambda: Pair.objects.filter(pk=Blank("pk", Pair, "id")))
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        by_key(pk=0)
+        raise ZeroDivisionError
+    assert by_key(pk=pairs[0].pk) == [pairs[0]]
+
+
+@needs_postgresql
+def test_behind_a_pool_of_transactions_nothing_is_told(pairs, monkeypatch):
+    monkeypatch.setitem(connection.settings_dict, "DISABLE_SERVER_SIDE_CURSORS", True)
+    by_key = Prepared(lambda: Pair.objects.filter(pk=Blank("pk", Pair, "id")))
+    with CaptureQueriesContext(connection) as asked:
+        assert by_key(pk=pairs[0].pk) == [pairs[0]]
+    assert asked[0]["sql"].startswith("SELECT")
+
+
+def in_its_thread(prepared: Prepared, **given) -> list:
+    try:
+        return prepared(**given)
+    finally:
+        connection.close()

@@ -69,6 +69,19 @@ def test_queries_of_their_own_are_all_that_a_rater_gets(collection, alice):
     assert queue.outlook(alice, now=NOW) == queue.Outlook(8, 0, False, 0, None)
 
 
+def test_what_is_held_of_a_query_that_is_not_theirs_any_more_is_left_to_do():
+    collection = make_pool(queries=2, documents=1, wanted=2)
+    own, other = collection.queries.order_by("pk")
+    alice, bob = make_rater(collection), make_rater(collection, "bob")
+    for rater in (bob, alice):
+        rater.queries.set([other])
+        assert len(queue.claim(rater, now=NOW)) == 1
+    queue.stop(bob)  # what he gives back stands before what alice holds
+    assert queue.outlook(alice, now=NOW).left == 1
+    alice.queries.set([own])
+    assert queue.outlook(alice, now=NOW).left == 2
+
+
 def test_who_is_not_active_gets_nothing_and_keeps_what_was_done(collection, alice):
     first, second = queue.claim(alice, 2, now=NOW)
     queue.save(alice, first, grade=grade(collection, "1"), now=NOW)
@@ -234,6 +247,22 @@ def test_a_late_grade_fills_what_ran_out_before_the_pair_is_given(collection, al
     assert list(Assignment.objects.values_list("rater__name", "state")) == [("alice", "done")]
 
 
+def test_where_late_grades_make_all_that_is_held_enough_nobody_loses_it():
+    collection = make_pool(queries=1, documents=1, wanted=2)
+    alice, bob, carol, dora, emil = (make_rater(collection, name) for name in "abcde")
+    (task,) = queue.claim(carol, now=NOW)
+    queue.release(carol)
+    queue.claim(alice, now=NOW)
+    queue.claim(bob, now=NOW + timedelta(minutes=1))
+    queue.save(carol, task, grade=grade(collection, "3"), now=NOW)
+    # Two are held, and of the two that are wanted one is here already: one is wanted yet, and alice loses it.
+    assert queue.give(task.pair, dora, now=NOW + timedelta(minutes=2))
+    assert [len(queue.held(rater)) for rater in (alice, bob, dora)] == [0, 1, 1]
+    queue.save(alice, task, grade=grade(collection, "3"), now=NOW)
+    assert not queue.give(task.pair, emil, now=NOW + timedelta(minutes=3))
+    assert [len(queue.held(rater)) for rater in (bob, dora, emil)] == [1, 1, 0]
+
+
 def test_who_is_given_a_pair_with_full_hands_gives_back_the_last(collection, alice):
     *kept, last = queue.claim(alice, 20, now=NOW)
     other = Pair.objects.exclude(pk__in=[task.pair.pk for task in (*kept, last)]).first()
@@ -245,3 +274,18 @@ def test_everything_that_is_held_is_given_back_by_one_query(collection, alice):
     queue.claim(alice, 10, now=NOW)
     # The lock, the checks, what is held, the release, and who has lost what.
     assert len(statements(lambda: queue.stop(alice))) == 5
+
+
+def test_ones_own_lease_is_left_to_do_also_where_a_late_grade_waits_for_an_earlier_one():
+    collection = make_collection()
+    pair = make_pair(collection, "q1", "a", wanted=2)
+    alice, bob, carol = (make_rater(collection, name) for name in ("alice", "bob", "carol"))
+    first, second = Assignment.objects.filter(pair=pair).order_by("pk")
+    Assignment.objects.filter(pk=first.pk).update(
+        rater=bob, state="leased", leased_until=NOW - timedelta(minutes=1)
+    )
+    Assignment.objects.filter(pk=second.pk).update(rater=alice, state="leased", leased_until=NOW + queue.LEASE)
+    three = collection.grades.get(value=3)
+    facts = {"query": pair.query, "document": pair.document, "created_at": NOW, "changed_at": NOW}
+    Rating.objects.create(pair=pair, rater=carol, grade=three, **facts)  # late: it fills no assignment
+    assert queue.outlook(alice, now=NOW).left == 1

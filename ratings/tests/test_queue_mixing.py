@@ -342,3 +342,19 @@ def test_a_pair_made_by_hand_can_be_an_anchor_without_being_wanted():
     assert [task.pair for task in queue.claim(make_rater(collection), now=NOW)] == [pair]
     remove_anchor(pair)
     assert not Assignment.objects.exists()
+
+
+def test_what_was_put_off_waits_for_the_rest_also_where_gold_is_mixed_in(monkeypatch):
+    monkeypatch.setattr(mixing, "drawn", lambda *facts: 0.0)
+    collection = make_pool(queries=1, documents=4, wanted=1)
+    alice, bob = make_rater(collection), make_rater(collection, "bob")
+    later, gold = (task.pair for task in queue.claim(alice, 2, now=NOW))
+    queue.skip(alice, later, now=NOW)
+    make_anchors(collection, "gold", [gold])
+    queue.stop(alice)
+    queue.save(bob, gold, grade=grade(collection, "0"), now=NOW)
+    Rater.objects.filter(pk=bob.pk).update(active=False)  # so that all that is left is alice's share
+    shares(collection, gold="0.5")
+    fresh = set(Pair.objects.exclude(pk__in=[later.pk, gold.pk]))
+    # Three are free: the gold pair comes beside them, and what was put off has no place then.
+    assert {task.pair for task in queue.claim(alice, 3, now=NOW)} == {gold, *fresh}

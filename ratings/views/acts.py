@@ -18,7 +18,6 @@ from ..forms import ClaimForm, RatingForm
 from ..models import Rater
 from ..preferences import in_list
 from ..shown import FATES, outlook_shown, rating_shown, saved_shown, task_shown
-from .failures import told_when_busy
 from .rate import answer_page, desk, task_or_404
 
 
@@ -26,7 +25,6 @@ def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
     """A view that acts for the rater of the account. What cannot be done is told in the way that was asked for."""
 
     @require_POST
-    @told_when_busy
     @wraps(act)
     def view(request: HttpRequest, slug: str, **kwargs) -> HttpResponse:
         # A page that stayed open while somebody else signed in must not act in their name.
@@ -44,19 +42,24 @@ def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 
 @act_of_rater
 def claim(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """Hold the next tasks. The script gets those that it does not have, and the order of all."""
+    """Hold the next tasks. The script gets those that it does not have, and the order of all.
+
+    It gets the outlook where it asks for it, and where there are fewer tasks than it asked for: to count what is
+    left takes longer than to claim.
+    """
     if not wants_json(request):
         return next_page(request, rater)
     form = ClaimForm(request.POST)
     if not form.is_valid():
         return refused(form)
-    tasks = queue.claim(rater, form.cleaned_data["count"])
-    have = form.cleaned_data["have"]
+    count, have = form.cleaned_data["count"], form.cleaned_data["have"]
+    tasks = queue.claim(rater, count)
+    counted = form.cleaned_data["outlook"] or len(tasks) < count
     return JsonResponse(
         {
             "tasks": [task_shown(task) for task in tasks if str(task.token) not in have],
             "order": [str(task.token) for task in tasks],
-            "outlook": outlook_shown(queue.outlook(rater)),
+            "outlook": outlook_shown(queue.outlook(rater)) if counted else None,
         }
     )
 
