@@ -9,6 +9,7 @@ from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.validators import UnicodeUsernameValidator
 
+from .cost import Rate
 from .models import Anchor, Collection, Grade, Pair, Query, Rater, Reason, Role, Shown, System
 from .prepared import Blank, Prepared
 from .queue import MOST_HELD
@@ -59,10 +60,11 @@ class RatingForm(forms.Form):
 
 
 class ClaimForm(forms.Form):
-    """How many tasks to hold, and the tokens of those whose text is there already."""
+    """How many tasks to hold, the tokens of those whose text is there already, whether to count what is left."""
 
     count = forms.IntegerField(min_value=1, max_value=MOST_HELD)
     have = forms.CharField(required=False, max_length=2_000)
+    outlook = forms.BooleanField(required=False)
 
     def clean_have(self) -> set[str]:
         return set(self.cleaned_data["have"].split())
@@ -491,6 +493,26 @@ class SuggestedForm(forms.Form):
     def chosen(self) -> Grade | None:
         asked = self.cleaned_data.get("grade") if self.is_valid() else ""
         return next((grade for grade in self.scale if grade.plain == asked), None)
+
+
+class RateForm(forms.Form):
+    """What rating is paid, by the hour, by the answer or both."""
+
+    hour = forms.DecimalField(label="An hour", required=False, min_value=0, max_digits=9, decimal_places=4)
+    each = forms.DecimalField(label="An answer", required=False, min_value=0, max_digits=9, decimal_places=4)
+    currency = forms.CharField(label="Currency", required=False, max_length=12)
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        for name, size in (("hour", 8), ("each", 8), ("currency", 6)):
+            self.fields[name].widget.attrs["size"] = size
+
+    @property
+    def rate(self) -> Rate | None:
+        """None where nothing was asked, or what makes no sense."""
+        given = self.cleaned_data if self.is_valid() else {}
+        hour, each = float(given.get("hour") or 0), float(given.get("each") or 0)
+        return Rate(hour, each) if hour or each else None
 
 
 class GiveForm(forms.Form):

@@ -7,6 +7,7 @@ could drift from them. The number of queries is fixed, whatever the collection h
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from functools import cached_property
 from math import ceil, sqrt
 from statistics import fmean, quantiles, stdev
 
@@ -69,22 +70,36 @@ class Share:
 
 @dataclass(frozen=True)
 class Pace:
-    """How long grades took: a quarter, half and three quarters of n timed ones took no longer, in seconds."""
+    """How long grades took: a quarter, half and three quarters of n timed ones took no longer, in seconds.
+
+    Long readings pull the mean above the middle. A sum of times, as of the work that is left, goes by the mean.
+    """
 
     n: int
     low: float
     middle: float
     high: float
+    mean: float
+    error: float | None  # standard error of the mean; None for one grade
 
     @classmethod
     def of(cls, seconds: Sequence[float]) -> "Pace | None":
         if len(seconds) < 2:
-            return cls(1, *seconds, *seconds, *seconds) if seconds else None
-        return cls(len(seconds), *quantiles(seconds, n=4, method="inclusive"))
+            return cls(1, *seconds, *seconds, *seconds, *seconds, None) if seconds else None
+        n, mean = len(seconds), fmean(seconds)
+        error = sqrt(sum((each - mean) ** 2 for each in seconds) / (n - 1) / n)
+        return cls(n, *quantiles(seconds, n=4, method="inclusive"), mean, error)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the mean; None for few grades."""
+        if self.n < ENOUGH:
+            return None
+        return max(0.0, self.mean - Z * self.error), self.mean + Z * self.error
 
     def hours(self, ratings: int) -> float:
-        """What so many ratings cost where each takes as long as the middle one."""
-        return ratings * self.middle / 3600
+        """What so many ratings take in all."""
+        return ratings * self.mean / 3600
 
 
 @dataclass(frozen=True)
@@ -152,7 +167,7 @@ class Progress:
     broken: dict[int, set[int]]  # pair -> raters who say that its text is missing or broken
     expired: dict[int, datetime]  # assignment -> when its lease ran out, the longest ago first
 
-    @property
+    @cached_property
     def pace(self) -> Pace | None:
         return Pace.of([seconds for work in self.works.values() for seconds in work.seconds])
 
@@ -160,11 +175,11 @@ class Progress:
     def graded(self) -> int:
         return sum(self.by_day.values())
 
-    @property
+    @cached_property
     def gold(self) -> Share:
         return sum((work.gold for work in self.works.values()), Share())
 
-    @property
+    @cached_property
     def repeats(self) -> Share:
         return sum((work.repeats for work in self.works.values()), Share())
 
@@ -319,6 +334,40 @@ def repeats(rater_ids: Sequence[int]) -> QuerySet:
     )
 
 
+def hits(rater_ids: Sequence[int]) -> dict[str, dict[int, Share]]:
+    """Gold hits ("gold") and repeats with the same grade ("repeats"), by rater who has some. Two queries."""
+    ratings = Rating.objects.filter(rater__in=rater_ids).order_by()
+    answered = {
+        "gold": (gold_answers(ratings), Q(grade=F("pair__anchor__grade"))),
+        "repeats": (repeats(rater_ids).order_by(), Q(first=F("event__value"))),
+    }
+    found = {}
+    for name, (rows, hit) in answered.items():
+        shares = rows.values_list("rater").annotate(hits=Count("pk", filter=hit), n=Count("pk"))
+        found[name] = {rater_id: Share(same, n) for rater_id, same, n in shares}
+    return found
+
+
+def gold_hits(collection: Collection) -> Share:
+    """Gold hits of everybody. One query."""
+    answers = gold_answers(Rating.objects.filter(rater__collection=collection))
+    return Share(**answers.aggregate(hits=Count("pk", filter=Q(grade=F("pair__anchor__grade"))), n=Count("pk")))
+
+
+def latest_grades(raters: QuerySet, acts: int) -> QuerySet:
+    """(rater, value, seconds) of the timed grades among the latest so many acts of each rater.
+
+    From the rater to their acts, so that both databases read a few rows of an index for each.
+    """
+    latest = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk").values("pk")
+    since = Coalesce(Subquery(latest[acts - 1 : acts]), 0)
+    # A repeat is faster than the first time and a warm-up slower: neither tells how fast work is.
+    timed = Q(events__kind__in=[Kind.GRADE, Kind.IMPORT], events__value__isnull=False)
+    raters = raters.order_by().annotate(since=since)
+    raters = raters.filter(timed, events__pk__gte=F("since"), events__seconds__isnull=False)
+    return raters.values_list("pk", "events__value", "events__seconds")
+
+
 # The reading
 
 
@@ -337,14 +386,9 @@ def _count(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[int
     for rater_id, n in ratings.values_list("rater").annotate(n=Count("pk")):
         works[rater_id].graded = n
     passed, broken = _passed(works, ratings)
-    same = Q(grade=F("pair__anchor__grade"))
-    for name, rows, hit in (
-        ("gold", gold_answers(ratings), same),
-        ("repeats", repeats(list(works)).order_by(), Q(first=F("event__value"))),
-    ):
-        shares = rows.values_list("rater").annotate(hits=Count("pk", filter=hit), n=Count("pk"))
-        for rater_id, hits, n in shares:
-            setattr(works[rater_id], name, Share(hits, n))
+    for name, shares in hits(list(works)).items():
+        for rater_id, share in shares.items():
+            setattr(works[rater_id], name, share)
     for rater_id, seconds in _latest_seconds(Rater.objects.filter(pk__in=list(works))):
         works[rater_id].seconds.append(seconds)
     return passed, broken
@@ -377,17 +421,8 @@ def _passed(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[in
 
 
 def _latest_seconds(raters: QuerySet) -> QuerySet:
-    """(rater, seconds) of the timed grades among the latest acts of each rater.
-
-    From the rater to their acts, so that both databases read a few rows of an index for each.
-    """
-    acts = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk").values("pk")
-    since = Coalesce(Subquery(acts[TIMED - 1 : TIMED]), 0)
-    # A repeat is faster than the first time and a warm-up slower: neither tells how fast work is.
-    timed = Q(events__kind__in=[Kind.GRADE, Kind.IMPORT], events__value__isnull=False)
-    raters = raters.order_by().annotate(since=since)
-    raters = raters.filter(timed, events__pk__gte=F("since"), events__seconds__isnull=False)
-    return raters.values_list("pk", "events__seconds")
+    """(rater, seconds) of the timed grades among their latest acts."""
+    return latest_grades(raters, TIMED).values_list("pk", "events__seconds")
 
 
 def _leases(collection: Collection, works: dict[int, Work], now: datetime) -> tuple[int, int, dict[int, datetime]]:

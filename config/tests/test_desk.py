@@ -8,7 +8,8 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from ratings import queue
-from ratings.models import Rating, RatingEvent
+from ratings.anchors import set_anchor
+from ratings.models import Anchor, Rating, RatingEvent
 from ratings.tests.cast import grade, make_rater
 
 from .desk import BOUNCE, all_saved, begin, comes_back, eventually, make_round, press, ready, shown
@@ -332,6 +333,139 @@ def test_a_conflict_is_decided_by_the_rater(page, collection, expected):
         expect(dialog).to_be_hidden()
         all_saved(page)
         assert Rating.objects.get(pair__token=token).grade == grade(collection, value)
+
+
+def rated_elsewhere(collection, token: str, value: str = "0") -> None:
+    rater = collection.raters.get()
+    queue.save(rater, queue.task(rater, token), grade=grade(collection, value))
+
+
+def decide(page: Page, choice: str) -> None:
+    expect(page.locator("#conflict")).to_be_visible()
+    page.wait_for_timeout(550)
+    page.keyboard.press(choice)
+    expect(page.locator("#conflict")).to_be_hidden()
+
+
+def conflict(page: Page, collection) -> tuple[str, str]:
+    """Rate 0 elsewhere and 3 here; the address of the task, and its token."""
+    task = shown(page)
+    token = task.split("/")[-3]
+    rated_elsewhere(collection, token)
+    press(page, "5")
+    expect(page.locator("#conflict")).to_be_visible()
+    return task, token
+
+
+@pytest.mark.parametrize("sent", [True, False], ids=["confirmed", "at once"])
+@pytest.mark.parametrize("retired", [False, True], ids=["wanted", "retired"])
+def test_undo_takes_back_what_was_insisted_on(page, collection, expected, sent, retired):
+    expected.append("409")
+    begin(page)
+    task, token = conflict(page, collection)
+    if retired:
+        queue.retire(list(collection.queries.get(key="q1").pairs.values_list("pk", flat=True)))
+    if sent:
+        decide(page, "2")
+        all_saved(page)
+        page.keyboard.press("u")
+    else:
+        page.wait_for_timeout(550)
+        page.evaluate("""() => {
+            const as = { bubbles: true, cancelable: true };
+            const press = (target, key) => target.dispatchEvent(new KeyboardEvent("keydown", { key, ...as }));
+            press(document.getElementById("conflict"), "2");
+            press(document.body, "u");
+        }""")
+    comes_back(page, task)
+    all_saved(page)
+    eventually(lambda: Rating.objects.get().grade == grade(collection, "0"))
+    expect(page.locator("#own")).to_contain_text("Your rating now: 0 Irrelevant")
+    expect(page.locator("#done")).to_have_text("1")
+    assert press(page, "4") == task
+    all_saved(page)
+    assert Rating.objects.get(pair__token=token).grade == grade(collection, "2")
+
+
+def test_undo_takes_back_first_what_was_insisted_on_last(page, collection, expected):
+    expected.append("409")
+    begin(page)
+    held_back = []
+    page.route("**/save/", lambda route: route.continue_() if held_back else held_back.append(route))
+    first, token = shown(page), shown(page).split("/")[-3]
+    rated_elsewhere(collection, token)
+    press(page, "5")
+    second = press(page, "4")
+    held_back[0].continue_()
+    decide(page, "2")
+    all_saved(page)
+    expect(page.locator("#last")).to_contain_text("Last: 3 Perfect")
+    for task in (first, second):
+        page.keyboard.press("u")
+        comes_back(page, task)
+    all_saved(page)
+    assert Rating.objects.get().grade == grade(collection, "0")
+
+
+def test_undo_after_what_is_stored_was_kept_takes_back_the_act_before(page, collection, expected):
+    expected.append("409")
+    begin(page)
+    before = press(page, "4")
+    all_saved(page)
+    _, token = conflict(page, collection)
+    decide(page, "1")
+    all_saved(page)
+    expect(page.locator("#last")).to_contain_text("Last: 2 Good")
+    page.keyboard.press("u")
+    comes_back(page, before)
+    all_saved(page)
+    assert Rating.objects.get(pair__token=token).grade == grade(collection, "0")
+    assert Rating.objects.count() == 1
+
+
+def test_what_was_thrown_away_is_still_to_do(page, collection, expected):
+    expected.append("400")
+    queue.retire(list(collection.queries.get(key="q2").pairs.values_list("pk", flat=True)))
+    begin(page)
+    collection.grades.filter(value=2).delete()
+    task = press(page, "4")
+    expect(page.locator("#conflict")).to_contain_text("The scale has no grade 2.")
+    decide(page, "2")
+    expect(page.locator("#done")).to_have_text("0")
+    expect(page.locator("#last")).to_be_hidden()
+    done = []
+    while page.locator("#nothing").is_hidden():
+        done.append(press(page, "5"))
+    all_saved(page)
+    assert task in done
+    assert Rating.objects.count() == len(done) == 8
+
+
+def test_a_warm_up_that_is_thrown_away_is_asked_again(page, collection, expected):
+    expected.append("400")
+    pair = collection.queries.get(key="q1").pairs.first()
+    set_anchor(pair, use=Anchor.Use.WARM_UP, grade=grade(collection, "3"), explanation="It says so.")
+    begin(page)
+    collection.grades.filter(value=2).delete()
+    before = shown(page)
+    page.keyboard.press("4")
+    decide(page, "2")
+    expect(page.locator(".work")).to_have_attribute("data-view", "task")
+    comes_back(page, before)
+
+
+def test_undo_in_one_tab_leaves_the_document_in_the_other(page, collection):
+    begin(page)
+    press(page, "4")
+    all_saved(page)
+    other = page.context.new_page()
+    begin(other)
+    before = shown(other)
+    page.keyboard.press("u")
+    eventually(lambda: not Rating.objects.exists())
+    all_saved(page)
+    other.wait_for_timeout(500)
+    assert shown(other) == before
 
 
 def test_a_rating_opened_from_the_list_leads_back_there(page, collection):

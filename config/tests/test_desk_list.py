@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
+from ratings import queue
 from ratings.models import Rating, RatingEvent
 from ratings.tests.cast import grade
 
@@ -152,6 +153,63 @@ def test_a_press_that_comes_too_soon_is_not_counted_and_told(page):
     expect(page.locator("#notice")).to_have_text("That came too soon for a new document and was not counted.")
     all_saved(page)
     assert Rating.objects.count() == 1
+
+
+def conflict(page: Page, collection, visit, choice: str) -> str:
+    """Rate the first document 0 elsewhere and 3 here, and decide; its token."""
+    rater = collection.raters.get()
+    token = page.locator(".row").first.get_attribute("data-token")
+    queue.save(rater, queue.task(rater, token), grade=grade(collection, "0"))
+    press(page, "5")
+    expect(page.locator("#conflict")).to_be_visible()
+    page.wait_for_timeout(550)
+    page.keyboard.press(choice)
+    expect(page.locator("#conflict")).to_be_hidden()
+    all_saved(page)
+    visit.complaints[:] = [c for c in visit.complaints if "409" not in c]
+    return token
+
+
+def pressed(page: Page) -> str | None:
+    return page.locator(".row").first.locator("button.grade[aria-pressed]").get_attribute("value")
+
+
+def test_undo_after_a_conflict_shows_what_another_window_had_saved(page, collection, visit):
+    token = conflict(page, collection, visit, "2")
+    assert (pressed(page), Rating.objects.get(pair__token=token).grade) == ("3", grade(collection, "3"))
+    press(page, "u")
+    eventually(lambda: Rating.objects.get().grade == grade(collection, "0"))
+    all_saved(page)
+    eventually(lambda: pressed(page) == "0")
+    assert done(page) == [0]
+    expect(page.locator("#done")).to_have_text("1")
+    press(page, "k")
+    press(page, "4")
+    all_saved(page)
+    assert Rating.objects.get().grade == grade(collection, "2")
+
+
+def test_what_is_kept_of_a_conflict_is_nothing_to_undo(page, collection, visit):
+    conflict(page, collection, visit, "1")
+    assert pressed(page) == "0"
+    press(page, "u")
+    expect(page.locator("#notice")).to_have_text("There is nothing to undo.")
+    assert Rating.objects.get().grade == grade(collection, "0")
+
+
+def test_what_was_thrown_away_leaves_what_was_saved_before(page, collection, visit):
+    press(page, "5")
+    all_saved(page)
+    collection.grades.filter(value=2).delete()
+    press(page, "k")
+    press(page, "4")
+    expect(page.locator("#conflict")).to_contain_text("The scale has no grade 2.")
+    page.wait_for_timeout(550)
+    page.keyboard.press("2")
+    expect(page.locator("#conflict")).to_be_hidden()
+    eventually(lambda: pressed(page) == "3")
+    expect(page.locator("#done")).to_have_text("1")
+    visit.complaints[:] = [c for c in visit.complaints if "400" not in c]
 
 
 def test_without_a_script_each_document_is_a_form(visit, collection):

@@ -5,16 +5,20 @@ import random
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from ratings.models import Rating, RatingEvent
+from ratings import queue
+from ratings.models import Rating, RatingEvent, Role
+from ratings.tests.cast import grade, make_member, make_rater
 
 from .conftest import FLAGS
-from .desk import all_saved, begin, eventually, make_round, press, ready
+from .desk import BOUNCE, all_saved, begin, eventually, make_round, press, ready, shown
 from .flaky import CUT, DROP, LATE, TWICE, WHOLE, Proxy, proxy_to
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -163,6 +167,44 @@ def test_a_closed_tab_sends_the_rest_when_the_desk_is_opened_again(page, visit, 
     assert not any(token in again.locator("#rating").get_attribute("action") for token, _ in done)
 
 
+def test_other_pages_tell_what_was_not_sent_and_lead_to_the_desk(page, visit, proxy, collection):
+    begin(page)
+    proxy.fate = lambda line: DROP if is_act(line) else WHOLE
+    done = judge(page, 2)
+    context, notice = page.context, "2 ratings are kept in this browser, and the server has not confirmed them."
+    page.close()
+    # Others rate all of it: no document waits for them, and no desk opens by itself.
+    rater, boris = collection.raters.get(), make_rater(collection, "boris")
+    queue.stop(rater)
+    while tasks := queue.claim(boris, 20):
+        for task in tasks:
+            queue.save(boris, task, grade=grade(collection, "1"))
+    other, proxy.fate = context.new_page(), lambda line: WHOLE
+    for path in (
+        "/",
+        *(f"/collections/hills/{name}/" for name in ("my-ratings", "guidelines", "settings", "rate")),
+    ):
+        other.goto(path)
+        expect(other.locator("#unsent")).to_contain_text(notice)
+    found = Axe().run(other)
+    assert found.violations_count == 0, found.generate_report()
+    home = context.new_page()
+    home.goto("/")
+    expect(home.locator("#unsent")).to_be_visible()
+    other.get_by_role("link", name="Open the desk to send what is kept").click()
+    all_saved(other)
+    expect(home.locator("#unsent")).to_be_hidden()  # told by the desk
+    assert sorted(one for one in graded() if one in done) == sorted(done)
+    assert Rating.objects.filter(rater=rater).count() == 2
+
+
+def test_who_rates_nowhere_is_sent_no_script_for_it(visit, collection):
+    make_member(collection, "anna", Role.ANALYST)
+    page = visit.sign_in(visit.page(), "anna")
+    expect(page.get_by_role("heading", name="Your collections")).to_be_visible()
+    assert page.locator("script").count() == page.locator("#unsent").count() == 0
+
+
 def test_leaving_with_unsent_work_warns(page, proxy):
     begin(page)
     proxy.fate = lambda line: DROP if is_act(line) else WHOLE
@@ -209,8 +251,23 @@ def processes_with(text: str) -> list[int]:
     return found
 
 
+def press_and_hang(page: Page, key: str) -> str:
+    """Press a key on a page that does nothing any more from then on; the task that was on the screen."""
+    task = shown(page)
+    page.wait_for_timeout(BOUNCE)
+    page.evaluate(
+        """key => setTimeout(() => {
+            document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+            for (const end = performance.now() + 20_000; performance.now() < end;);
+        }, 50)""",
+        key,
+    )
+    time.sleep(1)
+    return task
+
+
 def test_a_browser_that_is_killed_has_kept_everything(browser, visit, proxy, collection):
-    """kill -9 with three ratings unsent; the same profile, opened again, sends them."""
+    """kill -9 with three ratings unsent, and a fourth just pressed; the same profile, opened again, sends them."""
     if not Path("/proc/self/cmdline").exists():
         pytest.skip("finding the browser's processes needs /proc")
     flags = FLAGS + (["--no-sandbox"] if os.geteuid() == 0 else [])
@@ -226,6 +283,7 @@ def test_a_browser_that_is_killed_has_kept_everything(browser, visit, proxy, col
         proxy.fate = lambda line: DROP if is_act(line) else WHOLE
         done = judge(page, 3)
         cookies = context.cookies()
+        done.append((press_and_hang(page, "4").split("/")[-3], "2"))
         for process in processes_with(profile):
             os.kill(process, signal.SIGKILL)
         eventually(lambda: not processes_with(profile))

@@ -301,9 +301,28 @@ STATES: list[Callable[[Page, Collection], None]] = [
 ]
 
 
+# What has the focus and is outside of the page, or under something else.
+HIDDEN = """() => {
+    const part = document.querySelector("dialog[open], :popover-open") ?? document;
+    const all = part.querySelectorAll("a[href]:not(.skip), button, input:not([type=hidden]), textarea, summary");
+    return [...all].filter((one) => one.checkVisibility({ visibilityProperty: true })).filter((one) => {
+        one.focus();
+        const { left, right, top, bottom } = one.getBoundingClientRect();
+        const above = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+        return left < 0 || right > innerWidth || top < 0 || bottom > innerHeight || !one.contains(above);
+    }).map((one) => one.outerHTML);
+}"""
+
+
+def wide(page: Page) -> int:
+    """How many pixels it scrolls sideways."""
+    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
-def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, state):
+def test_axe_finds_nothing_and_nothing_scrolls_sideways_or_is_out_of_reach(visit, state):
     collection = make_round()
+    collection.documents.update(body="Long enough to scroll.\n\n" * 60)
     page = visit.sign_in(visit.page(viewport={"width": 1280, "height": 900}), "rater")
     state(page, collection)
     for width in (1280, 390):
@@ -312,8 +331,12 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, state):
             page.emulate_media(color_scheme=scheme)
             found = Axe().run(page, options={"runOnly": RULES})
             assert found.violations_count == 0, f"{scheme}, {width} px\n{found.generate_report()}"
-            wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            assert wide <= 0, f"{wide} px wider than a screen of {width}"
+            assert wide(page) <= 0, f"wider than a screen of {width}"
+    # At 200 %, what was 1280 pixels wide has room for 640. Below 30rem of height nothing stays at the edges.
+    for height in (450, 600):
+        page.set_viewport_size({"width": 640, "height": height})
+        assert wide(page) <= 0, "wider than a screen of 1280 at 200 %"
+        assert page.evaluate(HIDDEN) == []
     # That a request failed on purpose is told in the console; nothing else may be.
     page.close()
     visit.complaints[:] = [c for c in visit.complaints if "Failed to load resource" not in c]

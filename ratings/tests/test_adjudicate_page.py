@@ -386,6 +386,7 @@ def test_a_busy_database_gives_the_form_back(world, monkeypatch):
         raise OperationalError("database is locked")
 
     monkeypatch.setattr("ratings.adjudication.adjudicate", busy)
+    world.client.raise_request_exception = False  # as a server, which answers with config.urls.handler500
     pair = world.graded("q1", "a", "-1", "3")
     response = world.decide(pair, reason="because it is")
     assert response.status_code == 503

@@ -1,4 +1,5 @@
 import re
+from datetime import timedelta
 
 import pytest
 from django.db import OperationalError
@@ -109,6 +110,17 @@ def test_a_conflict_shows_what_is_stored_and_lets_the_rater_choose(client, colle
     assert Rating.objects.get().grade == grade(collection, "0")
 
 
+def test_undo_of_what_was_chosen_in_a_conflict_leads_back_to_what_was_stored(client, collection, alice):
+    pair = make_pair(collection)
+    client.post(address("claim"))
+    queue.save(alice, pair, grade=grade(collection, "2"), now=NOW)
+    client.post(address("save_rating", pair.token), {"grade": "0", "base_revision": "0"})
+    client.post(address("save_rating", pair.token), {"grade": "0", "base_revision": "1"})
+    page = client.post(address("undo_rating"), follow=True)
+    assert (page.context["token"], page.context["own"].grade) == (pair.token, grade(collection, "2"))
+    assert page.context["base_revision"] == Rating.objects.get().revision == 3
+
+
 def test_cannot_judge_needs_a_reason_and_keeps_the_comment(client, collection):
     pair = make_pair(collection)
     client.post(address("claim"))
@@ -164,6 +176,7 @@ def test_a_busy_database_gives_the_rating_back_to_send_again(client, collection,
 
     pair = make_pair(collection)
     client.post(address("claim"))
+    client.raise_request_exception = False  # as a server, which answers with config.urls.handler500
     sent = {"grade": "3", "comment": "kept", "base_revision": "0", "client_key": "0" * 32}
     with monkeypatch.context() as patched:
         patched.setattr(queue, "save", locked)
@@ -196,6 +209,19 @@ def test_a_grade_changed_from_my_ratings_returns_there(client, collection, alice
     response = client.post(address("save_rating", done.token), sent)
     assert response.url == address("my_ratings")
     assert [task.pair for task in queue.held(alice)] == [waiting]
+
+
+def test_my_ratings_come_twenty_a_page_the_latest_first(client, collection, alice, django_assert_num_queries):
+    for place in range(22):
+        collection.documents.create(key=f"d{place}", title=f"Document {place}.")
+        pair = make_pair(collection, "q1", f"d{place}")
+        queue.save(alice, pair, grade=grade(collection, "1"), now=NOW + timedelta(minutes=place))
+    with django_assert_num_queries(14):
+        first = client.get(address("my_ratings"))
+    assert [row["document"] for row in first.context["ratings"]] == [f"Document {n}." for n in range(21, 1, -1)]
+    assert 'href="?page=2"' in first.content.decode()
+    second = client.get(address("my_ratings"), {"page": "2"})
+    assert [row["document"] for row in second.context["ratings"]] == ["Document 1.", "Document 0."]
 
 
 def test_hostile_text_is_shown_as_text(client, collection):

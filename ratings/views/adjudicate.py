@@ -24,7 +24,6 @@ from ..access import collection_for
 from ..forms import AdjudicationForm, DistanceForm, WithdrawalForm, WithReason
 from ..markdown import rendered
 from ..models import Adjudication, Collection, Pair, Rating, RatingEvent, Role
-from .failures import told_when_busy
 
 AT_ONCE = 50
 CHANGED = "The ratings of this pair changed, or it was decided and opened again, since you opened the page."
@@ -87,7 +86,6 @@ def adjudicate_pair(
 
 
 @require_POST
-@told_when_busy
 @for_admins
 def save_adjudication(
     request: HttpRequest, collection: Collection, distance: DistanceForm, token: UUID
@@ -114,7 +112,6 @@ def save_adjudication(
 
 
 @require_POST
-@told_when_busy
 @for_admins
 def withdraw_adjudication(
     request: HttpRequest, collection: Collection, distance: DistanceForm, token: UUID

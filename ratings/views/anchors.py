@@ -17,7 +17,6 @@ from ..forms import AnchorForm, FindPairForm, SuggestedForm
 from ..models import Anchor, Check, Collection, Grade, Pair, Rating, Role
 from ..progress import Share
 from .adjudicate import pair_of, without_names
-from .failures import told_when_busy
 
 SUGGESTED = 20
 AGREEING = 2  # raters with one grade and none with another make a pair worth being an anchor
@@ -40,7 +39,6 @@ def anchor(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
 
 
 @require_POST
-@told_when_busy
 def find_pair(request: HttpRequest, slug: str) -> HttpResponse:
     """Open the pair of a query and a document, which is made where nobody has asked for it before."""
     collection = collection_for(request, slug, Role.ADMIN)
@@ -52,7 +50,6 @@ def find_pair(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@told_when_busy
 def save_anchor(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
     collection = collection_for(request, slug, Role.ADMIN)
     pair = pair_of(collection, token)
@@ -67,7 +64,6 @@ def save_anchor(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
 
 
 @require_POST
-@told_when_busy
 def remove_anchor(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
     collection = collection_for(request, slug, Role.ADMIN)
     pair = pair_of(collection, token)

@@ -1,9 +1,6 @@
 """What people are told when the database does not let the server work: nothing is lost, send it again."""
 
-import logging
 import sys
-from collections.abc import Callable
-from functools import wraps
 
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -13,23 +10,7 @@ from django.views import defaults
 
 from ..access import wants_json
 
-logger = logging.getLogger(__name__)
-
 AWAY = (OperationalError, InterfaceError)  # locked for too long, or not there
-
-
-def told_when_busy(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Where the database lets nobody write for too long, give people their work back to send again."""
-
-    @wraps(act)
-    def view(request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        try:
-            return act(request, *args, **kwargs)
-        except AWAY:
-            logger.exception("An act could not be written.")
-            return busy(request)
-
-    return view
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -12,7 +12,6 @@ from ..changes import changes
 from ..forms import GuidelinesForm
 from ..markdown import rendered
 from ..models import Collection, Guidelines, Role
-from .failures import told_when_busy
 
 
 @require_safe
@@ -34,7 +33,6 @@ def guidelines(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@told_when_busy
 def read_guidelines(request: HttpRequest, slug: str) -> HttpResponse:
     """The rater has the version before them that the form names. A script gets no page back, only 204."""
     collection = collection_for(request, slug, Role.RATER)
@@ -73,7 +71,6 @@ def guidelines_version(request: HttpRequest, slug: str, version: int) -> HttpRes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@told_when_busy
 @never_cache
 def edit_guidelines(request: HttpRequest, slug: str) -> HttpResponse:
     """Write a new version. Preview shows it and saves nothing."""

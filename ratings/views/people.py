@@ -16,7 +16,6 @@ from .. import people, privacy
 from ..access import collection_for
 from ..forms import ErasureForm, InviteForm, RoleForm, TermsForm
 from ..models import Collection, Invitation, Membership, Rater, Role, plain_value
-from .failures import told_when_busy
 
 AT_ONCE = 100
 LAST_ADMIN = "{} is the only admin. Make somebody else an admin first."
@@ -41,7 +40,6 @@ def people_page(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 
 @require_POST
-@told_when_busy
 @never_cache
 @for_admins
 def invite(request: HttpRequest, collection: Collection) -> HttpResponse:
@@ -62,7 +60,6 @@ def invite(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 
 @require_POST
-@told_when_busy
 @for_admins
 def withdraw_invitation(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     invitation = get_object_or_404(Invitation, pk=pk, collection=collection)
@@ -90,7 +87,6 @@ def member(request: HttpRequest, collection: Collection, pk: int) -> HttpRespons
 
 
 @require_POST
-@told_when_busy
 @for_admins
 def set_role(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     membership = member_of(collection, pk)
@@ -114,7 +110,6 @@ def set_role(request: HttpRequest, collection: Collection, pk: int) -> HttpRespo
 
 
 @require_POST
-@told_when_busy
 @for_admins
 def remove_member(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     membership = member_of(collection, pk)
@@ -142,7 +137,6 @@ def rater_settings(request: HttpRequest, collection: Collection, pk: int) -> Htt
 
 
 @require_POST
-@told_when_busy
 @for_admins
 def save_terms(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     rater = rater_of(collection, pk)
@@ -161,7 +155,6 @@ def save_terms(request: HttpRequest, collection: Collection, pk: int) -> HttpRes
 
 
 @require_POST
-@told_when_busy
 @for_admins
 def deactivate_rater(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     rater = rater_of(collection, pk)
@@ -171,7 +164,6 @@ def deactivate_rater(request: HttpRequest, collection: Collection, pk: int) -> H
 
 
 @require_POST
-@told_when_busy
 @for_admins
 def reactivate_rater(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     rater = rater_of(collection, pk)
@@ -181,7 +173,6 @@ def reactivate_rater(request: HttpRequest, collection: Collection, pk: int) -> H
 
 
 @require_POST
-@told_when_busy
 @for_admins
 def erase_rater(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Take the person out for good; the name, typed, is the confirmation."""

@@ -14,12 +14,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from .. import pooling, queue
+from .. import cost, pooling, queue
 from ..access import collection_for
 from ..forms import HolesForm, JudgingForm, MoreForm, PairsForm, PlanForm, WantHolesForm
 from ..models import Collection, Pair, Role, System
 from ..progress import Pace, left, pace
-from .failures import told_when_busy
 
 AT_ONCE = 50
 USUAL_DEPTH = 10
@@ -37,7 +36,6 @@ def pool(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@told_when_busy
 def make_pool(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_for(request, slug, Role.ADMIN)
     form = PlanForm(request.POST, collection=collection)
@@ -51,7 +49,6 @@ def make_pool(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@told_when_busy
 def want_more(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_for(request, slug, Role.ADMIN)
     form = MoreForm(request.POST)
@@ -63,7 +60,6 @@ def want_more(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@told_when_busy
 def save_judging(request: HttpRequest, slug: str) -> HttpResponse:
     """Keep the order of rating, the shares of gold and repeats, and the break."""
     collection = collection_for(request, slug, Role.ADMIN)
@@ -78,14 +74,12 @@ def save_judging(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@told_when_busy
 def retire(request: HttpRequest, slug: str) -> HttpResponse:
     """Take pairs out of the pool: one by its token, or those that are typed."""
     return change(request, slug, queue.retire, "Retired: {}. Nobody is given them; ratings that are there count.")
 
 
 @require_POST
-@told_when_busy
 def bring_back(request: HttpRequest, slug: str) -> HttpResponse:
     return change(request, slug, pooling.bring_back, "Brought back: {}. What is still wanted can be rated.")
 
@@ -118,7 +112,6 @@ def holes(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@told_when_busy
 def want_holes(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask for ratings of what a system returned in its first places and nobody has judged."""
     collection = collection_for(request, slug, Role.ADMIN)
@@ -233,8 +226,7 @@ def told(plan: pooling.Plan, speed: Pace | None) -> dict:
 
 def mixed_in(collection: Collection, waiting: int, speed: Pace | None) -> dict:
     """What gold and repeats cost: answers beside the ratings that are left, at most, and hours."""
-    work = 1 - collection.gold_share - collection.repeat_share
-    answers = round(waiting / work) - waiting if work > 0 else 0
+    answers = cost.mixed_in(collection, waiting)
     return {"answers": answers, "hours": speed.hours(answers) if speed and answers else None}
 
 

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from .. import queue
 from ..access import collection_for
-from ..forms import GiveForm, ReleaseForm
+from ..cost import Costs, Part, Rate, ahead, costs
+from ..forms import GiveForm, RateForm, ReleaseForm
 from ..models import Assignment, Rating, Role
 from ..progress import (
     Forecast,
@@ -25,7 +26,6 @@ from ..progress import (
     work_of,
 )
 from ..stuck import stuck
-from .failures import told_when_busy
 
 LISTED = 50  # gold missed, repeats that differ and leases on the page of a rater
 SHORTEST_AHEAD = 28  # days that the chart may look ahead where little lies behind
@@ -40,22 +40,44 @@ def progress_page(request: HttpRequest, slug: str) -> HttpResponse:
     today = timezone.now().date()
     counted = progress(collection)
     expected = forecast(counted, today)
+    paid = RateForm(request.GET if request.GET.keys() & RateForm.base_fields else None)
     context = {
         "collection": collection,
         "role": collection.role,
         "section": "progress",
         "progress": counted,
         "pace": counted.pace,
-        "hours": counted.pace.hours(counted.extent.left) if counted.pace else None,
+        "left": ahead(counted.extent.left, counted.pace),
         "forecast": in_words(expected, counted, today),
         "chart": drawn(counted, expected, today),
         "days": by_day(counted),
         "rows": [(work, counted.hints(work)) for work in counted.works.values()],
         "stuck": stuck(collection, counted),
+        "paid": paid,
+        **(priced(costs(collection, counted), paid.rate) if paid.rate else {}),
         "people": list(collection.raters.filter(active=True, user__isnull=False)),
         "today": today,
     }
-    return render(request, "ratings/progress.html", context)
+    return render(request, "ratings/progress.html", context, status=400 if paid.errors else 200)
+
+
+def priced(found: Costs, rate: Rate) -> dict:
+    """The costs as rows of a table, and as three figures."""
+
+    def row(name: str, part: Part) -> dict:
+        cost, least, most = (rate.of(part.answers, hours) for hours in (part.hours, part.least, part.most))
+        known = least is not None and least < most
+        return {"name": name, "part": part, "cost": cost, "least": least if known else None, "most": most}
+
+    spent = [
+        row("Ratings", found.ratings),
+        row("Gold", found.gold),
+        row("Repeats", found.repeats),
+        row("Warm-ups", found.warm_ups),
+    ]
+    ahead = [row("Ratings that are wanted", found.left), row("Gold and repeats beside them, at most", found.mixed)]
+    figures = row("So far", found.so_far), row("Left", found.still), row("In all", found.whole)
+    return {"costs": found, "spent": spent, "ahead": ahead, "figures": figures}
 
 
 def in_words(expected: Forecast | str, counted: Progress, today: date) -> str:
@@ -170,7 +192,6 @@ def of_pairs(rows: QuerySet, *also: str) -> list:
 
 
 @require_POST
-@told_when_busy
 def release(request: HttpRequest, slug: str) -> HttpResponse:
     """Give back leases: one or all of a rater's, or one or all of those that ran out."""
     collection = collection_for(request, slug, Role.ADMIN)
@@ -197,7 +218,6 @@ def release(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@told_when_busy
 def give(request: HttpRequest, slug: str) -> HttpResponse:
     """Hand a pair that waits to one rater, who then gets it next."""
     collection = collection_for(request, slug, Role.ADMIN)

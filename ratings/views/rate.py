@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID, uuid4
 
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -21,6 +22,7 @@ from ..queue import Saved, Task
 from ..shown import acts_shown, document_shown, outlook_shown, outlook_words, task_shown
 
 UNDONE = 20  # acts that the desk can take back
+AT_ONCE = 20  # of the own ratings
 
 
 @require_safe
@@ -64,14 +66,21 @@ def rate_pair(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
 @require_safe
 @never_cache
 def my_ratings(request: HttpRequest, slug: str) -> HttpResponse:
-    """The rater's own latest ratings, to look at and to change."""
+    """The rater's own ratings, the latest first, to look at and to change."""
     rater = rater_in(request, slug)
-    ratings = Rating.objects.filter(rater=rater).select_related("grade", "pair__query", "pair__document")
+    # In order by their keys alone: to join a hundred thousand rows before they are sorted takes seconds.
+    keys = Rating.objects.filter(rater=rater).order_by("-changed_at", "-pk").values_list("pk", flat=True)
+    paginator = Paginator(keys, AT_ONCE)
+    page = paginator.get_page(request.GET.get("page"))
+    ratings = Rating.objects.select_related("grade", "pair__query", "pair__document")
+    found = ratings.defer("pair__document__body", "pair__document__fields").in_bulk(list(page.object_list))
     context = {
         **frame(rater, "mine"),
         "outlook": queue.outlook(rater),
         "scale": list(rater.collection.grades.all()),
-        "ratings": [own(rating) for rating in ratings.order_by("-changed_at", "-pk")[:50]],
+        "page": page,
+        "numbers": list(paginator.get_elided_page_range(page.number)),
+        "ratings": [own(found[pk]) for pk in page.object_list if pk in found],
     }
     return render(request, "ratings/my_ratings.html", context)
 

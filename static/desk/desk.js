@@ -8,7 +8,7 @@ import { Drawer } from "./drawer.js";
 import { listen } from "./keys.js";
 import { jump, unfold } from "./marks.js";
 import { Outbox } from "./outbox.js";
-import { comment, doc, form, gradeButtons, mark, paint, prepare, show, showAnswer, showNothing } from "./page.js";
+import { comment, doc, form, gradeButtons, mark, paint, prepare, show, showAnswer, showNothing, showOwn } from "./page.js";
 import { showLast, showProgress } from "./said.js";
 import { announce, note, watch } from "./state.js";
 import { Store } from "./store.js";
@@ -21,6 +21,7 @@ const BACK = 20; // acts that undo can take back
 const LOOK_AGAIN = 20_000; // ms, when there is nothing to do
 const TRY_AGAIN = 5_000; // ms, when the server did not say whether there is
 
+const whenIdle = window.requestIdleCallback ?? setTimeout; // Safari has none
 const at = (id) => document.getElementById(id);
 const data = JSON.parse(at("desk-data").textContent);
 const sheets = { cannot: at("cannot"), comment: at("comment") };
@@ -40,6 +41,7 @@ let shownAt = 0;
 let view = "none"; // "task", "wait" for an answer, "answer" to read, "none"
 let waiting = null; // the key of the act whose answer is waited for
 let looking = 0;
+let missing = null; // the key of the undo whose document only the server has
 let warmUp = data.place; // which of the warm-ups comes now
 
 // Showing
@@ -57,11 +59,11 @@ function showTask(task) {
   requestAnimationFrame(() => {
     shownAt = performance.now();
     // What else changes has time until the document is there.
-    setTimeout(() => {
+    whenIdle(() => {
       prepare(tasks.following);
       announce(`${task.document.title || "A document without a title"}. Query: ${task.query.text}. ${outlook.done + 1} of about ${outlook.done + outlook.left}`);
       showCounts();
-    });
+    }, { timeout: 100 });
   });
 }
 
@@ -172,8 +174,9 @@ async function undoLast() {
     await written; // what is being written cannot be taken back yet
     past = past.slice(0, -1);
     const here = await outbox.takeBack(last.key);
+    const key = uuid();
     if (!here) {
-      await outbox.add({ key: uuid(), kind: "undo", base: data.base, token: last.token ?? "", fields: last.key ? { act: last.key } : {} });
+      await outbox.add({ key, kind: "undo", base: data.base, token: last.token ?? "", fields: last.key ? { act: last.key } : {} });
     }
     if (last.fresh) count(-1);
     const task = last.task ?? tasks.known(last.token);
@@ -183,6 +186,7 @@ async function undoLast() {
     } else if (here) {
       tasks.fetch();
     } else {
+      missing = key;
       note("Undoing …");
     }
   } finally {
@@ -194,13 +198,16 @@ async function undoLast() {
 /** The server undid: what it says of the task now is what the next save stands on. */
 function undone(done, { task }) {
   if (!task) return;
-  const known = tasks.known(task.token);
-  if (known && past.every((act) => act.token !== task.token)) {
-    Object.assign(known, { base_revision: task.base_revision, own: task.own });
-    if (tasks.current === known) form.elements.base_revision.value = task.base_revision;
-  } else if (!known) {
+  const { token, own, base_revision } = task;
+  const known = tasks.known(token);
+  if (!known && done.key === missing) {
     tasks.back(task);
     showTask(task);
+  } else if (known && outbox.acts.every((kept) => kept.token !== token)) {
+    if (own && !known.own) count(1); // what another window had saved stands again
+    for (const one of [known, tasks.current]) if (one?.token === token) Object.assign(one, { own, base_revision });
+    if (tasks.current?.token === token) showOwn(tasks.current);
+    showCounts();
   }
 }
 
@@ -266,21 +273,28 @@ doc.addEventListener("click", (event) => {
 const signIn = new SignIn(wire, outbox);
 const decision = new Decision(outbox, {
   titleOf: (token) => tasks.known(token)?.document.title || "A document",
-  rekeyed(old, key) {
-    past = past.map((act) => (act.key === old ? { ...act, key } : act));
-    if (waiting === old) waiting = key;
+  insisted({ key }) {
+    // It was decided last and is taken back first, whatever was done since it was refused.
+    const decided = past.find((act) => act.key === key);
+    if (decided) past = [...past.filter((act) => act !== decided), decided];
+    showCounts();
   },
-  dropped({ key, token }, again) {
+  async dropped({ key, token, refused }, again, gone) {
+    if (past.some((act) => act.key === key && act.fresh) && !refused.current) count(-1);
     past = past.filter((act) => act.key !== key);
+    tasks.settled(token);
     const task = tasks.known(token);
-    if (waiting === key) waiting = null;
+    const waited = waiting === key;
+    if (waited) waiting = null;
     if (again && task) {
       tasks.back(task);
       showTask(task);
-    } else if (data.back) {
-      location.assign(data.back);
+    } else if (waited && !data.back) {
+      showNext();
     }
     showCounts();
+    await gone;
+    if (data.back && !again) location.assign(data.back);
   },
 });
 watch(outbox, () => (outbox.state().needs ? decision.ask() : signIn.ask()));

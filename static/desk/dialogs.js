@@ -74,7 +74,8 @@ export class Decision {
   #act = null;
   #since = 0;
 
-  /** `desk`: titleOf(token), rekeyed(old, key), again(act): what the desk does with a decision. */
+  /** `desk`: titleOf(token), and what it does at once with a decision: insisted(act), dropped(act, again, gone), where
+   *  `again` asks for the document once more and `gone` resolves when the act is forgotten. */
   constructor(outbox, desk) {
     this.#outbox = outbox;
     this.#desk = desk;
@@ -108,13 +109,13 @@ export class Decision {
   async #choose(place) {
     if (performance.now() - this.#since < BOUNCE || at(`conflict-${place}`).hidden) return;
     const act = this.#act;
+    const insists = act.refused.status === 409 && place === 2;
     this.#dialog.close();
-    if (act.refused.status === 409 && place === 2) {
-      this.#desk.rekeyed(act.key, await this.#outbox.insist(act, act.refused.revision));
-    } else {
-      await this.#outbox.drop(act);
-      this.#desk.dropped(act, act.refused.status !== 409 && place === 1);
-    }
+    const done = insists ? this.#outbox.insist(act) : this.#outbox.drop(act);
+    // Not after it: the next key may be pressed by then, and undo is to find what was decided.
+    if (insists) this.#desk.insisted(act);
+    else this.#desk.dropped(act, act.refused.status !== 409 && place === 1, done);
+    await done;
     this.ask();
   }
 }

@@ -211,12 +211,21 @@ at("show-keys").addEventListener("click", () => at("help").showModal());
 const signIn = new SignIn(wire, outbox);
 const decision = new Decision(outbox, {
   titleOf: (token) => rowOf(token)?.title.textContent || "A document",
-  rekeyed: (old, key) => { past = past.map((one) => (one.key === old ? { ...one, key } : one)); },
-  dropped({ key, token, refused }, again) {
-    past = past.filter((one) => one.key !== key);
+  insisted({ key }) {
+    // It was decided last and is taken back first, whatever was done since it was refused.
+    const decided = past.find((one) => one.key === key);
+    if (decided) past = [...past.filter((one) => one !== decided), decided];
+    show();
+  },
+  dropped({ key, seq, token, refused }, again) {
+    const dropped = past.find((one) => one.key === key);
+    past = past.filter((one) => one !== dropped);
+    if (dropped?.fresh && !refused.current) count(-1);
     const row = rowOf(token);
-    if (!row) return;
-    Object.assign(row, { own: again ? null : (refused.current ?? null), revision: refused.revision ?? row.revision, gone: refused.status === 404 });
+    if (row && !outbox.acts.some((kept) => kept.token === token && kept.seq > seq)) {
+      const before = refused.status === 409 ? { own: refused.current, gone: false } : (dropped?.before ?? { own: null, gone: false });
+      Object.assign(row, before, refused.status === 404 ? { gone: true } : {}, { revision: refused.revision ?? row.revision });
+    }
     show();
     if (again) goTo(row);
   },
@@ -226,6 +235,12 @@ watch(outbox, () => (outbox.state().needs ? decision.ask() : signIn.ask()));
 outbox.addEventListener("confirmed", ({ detail: { act: done, answer } }) => {
   const row = rowOf(answer.task?.token ?? done.token);
   if (row && answer.revision !== undefined) row.revision = answer.revision;
+  if (row && answer.task && outbox.acts.every((kept) => kept.token !== answer.task.token)) {
+    const { own } = answer.task;
+    if (own && !row.own) count(1); // what another window had saved stands again
+    row.own = own;
+    show();
+  }
   if (answer.said) note(answer.said);
 });
 addEventListener("beforeunload", (event) => { if (outbox.worries) event.preventDefault(); });

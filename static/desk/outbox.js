@@ -1,6 +1,6 @@
 // The one sender of acts: in order, each with the key it was born with, until the server has confirmed it.
 
-import { uuid } from "./wire.js";
+import { tabsOf } from "./store.js";
 
 const LONGEST = 60_000; // ms between two tries
 const SETTLED = new Set([400, 404, 409]); // answers that another try would not change
@@ -25,7 +25,7 @@ export class Outbox extends EventTarget {
     super();
     this.#store = store;
     this.#wire = wire;
-    this.#tabs = new BroadcastChannel(`idealist-outbox-${wire.account}`);
+    this.#tabs = tabsOf(wire.account);
     this.#tabs.onmessage = ({ data }) => this.#hear(data);
     addEventListener("online", () => this.retry());
     document.addEventListener("visibilitychange", () => { if (!document.hidden && this.#problem) this.retry(); });
@@ -94,15 +94,14 @@ export class Outbox extends EventTarget {
     this.drain();
   }
 
-  /** Send a refused act again, on top of `revision`. Resolves to its new key: the old one may stand for the other. */
-  async insist(act, revision) {
-    const key = uuid();
+  /** Send a refused act again, on top of what the server has. It keeps its key, by which undo knows it in any tab. */
+  async insist(act) {
+    // Nothing to change where another tab has decided already.
     await this.#store.change(act.seq, ({ refused, ...kept }) => {
-      return { ...kept, key, fields: { ...kept.fields, base_revision: revision } };
+      return refused && { ...kept, fields: { ...kept.fields, base_revision: refused.revision } };
     });
     await this.#look();
     this.drain();
-    return key;
   }
 
   /** The server says that nobody is signed in, or somebody else. */

@@ -41,7 +41,7 @@ function textOf(task) {
 
 /** Put a task on the screen. */
 export function paint(task, base) {
-  const { token, query: asked, document: shown, own } = task;
+  const { token, query: asked, document: shown } = task;
   const seen = scrollY; // read before anything changes: afterwards it would lay the page out at once
   const top = Math.min(seen, work.offsetTop); // the head of the page stays away where it was scrolled away
   if (query.text.textContent !== asked.text) query.text.textContent = asked.text;
@@ -57,21 +57,26 @@ export function paint(task, base) {
 
   form.action = `${base}${token}/save/`;
   at("later").formAction = `${base}${token}/skip/`;
-  form.elements.base_revision.value = task.base_revision;
   form.elements.client_key.value = uuid();
   comment.value = task.comment;
   mark(task.comment);
+  for (const button of gradeButtons) button.classList.remove("lit");
+  showOwn(task);
+  at("warm-up").hidden = !task.warm_up;
+  document.title = `Rate: ${asked.text} · Idealist`;
+  if (seen !== top) scrollTo(0, top);
+}
+
+/** What the person says of the task on the screen now, on which the next save stands. */
+export function showOwn({ own, base_revision, warm_up }) {
+  form.elements.base_revision.value = base_revision;
   for (const button of gradeButtons) {
-    button.classList.remove("lit");
     if (own?.grade === button.value) button.setAttribute("aria-pressed", "true");
     else button.removeAttribute("aria-pressed");
   }
   at("own").hidden = !own;
   if (own) at("own-said").replaceChildren(...said(own));
-  at("later").hidden = Boolean(own) || task.warm_up;
-  at("warm-up").hidden = !task.warm_up;
-  document.title = `Rate: ${asked.text} · Idealist`;
-  if (seen !== top) scrollTo(0, top);
+  at("later").hidden = Boolean(own) || warm_up;
 }
 
 /** Which part of the desk is seen: a "task", the "wait" for an answer, the "answer" of a warm-up, or "none". */

@@ -4,6 +4,11 @@
 const STORE = "acts";
 const PATIENCE = 3_000; // ms; some browsers neither open a database nor refuse to
 
+/** Where the pages of an account tell each other that something changed. */
+export function tabsOf(account) {
+  return new BroadcastChannel(`idealist-outbox-${account}`);
+}
+
 function finished(request) {
   return new Promise((resolve, reject) => {
     request.onsuccess = request.oncomplete = () => resolve(request.result);
@@ -51,6 +56,8 @@ export class Store {
     try {
       const transaction = this.#db.transaction(STORE, "readwrite");
       const request = transaction.objectStore(STORE).add(act);
+      // At once, and not when this page has time again: should it die before, the act is kept all the same.
+      transaction.commit();
       await inTime(finished(transaction));
       return request.result;
     } catch {

@@ -4,9 +4,10 @@ const FEWEST = 3;
 const MOST = 10;
 const WORTH = 60; // seconds of work that are fetched ahead
 const HELD = 20; // what the server lets a rater hold at most
+const COUNT_ANEW = 60_000; // ms between two counts of what is left: others rate, too
 const RENEW = 5 * 60_000; // ms between two signs to the server that the person is still there
 
-/** The documents that come next. Tells by events: "more" when some came, "outlook" {outlook} with every answer. */
+/** The documents that come next. Tells by events: "more" when some came, "outlook" {outlook} now and then. */
 export class Tasks extends EventTarget {
   #wire;
   #outbox;
@@ -15,6 +16,7 @@ export class Tasks extends EventTarget {
   #known = new Map();
   #done = new Map(); // token -> number of the claim from which on the server knows that it was done
   #claims = 0;
+  #counted = Date.now(); // when what is left was counted
   #claiming = null;
   #last = false; // whether the last claim brought fewer than it asked for
   #pace = 12; // seconds a document, at first
@@ -28,7 +30,7 @@ export class Tasks extends EventTarget {
     this.#path = path;
     outbox.addEventListener("confirmed", ({ detail: { act } }) => {
       if (act.kind === "undo") return;
-      if (this.#done.has(act.token)) this.#done.set(act.token, this.#claims + 1);
+      if (this.#done.has(act.token)) this.settled(act.token);
       else this.#next = this.#next.filter((task) => task.token !== act.token); // done in another tab
     });
     setInterval(() => { if (!document.hidden) this.fetch(); }, RENEW);
@@ -73,6 +75,11 @@ export class Tasks extends EventTarget {
     this.#pace = 0.7 * this.#pace + 0.3 * Math.max(seconds, 0.5);
   }
 
+  /** The server knows what became of a task that was done here: what it says from now on holds. */
+  settled(token) {
+    this.#done.set(token, this.#claims + 1);
+  }
+
   /** Put a task before all others. */
   back(task) {
     this.#done.delete(task.token);
@@ -106,12 +113,16 @@ export class Tasks extends EventTarget {
     // Only texts that are not here yet are sent.
     const here = [this.current, ...this.#next, ...this.#outbox.acts].filter((one) => one?.token);
     const have = here.map((one) => one.token).filter((token) => this.#known.has(token)).join(" ");
-    const { status, body } = await this.#wire.post(this.#path, { count, have });
+    const outlook = Date.now() - this.#counted > COUNT_ANEW ? "1" : "";
+    const { status, body } = await this.#wire.post(this.#path, { count, have, outlook });
     if (status === 401 && body) this.#outbox.leave();
     if (status !== 200 || !body?.order) return false;
     this.#last = body.order.length < count;
     this.take(body.tasks, body.order, claim);
-    this.dispatchEvent(new CustomEvent("outlook", { detail: body.outlook }));
+    if (body.outlook) {
+      this.#counted = Date.now();
+      this.dispatchEvent(new CustomEvent("outlook", { detail: body.outlook }));
+    }
     return true;
   }
 }

@@ -1,0 +1,162 @@
+"""What the rating has cost and what the rest will cost, at a rate that somebody names. Nothing of it is kept.
+
+Time is that of every act, of undone and changed ones, too. An answer is what stands: a pair that one rater has
+rated. Ratings that were imported count where their time came along; what the others cost is not known here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db.models import Count, F, Q, QuerySet, Sum
+
+from .models import Anchor, Check, Collection, Rater, RatingEvent
+from .progress import Pace, Progress
+
+Kind = RatingEvent.Kind
+RATED = Q(kind__in=[Kind.GRADE, Kind.CANNOT]) | Q(kind=Kind.IMPORT, seconds__isnull=False)
+SUMS = {"n": Count("pk"), "timed": Count("seconds"), "seconds": Sum("seconds")}
+GOLD = Q(pair__anchor__use=Anchor.Use.GOLD, created_at__gte=F("pair__anchor__created_at"))
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What an hour and what an answer costs; either may be nothing."""
+
+    hour: float = 0.0
+    each: float = 0.0
+
+    def of(self, answers: int, hours: float | None) -> float | None:
+        """None where hours are paid and nobody knows how many there are."""
+        if self.hour and hours is None:
+            return None
+        return self.each * answers + self.hour * (hours or 0.0)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One kind of work: how many answers, in how many hours, from the least to the most that is likely."""
+
+    answers: int
+    hours: float | None  # None: nobody knows
+    least: float | None = None
+    most: float | None = None
+
+    def __add__(self, other: "Part") -> "Part":
+        sums = (_sum(getattr(self, name), getattr(other, name)) for name in ("hours", "least", "most"))
+        return Part(self.answers + other.answers, *sums)
+
+
+@dataclass(frozen=True)
+class Costs:
+    ratings: Part
+    gold: Part
+    repeats: Part
+    warm_ups: Part
+    untimed: int  # acts without a time, which count as long as all others in the mean
+    imported: int  # acts that came without a time from elsewhere, and are left out
+    left: Part  # ratings that are wanted
+    mixed: Part  # gold and repeats that come beside them, at most
+
+    @property
+    def so_far(self) -> Part:
+        return self.ratings + self.gold + self.repeats + self.warm_ups
+
+    @property
+    def still(self) -> Part:
+        return self.left + self.mixed
+
+    @property
+    def whole(self) -> Part:
+        return self.so_far + self.still
+
+
+def costs(collection: Collection, counted: Progress) -> Costs:
+    """Four queries, one of which reads every act of the collection; one more for imported times."""
+    people = [work for work in counted.works.values() if work.rater.kind != Rater.Kind.MACHINE]
+    raters = [work.rater.pk for work in people]
+    acts = RatingEvent.objects.filter(rater__in=raters).order_by()
+    took = {row["kind"]: _Acts.of(row) for row in acts.values("kind").annotate(**SUMS)}
+    gold = acts.filter(RATED, GOLD)
+    checked = dict(
+        Check.objects.filter(rater__in=raters, event__isnull=False).values_list("kind").annotate(n=Count("pk"))
+    )
+    imported = took.get(Kind.IMPORT, _Acts())
+    answers = {
+        "gold": _answers(gold),
+        "repeats": checked.get(Check.Kind.REPEAT, 0),
+        "warm_ups": checked.get(Check.Kind.WARM_UP, 0),
+    }
+    answers["ratings"] = sum(work.graded + work.cannot for work in people if work.rater.kind == Rater.Kind.PERSON)
+    answers["ratings"] -= answers["gold"]
+    if imported.timed:
+        answers["ratings"] += _answers(acts.filter(kind=Kind.IMPORT, seconds__isnull=False))
+    times = {
+        "gold": _Acts.of(gold.aggregate(**SUMS)),
+        "repeats": took.get(Kind.REPEAT, _Acts()),
+        "warm_ups": took.get(Kind.WARM_UP, _Acts()),
+    }
+    rated = took.get(Kind.GRADE, _Acts()) + took.get(Kind.CANNOT, _Acts())
+    times["ratings"] = rated + imported.timed_alone - times["gold"]
+    whole = sum(times.values(), _Acts())
+    mean = whole.seconds / whole.timed if whole.timed else None
+    left = counted.extent.left
+    return Costs(
+        **{name: Part(answers[name], *[took.hours(mean)] * 3) for name, took in times.items()},
+        untimed=whole.untimed,
+        imported=imported.untimed,
+        left=ahead(left, counted.pace),
+        mixed=ahead(mixed_in(collection, left), counted.pace),
+    )
+
+
+def mixed_in(collection: Collection, ratings: int) -> int:
+    """How many gold pairs and repeats may come beside so many ratings, at most."""
+    work = 1 - collection.gold_share - collection.repeat_share
+    return round(ratings / work) - ratings if work > 0 else 0
+
+
+def ahead(answers: int, pace: Pace | None) -> Part:
+    """Answers that are still to give, at the pace of now, with its 95 % interval."""
+    if not answers:
+        return Part(0, 0.0, 0.0, 0.0)
+    if pace is None:
+        return Part(answers, None)
+    least, most = pace.interval or (None, None)
+    return Part(answers, pace.hours(answers), *(end and answers * end / 3600 for end in (least, most)))
+
+
+@dataclass(frozen=True)
+class _Acts:
+    timed: int = 0
+    untimed: int = 0
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, row: Mapping) -> "_Acts":
+        """A row of SUMS."""
+        return cls(row["timed"], row["n"] - row["timed"], row["seconds"] or 0.0)
+
+    @property
+    def timed_alone(self) -> "_Acts":
+        return _Acts(self.timed, 0, self.seconds)
+
+    def __add__(self, other: "_Acts") -> "_Acts":
+        return _Acts(self.timed + other.timed, self.untimed + other.untimed, self.seconds + other.seconds)
+
+    def __sub__(self, other: "_Acts") -> "_Acts":
+        return _Acts(self.timed - other.timed, self.untimed - other.untimed, self.seconds - other.seconds)
+
+    def hours(self, mean: float | None) -> float | None:
+        """Acts without a time count as long as `mean`."""
+        if self.untimed and mean is None:
+            return None
+        return (self.seconds + self.untimed * (mean or 0.0)) / 3600
+
+
+def _answers(acts: QuerySet) -> int:
+    """Pairs of one rater that these acts, but for undone ones, are about."""
+    return acts.filter(undone_by__isnull=True).values("rater", "pair").distinct().count()
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
