@@ -14,7 +14,7 @@ from django.core.files.base import ContentFile
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 OWN_MODULES = "desk/"
-PAGES = {f"desk/{name}.js" for name in ("desk", "list", "settings")}  # the modules that a page names
+PAGES = {f"desk/{name}.js" for name in ("desk", "list", "settings", "unsent")}  # the modules that a page names
 IMPORT = re.compile(r'^import \{ (.*) \} from "\./(\w+)\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:const|class|function) (\w+))", re.MULTILINE)
 COMMENT = re.compile(r"^[ ]*(?://[^\n]*|/\*\*.*?\*/)[ ]*\n", re.MULTILINE | re.DOTALL)

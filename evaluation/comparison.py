@@ -11,7 +11,7 @@ from . import report
 from .measures import COUNTED, REASONS, Measure
 from .record import unknown_system
 from .scores import Evaluation
-from .significance import ALPHA, CANNOT_TELL, DRAWS, SEED, Comparison, Comparisons, common_queries, compare
+from .significance import ALPHA, CANNOT_TELL, DRAWS, SEED, Comparison, Comparisons, common_queries, compare, paired
 
 COULD_TURN = "what is unjudged could turn it"
 NO_BOUNDS = "no bounds are known"
@@ -175,9 +175,10 @@ def document(every: Sequence[Compared], profile: str, per_query: bool = False) -
 
 
 def differences(each: Compared, baseline: str, system: str) -> dict[str, float | None]:
-    """By query key; None where the query is left out."""
+    """By query key; None where the query is left out, 0 where the difference is one of rounding."""
     differences = np.full(len(each.common), np.nan)
-    differences[each.common] = each.values(system) - each.values(baseline)
+    both = np.column_stack([each.values(baseline), each.values(system)])
+    differences[each.common] = paired.differences(both, 0, 1)
     return dict(zip(each.evaluation.per_query.index, map(report.known, differences.tolist()), strict=True))
 
 

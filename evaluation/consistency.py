@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from math import isnan
 
 import numpy as np
@@ -40,8 +41,12 @@ class Agreement:
     collection: str  # slug
     opinions: Opinions
     pairs: list[tuple[int, int]]  # query (a row of `opinions.queries`) and document (pk), by the number in `table`
-    documents: dict[int, str]  # keys by pk, of the pairs that are in dispute
     table: Table
+
+    @cached_property
+    def documents(self) -> dict[int, str]:
+        """Keys, by pk, of the pairs in dispute: that can be half of all, and not every page names them."""
+        return record.document_keys({self.pairs[each.pair][1] for each in agreement.disputed(self.table)})
 
     @property
     def raters(self) -> list[str]:
@@ -73,15 +78,18 @@ class Order:
 
 
 def agreement_of(collection: Collection) -> Agreement:
-    """Reads every rating of the collection: four database queries, and the keys of documents in dispute."""
+    """Reads every rating of the collection by four database queries."""
     said = record.opinions(collection)
-    pairs, number = np.unique(np.stack([said.query, said.document]), axis=1, return_inverse=True)
+    order = np.lexsort((said.document, said.query))
+    pairs = np.stack([said.query, said.document])[:, order]
+    is_first = np.append(True, (np.diff(pairs) != 0).any(axis=0))[: order.size]
+    pairs, number = pairs[:, is_first], np.empty(order.size, np.int64)
+    number[order] = np.cumsum(is_first) - 1
     places = {pk: place for place, pk in enumerate(said.raters)}
     rater = np.array([places[pk] for pk in said.rater.tolist()], np.int64)
-    table = agreement.table(number.ravel(), rater, said.grade, len(places), said.scale)
+    table = agreement.table(number, rater, said.grade, len(places), said.scale, said.moment)
     pairs = list(zip(*pairs.tolist(), strict=True))
-    disputed = {pairs[each.pair][1] for each in agreement.disputed(table)}
-    return Agreement(collection.slug, said, pairs, record.document_keys(disputed), table)
+    return Agreement(collection.slug, said, pairs, table)
 
 
 def order_of(

@@ -10,6 +10,8 @@ from threading import Lock
 
 from django.conf import settings
 
+from .charts import shortened
+
 THEMES = ("light", "dark")
 WIDTH = 760  # pixels, where nobody asks for another
 SHARPNESS = 2  # pixels of a PNG for each of the picture
@@ -21,8 +23,6 @@ LOOK = {
     "mark": {"aria": False},
     "font": FONT,
     "view": {"stroke": None},
-    # More room at the sides than there, for a reader whose fonts are wider than the one that is measured here.
-    "padding": {"left": 14, "top": 8, "right": 20, "bottom": 4},
     "axis": {
         "domain": False,
         "ticks": False,
@@ -46,6 +46,8 @@ HATCHES = (
     '<pattern id="unj" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">'
     '<path stroke="{edge}" d="M0 0v6"/></pattern></defs>'
 )
+
+LETTER = 8  # pixels, of an axis label in a wide font
 
 DRAWN = 64  # pictures that are kept
 _drawn: dict[str, str] = {}
@@ -93,7 +95,10 @@ def _draw(spec: Mapping, theme: str, width: int, title: str, description: str, p
 
     colours = palette()[theme] | ({"paper": "#ffffff"} if paper else {})
     limit = max(90, min(220, width * 0.34))
-    whole = _without_links(spec) | {"config": LOOK | {"axisY": {"labelLimit": limit}}}
+    names = {"labelLimit": limit, "labelExpr": shortened("datum.label", int(limit / LETTER))}
+    # More room at the sides than there, for a reader whose fonts are wider than the one that is measured here.
+    room = {"left": round(limit / 7), "top": 8, "right": 26, "bottom": 4}
+    whole = _without_links(spec) | {"config": LOOK | {"axisY": names, "padding": room}}
     whole |= {"width": width, "autosize": {"type": "fit-x", "contains": "padding"}}
     with _drawing:
         drawn = vegalite_to_svg(_resolved(whole, colours))

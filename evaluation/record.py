@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from django.db import connection
-from django.db.models import Exists, OuterRef, QuerySet, Value
+from django.db.models import BigIntegerField, Exists, Func, OuterRef, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from ratings.formats.values import natural
@@ -49,7 +49,7 @@ class Record:
     """A collection as arrays. A query's index is its row in `queries`; a document's number is its pk."""
 
     collection: str  # slug
-    queries: pd.DataFrame  # pk, key, text, weight; in the natural order of keys: q2 before q10
+    queries: pd.DataFrame  # pk, key, text, weight, tags; in the natural order of keys: q2 before q10
     systems: tuple[str, ...]  # in the order of names
     ratings: Ratings | None  # None where they were let go of
     values: "_Values"
@@ -78,6 +78,7 @@ class Opinions:
     document: np.ndarray  # int64[n], pks
     rater: np.ndarray  # int64[n], pks
     grade: np.ndarray  # float64[n], nan for "cannot judge"
+    moment: np.ndarray  # int64[n], when it was first said, in seconds since 1970
 
 
 class Terms(NamedTuple):
@@ -206,8 +207,9 @@ def opinions(collection: Collection) -> Opinions:
     """What the raters of a collection said. Four database queries."""
     queries = _queries(collection)
     rated = Rating.objects.filter(rater__collection=collection)
-    rows = rated.values_list("query_id", "document_id", "rater_id", Coalesce("grade_id", NO_GRADE))
-    query, document, rater, grade = _columns(*rows.query.sql_with_params(), 4)
+    at = _Seconds("created_at")
+    rows = rated.values_list("query_id", "document_id", "rater_id", Coalesce("grade_id", NO_GRADE), at)
+    query, document, rater, grade, moment = _columns(*rows.query.sql_with_params(), 5)
     # What the keys stand for comes last, as in `load`.
     grades = dict(Grade.objects.filter(collection=collection).values_list("pk", "value"))
     raters = sorted(Rater.objects.filter(collection=collection).values_list("name", "pk", "kind"))
@@ -225,7 +227,20 @@ def opinions(collection: Collection) -> Opinions:
         document=document[there],
         rater=rater[there],
         grade=value[there],
+        moment=moment[there],
     )
+
+
+class _Seconds(Func):
+    """A time as whole seconds since 1970. As a time, each would be made by Python."""
+
+    template = "CAST(EXTRACT(EPOCH FROM %(expressions)s) AS bigint)"
+    output_field = BigIntegerField()
+
+    def as_sqlite(self, compiler, connection, **extra):
+        return self.as_sql(
+            compiler, connection, template="CAST(strftime('%%%%s', %(expressions)s) AS integer)", **extra
+        )
 
 
 def scale(collection: Collection) -> list[float]:
@@ -339,8 +354,15 @@ def unknown_system(name: str, known: Sequence[str]) -> str:
 
 
 def _queries(collection: Collection) -> pd.DataFrame:
-    rows = Query.objects.filter(collection=collection).values_list("pk", "key", "text", "weight")
-    return pd.DataFrame(sorted(rows, key=lambda row: natural(row[1])), columns=["pk", "key", "text", "weight"])
+    columns = ["pk", "key", "text", "weight", "tags"]
+    rows = Query.objects.filter(collection=collection).values_list(*columns)
+    frame = pd.DataFrame(sorted(rows, key=lambda row: natural(row[1])), columns=columns)
+    return frame.assign(tags=[_tags(given) for given in frame["tags"]])
+
+
+def _tags(given) -> tuple[str, ...]:
+    """What is text among them: the admin takes whatever is JSON."""
+    return tuple(tag for tag in given if isinstance(tag, str) and tag) if isinstance(given, list) else ()
 
 
 def _systems(collection: Collection, chosen: Iterable[str] | None) -> dict[int, str]:

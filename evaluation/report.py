@@ -10,7 +10,7 @@ from math import isnan
 from pandas import DataFrame
 
 from . import scores
-from .measures import MEASURES, Explanation, Row
+from .measures import MEASURES, Difference, Explanation, Measure, Row
 from .scores import Evaluation
 
 Table = tuple[list[str], list[list]]  # names of the columns, and the rows
@@ -118,11 +118,14 @@ def explained(
     query: str,
     explanations: Mapping[str, Explanation],
     documents: Mapping[int, str],
+    differences: Mapping[tuple[str, str], Difference],
+    split: Measure,
 ) -> dict:
     """The measures of `evaluation` for the query with this key, and the lists that they were computed from.
 
-    `documents` gives keys by pk. The ideal list stands with each system: made of what a system returned, it is
-    another one for each. `lowest` and `highest` are what the first measure can still become, where that was asked.
+    `documents` gives keys by pk, `differences` what sets the second of two systems apart from the first in the
+    measure `split`. The ideal list stands with each system: made of what a system returned, it is another one for
+    each. `lowest` and `highest` are what the first measure can still become, where that was asked.
     """
     first = str(evaluation.measures[0])
     ends = {name.removesuffix("_per_query"): frame for name, frame in _bounds(evaluation).items()}
@@ -145,8 +148,26 @@ def explained(
                 }
                 for system, found in explanations.items()
             ],
+            "differences": [
+                {"measure": str(split), "first": first, "second": second} | _split(found)
+                for (first, second), found in differences.items()
+            ],
         }
     )
+
+
+def _split(found: Difference) -> dict:
+    """Two values and their difference, which those of the parts add up to; rank 0 is what an empty list has."""
+    return {
+        "first_value": found.first,
+        "second_value": found.second,
+        "difference": found.difference,
+        "one_ideal": found.one_ideal,
+        "parts": [
+            {"rank": part.rank, "first": part.first, "second": part.second, "difference": part.difference}
+            for part in (found.empty, *found.parts)
+        ],
+    }
 
 
 def _rank(row: Row, documents: Mapping[int, str]) -> dict:
@@ -165,17 +186,19 @@ def _rank(row: Row, documents: Mapping[int, str]) -> dict:
 def every_rank(document: dict, numbers: Iterable[str], titles: Mapping[str, str]) -> Table:
     """What `explained` made, a row for each rank; a system without a rank has one row with its `numbers`.
 
-    The ideal list has the name of a system only where it is another one for each.
+    The ideal list has the name of a system only where it is another one for each. Last come the differences, a row
+    for each part: by which `difference` in the measure `of` a rank sets the system apart from that in `against`.
     """
     numbers = list(numbers)
     columns = ["rank", "document", "title", "judgment", "gain", "discount", "adds", "dcg"]
+    columns += ["of", "against", "difference"]
     header = ["query", "list", "system", *columns, *numbers, "reason", "profile", "options"]
     own = document["options"]["ideal"] == "retrieved"
     table = []
 
     def add(kind: str, system: str | None, ranks: list[dict], values: list) -> None:
         for rank in ranks:
-            cells = rank | {"title": titles[rank["document"]]} if rank else {}
+            cells = rank | {"title": titles[rank["document"]]} if "document" in rank else rank
             made_by = [document["profile"], document["fingerprint"]]
             table.append(
                 [document["query"], kind, system, *(cells.get(name) for name in columns), *values, *made_by]
@@ -184,6 +207,11 @@ def every_rank(document: dict, numbers: Iterable[str], titles: Mapping[str, str]
     for entry in document["results"]:
         values = [entry[name] for name in numbers] + [entry["reason"]]
         add("ranking", entry["system"], entry["ranking"] or [{}], values)
+    none = [None] * (len(numbers) + 1)
     for entry in document["results"] if own else document["results"][:1]:
-        add("ideal", entry["system"] if own else None, entry["ideal"], [None] * (len(numbers) + 1))
+        add("ideal", entry["system"] if own else None, entry["ideal"], none)
+    for entry in document["differences"]:
+        about = {"of": entry["measure"], "against": entry["first"]}
+        parts = [{"rank": part["rank"], "difference": part["difference"]} | about for part in entry["parts"]]
+        add("difference", entry["second"], parts, none)
     return header, table

@@ -1,6 +1,18 @@
 from django.urls import path
 
-from .views import agreement, compare, frozen, frozen_changes, home, overview, queries, query, system
+from .views import (
+    agreement,
+    compare,
+    differences,
+    drift,
+    frozen,
+    frozen_changes,
+    home,
+    overview,
+    queries,
+    query,
+    system,
+)
 from .views.drawn import drawable
 
 FROZEN = "collections/<slug:slug>/frozen/"
@@ -22,9 +34,20 @@ urlpatterns = [
     path("collections/<slug:slug>/compare/", compare.compare, name="compare"),
     path("collections/<slug:slug>/compare/differences.csv", compare.compare_csv, name="compare_csv"),
     path("collections/<slug:slug>/compare/differences.json", compare.compare_json, name="compare_json"),
+    path("collections/<slug:slug>/differences/", differences.differences, name="differences"),
+    path("collections/<slug:slug>/differences/queries.csv", differences.differences_csv, name="differences_csv"),
+    path("collections/<slug:slug>/differences/segments.csv", differences.segments_csv, name="segments_csv"),
+    path(
+        "collections/<slug:slug>/differences/differences.json",
+        differences.differences_json,
+        name="differences_json",
+    ),
     path("collections/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
     path("collections/<slug:slug>/agreement/agreement.csv", agreement.agreement_csv, name="agreement_csv"),
     path("collections/<slug:slug>/agreement/agreement.json", agreement.agreement_json, name="agreement_json"),
+    path("collections/<slug:slug>/agreement/drift/", drift.drift, name="drift"),
+    path("collections/<slug:slug>/agreement/drift.csv", drift.drift_csv, name="drift_csv"),
+    path("collections/<slug:slug>/agreement/drift.json", drift.drift_json, name="drift_json"),
     path(FROZEN, frozen.frozen_list, name="frozen"),
     path(f"{FROZEN}new/", frozen.freeze, name="freeze"),
     path(f"{FROZEN}compare/", frozen_changes.compare_frozen, name="compare_frozen"),

@@ -34,6 +34,11 @@
 
   function look(width) {
     const { fontFamily } = getComputedStyle(document.body);
+    // A long name has its middle left out, for variants of a system end differently.
+    const limit = Math.max(90, Math.min(220, width * 0.34));
+    const most = Math.floor(limit / 8);
+    const head = Math.floor(most / 3);
+    const short = `slice(datum.label, 0, ${head}) + '…' + slice(datum.label, ${head + 1 - most})`;
     return {
       background: null,
       mark: { aria: false }, // the place says in a sentence what is drawn, and a table has the numbers
@@ -44,7 +49,7 @@
         domain: false, ticks: false, labelPadding: 8, labelFontSize: 13, titleFontSize: 13, titleFontWeight: "normal",
         labelColor: "var(--soft)", titleColor: "var(--soft)", gridColor: "var(--line)", tickCount: 5,
       },
-      axisY: { labelLimit: Math.max(90, Math.min(220, width * 0.34)) },
+      axisY: { labelLimit: limit, labelExpr: `length(datum.label) > ${most} ? ${short} : datum.label` },
       text: { fontSize: 13, color: "var(--ink)" },
       rule: { strokeCap: "butt" },
     };

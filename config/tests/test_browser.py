@@ -286,7 +286,11 @@ def pages(role: str, collection) -> list[str]:
         f"{base}/queries/{query.pk}/",
         f"{base}/systems/{system.pk}/",
         f"{base}/compare/",
+        f"{base}/compare/?baseline=dense&pairs=all",
+        f"{base}/differences/",
+        f"{base}/differences/?baseline=dense&system=bm25&sort=text",
         f"{base}/agreement/",
+        f"{base}/agreement/drift/",
         f"{base}/documents/{collection.documents.get(key='b').pk}/",
     ]
 

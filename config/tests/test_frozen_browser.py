@@ -73,7 +73,8 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, collection, schem
 def test_without_a_script_every_chart_is_a_picture(visit, collection, width):
     options = {"java_script_enabled": False, "color_scheme": "dark", "viewport": {"width": width, "height": 900}}
     page = visit.sign_in(visit.page(**options), "analyst")
-    for address in [*pages(), "/collections/hills/"]:
+    living = [f"/collections/hills/{part}" for part in ("", "compare/", "differences/", "agreement/drift/")]
+    for address in [*pages(), *living]:
         answers = []
         page.on("response", lambda response, answers=answers: answers.append(response))
         page.goto(address)

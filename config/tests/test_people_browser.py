@@ -60,7 +60,7 @@ def test_from_an_invitation_to_the_desk_by_keyboard_alone(visit, collection):
     anna.keyboard.type(PASSWORD)
     anna.keyboard.press("Enter")
     anna.wait_for_url("**/collections/hills/rate/")
-    expect(anna.locator(".messages")).to_contain_text("You are a rater of Hills now.")
+    expect(anna.get_by_text("You are a rater of Hills now.")).to_be_visible()
     key = urlsplit(links[0]).path.strip("/").rsplit("/", 1)[1]
     told = [request.headers.get("referer", "") for request in seen]
     assert any(told)  # the site itself is said, without which the form would be refused

@@ -82,6 +82,6 @@ def test_scripts_are_served_without_comments():
 
 @pytest.mark.parametrize("page", sorted(PAGES))
 def test_the_script_of_a_page_stays_small(tmp_path, page):
-    """The goal is 15 KB, compressed."""
+    """The goal is 15 KB, compressed; where it is no more than a word on other pages, a tenth of it."""
     hashed = collected(tmp_path).hashed_files[page]
-    assert (tmp_path / f"{hashed}.gz").stat().st_size <= 15_000
+    assert (tmp_path / f"{hashed}.gz").stat().st_size <= (1_500 if page == "desk/unsent.js" else 15_000)

@@ -1,5 +1,6 @@
 """How far raters agree, what tells them apart, and whether it matters for systems. No database, no Django."""
 
+from .drift import FEWEST, Course, Period, courses
 from .kappa import cohen, confusion, fleiss, percent
 from .krippendorff import DRAWS as ALPHA_DRAWS
 from .krippendorff import KINDS, alpha, alpha_interval
@@ -10,14 +11,18 @@ from .table import Table, table
 __all__ = [
     "ALPHA_DRAWS",
     "DRAWS",
+    "FEWEST",
     "FEWEST_FOR_TAU",
     "KINDS",
+    "Course",
+    "Period",
     "Stability",
     "Table",
     "alpha",
     "alpha_interval",
     "cohen",
     "confusion",
+    "courses",
     "disputed",
     "each_rater",
     "fleiss",

@@ -19,7 +19,7 @@ def alpha(found: Table, kind: str) -> float:
     """nan where no pair has two grades, or where all grades are the same: nothing could have disagreed."""
     if not found.shared.pair.size:
         return float("nan")
-    patterns, frequency = _patterns(found)
+    patterns, frequency = found.patterns
     return float(_alphas(patterns, frequency[np.newaxis].astype(np.float64), found.grades, kind)[0])
 
 
@@ -34,7 +34,7 @@ def alpha_interval(
     pairs = int((found.ratings > 1).sum())
     if pairs < 2:
         return float("nan"), float("nan")
-    patterns, frequency = _patterns(found)
+    patterns, frequency = found.patterns
     generator = np.random.default_rng(seed)
     at_once = max(1, AT_ONCE // len(patterns))
     drawn = []
@@ -47,19 +47,6 @@ def alpha_interval(
         return float("nan"), float("nan")
     low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
-
-
-def _patterns(found: Table) -> tuple[np.ndarray, np.ndarray]:
-    """Which grades a pair got, how often each: float64[patterns, levels], and how many pairs got the same.
-
-    Pairs with the same grades say the same, and with few raters and grades there are few kinds of pairs.
-    """
-    shared = found.shared
-    pairs, place = np.unique(shared.pair, return_inverse=True)
-    counts = np.zeros((pairs.size, found.grades.size), np.int16)
-    np.add.at(counts, (place, shared.level), 1)
-    patterns, frequency = np.unique(counts, axis=0, return_counts=True)
-    return patterns.astype(np.float64), frequency
 
 
 def _alphas(patterns: np.ndarray, times: np.ndarray, grades: np.ndarray, kind: str) -> np.ndarray:

@@ -40,17 +40,15 @@ class Disputed:
 
 def each_rater(found: Table) -> list[OneRater]:
     """Every rater, those without a grade among them."""
-    shared = found.shared
-    counts, sums = (np.bincount(shared.pair, values, found.pairs) for values in (None, shared.grade))
-    others = (sums[shared.pair] - shared.grade) / (counts[shared.pair] - 1)
-    distance = shared.grade - others
+    distance = distances(found)
+    there = ~np.isnan(distance)
     ratings = np.bincount(found.rater, minlength=found.raters)
     total = np.bincount(found.rater, found.grade, found.raters)
     same, met = _met(found)
     raters = []
     for rater in range(found.raters):
-        mine = distance[shared.rater == rater]
-        bias, low, high, spread = _of(mine)
+        mine = distance[there & (found.rater == rater)]
+        bias, low, high, spread = described(mine)
         raters.append(
             OneRater(
                 rater=rater,
@@ -68,8 +66,21 @@ def each_rater(found: Table) -> list[OneRater]:
     return raters
 
 
-def _of(distance: np.ndarray) -> tuple[float, float, float, float]:
-    """Mean, its interval and the standard deviation."""
+def distances(found: Table) -> np.ndarray:
+    """Each grade less the mean of the others' of the same pair, float64[n]; nan where nobody else graded it."""
+    others, sums = found.ratings[found.pair] - 1, np.bincount(found.pair, found.grade, found.pairs)[found.pair]
+    mean = np.full(others.size, np.nan)
+    np.divide(sums - found.grade, others, out=mean, where=others > 0)
+    return found.grade - mean
+
+
+def mean_of(values: np.ndarray) -> float:
+    """nan for none."""
+    return float(values.mean()) if values.size else float("nan")
+
+
+def described(distance: np.ndarray) -> tuple[float, float, float, float]:
+    """Mean, its interval by t and the standard deviation; nan where there are too few."""
     if not distance.size:
         return (float("nan"),) * 4
     low, high = t_interval(distance[:, np.newaxis], LEVEL)

@@ -20,6 +20,7 @@ class Table:
     rater: np.ndarray  # int64[n], from 0 to raters - 1
     level: np.ndarray  # int64[n], the place of the grade on the scale
     cannot: np.ndarray  # int64[raters], how often each could not judge
+    moment: np.ndarray | None = None  # int64[n], when it was said, in seconds; None where that is not known
 
     @property
     def grade(self) -> np.ndarray:
@@ -40,6 +41,21 @@ class Table:
         )
 
     @cached_property
+    def patterns(self) -> tuple[np.ndarray, np.ndarray]:
+        """Which grades a pair with two or more got, how often each: float64[patterns, levels], and how many pairs
+        got the same, int64[patterns].
+
+        Pairs with the same grades say the same, and with few raters and grades there are few kinds of pairs.
+        """
+        shared, levels = self.shared, max(self.grades.size, 1)
+        counts = np.bincount(shared.pair * levels + shared.level, minlength=self.pairs * levels)
+        counts = counts.reshape(self.pairs, levels)[self.ratings > 1]
+        # As one run of bytes a row is compared at once, and not number by number.
+        rows = np.ascontiguousarray(counts.astype(">i4")).view(f"V{4 * levels}").ravel()
+        _, places, frequency = np.unique(rows, return_index=True, return_counts=True)
+        return counts[places].astype(np.float64), frequency
+
+    @cached_property
     def twice(self) -> "Twice":
         """Every two grades of one pair, counted by raters and grades."""
         return _twice(self)
@@ -57,7 +73,12 @@ class Twice:
 
 
 def table(
-    pair: np.ndarray, rater: np.ndarray, grade: np.ndarray, raters: int, scale: np.ndarray | None = None
+    pair: np.ndarray,
+    rater: np.ndarray,
+    grade: np.ndarray,
+    raters: int,
+    scale: np.ndarray | None = None,
+    moment: np.ndarray | None = None,
 ) -> Table:
     """A table of rows: `pair` (int64[n]) and `rater` (int64[n]) count from 0, `grade` is nan for "cannot judge".
 
@@ -78,7 +99,8 @@ def table(
     outside = order[grades[np.minimum(level, grades.size - 1)] != grade[order]] if order.size else order
     if outside.size:
         raise ValueError(f"grade {grade[outside[0]]} is not on the scale")
-    return Table(int(pair.max(initial=-1)) + 1, raters, grades, pair[order], rater[order], level, cannot)
+    pairs, moment = int(pair.max(initial=-1)) + 1, None if moment is None else np.asarray(moment)[order]
+    return Table(pairs, raters, grades, pair[order], rater[order], level, cannot, moment)
 
 
 def _twice(found: Table) -> Twice:

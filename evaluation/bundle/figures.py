@@ -63,7 +63,8 @@ def _means(evaluation: Evaluation) -> Figure | None:
     return Figure(
         name="means",
         title=f"Mean {measure} by system",
-        sentence=f"Dots are means of {measure}, lines their 95 % intervals over queries; "
+        sentence=f"Dots are means of {measure}, lines their 95 % intervals over queries; the dotted one "
+        "stands at the best; "
         f"{evaluation.fingerprint_of(measure)}, n = {max(row['queries'] for row in rows):,}.",
         alt="; ".join(_mean_in_words(row) for row in rows) + ".",
         spec=charts.means(rows, bounded=measure.name not in SUMS),
@@ -81,10 +82,10 @@ def _curves(evaluation: Evaluation) -> Figure | None:
         return None
     order = best_first(evaluation, evaluation.measures[0])
     rows = [
-        {"system": name, "cutoff": measure.cutoff, "value": value, "leader": name == order[0]}
+        {"system": name, "cutoff": measure.cutoff, **numbers, "leader": name == order[0]}
         for name in order
         for measure in measures
-        if (value := report.known(evaluation.summary.loc[(name, str(measure)), "mean"])) is not None
+        if (numbers := _numbers(evaluation, name, measure))["value"] is not None
     ]
     if not rows:
         return None
@@ -93,11 +94,16 @@ def _curves(evaluation: Evaluation) -> Figure | None:
     return Figure(
         name="cutoffs",
         title=f"Mean {first.name}@k for k from {first.cutoff} to {last.cutoff}",
-        sentence=f"Means of {first.name} at growing cutoffs; {evaluation.fingerprint_of(first)}. "
+        sentence=f"Means of {first.name} at growing cutoffs, bands to 95 %; {evaluation.fingerprint_of(first)}. "
         "Where lines cross, the choice of k decides which system looks better.",
         alt=f"At {last.cutoff}: " + ", ".join(f"{name} {decimals(value)}" for name, value in ends.items()) + ".",
         spec=charts.curves(rows, bounded=first.name not in SUMS),
     )
+
+
+def _numbers(evaluation: Evaluation, system: str, measure: Measure) -> dict[str, float | None]:
+    row = evaluation.summary.loc[(system, str(measure))]
+    return {"value": report.known(row["mean"]), "low": report.known(row["low"]), "high": report.known(row["high"])}
 
 
 def _heat(evaluation: Evaluation) -> Figure | None:

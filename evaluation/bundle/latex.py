@@ -26,6 +26,8 @@ ESCAPED = {
     '"': r"{''}",  # the font that LaTeX starts with has no straight one
     "'": r"{'}",  # by itself, or two of them become one
     "`": r"\textasciigrave{}",
+    "[": "{[}",  # at the beginning of a row the end of the row before would take it for its argument
+    "*": "{*}",
     "−": r"$-$",
     "–": r"\textendash{}",
     "×": r"$\times$",

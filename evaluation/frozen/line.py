@@ -2,7 +2,20 @@
 
 import altair as alt
 
-from ..charts import ACCENT, INK, LABEL, PAPER, SHORT, SOFT, WARN, Rows, score_domain, spread
+from ..charts import (
+    ACCENT,
+    INK,
+    LABEL,
+    LONGEST,
+    PAPER,
+    SHORT,
+    SOFT,
+    WARN,
+    Rows,
+    score_domain,
+    shortened,
+    spread,
+)
 
 HEIGHT = 320
 
@@ -39,8 +52,9 @@ def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
     at_mean = alt.Y("mean:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT))
     changes = alt.Chart(alt.NamedData("marks")).encode(x=x)
     names = alt.Chart(alt.NamedData("names")).encode(
-        x=alt.XValue("width"), y=alt.Y("place:Q", title=None, scale=scale), text="system:N", tooltip="system:N"
+        x=alt.XValue("width"), y=alt.Y("place:Q", title=None, scale=scale), text="name:N", tooltip="system:N"
     )
+    names = names.transform_calculate(name=shortened("datum.system", LONGEST))
     layers = [
         changes.mark_rule(strokeDash=[3, 3], strokeWidth=1, color=WARN).encode(tooltip="what:N"),
         changes.mark_text(angle=270, align="left", dx=6, dy=-7, color=SOFT, fontSize=12).encode(
@@ -55,7 +69,7 @@ def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
         base.mark_point(size=60, opacity=1, strokeWidth=1.5).encode(
             y=at_mean, stroke=stroke, fill=alt.FillValue(PAPER, condition=leads | {"value": ACCENT})
         ),
-        names.mark_text(align="left", baseline="middle", dx=10, limit=150),
+        names.mark_text(align="left", baseline="middle", dx=10),
     ]
     places = spread([row["mean"] for row in last.values()], LABEL * (domain[1] - domain[0]) / height)
     named = [{"system": name, "place": place} for name, place in zip(last, places, strict=True)]

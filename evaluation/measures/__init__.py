@@ -2,6 +2,7 @@
 
 from .arrays import Judgments, Rankings
 from .bounds import Bounds, bounds, unjudged
+from .difference import SPLIT, Difference, Part, difference
 from .explain import Explanation, Row, explain
 from .gains import cautions
 from .kernel import Scores, effective, evaluate, mean, weighted_mean
@@ -17,16 +18,20 @@ __all__ = [
     "MEASURES",
     "PROFILES",
     "REASONS",
+    "SPLIT",
     "Bounds",
+    "Difference",
     "Explanation",
     "Judgments",
     "Measure",
     "Options",
+    "Part",
     "Rankings",
     "Row",
     "Scores",
     "bounds",
     "cautions",
+    "difference",
     "effective",
     "evaluate",
     "explain",

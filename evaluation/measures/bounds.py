@@ -128,9 +128,12 @@ def _case(
 
 def _outside(pool: tuple[np.ndarray, np.ndarray], graded: GradedRankings, mine: np.ndarray) -> np.ndarray:
     """How many unjudged documents of the pool could enter the ideal without being in the top of the ranking."""
-    keys = np.unique(pair_key(*map(np.asarray, pool)))
+    keys, judged = np.unique(pair_key(*map(np.asarray, pool))), graded.judgments.key
+    keys = keys[np.append(judged, -1)[np.searchsorted(judged, keys)] != keys]
+    if not keys.size:  # everything pooled is judged: there is nothing to look for among all rows
+        return np.zeros(graded.queries, np.int64)
     key_of_row = pair_key(graded.query, graded.document)
-    keys = keys[~np.isin(keys, graded.judgments.key) & ~np.isin(keys, key_of_row[mine])]
+    keys = keys[~np.isin(keys, key_of_row[mine])]
     if graded.options.ideal == "retrieved":
         keys = keys[np.isin(keys, key_of_row)]
     return np.bincount(keys >> DOCUMENT_BITS, minlength=graded.queries)

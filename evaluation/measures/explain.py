@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .arrays import Judgments, Rankings
-from .cumulative import min_dcg
+from .cumulative import ROUNDING, min_dcg
 from .grading import GradedLists, grade_rankings
 from .ideal import best_lists, worst_lists
 from .kernel import evaluate
@@ -29,7 +29,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Explanation:
-    """nDCG = (dcg - min_dcg) / (idcg - min_dcg); `reason` says "counted", or why the query does not count."""
+    """nDCG = (dcg - min_dcg) / span; `reason` says "counted", or why the query does not count."""
 
     ranking: list[Row]  # adds up to dcg
     ideal: list[Row]  # adds up to idcg
@@ -40,6 +40,12 @@ class Explanation:
     min_dcg: float
     ndcg: float
     reason: str
+
+    @property
+    def span(self) -> float:
+        """idcg - min_dcg; 0.0 where best and worst list are the same, so that nothing is measured."""
+        span = self.idcg - self.min_dcg
+        return span if span > ROUNDING * sum(abs(row.contribution) for row in self.ideal) else 0.0
 
 
 def explain(

@@ -16,7 +16,7 @@ ROUNDING = 1e-12  # of the largest value: what smaller differences are
 NEAR = 1e-9  # of the sum of all sizes: two sums closer than this are equal but for rounding
 
 
-def differences(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def differences(values: np.ndarray, first: np.ndarray | int, second: np.ndarray | int) -> np.ndarray:
     """`second` minus `first`, columns of float64[queries, systems]; what is rounding alone becomes 0."""
     difference = values[:, second] - values[:, first]
     difference[np.abs(difference) <= ROUNDING * np.abs(values).max(initial=0)] = 0.0

@@ -3,10 +3,12 @@
 A <data> element has the number as the files have it, to the last digit.
 """
 
+from collections.abc import Iterable
 from math import isnan
 
 from django import template
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 register = template.Library()
 
@@ -84,3 +86,22 @@ def score(value: float | None, why: str = "no value") -> str:
     if value is not None and not isnan(value):
         return exact(value)
     return format_html('<span title="undefined: {0}">–<span class="vh"> undefined: {0}</span></span>', why)
+
+
+LOW = '<span aria-hidden="true">▼ </span><span class="vh">below the neutral point </span>'
+
+
+@register.simple_tag
+def shaded(cells: Iterable[tuple[float | None, bool, str]], why: str, exact: bool) -> SafeString:
+    """A row of scores on their shades: their values, whether below the neutral point, classes.
+
+    Only with `exact` does each carry all its digits: without them a page of thousands is a fifth as large. Nothing
+    here comes from outside, so that thousands need not be escaped.
+    """
+    return SafeString(
+        "".join(
+            f'<td class="{shade}">{LOW if below else ""}'
+            f"{score(value, why) if exact or value is None else decimals(value)}</td>"
+            for value, below, shade in cells
+        )
+    )

@@ -210,6 +210,8 @@ def test_latex_takes_every_character():
     assert "--" not in text and "?`" not in text and "é" in text
     assert "U+65E5" in text and "U+202E" in text and "日" not in text
     assert latex.escaped("lsi-200") == "lsi-200"
+    # At the beginning of a row, LaTeX would read on from the row before it: its end takes [2pt] and * as its own.
+    assert latex.escaped("[2pt] *") == "{[}2pt] {*}"
 
 
 def test_the_table_is_whole_and_needs_no_package():

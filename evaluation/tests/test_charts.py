@@ -21,6 +21,13 @@ def test_means_hold_every_system_in_the_order_given():
     assert [(row["system"], row["mean"]) for row in spec["datasets"]["means"]] == [("b", 0.7), ("a", 0.5)]
 
 
+def test_a_line_stands_at_the_best_of_several_means():
+    spec = checked(charts.means([mean_row("b", 0.7, leader=True), mean_row("a", 0.5)]))
+    assert spec["datasets"]["best"] == [{"mean": 0.7}]
+    assert spec["layer"][0]["data"] == {"name": "best"} and spec["layer"][0]["mark"]["type"] == "rule"
+    assert "best" not in checked(charts.means([mean_row("b", 0.7, leader=True)]))["datasets"]
+
+
 def test_the_neutral_point_is_drawn_only_where_it_is_given():
     without, with_it = charts.means([mean_row()]), checked(charts.means([mean_row()], neutral=0.25))
     assert len(with_it["layer"]) == len(without["layer"]) + 1
@@ -72,6 +79,21 @@ def test_the_curve_names_each_system_at_its_end():
     spec = checked(charts.curves(rows))
     assert {row["system"]: row["place"] for row in spec["datasets"]["names"]} == {"a": 0.3, "b": 0.6}
     assert spec["layer"][0]["encoding"]["x"]["axis"]["values"] == [1, 10]
+
+
+def test_a_curve_has_a_band_where_an_interval_is_known_and_of_many_systems_only_the_leaders():
+    def banded(count: int) -> list[tuple[str, int]]:
+        rows = [
+            {"system": f"s{number}", "cutoff": k, "value": 0.5, "low": low, "high": 0.95, "leader": number == 0}
+            for number in range(count)
+            for k, low in ((1, 0.2), (10, 0.4), (20, None))
+        ]
+        spec = checked(charts.curves(rows))
+        assert spec["layer"][0]["encoding"]["y"]["scale"]["domain"][1] >= 0.95
+        return [(row["system"], row["cutoff"]) for row in spec["datasets"]["bands"]]
+
+    assert banded(2) == [("s0", 1), ("s0", 10), ("s1", 1), ("s1", 10)]
+    assert banded(5) == [("s0", 1), ("s0", 10)]
 
 
 def test_the_running_sum_keeps_negative_sums_on_its_axis():
@@ -126,6 +148,32 @@ def test_differences_stand_beside_the_line_of_none_in_the_order_given():
     assert low < -0.2 and high > 0.2
 
 
+def test_pictures_beside_each_other_share_a_scale_that_few_queries_do_not_stretch():
+    sure = difference("a", 0.1, 0.0, 0.2)
+    few = difference("b", 0.3, -5.0, 5.6) | {"few": True}
+    spec = checked(charts.differences([sure], beside=[sure, few], whole=0.15))
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == pytest.approx([-0.024, 0.324])
+    assert spec["datasets"]["whole"] == [{"value": 0.15}]
+    grey = {"test": "datum.few", "value": charts.EDGE}
+    assert checked(charts.differences([few]))["layer"][1]["encoding"]["stroke"]["condition"][0] == grey
+
+
+def bar(query: str, value: float, start: int) -> dict:
+    facts = {"text": query, "first": 0.5, "second": 0.5 + value, "url": f"/{query}/"}
+    return {"query": query, "value": value, "start": start, "end": start + 1} | facts
+
+
+def test_bars_up_down_and_equal_are_told_apart_by_more_than_colour():
+    rows = [bar("a", 0.1, 0), bar("b", 0.0, 1), bar("c", -0.3, 2)]
+    spec = checked(charts.deltas(rows))
+    up, down, equal = spec["layer"]
+    assert spec["datasets"]["deltas"] == rows
+    assert [layer["transform"][0]["filter"][12:] for layer in (up, down, equal)] == ["> 0", "< 0", "== 0"]
+    assert (up["mark"]["fill"], down["mark"]["fill"], equal["mark"]["type"]) == ("var(--p3)", "url(#neg)", "rule")
+    assert up["encoding"]["x"]["scale"]["domain"] == [0, 3]
+    assert up["encoding"]["y"]["scale"]["domain"] == pytest.approx([-0.32, 0.12])  # a twentieth of 0.4 more
+
+
 def test_what_is_told_from_nought_is_filled_and_not_only_coloured():
     dots = charts.differences([difference()])["layer"][2]
     assert dots["mark"]["type"] == "point"
@@ -151,3 +199,23 @@ def test_confusion_has_every_grade_and_hatches_what_nobody_gave():
     assert spec["layer"][0]["encoding"]["y"]["scale"]["domain"] == ["1", "0"]
     assert spec["layer"][1]["mark"]["fill"] == "url(#unj)"
     assert spec["layer"][1]["transform"] == [{"filter": "!isValid(datum.share)"}]
+
+
+def test_a_strip_for_each_rater_has_their_name_whatever_it_is_made_of():
+    cell = {"place": 0, "rater": "a", "period": 1, "grade": "0", "start": 0.0, "end": 1.0, "first": 1, "last": 20}
+    raters = ['the "first" \\ one', "second"]
+    spec = checked(charts.mixes([cell | {"given": 20, "share": 1.0}], raters=raters, grades={"0": "var(--z)"}))
+    axis = spec["layer"][0]["encoding"]["y"]["axis"]
+    assert axis["values"] == [0.5, 1.5]
+    assert axis["labelExpr"] == '["the \\"first\\" \\\\ one", "second"][floor(datum.value)]'
+    assert spec["datasets"]["cells"][0]["grade"] == "0"
+
+
+def test_a_course_without_intervals_can_be_drawn_and_every_strip_has_its_line_of_none():
+    dot = {"place": 1, "rater": "b", "period": 1, "bias": 0.2, "low": None, "high": None, "shared": 1}
+    spec = checked(charts.courses([dot | {"first": 1, "last": 20, "told": False}], raters=["a", "b"], reach=0.5))
+    assert spec["datasets"]["none"] == [{"at": 0.5}, {"at": 1.5}]
+    assert spec["layer"][1]["transform"][-1] == {"filter": "isValid(datum.low)"}
+    # From the line in the middle of its strip: 0.8 high for 1 from end to end.
+    calculated = spec["layer"][2]["transform"][0]
+    assert calculated == {"calculate": "datum.place + 0.5 - 0.8 * clamp(datum.bias, -0.5, 0.5)", "as": "at"}

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import re
+from html import unescape
 
 import pytest
 from django.core.management import call_command
@@ -46,6 +48,13 @@ def test_the_best_is_compared_with_all_others_and_the_verdict_allows_for_all_pai
     assert "Whether near differs from best cannot be told ; about" in page
     assert "at 0.05, by Tukey's HSD for all pairs of four systems" in page
     assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page and "n = 12" in page
+
+
+def test_the_verdict_leads_to_the_queries_on_which_the_best_and_the_next_differ(client):
+    page = analyst(client, make_field()).get(URL, {"measure": "nDCG@5"}).content.decode()
+    address = unescape(re.search(r'<a href="([^"]+)">On which queries\?</a>', page)[1])
+    said = text_of(client.get(address))
+    assert "near is better than best on" in said and "nDCG@5 of near less that of best" in said
 
 
 def test_a_named_baseline_is_compared_with_fewer_corrections(client):

@@ -51,6 +51,17 @@ def test_only_queries_where_all_systems_have_a_value_are_compared():
     assert (row["wins"], row["ties"], row["losses"]) == (0, 2, 8)
 
 
+def test_a_difference_of_rounding_is_none_in_the_file_as_in_the_tally(monkeypatch):
+    (found,) = compared(twelve(), "a", ["b"])
+    real = comparison.Compared.values
+    almost = {"a": 0.0, "b": 1e-16}
+    monkeypatch.setattr(
+        comparison.Compared, "values", lambda each, name: real(each, name) * 0 + 0.3 + almost[name]
+    )
+    assert 0.3 + 1e-16 != 0.3
+    assert set(comparison.differences(found, "a", "b").values()) == {0.0, None}
+
+
 MEASURE_SECOND = 1 / np.log2(3)
 
 

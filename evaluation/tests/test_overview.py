@@ -4,15 +4,17 @@ import csv
 import io
 import json
 import re
+from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from evaluation.tests.hills import analyst, make_hills, rate, text_of
-from evaluation.views import sentences
+from evaluation.views import heat, sentences
 from ratings.adjudication import adjudicate
-from ratings.models import Role
+from ratings.models import Anchor, Pair, Role
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking
 
 pytestmark = pytest.mark.django_db
@@ -152,6 +154,21 @@ def test_an_undefined_query_is_counted_and_never_shown_as_nought(client):
     assert cells["q2", "good"] is None
 
 
+def test_many_cells_are_drawn_as_lines_of_shades_without_a_script(client, monkeypatch):
+    monkeypatch.setattr(heat, "MOST_CELLS", 3)
+    grades = {("q1", "a"): "3", ("q1", "c"): "-1", ("q2", "b"): "2"}
+    rankings = {"good": {"q1": "a", "q2": "ab"}, "bad": {"q1": "c", "q2": "b"}}
+    response = analyst(client, make_hills(queries=("q1", "q2", "q3"), grades=grades, rankings=rankings)).get(URL)
+    (good, bad) = response.context["heat"]["lines"]
+    # By their median q2 (1 and 0.6309) is easier than q1 (1 and 0, where an empty list has 1/4); q3 is undefined.
+    assert dict(good["paths"])["h4"] == "M0 0h1v1h-1z" and dict(good["paths"])["h5"] == "M1 0h1v1h-1z"
+    assert dict(bad["paths"])["h5"] == "M0 0h1v1h-1z" and dict(bad["paths"])["h0"] == "M1 0.5h1v0.5h-1z"
+    assert not any("M2" in path for line in (good, bad) for _, path in line["paths"])
+    page = response.content.decode()
+    assert 'viewBox="0 0 3 1"' in page and 'id="heat"' not in page
+    assert "undefined, left empty at the end: not judged" in text_of(response)
+
+
 def test_another_measure_is_kept_in_every_link(client):
     response = analyst(client, make_hills()).get(URL, {"measure": "p@5", "gain": "exponential"})
     page = response.content.decode()
@@ -204,13 +221,14 @@ def test_what_a_mean_can_still_become_is_drawn_and_told(client):
 
 
 def test_where_bounds_would_take_too_long_the_page_says_where_they_are(client, monkeypatch):
-    analyst(client, make_hills())
+    analyst(client, collection := make_hills())
     for params in ({"measure": "nDCG"}, {"measure": "nDCG@10"}):
         monkeypatch.setattr("evaluation.views.answer.MOST_BOUNDED", 2 * 2 * 10 - 1)
         page = text_of(client.get(URL, params))
         assert "Can become" not in page and "evaluate --bounds gives it for every size" in page
         assert "lowest" not in client.get(URL + "scores.csv", params).content.decode()
     monkeypatch.setattr("evaluation.views.answer.MOST_BOUNDED", 2 * 2 * 10)
+    collection.touch()  # what was said of this state is kept
     assert "Can become" in text_of(client.get(URL, {"measure": "nDCG@10"}))
 
 
@@ -249,9 +267,9 @@ def test_adjudications_can_be_ignored(client):
     analyst(client, collection)
     # a adjudicated 3: good has the ideal list of q2, of which two documents are judged.
     used = text_of(client.get(URL))
-    assert "good 1.0000" in used and "text of q2 q2 1.0000 0.0000 0.5000 1.0000 2" in used
+    assert "good 1.0000" in used and "text of q2 q2 0.5000 1.0000 1.0000 0.0000 2" in used
     page = text_of(client.get(URL, {"adjudications": "ignore"}))
-    assert "good 0.8155" in page and "text of q2 q2 0.6309 0.0000 0.3155 0.6309 1" in page
+    assert "good 0.8155" in page and "text of q2 q2 0.3155 0.6309 0.6309 0.0000 1" in page
     query = f"{URL}queries/{pair.query_id}/"
     assert "DCG, the sum 4.2619" in text_of(client.get(query))  # 3 + 2 / log2(3)
     assert "DCG, the sum 1.2619" in text_of(client.get(query, {"adjudications": "ignore"}))
@@ -306,13 +324,25 @@ def test_a_bad_measure_in_the_address_of_a_file_is_a_line_of_text(client):
     assert response["Content-Type"].startswith("text/plain")
 
 
+def test_gold_hits_stand_beside_the_numbers_as_soon_as_a_gold_pair_is_answered(client):
+    collection = make_hills(grades={("q1", "a"): "3", ("q1", "b"): "0"})
+    for rater, value in (("ada", "3"), ("bob", "2")):
+        rate(collection, {("q1", "a"): value}, rater=rater)
+    assert "Gold hits" not in text_of(analyst(client, collection).get(URL))
+    pair = Pair.objects.get(query__key="q1", document__key="a")
+    long_ago = timezone.now() - timedelta(days=9_999)
+    Anchor.objects.create(pair=pair, use=Anchor.Use.GOLD, grade=grade(collection, "3"), created_at=long_ago)
+    # Wilson's interval of two in three, by hand: 0.6667 -> 0.2077 to 0.9385.
+    assert "Gold hits 67 % 2 of 3, 95 % interval 21 % to 94 %" in text_of(client.get(URL))
+
+
 def test_the_number_of_database_queries_does_not_grow(client, django_assert_num_queries):
     collection = make_hills()
     rate(collection, {("q1", "a"): "2"}, rater="second")  # in dispute
     small = analyst(client, collection)
     with CaptureQueriesContext(connection) as first:
         small.get(URL)
-    assert len(first) <= 38
+    assert len(first) <= 39
     queries = [f"q{n}" for n in range(1, 31)]
     rankings = {f"system {n}": dict.fromkeys(queries, "abcd") for n in range(8)}
     large = make_hills("large", queries=queries, rankings=rankings)

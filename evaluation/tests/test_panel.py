@@ -85,7 +85,7 @@ def test_departures_are_marked_and_lead_back(client):
         ({}, {"gain_map": "0=7"}, ""),  # of no use to linear gain
         ({}, {"unjudged": "grade", "unjudged_grade": "0.5"}, "?unjudged=0.5"),
         ({}, {"adjudications": "ignore"}, "?adjudications=ignore"),
-        ({"left": "3", "page": "2"}, {}, "?left=3"),
+        ({"system": "good", "page": "2"}, {}, "?system=good"),
     ],
 )
 def test_only_departures_go_into_the_address(client, start, changes, ending):

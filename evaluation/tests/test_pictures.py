@@ -30,6 +30,16 @@ def test_a_picture_is_whole_svg_in_the_colours_of_the_theme():
         assert "var(" not in drawn and "style=" not in drawn and "<script" not in drawn and "<style" not in drawn
 
 
+def test_long_names_of_variants_can_be_told_apart():
+    stem = "bm25.title+body.k1=1.2.b=0.75.porter-stemmer."
+    rows = [ROWS[1] | {"system": stem + end} for end in ("with-expansion", "no-expansion")]
+    lines = [row | {"cutoff": k, "value": 0.3} for row in rows for k in (1, 10)]
+    for chart in (charts.means(rows), charts.curves(lines)):
+        drawn = re.findall(r">([^<]*expansion)<", pictures.svg(chart))
+        assert len(drawn) == len(set(drawn)) == 2 and all(name.startswith("bm25.t") for name in drawn)
+        assert stem not in "".join(drawn)
+
+
 def test_every_colour_of_the_charts_is_in_the_style_sheet():
     for theme in pictures.THEMES:
         known = pictures.palette()[theme]
@@ -100,6 +110,8 @@ def test_the_look_is_that_of_the_script():
         for name, value in pictures.LOOK[part].items():
             wanted = {False: "false"}.get(value, f'"{value}"' if isinstance(value, str) else value)
             assert re.search(rf"{part}: \{{[^}}]*\b{name}: {re.escape(str(wanted))}", script), (part, name)
+    assert f"Math.floor(limit / {pictures.LETTER})" in script and "Math.floor(most / 3)" in script
+    assert "slice(n, 0, 4) + '…' + slice(n, -7)" in charts.shortened("n", 12)
 
 
 # Over the address of a page

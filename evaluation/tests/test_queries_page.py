@@ -2,12 +2,14 @@
 
 import csv
 import io
+import re
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from evaluation.tests.hills import analyst, make_hills, text_of
+from evaluation.views import queries
 
 pytestmark = pytest.mark.django_db
 URL = "/collections/hills/queries/"
@@ -16,14 +18,14 @@ URL = "/collections/hills/queries/"
 def rows_of(response) -> list[str]:
     """The queries of the table, from the top down."""
     page = response.content.decode()
-    return [part.split("<")[0] for part in page.split('<small class="mono">')[1:]]
+    return [part.split("<")[0] for part in page.split('<td class="mono">')[1:]]
 
 
 def test_each_query_has_its_values_mean_spread_and_judgments(client):
     page = text_of(analyst(client, make_hills()).get(URL))
     # good 1, bad 0.408728: mean 0.704364, spread 0.591272, four judged documents.
-    assert "text of q1 q1 1.0000 0.4087 0.7044 0.5913 4" in page
-    assert "text of q2 q2 0.6309 0.0000 0.3155 0.6309 1" in page
+    assert "text of q1 q1 0.7044 0.5913 1.0000 0.4087 4" in page
+    assert "text of q2 q2 0.3155 0.6309 0.6309 0.0000 1" in page
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,8 @@ def test_each_query_has_its_values_mean_spread_and_judgments(client):
         ("-spread", ["q2", "q1"]),
         ("-text", ["q2", "q1"]),
         ("judged", ["q2", "q1"]),
+        ("key", ["q1", "q2"]),
+        ("-key", ["q2", "q1"]),
         ("nonsense", ["q1", "q2"]),
     ],
 )
@@ -67,12 +71,46 @@ def test_finding_nothing_is_said(client):
     assert "No query holds “zebra”" in text_of(analyst(client, make_hills()).get(URL, {"q": "zebra"}))
 
 
-def test_a_hundred_fit_a_page_and_a_page_too_high_is_the_last(client):
-    queries = [f"q{n}" for n in range(1, 102)]
-    collection = make_hills(queries=queries, grades={("q1", "a"): "1"}, rankings={"good": {"q1": "a"}})
+def test_what_does_not_fit_a_page_is_on_the_next_and_a_page_too_high_is_the_last(client, monkeypatch):
+    monkeypatch.setattr(queries, "AT_ONCE", 100)
+    keys = [f"q{n}" for n in range(1, 102)]
+    collection = make_hills(queries=keys, grades={("q1", "a"): "1"}, rankings={"good": {"q1": "a"}})
     analyst(client, collection)
     assert len(rows_of(client.get(URL))) == 100
     assert rows_of(client.get(URL, {"page": "9"})) == ["q101"]
+
+
+def shades_of(response) -> dict[str, list[str]]:
+    """The classes of the cells by the key of their query."""
+    rows = response.content.decode().split('<td class="mono">')[1:]
+    return {row.split("<")[0]: re.findall(r'<td class="(h\w)"', row) for row in rows}
+
+
+def test_every_value_has_its_shade_and_what_is_worse_than_an_empty_list_or_undefined_has_its_own(client):
+    rankings = {"good": {"q1": "adb", "q2": "ab"}, "bad": {"q1": "ca"}, "worse": {"q1": "c"}}
+    collection = make_hills(queries=("q1", "q2", "q3"), rankings=rankings)
+    response = analyst(client, collection).get(URL)
+    # q1: 1, 0.4087, and c alone, which is 0 where an empty list has 0.2159; q2: 0.6309 and twice nothing.
+    assert shades_of(response) == {"q1": ["h5", "h3", "h0"], "q2": ["h4", "h1", "h1"], "q3": ["hu"] * 3}
+    page = text_of(response)
+    assert "▼ below the neutral point 0.0000" in page and "undefined: not judged" in page
+
+
+def test_a_value_on_the_line_between_two_shades_has_the_stronger(client):
+    grades = {("q1", letter): "1" for letter in "abcd"} | {("q2", "a"): "1"}
+    rankings = {"half": {"q1": "ab", "q2": "ba"}}
+    analyst(client, make_hills(grades=grades, rankings=rankings))
+    assert shades_of(client.get(URL, {"measure": "P@5"})) == {"q1": ["h3"], "q2": ["h2"]}  # 0.4 and 0.2
+
+
+def test_a_large_table_leaves_digits_to_its_files_and_says_so(client, monkeypatch):
+    collection = make_hills()
+    exact = analyst(client, collection).get(URL)
+    monkeypatch.setattr(queries, "MOST_EXACT", 3)
+    short = client.get(URL)
+    assert '<data value="0.4087' in exact.content.decode() and "the files have all" not in text_of(exact)
+    assert "<data " not in short.content.decode() and "four decimals, the files have all" in text_of(short)
+    assert "0.7044 0.5913 1.0000 0.4087 4" in text_of(short)
 
 
 def test_the_file_has_a_row_for_each_query_and_system(client):
@@ -100,10 +138,8 @@ def test_the_number_of_database_queries_does_not_grow(client, django_assert_num_
     analyst(client, make_hills())
     with CaptureQueriesContext(connection) as first:
         client.get(URL)
-    queries = [f"q{n}" for n in range(1, 41)]
-    large = make_hills(
-        "large", queries=queries, rankings={f"s{n}": dict.fromkeys(queries, "abcd") for n in range(6)}
-    )
+    keys = [f"q{n}" for n in range(1, 41)]
+    large = make_hills("large", queries=keys, rankings={f"s{n}": dict.fromkeys(keys, "abcd") for n in range(6)})
     analyst(client, large, "bea")
     with django_assert_num_queries(len(first)):
         client.get("/collections/large/queries/")

@@ -3,16 +3,27 @@
 import csv
 import io
 import re
+from html import unescape
+from itertools import zip_longest
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evaluation.tests.hills import GRADES, analyst, make_hills, rate, text_of
-from ratings.models import Role
-from ratings.tests.cast import make_collection, make_member, make_pair
+from evaluation.measures import Difference, Part
+from evaluation.tests.hills import GRADES, RANKINGS, analyst, make_hills, rate, text_of
+from evaluation.views import opinions, parts
+from evaluation.views.agreement import pseudonym
+from ratings import queue
+from ratings.adjudication import adjudicate
+from ratings.models import Rater, Role
+from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rater
 
 pytestmark = pytest.mark.django_db
+
+
+# mixed has d c a: 1 - 1 / log2(3) + 3 / 2 = 1.869070, so nDCG 2.869070 / 4.630930 = 0.619545.
+THREE = RANKINGS | {"mixed": {"q1": "dca"}}
 
 
 def address(collection, key: str = "q1") -> str:
@@ -28,10 +39,104 @@ def test_the_sentence_says_who_wins_and_why(client):
     assert "Of the 0.5913 between them, 0.3753 comes from documents graded above 0 and 0.2159 from harmful" in page
 
 
+# 4.630930 is IDCG - W. bad: -1 and 1.892789, good: 3, 0.630930 and 0, each divided by that.
+BY_RANK = "Against good, bad loses 0.8638 at rank 1; it wins back 0.2725 at rank 2."
+
+
+def test_the_sentence_says_at_which_ranks_it_is_lost(client):
+    collection = make_hills()
+    visitor = analyst(client, collection)
+    for systems in (["bad", "good"], ["good", "bad"]):  # whichever stands left
+        response = visitor.get(address(collection), {"system": systems})
+        assert f"good scores 1.0000 , bad 0.4087 . {BY_RANK}" in text_of(response)
+
+
+def test_the_parts_of_each_rank_add_up_to_the_values(client):
+    collection = make_hills()
+    page = text_of(analyst(client, collection).get(address(collection)))
+    assert (
+        "Rank Discount bad good Difference Empty list 0.2159 0.2159 0.0000 "
+        "1 1.0000 −0.2159 0.6478 +0.8638 2 0.6309 0.4087 0.1362 −0.2725 3 0.5000 0.0000 0.0000 0.0000 "
+        "nDCG@10 0.4087 1.0000 +0.5913 nDCG@10 lin log2 ideal=judged unj=0 neg=minmax"
+    ) in page
+    assert "divided by IDCG − W" in page
+
+
+def test_a_sum_is_split_into_what_its_ranks_add(client):
+    collection = make_hills()
+    page = text_of(analyst(client, collection).get(address(collection), {"measure": "CG@10"}))
+    assert (
+        "good scores 4.0000 , bad 2.0000 . Against good, bad loses 4.0000 at rank 1; it wins back 2.0000" in page
+    )
+    assert "Difference 1 1.0000 −1.0000 3.0000 +4.0000 2 0.6309 3.0000 1.0000 −2.0000" in page
+
+
+@pytest.mark.parametrize("measure", ["AP", "RR", "P@5", "IDCG@10"])
+def test_of_a_measure_that_is_not_split_the_parts_are_those_of_ndcg(client, measure):
+    collection = make_hills()
+    response = analyst(client, collection).get(address(collection), {"measure": measure})
+    page, ndcg = text_of(response), str(response.context["parts"]["measure"])
+    assert ndcg == measure.replace(measure.partition("@")[0], "nDCG")
+    assert f"{measure} is not split by rank. This is {ndcg}, which the lists show. {BY_RANK}" in page
+    assert "loses" not in str(response.context["lead"])
+
+
+def test_three_lists_are_each_set_against_the_first(client):
+    collection = make_hills(rankings=THREE)
+    response = analyst(client, collection).get(address(collection), {"system": ["good", "bad", "mixed"]})
+    page = text_of(response)
+    assert "good scores 1.0000 , mixed 0.6195 , bad 0.4087 ." in page
+    # mixed - good: (1 - 3), (-0.630930 - 0.630930) and 1.5, each divided by 4.630930
+    mixed = "Against good, mixed loses 0.4319 at rank 1 and 0.2725 at rank 2; it wins back 0.3239 at rank 3."
+    assert f"{BY_RANK} {mixed}" in page
+    assert "3 0.5000 0.0000 0.0000 0.0000 0.3239 +0.3239" in page
+    assert "nDCG@10 1.0000 0.4087 −0.5913 0.6195 −0.3805" in page
+
+
+def test_ideals_of_their_own_are_said_to_be_that(client):
+    collection = make_hills()
+    page = text_of(analyst(client, collection).get(address(collection), {"ideal": "retrieved"}))
+    # bad: IDCG 3, W -1, so it starts at 1 / 4, has -0.25 at rank 1 and 1.892789 / 4 at rank 2.
+    # good: IDCG 3.630930 and W 0, so it starts at 0, and has 0.826235 and 0.173765.
+    assert (
+        "good scores 1.0000 , bad 0.4732 . Against good, bad loses 1.0762 at rank 1; it wins back 0.2994 "
+        "at rank 2; measured on an ideal of its own it starts 0.2500 higher." in page
+    )
+    assert "Each system is measured on an ideal list of its own" in page
+    assert "Empty list 0.2500 0.0000 −0.2500" in page
+    assert "divided by IDCG − W" in page and "nDCG = (DCG − W) / (IDCG − W)" in page  # though good has no W
+    assert "Worst list" not in page and "bad (0.892789 + 1) / (3 + 1) 0.4732 good 3.63093 / 3.63093 1.0000" in page
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "says"),
+    [
+        ([0.5, 0.2], [0.5, 0.2], "No rank sets two apart from one."),
+        ([0.5, 0.2], [], "Against one, two loses 0.5000 at rank 1 and 0.2000 at rank 2."),
+        ([0.25], [0.5], "Against two, one loses 0.2500 at rank 1."),
+        ([0.4, 0], [0, 0.4], "Against one, two loses 0.4000 at rank 1; it wins back 0.4000 at rank 2: that makes"),
+        # of five the three biggest by name, and of four all
+        (
+            [0.1, 0.2, 0.03, 0.3, 0.01],
+            [],
+            "0.3000 at rank 4, 0.2000 at rank 2, 0.1000 at rank 1 and 0.0400 at two",
+        ),
+        ([0.1, 0.2, 0.03, 0.3], [], "at rank 4, 0.2000 at rank 2, 0.1000 at rank 1 and 0.0300 at rank 3."),
+        # what would be written 0.0000 is not named
+        ([0.1, 0.00004, 0.00004], [], "loses 0.1000 at rank 1 and 0.0001 at two other ranks."),
+    ],
+)
+def test_the_sentence_names_the_ranks_that_matter_most(first, second, says):
+    adds = enumerate(zip_longest(first, second, fillvalue=0.0), 1)
+    by_rank = [Part(rank, *both) for rank, both in adds]
+    split = Difference(sum(first), sum(second), Part(0, 0.0, 0.0), by_rank, one_ideal=True)
+    assert says in parts.sentence("one", "two", split)
+
+
 def test_the_rows_add_up_to_the_sum_below(client):
     collection = make_hills()
     page = text_of(analyst(client, collection).get(address(collection)))
-    assert "1 −1 Harmful Title c −1 × 1.0000 −1.0000" in page or "1 −1 Title c −1 × 1.0000 −1.0000" in page
+    assert "1 gone −1 : who said so Title c −1 × 1.0000 −1.0000" in page
     assert "3 × 0.6309 +1.8928 DCG, the sum 0.8928" in page
     assert "1 × 0.6309 +0.6309" in page
     assert "IDCG 3.6309" in page
@@ -62,7 +167,7 @@ def test_a_missing_ranking_is_said_and_not_taken_for_an_empty_one(client):
 def test_an_unjudged_document_is_marked(client):
     collection = make_hills()
     page = text_of(analyst(client, collection).get(address(collection, "q2")))
-    assert "1 ? unjudged Title a counted 0 0.0000" in page
+    assert "1 new ? unjudged : who said so Title a counted 0 0.0000" in page
 
 
 def test_what_a_list_leaves_out_is_named(client):
@@ -72,29 +177,85 @@ def test_what_a_list_leaves_out_is_named(client):
     assert page.split("Missing from a top 10")[1].count("not found") == 1  # d is not in what bad returned
 
 
-def test_the_address_chooses_the_sides(client):
-    collection = make_hills()
-    pks = dict(collection.systems.values_list("name", "pk"))
-    response = analyst(client, collection).get(address(collection), {"left": pks["good"], "right": pks["bad"]})
-    assert [side.system.name for side in response.context["sides"]] == ["good", "bad"]
-    assert f"left={pks['good']}&amp;right={pks['bad']}" in response.content.decode()  # of the next query
+def names_of(response) -> list[str]:
+    return [side.system.name for side in response.context["sides"]]
+
+
+def test_the_address_chooses_the_lists_and_their_order(client):
+    collection = make_hills(rankings=THREE)
+    visitor = analyst(client, collection)
+    assert names_of(visitor.get(address(collection))) == ["bad", "good"]  # the worst and the best
+    assert names_of(visitor.get(address(collection), {"system": "mixed"})) == ["mixed", "good"]
+    assert names_of(visitor.get(address(collection), {"system": ["good", "", "good"]})) == ["good", "mixed"]
+    response = visitor.get(address(collection), {"system": ["mixed", "good", "bad"], "measure": "DCG@5"})
+    assert names_of(response) == ["mixed", "good", "bad"]
+    page = response.content.decode()
+    end = "?measure=DCG@5&amp;system=mixed&amp;system=good&amp;system=bad"
+    assert page.count(f'q2"{end}') == 0 and f'queries/{collection.queries.get(key="q2").pk}/{end}"' in page
+    assert f'scores.csv{end}"' in page and f'scores.json{end}"' in page
+    assert '<input type="hidden" name="measure" value="DCG@5">' in page
+
+
+def test_every_list_has_a_control_and_there_is_one_for_a_further_list(client):
+    collection = make_hills(rankings=THREE)
+    choices = analyst(client, collection).get(address(collection)).context["choices"]
+    assert choices == ["bad", "good", ""]
+    assert client.get(address(collection), {"system": [*THREE]}).context["choices"] == [*THREE]
+
+
+@pytest.mark.parametrize(
+    ("systems", "says"),
+    [
+        (["god"], "unknown system 'god'; did you mean good?"),
+        ([f"system {n:02}" for n in range(9)], "at most 8 systems stand side by side, not 9"),
+    ],
+)
+@pytest.mark.parametrize("place", ["", "scores.csv", "scores.json"])
+def test_lists_that_cannot_be_shown_are_refused(client, systems, says, place):
+    rankings = {"good": {"q1": "ad"}} | {f"system {n:02}": {"q1": "ab"} for n in range(9)}
+    collection = make_hills(rankings=rankings)
+    response = analyst(client, collection).get(address(collection) + place, {"system": systems})
+    assert response.status_code == 400
+    assert says in unescape(response.content.decode())
 
 
 def test_the_lines_join_the_same_document(client):
     collection = make_hills()
-    links = analyst(client, collection).get(address(collection)).context["links"]
+    links = analyst(client, collection).get(address(collection)).context["sides"][0].links
     # a: second in bad, first in good. c is only in bad, d and b only in good.
     assert links["shared"] == 1
     assert [line["end"] for line in links["lines"] if line["end"]] == [27]
     assert len(links["lines"]) == 4
 
 
+def ways(response) -> list[list[tuple[str, str]]]:
+    return [[(row.came, row.goes) for row in side.rows] for side in response.context["sides"]]
+
+
+def test_each_row_tells_its_way_from_list_to_list(client):
+    collection = make_hills(rankings=THREE)
+    asked = {"system": ["good", "bad", "mixed"]}
+    response = analyst(client, collection).get(address(collection), asked)
+    good, bad, mixed = ways(response)
+    assert good == [("", ""), ("", "gone"), ("", "gone")]  # a d b, of which bad has a
+    assert bad == [("new", ""), ("↓ was 1", "")]  # c a, which both are in mixed
+    assert mixed == [("new", ""), ("↓ was 1", ""), ("↓ was 2", "")]  # d c a
+    assert "2 gone 1 : who said so Title d" in text_of(response)
+    # Down to rank 1: a of good stands second in bad, c of bad second in mixed.
+    assert ways(client.get(address(collection), asked | {"measure": "nDCG@1"})) == [
+        [("", "↓ to 2")],
+        [("new", "↓ to 2")],
+        [("new", "")],
+    ]
+
+
 def test_one_system_stands_alone(client):
     collection = make_hills(rankings={"good": {"q1": "adb"}})
     response = analyst(client, collection).get(address(collection))
     assert response.status_code == 200
-    assert response.context["right"] is None
-    assert "good scores 1.0000" in text_of(response)
+    assert names_of(response) == ["good"]
+    assert "good scores 1.0000 ." in text_of(response)
+    assert "rank by rank" not in text_of(response)
 
 
 def test_no_systems_yet(client):
@@ -185,7 +346,7 @@ def test_many_systems_are_chosen_from_a_list_and_all_are_in_the_table(client):
     rankings = {f"system {n:02}": {"q1": "ab"} for n in range(12)}
     collection = make_hills(rankings=rankings)
     page = text_of(analyst(client, collection).get(address(collection)))
-    assert page.count("system 11") >= 3  # both lists of choices and the table
+    assert page.count("system 11") >= 4  # three lists of choices and the table
 
 
 def test_the_file_holds_each_rank_and_the_ideal(client):
@@ -196,6 +357,164 @@ def test_the_file_holds_each_rank_and_the_ideal(client):
     assert [(row["document"], row["judgment"]) for row in bad] == [("c", "-1.0"), ("a", "3.0")]
     assert sum(float(row["adds"]) for row in bad) == pytest.approx(float(bad[-1]["dcg"]), abs=1e-15)
     assert [row["document"] for row in rows if row["list"] == "ideal"] == ["a", "d"]
+
+
+def test_the_files_hold_the_parts_of_the_lists_that_the_address_names(client):
+    collection = make_hills(rankings=THREE)
+    asked = {"system": ["good", "mixed"]}
+    visitor = analyst(client, collection)
+    document = visitor.get(address(collection) + "scores.json", asked).json()
+    (told,) = document["differences"]
+    assert (told["measure"], told["first"], told["second"], told["one_ideal"]) == (
+        "nDCG@10",
+        "good",
+        "mixed",
+        True,
+    )
+    assert [part["rank"] for part in told["parts"]] == [0, 1, 2, 3]
+    by_rank = [0, -0.431879, -0.272485, 0.323909]
+    assert [part["difference"] for part in told["parts"]] == pytest.approx(by_rank, abs=1e-6)
+    assert [part["second"] for part in told["parts"]] == pytest.approx(
+        [0.215939, 0.215939, -0.136243, 0.323909], abs=1e-6
+    )
+    assert told["difference"] == pytest.approx(-0.380455, abs=1e-6)
+    assert told["second_value"] == next(e["nDCG@10"] for e in document["results"] if e["system"] == "mixed")
+    rows = list(
+        csv.DictReader(io.StringIO(visitor.get(address(collection) + "scores.csv", asked).content.decode()))
+    )
+    rows = [row for row in rows if row["list"] == "difference"]
+    assert [(row["of"], row["system"], row["against"], row["rank"]) for row in rows] == [
+        ("nDCG@10", "mixed", "good", rank) for rank in "0123"
+    ]
+    assert [float(row["difference"]) for row in rows] == [part["difference"] for part in told["parts"]]
+    # As the page, without names: what sets the best apart from the worst.
+    (told,) = visitor.get(address(collection) + "scores.json", {"measure": "AP"}).json()["differences"]
+    assert (told["measure"], told["first"], told["second"]) == ("nDCG", "bad", "good")
+
+
+def said_of(response, key: str) -> opinions.Judged:
+    return next(judged for judged in response.context["opinions"] if judged.document.key == key)
+
+
+def make_disputed():
+    """Of q1: a has 3 by an expert and 1 by boris; boris alone answered b, and cannot judge it; c is decided."""
+    collection = make_hills(grades={key: value for key, value in GRADES.items() if key != ("q1", "b")})
+    boris = make_rater(collection, "canary-boris")
+    queue.save(boris, make_pair(collection, "q1", "a"), grade=grade(collection, "1"), comment="Only <half> of it.")
+    queue.save(boris, make_pair(collection, "q1", "b", wanted=2), reason="language", comment="It is Welsh.")
+    decided = collection.queries.get(key="q1").pairs.get(document__key="c")
+    adjudicate(decided, grade(collection, "2"), reason="It was corrected.", actor=None)
+    return collection, boris
+
+
+@pytest.mark.parametrize("role", [Role.ANALYST, Role.ADMIN])
+def test_a_grade_opens_what_each_rater_said_without_their_names(client, role):
+    collection, boris = make_disputed()
+    expert = collection.raters.get(name="expert")
+    client.force_login(make_member(collection, "eva", role))
+    response = client.get(address(collection))
+    body, page = response.content.decode(), text_of(response)
+    assert "canary" not in body and "expert" not in body
+    a = said_of(response, "a")
+    assert (a.grade, a.made) == (2, "From two grades: the mean of the grades.")
+    assert {(each.rater, each.grade.plain, each.comment) for each in a.opinions} == {
+        (pseudonym(boris.pk), "1", "Only <half> of it."),
+        (pseudonym(expert.pk), "3", ""),
+    }
+    assert [each.rater for each in a.opinions] == sorted(each.rater for each in a.opinions)
+    assert f"{pseudonym(boris.pk)} 1 Related Only <half> of it." in page and "Only &lt;half&gt; of it." in body
+    assert said_of(response, "b").grade is None
+    assert "? unjudged Unjudged: nobody who was asked could judge it." in page
+    assert f"{pseudonym(boris.pk)} cannot judge: I do not read this language It is Welsh." in page
+    assert "2 Decided as 2 Good, above the ratings: It was corrected." in page
+    # Each opens by the grade in any list, of which the ideal names the document itself.
+    opens = f'popovertarget="said-{a.document.pk}"'
+    assert body.count(opens) == 4 and f'id="said-{a.document.pk}" popover' in body  # two lists, the ideal, "Close"
+    assert "2 Title a: who said so 2 × 1.0000" in page
+    # Names are in the life of the pair, for admins alone.
+    assert (f"/{a.token}/" in body) == (role == Role.ADMIN)
+
+
+@pytest.mark.parametrize("first", ["expert", "canary-boris"])
+def test_the_order_of_opinions_is_that_of_the_pseudonyms(client, monkeypatch, first):
+    collection, _ = make_disputed()
+    names = dict(collection.raters.values_list("pk", "name"))
+    monkeypatch.setattr(opinions, "pseudonym", lambda pk: "rater 1" if names[pk] == first else "rater 2")
+    said = said_of(analyst(client, collection).get(address(collection)), "a").opinions
+    assert [(each.rater, each.grade.plain) for each in said] == [
+        ("rater 1", "3" if first == "expert" else "1"),
+        ("rater 2", "1" if first == "expert" else "3"),
+    ]
+
+
+def test_what_does_not_count_and_what_weighs_is_told(client):
+    collection, boris = make_disputed()
+    Rater.objects.filter(pk=boris.pk).update(weight="0.5")
+    robot = Rater.objects.create(collection=collection, name="robot", kind=Rater.Kind.MACHINE)
+    rate(collection, {("q1", "a"): "-1"}, rater="robot")
+    response = analyst(client, collection).get(
+        address(collection), {"rule": "weighted", "adjudications": "ignore"}
+    )
+    apart = {each.rater: each.apart for each in said_of(response, "a").opinions}
+    assert apart[pseudonym(robot.pk)] == "a machine, does not count"
+    assert apart[pseudonym(boris.pk)] == "weight 0.5"
+    assert said_of(response, "a").grade == pytest.approx((3 + 0.5) / 1.5)
+    made = said_of(response, "c").made
+    assert made.startswith("From one grade: ") and made.endswith("A decision for 2 Good is left aside, as asked.")
+
+
+def test_what_nobody_answered_says_whether_somebody_was_asked(client):
+    collection = make_hills(grades={("q1", "d"): "1"})
+    make_pair(collection, "q1", "a", wanted=2)
+    retired = make_pair(collection, "q1", "b")
+    queue.retire([retired.pk])
+    response = analyst(client, collection).get(address(collection))
+    assert said_of(response, "a").made == "Unjudged: nobody has answered yet, two grades wanted."
+    assert said_of(response, "b").made == "Unjudged: nobody has answered yet, its pair is retired."
+    assert said_of(response, "c").made == "It is not in the pool: nobody was asked to judge it."
+
+
+def test_a_machine_alone_judges_nothing(client):
+    collection = make_hills(grades={("q1", "d"): "1"})
+    Rater.objects.create(collection=collection, name="robot", kind=Rater.Kind.MACHINE)
+    rate(collection, {("q1", "a"): "3"}, rater="robot")
+    judged = said_of(analyst(client, collection).get(address(collection)), "a")
+    assert (judged.grade, judged.made) == (None, "Unjudged: no grade of it counts here.")
+
+
+def test_the_value_of_a_system_leads_to_its_list(client):
+    collection = make_hills(rankings=THREE)
+    response = analyst(client, collection).get(address(collection))
+    assert {each["system"].name: each["beside"] for each in response.context["all"]} == {
+        "bad": "?system=bad&system=good",
+        "good": "?system=bad&system=good",
+        "mixed": "?system=bad&system=good&system=mixed",
+    }
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"negatives": "raw"},
+        {"negatives": "minmax_closed", "undefined": "zero"},
+        {"negatives": "clip", "gain": "exponential", "discount": "jk2002"},
+        {"unjudged": "condensed", "missing": "skip"},
+        {"unjudged": "require"},
+        {"unjudged": "3", "ties": "score"},
+        {"ties": "average", "ideal": "retrieved", "undefined": "zero"},
+        {"profile": "trec_eval", "measure": "nDCG"},
+    ],
+)
+@pytest.mark.parametrize("key", ["q1", "q2"])
+def test_page_and_files_answer_with_all_options(client, options, key):
+    collection = make_hills(rankings=THREE)
+    visitor = analyst(client, collection)
+    asked = options | {"system": ["mixed", "good", "bad"]}
+    assert visitor.get(address(collection, key), asked).status_code == 200
+    for told in visitor.get(address(collection, key) + "scores.json", asked).json()["differences"]:
+        total = sum(part["difference"] for part in told["parts"])
+        assert total == pytest.approx(told["second_value"] - told["first_value"], abs=1e-12)
+    assert visitor.get(address(collection, key) + "scores.csv", asked).status_code == 200
 
 
 def test_a_key_with_quotes_and_breaks_names_no_second_file(client):
@@ -223,8 +542,13 @@ def test_the_number_of_database_queries_does_not_grow(client, django_assert_num_
     with CaptureQueriesContext(connection) as first:
         client.get(address(small))
     queries = [f"q{n}" for n in range(1, 31)]
-    rankings = {f"s{n}": dict.fromkeys(queries, "abcd") for n in range(8)}
+    rankings = {f"s{n}": dict.fromkeys(queries, "abcd") for n in range(9)}
     large = make_hills("large", queries=queries, rankings=rankings, grades=GRADES)
+    for rater in ("anna", "boris", "carla", "dora"):
+        rate(large, GRADES, rater=rater)
+    for key in "abc":
+        pair = large.queries.get(key="q1").pairs.get(document__key=key)
+        adjudicate(pair, grade(large, "2"), reason="It is clear.", actor=None)
     analyst(client, large, "bea")
     with django_assert_num_queries(len(first)):
-        client.get(address(large))
+        client.get(address(large), {"system": [*rankings][:8]})

@@ -25,8 +25,8 @@ from ..templatetags.numbers import decimals, number, share
 from .asked import Asked, CannotAnswer, for_analysts, page
 from .export import csv_response, json_response
 from .lists import titles
-from .queries import paged
 from .sentences import counted, named
+from .tables import paged
 
 # How much is scored for the order of systems, in systems x queries x times: about a second. A page scores at least
 # FEWEST_DRAWS times; where these alone take three times as long, the command is the place for it.
@@ -184,6 +184,7 @@ def renamed(said: Agreement, order: Order | None, names: Mapping[int, str]) -> t
         pair=found.pair[rows],
         rater=rater[rows],
         level=found.level[rows],
+        moment=found.moment[rows],
         cannot=found.cannot[np.argsort(place)],
     )
     said = replace(said, opinions=replace(said.opinions, raters=raters), table=table)

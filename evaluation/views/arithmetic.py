@@ -1,36 +1,36 @@
 """The way from the sums of one query to its nDCG, in a sentence and line by line."""
 
-from django.utils.html import format_html
+from collections.abc import Sequence
+
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from ..measures import Explanation
+from ..measures import SPLIT, Explanation
 from ..templatetags.numbers import decimals, number
 from .asked import Asked
 from .lists import Side
 
 
-def lead(pair: list[dict], explanations: list[Explanation], asked: Asked) -> SafeString | str:
-    """What each scores, and how much of the difference comes from good and from harmful documents."""
+def lead(shown: list[dict], splits: Sequence[SafeString], asked: Asked) -> SafeString:
+    """What each scores and, of two, where one loses against the other."""
+    ordered = sorted(shown, key=lambda each: -(each["value"] or 0))
     said = [
         format_html("{}{} <b>{}</b>", each["system"].name, "" if place else " scores", decimals(each["value"]))
         if each["value"] is not None
         else format_html("{} has no value ({})", each["system"].name, each["why"])
-        for place, each in enumerate(sorted(pair, key=lambda each: -(each["value"] or 0)))
+        for place, each in enumerate(ordered)
     ]
-    sentence = format_html("{}, {}.", *said) if len(said) == 2 else format_html("{}.", *said)
-    return (
-        format_html("{} {}", sentence, difference(explanations))
-        if asked.measure.name == "nDCG" and len(explanations) == 2
-        else sentence
-    )
+    sentence = format_html("{}.", format_html_join(", ", "{}", ((each,) for each in said)))
+    split = len(shown) == 2 and splits and asked.measure.name in SPLIT
+    return format_html("{} {}", sentence, splits[0]) if split else sentence
 
 
 def difference(explanations: list[Explanation]) -> str:
     """Only where both are measured on one ideal, so that differences of DCG are shares of one whole."""
     left, right = sorted(explanations, key=lambda explanation: explanation.dcg)
-    span = left.idcg - left.min_dcg
+    span = left.span
     same = left.idcg == right.idcg and left.min_dcg == right.min_dcg
-    if not same or span <= 0 or right.dcg - left.dcg < 1e-9:
+    if not same or not span or right.dcg - left.dcg < 1e-9:
         return ""
     good, bad = (
         (sum(part(row) for row in right.ranking) - sum(part(row) for row in left.ranking)) / span
@@ -50,19 +50,20 @@ def difference(explanations: list[Explanation]) -> str:
     )
 
 
-def formula(ideal: Explanation) -> str:
-    if ideal.min_dcg:
+def formula(explanations: list[Explanation]) -> str:
+    if any(explanation.min_dcg for explanation in explanations):
         return "nDCG = (DCG − W) / (IDCG − W), where W is the DCG of the worst list: the harmful documents first."
     return "nDCG = DCG / IDCG."
 
 
 def sums(sides: list[Side], explanations: list[Explanation]) -> list[dict]:
-    """The arithmetic of each value, from the worst list over the empty one to those of the systems."""
+    """The arithmetic of each value, from the worst list over the empty one, which all share, to the systems."""
     first = explanations[0]
     rows = []
-    if first.min_dcg and first.idcg > first.min_dcg:
+    shared = len({(explanation.idcg, explanation.min_dcg) for explanation in explanations}) == 1
+    if shared and first.min_dcg and first.span:
         rows.append({"name": "Worst list", "arithmetic": quotient(first, first.min_dcg), "value": 0.0})
-        empty = -first.min_dcg / (first.idcg - first.min_dcg)
+        empty = -first.min_dcg / first.span
         rows.append({"name": "Empty list, the neutral point", "arithmetic": quotient(first, 0.0), "value": empty})
     for side, explanation in zip(sides, explanations, strict=True):
         rows.append(

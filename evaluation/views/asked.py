@@ -39,7 +39,7 @@ OFFERED = (
     "Judged@10",
 )
 # What a page is asked besides, which another choice of options leaves.
-KEPT = ("left", "right", "sort", "q", "baseline", "system", "pairs")
+KEPT = ("sort", "q", "segment", "baseline", "system", "pairs")
 
 
 class CannotAnswer(ValueError):

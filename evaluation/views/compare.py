@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
@@ -27,6 +28,7 @@ MOST = 12  # systems that are compared at once
 MATRIX_FROM = 4  # systems from which all pairs are more than the pairs with one
 MANY = 100_000  # queries: nobody judges more to see a difference
 ALL = "all"
+NOTHING = "there is nothing to compare: fewer than two systems have a mean"
 OF_PICTURES = ("chart", "theme", "width")  # what `drawn` is asked, which is no part of a page
 
 
@@ -52,19 +54,19 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     context = page(request, collection, "compare", asked) | {"ranked": ranked, "most": MOST}
     wanted = wanted_in(request, evaluation, ranked)
     if wanted is None:
-        context["next_step"] = next_step(collection, holdings(collection)) or NextStep(
-            "There is nothing to compare: fewer than two systems have a mean.",
-            f"Bring another system, or choose another measure than {asked.measure}.",
-        )
+        context["next_step"] = nothing_to_compare(collection, asked)
         return render(request, "evaluation/compare.html", context)
     found = compared(evaluation, asked, wanted)
     rows = shown(found, wanted)
+    for row in rows:
+        row["url"] = address_of_queries(request, collection, row)
     context |= {
         "wanted": wanted,
         "chosen": wanted.systems,
         "found": found,
         "rows": rows,
         "lead": lead(found, wanted, rows),
+        "queries": rows[0]["url"],
         "why_dropped": scores.why(found.why_dropped),
         "why_none": reasons(rows),
         "judged_by": judged_by(found),
@@ -89,6 +91,13 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         every = found if wanted.all_pairs else compared(evaluation, asked, every_pair(wanted))
         context |= {"matrix": matrix(every, ranked), "critical": every.found.critical, "every": every}
     return render(request, "evaluation/compare.html", context)
+
+
+def nothing_to_compare(collection: Collection, asked: Asked) -> NextStep:
+    return next_step(collection, holdings(collection)) or NextStep(
+        f"{NOTHING[0].upper()}{NOTHING[1:]}.",
+        f"Bring another system, or choose another measure than {asked.measure}.",
+    )
 
 
 # Who with whom
@@ -284,6 +293,7 @@ def dot(row: dict) -> dict:
         "high": row["high"],
         "n": row["queries"],
         "told": row["told"],
+        "url": row["url"],
     }
 
 
@@ -327,7 +337,7 @@ def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> Comp
     evaluation, ranked = ranking_of(collection, asked)
     wanted = wanted_in(request, evaluation, ranked)
     if wanted is None:
-        raise CannotAnswer("there is nothing to compare: fewer than two systems have a mean")
+        raise CannotAnswer(NOTHING)
     return compared(evaluation, asked, wanted)
 
 
@@ -339,6 +349,12 @@ def ending_with(request: HttpRequest, **changes: str) -> str:
     """The end of this page's address with some of it changed: for its files, and for all pairs."""
     parts = [*given(request, changes), *changes.items()]
     return f"?{urlencode(parts, safe='@()=:,')}" if parts else ""
+
+
+def address_of_queries(request: HttpRequest, collection: Collection, row: dict) -> str:
+    """Where the queries are on which the two systems of a row differ."""
+    parts = [*hidden(request), ("baseline", row["baseline"]), ("system", row["system"])]
+    return f"{reverse('differences', args=[collection.slug])}?{urlencode(parts, safe='@()=:,')}"
 
 
 def hidden(request: HttpRequest) -> list[tuple[str, str]]:

@@ -17,7 +17,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from ratings.access import collection_for
 from ratings.models import Collection, Role, System
-from ratings.views.failures import told_when_busy
 
 from .. import bundle, frozen, report, scores
 from ..bundle import figures, latex, words
@@ -314,7 +313,6 @@ class FreezeForm(forms.Form):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@told_when_busy
 @never_cache
 @for_analysts
 def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:

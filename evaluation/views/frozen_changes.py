@@ -20,8 +20,8 @@ from .answer import known
 from .drawn import drawable
 from .export import csv_response
 from .frozen import all_of, collection_of, found_in, frame
-from .queries import paged
 from .sentences import counted, named
+from .tables import paged
 
 # Bars that can be told apart, and pointed at.
 BARS = 400

@@ -1,7 +1,9 @@
-"""Queries by systems: as a picture from the easiest to the hardest, and as the rows of a table."""
+"""Queries by systems: as a picture from the easiest to the hardest, and as the rows of a shaded table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 from django.urls import reverse
@@ -9,8 +11,20 @@ from django.urls import reverse
 from .. import charts
 from ..templatetags.numbers import decimals
 from .answer import Answer, known
+from .tables import heads as sortable
 
 SHADES = ("h1", "h2", "h3", "h4", "h5")
+BELOW, UNDEFINED = "h0", "hu"
+
+MOST_CELLS = 5_000  # that a script draws one by one; more are drawn here, as lines of shades
+
+
+class Cell(NamedTuple):
+    """What one system scored on one query."""
+
+    value: float | None
+    below: bool  # the neutral point
+    shade: str  # the class of its colour
 
 
 @dataclass(frozen=True)
@@ -20,7 +34,7 @@ class Row:
     pk: int
     key: str
     text: str
-    values: list[tuple[float | None, bool]]  # and whether it lies below the neutral point
+    values: list[Cell]
     why: str  # it has no value
     mean: float | None
     spread: float | None  # highest less lowest
@@ -30,16 +44,19 @@ class Row:
 def rows(answer: Answer) -> list[Row]:
     """All queries in the order of the record, the systems in that of their means."""
     values, below = answer.values()[answer.names].to_numpy(), answer.below[answer.names].to_numpy()
-    there = ~np.isnan(values)
+    there, top = ~np.isnan(values), highest(answer)
+    steps = np.digitize(values, [top * step / 5 for step in range(1, 5)])
+    shades = np.where(there, np.where(below, BELOW, np.array(SHADES)[steps]), UNDEFINED).tolist()
     shown = []
     for row, (pk, key, text) in enumerate(answer.record.queries[["pk", "key", "text"]].itertuples(index=False)):
         found = values[row][there[row]]
+        cells = zip(map(known, values[row].tolist()), below[row].tolist(), shades[row], strict=True)
         shown.append(
             Row(
                 pk=pk,
                 key=key,
                 text=text,
-                values=[(known(value), bool(low)) for value, low in zip(values[row], below[row], strict=True)],
+                values=[Cell(*cell) for cell in cells],
                 why="" if there[row].all() else answer.reason_of(row),
                 mean=float(found.mean()) if found.size else None,
                 spread=float(found.max() - found.min()) if found.size else None,
@@ -49,47 +66,78 @@ def rows(answer: Answer) -> list[Row]:
     return shown
 
 
-def picture(answer: Answer, shown: Sequence[Row]) -> dict:
-    """What `_heat.html` draws."""
-    order = answer.by_ease()
-    numbers = [value for row in shown for value, _ in row.values if value is not None]
-    top = 1.0 if answer.asked.bounded else max(numbers, default=0.0)
-    top = top if top > 0 else 1.0
-    # The slug may hold the placeholder too, so that only the last 0 is that of the query.
-    before, after = reverse("query", args=[answer.collection.slug, 0]).rsplit("0", 1)
-    queries = [
-        {
-            "query": shown[row].key,
-            "text": shown[row].text,
-            "url": f"{before}{shown[row].pk}{after}{answer.asked.keep}",
-        }
-        for row in order
-    ]
-    cells = [
-        {"query": shown[row].key, "system": name, "value": brief(value)} | ({"below": True} if below else {})
-        for row in order
-        for name, (value, below) in zip(answer.names, shown[row].values, strict=True)
-    ]
-    undefined = [shown[row].why for row in order if shown[row].mean is None]
-    ends = [top * step / 5 for step in range(6)]
+def highest(answer: Answer) -> float:
+    """Where the last shade ends: 1, or the highest value of a measure without an end."""
+    values = answer.values().to_numpy()
+    top = 1.0 if answer.asked.bounded or np.isnan(values).all() else float(np.nanmax(values))
+    return top if top > 0 else 1.0
+
+
+def key(answer: Answer, shown: Sequence[Row]) -> dict:
+    """What the shades stand for."""
+    ends = [highest(answer) * step / 5 for step in range(6)]
     places = 1 if answer.asked.bounded else 2
+    undefined = [row.why for row in shown if row.mean is None]
     return {
-        "spec": charts.heat_map(cells, queries, systems=answer.names, top=top),
-        "says": f"{answer.asked.measure} of {len(order)} queries by {len(answer.names)} systems, as shades. "
-        "The table has the numbers.",
-        "least": max(280, 3 * len(order) + 90) if len(order) > 60 else None,
-        "key": [
+        "shades": [
             (shade, f"{decimals(low, places)} to {decimals(high, places)}")
             for shade, low, high in zip(SHADES, ends, ends[1:], strict=False)
         ],
-        "below": any(below for row in shown for _, below in row.values),
+        "below": any(cell.below for row in shown for cell in row.values),
         "undefined": len(undefined),
         "why": ", ".join(dict.fromkeys(undefined)),
     }
 
 
+def picture(answer: Answer, shown: Sequence[Row]) -> dict:
+    """What `_heat.html` draws: a chart, or where there are too many cells for one, a line for each system."""
+    order = answer.by_ease()
+    says = f"{answer.asked.measure} of {len(order):,} queries by {len(answer.names)} systems, as shades."
+    drawn = {"key": key(answer, shown), "says": says}
+    if len(order) * len(answer.names) > MOST_CELLS:
+        return drawn | {"lines": lines(answer, [shown[row] for row in order]), "queries": len(order)}
+    return drawn | {
+        "spec": chart(answer, [shown[row] for row in order]),
+        "least": max(280, 3 * len(order) + 90) if len(order) > 60 else None,
+    }
+
+
+def chart(answer: Answer, shown: Sequence[Row]) -> dict:
+    # The slug may hold the placeholder too, so that only the last 0 is that of the query.
+    before, after = reverse("query", args=[answer.collection.slug, 0]).rsplit("0", 1)
+    queries = [
+        {"query": row.key, "text": row.text, "url": f"{before}{row.pk}{after}{answer.asked.keep}"} for row in shown
+    ]
+    cells = [
+        {"query": row.key, "system": name, "value": brief(cell.value)} | ({"below": True} if cell.below else {})
+        for row in shown
+        for name, cell in zip(answer.names, row.values, strict=True)
+    ]
+    return charts.heat_map(cells, queries, systems=answer.names, top=highest(answer))
+
+
+def lines(answer: Answer, shown: Sequence[Row]) -> list[dict]:
+    """Each system with its mean and, by shade, the path that fills its queries: one wide, the line one high.
+
+    What lies below the neutral point fills the lower half alone, so that it is told without its colour; what is
+    undefined fills nothing.
+    """
+    found = []
+    for place, standing in enumerate(answer.standings):
+        paths = dict.fromkeys((*SHADES, BELOW), "")
+        start = 0
+        for shade, run in groupby(row.values[place].shade for row in shown):
+            width = len(list(run))
+            if shade != UNDEFINED:
+                top, height = (0.5, 0.5) if shade == BELOW else (0, 1)
+                paths[shade] += f"M{start} {top}h{width}v{height}h-{width}z"
+            start += width
+        found.append({"standing": standing, "paths": paths.items()})
+    return found
+
+
 def brief(value: float | None) -> float | None:
-    """As many digits as a picture can show: there may be ten thousand cells. Table and file have them all."""
+    """As many digits as a picture can show. Table and file have them all."""
     return None if value is None else round(value, 4)
 
 
@@ -104,18 +152,8 @@ def wins(answer: Answer) -> dict[str, int]:
 
 def heads(answer: Answer, sort: str | None = None) -> list[dict]:
     """The columns of the table; with `sort`, they are links that sort by it."""
-    columns = [("text", "Query", False)]
+    columns = [("text", "Query", False), ("key", "Key", False)]
+    columns += [("mean", "Mean", True), ("spread", "Spread", True)]
     columns += [(f"s{answer.systems[name].pk}", name, True) for name in answer.names]
-    columns += [("mean", "Mean", True), ("spread", "Spread", True), ("judged", "Judged", True)]
-    if sort is None:
-        return [{"text": text, "numeric": numeric} for _, text, numeric in columns]
-    return [
-        {
-            "text": text,
-            "numeric": numeric,
-            # Numbers are first wanted from the highest down, and a second press turns the order around.
-            "sort": name if sort == f"-{name}" or (sort != name and not numeric) else f"-{name}",
-            "state": {name: "ascending", f"-{name}": "descending"}.get(sort, "none"),
-        }
-        for name, text, numeric in columns
-    ]
+    columns += [("judged", "Judged", True)]
+    return sortable(columns, sort)

@@ -29,7 +29,8 @@ LEADERS = 20
 def home(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         return welcome(request)
-    context = {"section": "home", "mine": mine(request.user)}
+    rows = mine(request.user)
+    context = {"section": "home", "mine": rows, "rates": any(row.role == Role.RATER for row in rows)}
     return render(request, "evaluation/home.html", context)
 
 

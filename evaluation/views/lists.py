@@ -1,12 +1,14 @@
-"""The lists of one query, rank by rank: two systems, the ideal list, what joins them and what they leave out."""
+"""The lists of one query, rank by rank: systems, the ideal list, what joins them and what they leave out."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ratings.models import Document, System
 
 from ..measures import Explanation, Row
 from ..templatetags.numbers import number
-from .answer import Answer
+
+Places = Mapping[int, int]  # the rank of each document in the whole of a list, by pk
 
 # Without a cutoff a ranking may have thousands of ranks; so many are drawn.
 SHOWN = 50
@@ -23,6 +25,8 @@ class Line:
     grade: float | None  # None = unjudged
     calc: str  # gain x discount
     adds: float
+    came: str = ""  # from which rank of the list to the left
+    goes: str = ""  # where, if the list to the right does not show it
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Side:
     rows: list[Line]
     more: int
     present: bool
+    links: dict | None = None  # with the list to the right
 
 
 def titles(pks: set[int]) -> dict[int, Document]:
@@ -45,20 +50,50 @@ def titles(pks: set[int]) -> dict[int, Document]:
 
 def line(row: Row, documents: dict[int, Document], grades: dict[int, float]) -> Line:
     judged = row.document in grades
-    times = f"{number(row.gain)} × {row.discount:.4f}"
-    counted = "counted 0" if not judged and row.gain == 0 else times
-    return Line(row.rank, documents.get(row.document), grades.get(row.document), counted, row.contribution)
+    calc = times(row) if judged or row.gain else "counted 0"
+    return Line(row.rank, documents.get(row.document), grades.get(row.document), calc, row.contribution)
+
+
+def times(row: Row) -> str:
+    """3 × 0.5000, which a narrow column breaks after the sign."""
+    return f"{number(row.gain)}\N{NO-BREAK SPACE}× {row.discount:.4f}"
+
+
+def joined(sides: Sequence[Side], places: Sequence[Places]) -> list[Side]:
+    """The same lists, each row with its way from the list to the left and into the one to the right."""
+    shown = [{row.document.pk for row in side.rows if row.document} for side in sides]
+    found = []
+    for at, side in enumerate(sides):
+        left, right = (places[at - 1] if at else None), (places[at + 1] if at + 1 < len(sides) else None)
+        rows = [
+            replace(
+                row,
+                came="" if left is None else came(row.rank, left.get(row.document.pk)),
+                goes="" if right is None or row.document.pk in shown[at + 1] else goes(right.get(row.document.pk)),
+            )
+            if row.document
+            else row
+            for row in side.rows
+        ]
+        found.append(replace(side, rows=rows, links=None if right is None else links(side, sides[at + 1])))
+    return found
+
+
+def came(rank: int, before: int | None) -> str:
+    if before is None:
+        return "new"
+    if before == rank:
+        return "same"
+    return f"{'↑' if before > rank else '↓'} was {before:,}"
+
+
+def goes(after: int | None) -> str:
+    return "gone" if after is None else f"↓ to {after:,}"
 
 
 def ideal_list(explanation: Explanation, documents: dict[int, Document], cutoff: int | None) -> dict:
     rows = [
-        Line(
-            row.rank,
-            documents.get(row.document),
-            row.grade,
-            f"{number(row.gain)} × {row.discount:.4f}",
-            row.contribution,
-        )
+        Line(row.rank, documents.get(row.document), row.grade, times(row), row.contribution)
         for row in explanation.ideal[:SHOWN]
     ]
     found = len(explanation.ideal)
@@ -73,8 +108,8 @@ def ideal_list(explanation: Explanation, documents: dict[int, Document], cutoff:
     }
 
 
-def links(sides: list[Side]) -> dict:
-    """Lines between the places of the same document on both sides; a stub for what the other does not have."""
+def links(*sides: Side) -> dict:
+    """Lines between the places of the same document on two sides; a stub for what the other does not have."""
     left, right = ({row.document.pk: row for row in side.rows if row.document} for side in sides)
     lines = []
     for pk, row in left.items():
@@ -101,17 +136,12 @@ def tone(row: Line) -> str:
 
 
 def missed(
-    answer: Answer, place: int, sides: list[Side], ideal: Explanation, documents: dict[int, Document]
+    places: Sequence[Places], ideal: Explanation, documents: dict[int, Document], cutoff: int | None
 ) -> list[dict]:
     """Documents of the ideal list that a side does not list down to the cutoff, and where it has them."""
-    cutoff = answer.asked.measure.cutoff
-    ranks = []
-    for side in sides:
-        rankings = answer.record.rankings[side.system.name].only(place)
-        ranks.append({document: rank for rank, document in enumerate(rankings.documents.tolist(), 1)})
     rows = []
     for row in ideal.ideal[:SHOWN]:
-        at = [where.get(row.document) for where in ranks]
+        at = [where.get(row.document) for where in places]
         if any(rank is None or (cutoff and rank > cutoff) for rank in at):
             rows.append({"document": documents.get(row.document), "grade": row.grade, "ranks": at})
     return rows

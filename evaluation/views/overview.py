@@ -6,12 +6,13 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from ratings.models import Collection
+from ratings.progress import gold_hits
 
-from .. import charts, report, scores
+from .. import charts, kept, report, scores
 from ..measures import MEASURES, Measure, cautions
 from ..templatetags.numbers import decimals
 from . import agreement, compare, heat, panel, sentences
-from .answer import Answer, bounded_in, evaluated, holdings, next_step
+from .answer import Answer, Standing, bounded_in, evaluated, holdings, next_step
 from .asked import Asked, for_analysts, page
 from .export import csv_response, json_response
 
@@ -34,15 +35,17 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
         "next_step": next_step(collection, held),
     }
     if held.systems and held.queries and held.judged:
-        context |= results(collection, asked)
+        # Apart from what is kept: a pair that becomes gold changes no number of a system.
+        context["gold"] = gold_hits(collection)
+        context |= kept.whole(collection, ("overview", asked), lambda: results(collection, asked))
     return render(request, "evaluation/overview.html", context)
 
 
 def results(collection: Collection, asked: Asked) -> dict:
-    """What the page says and draws of the scores."""
+    """What the page says and draws of the scores, the same for everybody who looks at this state."""
     answer = Answer.of(collection, asked, [*gains(asked), *steps(asked)], bounds=True)
     shown = heat.rows(answer)
-    below = sum(low for row in shown for _, low in row.values)
+    below = sum(cell.below for row in shown for cell in row.values)
     counted = max(standing.queries for standing in answer.standings)
     neutral = neutral_mean(answer)
     rows = [
@@ -149,26 +152,32 @@ def says(answer: Answer) -> str:
     return f"Mean {answer.asked.measure} by system, highest first: {', '.join(parts)}."
 
 
-def curves(answer: Answer) -> tuple[list[int], list[tuple[str, list[float | None]]]]:
-    """The cutoffs down to the deepest ranking, and the means of each system at them."""
+def curves(answer: Answer) -> tuple[list[int], list[tuple[str, list[Standing]]]]:
+    """The cutoffs down to the deepest ranking, and how each system stands at them."""
     deepest = max((int(answer.record.rankings[name].length.max(initial=0)) for name in answer.systems), default=0)
-    measures = steps(answer.asked)
-    within = [measure for measure in measures if measure.cutoff <= max(deepest, 2)]
-    table = [(name, [answer.standing(name, measure).mean for measure in within]) for name in answer.names]
+    within = [measure for measure in steps(answer.asked) if measure.cutoff <= max(deepest, 2)]
+    table = [(name, [answer.standing(name, measure) for measure in within]) for name in answer.names]
     return [measure.cutoff for measure in within], table
 
 
-def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list[float | None]]]) -> dict:
+def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list[Standing]]]) -> dict:
     leader = answer.standings[0].system.name
     rows = [
-        {"system": name, "cutoff": cutoff, "value": value, "leader": name == leader}
-        for name, values in curve
-        for cutoff, value in zip(cutoffs, values, strict=True)
-        if value is not None
+        {
+            "system": name,
+            "cutoff": cutoff,
+            "value": standing.mean,
+            "low": standing.low,
+            "high": standing.high,
+            "leader": name == leader,
+        }
+        for name, standings in curve
+        for cutoff, standing in zip(cutoffs, standings, strict=True)
+        if standing.mean is not None
     ]
     if not rows:
         return {}
-    last = ", ".join(f"{name} {decimals(values[-1])}" for name, values in curve)
+    last = ", ".join(f"{name} {decimals(standings[-1].mean)}" for name, standings in curve)
     return {
         "curves": charts.curves(rows, bounded=answer.asked.bounded),
         "curves_say": f"Mean {answer.asked.measure.name}@k by system for k from {cutoffs[0]} to {cutoffs[-1]}. "

@@ -1,19 +1,24 @@
 """Every query of a collection with what each system scored on it."""
 
-from django.core.paginator import Page, Paginator
+from collections.abc import Callable
+from operator import attrgetter
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from ratings.formats.values import natural
 from ratings.models import Collection
 
 from .. import report
-from . import heat, sentences
+from . import heat, sentences, tables
 from .answer import Answer, evaluated, holdings, next_step
 from .asked import Asked, for_analysts, page
 from .export import csv_response, every_query, json_response
 
-AT_ONCE = 100
+USUAL = "-mean"  # how the table is sorted where the address does not say
+AT_ONCE = 1_000
+MOST_EXACT = 4_000  # cells that carry all digits: more make the page five times as large, and the files have them
 
 
 @require_safe
@@ -22,49 +27,41 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     answer = Answer.of(collection, asked)
     shown = heat.rows(answer)
     q, sort = request.GET.get("q", "").strip(), request.GET.get("sort", "")
-    found = [row for row in shown if q.casefold() in f"{row.key}\n{row.text}".casefold()]
+    sorts = values_by(answer)
+    sort = sort if sort.removeprefix("-") in sorts else USUAL
+    found = [row for row in shown if tables.holds(q, row.key, row.text)]
+    rows = tables.ordered(found, sorts[sort.removeprefix("-")], sort.startswith("-"))
     context = page(request, collection, "queries", asked) | {
-        "heading": sentences.heading(collection.name, len(answer.systems), len(shown)),
         "one": len(answer.systems) == 1,
         "q": q,
         "found": len(found),
         "total": len(shown),
         "hidden": [(name, value) for name, value in request.GET.items() if name not in ("q", "page")],
         "heads": heat.heads(answer, sort),
-        **paged(request, ordered(found, sort, answer)),
+        "key": heat.key(answer, shown),
+        "exact": min(len(rows), AT_ONCE) * len(answer.systems) <= MOST_EXACT,
+        **tables.paged(request, rows, AT_ONCE),
     }
     if shown and answer.systems and answer.judgments.count.any():
-        below = sum(low for row in shown for _, low in row.values)
+        below = sum(cell.below for row in shown for cell in row.values)
         counted = max(standing.queries for standing in answer.standings)
-        context["heat"] = heat.picture(answer, shown)
         context["differing"] = sentences.differing(answer.standings, heat.wins(answer), counted, below)
     elif not shown:
         context["next_step"] = next_step(collection, holdings(collection))
     return render(request, "evaluation/queries.html", context)
 
 
-def ordered(rows: list[heat.Row], sort: str, answer: Answer) -> list[heat.Row]:
-    """By the column that `sort` names, "-" in front for from the highest down; what has no value comes last."""
-    name = sort.removeprefix("-")
-    column = {f"s{answer.systems[system].pk}": place for place, system in enumerate(answer.names)}
-    if name == "text":
-        return sorted(rows, key=lambda row: row.text.casefold(), reverse=sort.startswith("-"))
-    if name in column:
-        values = [(row.values[column[name]][0], row) for row in rows]
-    elif name in ("mean", "spread", "judged"):
-        values = [(getattr(row, name), row) for row in rows]
-    else:
-        return rows
-    known = [pair for pair in values if pair[0] is not None]
-    known.sort(key=lambda pair: pair[0], reverse=sort.startswith("-"))
-    return [row for _, row in known] + [row for value, row in values if value is None]
-
-
-def paged(request: HttpRequest, rows: list, at_once: int = AT_ONCE) -> dict[str, Page | list]:
-    """One page of `rows`, the number of which is in the address; a number too high gives the last."""
-    paginator = Paginator(rows, at_once)
-    page = paginator.get_page(request.GET.get("page"))
-    return {"page": page, "numbers": list(paginator.get_elided_page_range(page.number))}
+def values_by(answer: Answer) -> dict[str, Callable[[heat.Row], object]]:
+    """What the table can be sorted by, by its name in the address."""
+    of_systems = {
+        f"s{answer.systems[name].pk}": lambda row, place=place: row.values[place].value
+        for place, name in enumerate(answer.names)
+    }
+    return of_systems | {
+        "text": lambda row: row.text.casefold(),
+        "key": lambda row: natural(row.key),
+        **{name: attrgetter(name) for name in ("mean", "spread", "judged")},
+    }
 
 
 @require_safe

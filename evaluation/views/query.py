@@ -1,6 +1,10 @@
-"""Why on this query: two rankings side by side with the ideal list, and the way from their sums to nDCG."""
+"""Why on this query: rankings side by side with the ideal list, where they part, and the way from sums to nDCG."""
+
+from math import isnan
+from urllib.parse import urlencode
 
 import numpy as np
+import pandas as pd
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.text import slugify
@@ -10,13 +14,14 @@ from ratings.models import Assignment, Collection, Query
 
 from .. import report, scores
 from ..measures import Explanation, Measure
-from . import arithmetic, lists, panel, running
+from ..record import unknown_system
+from . import arithmetic, lists, opinions, panel, parts, running
 from .answer import Answer, NextStep, bounded_in, evaluated, holdings, known, next_step
 from .asked import Asked, CannotAnswer, for_analysts, page
 from .export import csv_response, json_response
 
-# So many lines can be told apart in the chart; with more systems it draws the two chosen.
-LINES = 8
+# So many lists a page can bear side by side, and so many lines its chart; of more systems it draws those chosen.
+MOST = 8
 
 
 @require_safe
@@ -29,12 +34,11 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
     pks = answer.record.queries["pk"].tolist()
     context = page(request, collection, "queries", asked) | {
         "query": found,
-        "all": every,
         "bounded": any(each["lowest"] is not None for each in every),
         "previous": pks[place - 1] if place else None,
         "next": pks[place + 1] if place + 1 < len(pks) else None,
         "keep": asked.keep,
-        "hidden": [(name, value) for name, value in request.GET.items() if name not in ("left", "right")],
+        "hidden": [(name, value) for name, values in request.GET.lists() if name != "system" for value in values],
     }
     if not every:
         context["next_step"] = next_step(collection, holdings(collection))
@@ -42,23 +46,25 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
     context["judged"] = bool(answer.judgments.count[place])
     if not context["judged"]:
         context["next_step"] = not_judged(found)
-    left, right = chosen(request, every)
-    if request.GET.get("left") or request.GET.get("right"):
-        context["keep"] = kept(asked, left, right)
-    names = [each["system"].name for each in every]
-    if len(names) > LINES:
-        names = list(dict.fromkeys(each["system"].name for each in (left, right) if each))
-    context |= compared(answer, place, explanations_of(collection, asked, found, names), left, right)
-    return render(request, "evaluation/query.html", context)
+    chosen = chosen_in(request, [each["system"].name for each in every])
+    context |= choice(asked, chosen, every)
+    if "system" in request.GET:
+        context["keep"] = context["files"]
+    return render(request, "evaluation/query.html", context | compared(found, answer, place, every, chosen))
 
 
 def explanations_of(
-    collection: Collection, asked: Asked, found: Query, names: list[str] | None = None
+    collection: Collection,
+    asked: Asked,
+    found: Query,
+    names: list[str] | None = None,
+    whole: bool = False,
 ) -> dict[str, Explanation]:
-    """By system; None: of all. CannotAnswer where the options do not fit the collection."""
+    """By system (None: of all), down to the cutoff or `whole`. CannotAnswer where the options do not fit."""
+    measure = asked.to(None) if whole else asked.measure
     try:
         return scores.explain(
-            collection, names, found.key, asked.measure, asked.options, asked.rule, asked.adjudications
+            collection, names, found.key, measure, asked.options, asked.rule, asked.adjudications
         )
     except ValueError as error:
         raise CannotAnswer(str(error)) from error
@@ -70,9 +76,9 @@ def standings(answer: Answer, place: int) -> list[dict]:
     values, reasons = answer.values().loc[key], answer.reasons().loc[key]
     ndcg = answer.values(answer.asked.at("nDCG")).loc[key]
     lowest, highest = answer.bounds(key)
-    rows = [
+    return [
         {
-            "system": system,
+            "system": answer.systems[name],
             "value": known(values[name]),
             "why": reasons[name],
             "ndcg": known(ndcg[name]),
@@ -81,46 +87,79 @@ def standings(answer: Answer, place: int) -> list[dict]:
             "lowest": known(lowest[name]),
             "highest": known(highest[name]),
         }
-        for name, system in answer.systems.items()
+        for name in best_first(values)
+        if name in answer.systems
     ]
-    return sorted(rows, key=lambda row: (row["value"] is None, -(row["value"] or 0), row["system"].name))
+
+
+def best_first(values: pd.Series) -> list[str]:
+    """Names of systems by their values on a query, those without a value last."""
+    return sorted(values.index, key=lambda name: (isnan(values[name]), -values[name], name))
 
 
 def others(asked: Asked) -> list[Measure]:
     return [asked.at(name) for name in ("nDCG", "DCG", "CG") if name != asked.measure.name]
 
 
-def chosen(request: HttpRequest, every: list[dict]) -> tuple[dict, dict | None]:
-    """The two systems that the address names; else the worst and the best here. One system stands alone."""
-    by_pk = {str(each["system"].pk): each for each in every}
-    left, right = by_pk.get(request.GET.get("left", "")), by_pk.get(request.GET.get("right", ""))
-    if len(every) == 1:
-        return every[0], None
-    if left is None:
-        left = next(each for each in reversed(every) if each is not right)
-    if right is None:
-        right = next(each for each in every if each is not left)
-    return left, right
+# Which systems stand side by side
 
 
-def kept(asked: Asked, left: dict, right: dict | None) -> str:
-    sides = f"left={left['system'].pk}" + (f"&right={right['system'].pk}" if right else "")
-    return f"{asked.keep}&{sides}" if asked.keep else f"?{sides}"
+def chosen_in(request: HttpRequest, names: list[str]) -> list[str]:
+    """The systems that the address names, in its order; filled up to two with the worst and the best here.
+
+    `names` are all, best first. CannotAnswer for one that is not there, and for more than a page can bear.
+    """
+    wanted = list(dict.fromkeys(filter(None, request.GET.getlist("system"))))
+    for name in wanted:
+        if name not in names:
+            raise CannotAnswer(unknown_system(name, sorted(names)))
+    if len(wanted) > MOST:
+        raise CannotAnswer(f"at most {MOST} systems stand side by side, not {len(wanted)}")
+    wanted = wanted or names[-1:]
+    if len(wanted) == 1:
+        wanted += [name for name in names if name not in wanted][:1]
+    return wanted
 
 
-def compared(
-    answer: Answer, place: int, explained: dict[str, Explanation], left: dict, right: dict | None
-) -> dict:
-    """Everything below the heading: lists, lines, arithmetic, what is missed, the running sums."""
-    asked, options = answer.asked, answer.asked.options
+def choice(asked: Asked, chosen: list[str], every: list[dict]) -> dict:
+    """A control for each list and, where there is room, one for a further list; addresses that keep the lists."""
+    names = [each["system"].name for each in every]
+    more = [""] if 1 < len(chosen) < min(MOST, len(names)) else []
+    return {
+        "choices": [*chosen, *more],
+        "names": sorted(names),
+        "files": kept(asked, chosen),
+        "all": [each | {"beside": kept(asked, beside(chosen, each["system"].name))} for each in every],
+    }
+
+
+def beside(chosen: list[str], name: str) -> list[str]:
+    """The lists with that of one system among them; where there is no room, with the first alone."""
+    if name in chosen:
+        return chosen
+    return [*chosen, name] if len(chosen) < MOST else [chosen[0], name]
+
+
+def kept(asked: Asked, chosen: list[str]) -> str:
+    """The end of an address that asks for the same and these systems."""
+    systems = urlencode([("system", name) for name in chosen])
+    return f"{asked.keep}&{systems}" if asked.keep else f"?{systems}"
+
+
+def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen: list[str]) -> dict:
+    """Everything below the heading: lists, lines, parts, arithmetic, what is missed, the running sums."""
+    asked, options, cutoff = answer.asked, answer.asked.options, answer.asked.measure.cutoff
     judgments = answer.judgments.only(place)
     grades = dict(zip(judgments.document.tolist(), judgments.grade.tolist(), strict=True))
-    pair = [each for each in (left, right) if each]
-    explanations = [explained[each["system"].name] for each in pair]
-    ideal = explanations[0]
+    by_name = {each["system"].name: each for each in every}
+    shown = [by_name[name] for name in chosen]
+    explained = explanations_of(answer.collection, asked, found, chosen if len(every) > MOST else list(by_name))
+    whole = explanations_of(answer.collection, asked, found, chosen, whole=True) if cutoff else explained
+    explanations = [explained[name] for name in chosen]
+    places = [{row.document: row.rank for row in whole[name].ranking} for name in chosen]
+    ideal, judged = explanations[0], bool(grades)
     listed = [explanation.ranking for explanation in explanations] + [ideal.ideal]
     documents = lists.titles({row.document for rows in listed for row in rows[: lists.SHOWN]})
-    cutoff, judged = asked.measure.cutoff, bool(grades)
     sides = [
         lists.Side(
             system=each["system"],
@@ -131,19 +170,20 @@ def compared(
             more=max(0, len(explanation.ranking) - lists.SHOWN),
             present=bool(answer.record.rankings[each["system"].name].present[place]),
         )
-        for each, explanation in zip(pair, explanations, strict=True)
+        for each, explanation in zip(shown, explanations, strict=True)
     ]
+    split = parts.differences(explained, chosen, parts.measure_of(asked)) if judged else {}
+    parted = parts.drawn(split, explanations, asked)
     return {
-        "left": sides[0],
-        "right": sides[1] if right else None,
-        "sides": sides,
+        "sides": lists.joined(sides, places),
+        "longest": max(sides, key=lambda side: len(side.rows)).system.name,
         "scale": list(answer.collection.grades.all()),
-        "lead": arithmetic.lead(pair, explanations, asked),
-        "links": lists.links(sides) if right else None,
+        "lead": arithmetic.lead(shown, parted["sentences"] if parted else [], asked),
         "ideal": lists.ideal_list(ideal, documents, cutoff if judged else None),
         # Made of what a system returned, the ideal is another one for each system.
-        "ideal_of": sides[0].system.name if options.ideal == "retrieved" else "",
+        "ideal_of": chosen[0] if options.ideal == "retrieved" else "",
         "negative": any(row.adds < 0 for side in sides for row in side.rows),
+        "opinions": opinions.opinions(found, documents, grades, asked),
         "label": f"{asked.at('nDCG')} {asked.fingerprint}",
         "sum_label": f"{asked.at('DCG')} {asked.fingerprint}",
         "ndcg_label": str(asked.at("nDCG")),
@@ -152,10 +192,13 @@ def compared(
         "unjudged_words": panel.unjudged(options),
         "missing_words": panel.WORDS["missing"][options.missing],
         "others": [str(measure) for measure in others(asked)],
-        "formula": arithmetic.formula(ideal),
+        "parts": parted,
+        "worst": any(explanation.min_dcg for explanation in explanations),
+        "harm": arithmetic.difference(explanations) if parted and len(shown) == 2 else "",
+        "formula": arithmetic.formula(explanations),
         "sums": arithmetic.sums(sides, explanations) if judged else [],
-        "missed": lists.missed(answer, place, sides, ideal, documents),
-        "running": running.drawn(explained, left, right, asked) if judged else None,
+        "missed": lists.missed(places, ideal, documents, cutoff),
+        "running": running.drawn(explained, chosen[min(1, len(chosen) - 1)], asked) if judged else None,
     }
 
 
@@ -173,9 +216,9 @@ def not_judged(found: Query) -> NextStep:
 @require_safe
 @for_analysts
 def query_csv(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
-    """One row for each rank of each system down to the cutoff, then those of the ideal list."""
+    """One row for each rank of each system down to the cutoff, of the ideal list, and of each difference."""
     found = get_object_or_404(Query, collection=collection, pk=pk)
-    document, titles = explained(collection, asked, found)
+    document, titles = opened(request, collection, asked, found)
     ends = ["lowest", "highest"] if bounded_in(collection, asked) else []
     numbers = [*map(str, summed(asked)), *ends]
     return csv_response(file_name(asked, found), *report.every_rank(document, numbers, titles))
@@ -184,20 +227,25 @@ def query_csv(request: HttpRequest, collection: Collection, asked: Asked, pk: in
 @require_safe
 @for_analysts
 def query_json(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
-    """Each system with its sums and its ranks."""
+    """Each system with its sums and its ranks, and what sets those apart that stand side by side."""
     found = get_object_or_404(Query, collection=collection, pk=pk)
-    document, _ = explained(collection, asked, found)
+    document, _ = opened(request, collection, asked, found)
     return json_response(file_name(asked, found), document)
 
 
-def explained(collection: Collection, asked: Asked, found: Query) -> tuple[dict, dict[str, str]]:
+def opened(
+    request: HttpRequest, collection: Collection, asked: Asked, found: Query
+) -> tuple[dict, dict[str, str]]:
     """The document of this query, and the titles of its documents by key."""
     explanations = explanations_of(collection, asked, found)
     pks = {row.document for each in explanations.values() for row in (*each.ranking, *each.ideal)}
     documents = lists.titles(pks)
     keys = {pk: document.key for pk, document in documents.items()}
     evaluation = evaluated(collection, asked, summed(asked), bounds=bounded_in(collection, asked))
-    document = report.explained(evaluation, asked.profile, found.key, explanations, keys)
+    values, measure = evaluation.per_query[str(evaluation.measures[0])].loc[found.key], parts.measure_of(asked)
+    chosen = chosen_in(request, best_first(values))
+    differences = parts.differences(explanations, chosen, measure) if chosen else {}
+    document = report.explained(evaluation, asked.profile, found.key, explanations, keys, differences, measure)
     return document, {document.key: document.title for document in documents.values()}
 
 

@@ -7,9 +7,8 @@ from .asked import Asked
 from .lists import SHOWN
 
 
-def drawn(explained: dict[str, Explanation], left: dict, right: dict | None, asked: Asked) -> dict | None:
-    """The sums down the ranks, drawn and as a table. None where no list has a rank."""
-    focus = (right or left)["system"].name
+def drawn(explained: dict[str, Explanation], focus: str, asked: Asked) -> dict | None:
+    """The sums down the ranks, drawn with `focus` standing out, and as a table. None where no list has a rank."""
     depth = max((len(explanation.ranking) for explanation in explained.values()), default=0)
     depth = min(depth, asked.measure.cutoff or SHOWN, SHOWN)
     if depth < 1:

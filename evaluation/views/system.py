@@ -17,7 +17,7 @@ from ..templatetags.numbers import decimals
 from .answer import Answer, evaluated
 from .asked import Asked, for_analysts, page
 from .export import csv_response, every_query, json_response
-from .queries import paged
+from .tables import paged
 
 MAIN = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
 
@@ -83,13 +83,13 @@ def ranked(answer: Answer, found: System) -> list[dict]:
             "judged": float(judged[place]),
             "present": bool(rankings.present[place]),
             "length": int(rankings.length[place]),
-            "left": keep + urlencode({"left": found.pk}),
+            "keep": keep + urlencode({"system": found.name}),
             "url": "",
         }
         for place, (pk, key, text) in enumerate(record.queries[["pk", "key", "text"]].itertuples(index=False))
     ]
     for row in rows:
-        row["url"] = reverse("query", args=[answer.collection.slug, row["pk"]]) + "?" + row["left"]
+        row["url"] = reverse("query", args=[answer.collection.slug, row["pk"]]) + "?" + row["keep"]
     return sorted(rows, key=lambda row: (row["value"] is None, -(row["value"] or 0)))
 
 
@@ -101,9 +101,8 @@ def lead(standing, measure: str) -> SafeString:
     interval = ""
     if standing.low is not None:
         interval = f", 95 % interval {decimals(standing.low)} to {decimals(standing.high)}"
-    return format_html(
-        "Mean {} of <b>{}</b>{}, n = {}.", measure, decimals(standing.mean), interval, f"{standing.queries:,}"
-    )
+    said = "Mean {} of <b>{}</b>{}, n&nbsp;=&nbsp;{}."
+    return format_html(said, measure, decimals(standing.mean), interval, f"{standing.queries:,}")
 
 
 def extremes(best: dict, worst: dict) -> SafeString:

@@ -1,0 +1,75 @@
+"""Why one list scores less than another on one query: the difference of two values, split by rank."""
+
+from dataclasses import dataclass
+from itertools import zip_longest
+from math import isnan
+
+from .explain import Explanation, Row
+
+# The measures of which each rank has a part: its gain, that times the discount, and that as a share of IDCG - W.
+SPLIT = ("CG", "DCG", "nDCG")
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one rank adds to each of two values; 0.0 where a list ends above it."""
+
+    rank: int  # 0: what an empty list has, -W / (IDCG - W)
+    first: float
+    second: float
+
+    @property
+    def difference(self) -> float:
+        return self.second - self.first
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two values of one measure. Each is what an empty list has and the parts of its ranks, added up."""
+
+    first: float
+    second: float
+    empty: Part  # nothing but 0.0 where no gain is negative
+    parts: list[Part]  # of each rank down to the end of the longer list
+    one_ideal: bool  # both are measured on the same best and worst list, so that a rank counts as much in both
+
+    @property
+    def difference(self) -> float:
+        return self.second - self.first
+
+
+def difference(first: Explanation, second: Explanation, measure: str) -> Difference | None:
+    """What sets the second value of the measure, a name in SPLIT, apart from the first, rank by rank.
+
+    None where one of them has no value, or has it by definition and not from its ranks: nothing to find, taken
+    for 0. ValueError for another measure.
+    """
+    if measure not in SPLIT:
+        raise ValueError(f"{measure} is not split by rank; {', '.join(SPLIT)} are")
+    values = [_value(explanation, measure) for explanation in (first, second)]
+    if any(isnan(value) for value in values):
+        return None
+    adds = ([_part(row, explanation, measure) for row in explanation.ranking] for explanation in (first, second))
+    return Difference(
+        *values,
+        empty=Part(0, *(_empty(explanation, measure) for explanation in (first, second))),
+        parts=[Part(rank, *both) for rank, both in enumerate(zip_longest(*adds, fillvalue=0.0), 1)],
+        one_ideal=(first.idcg, first.min_dcg) == (second.idcg, second.min_dcg),
+    )
+
+
+def _value(explanation: Explanation, measure: str) -> float:
+    if measure == "nDCG":
+        return explanation.ndcg if explanation.span else float("nan")
+    return explanation.dcg if measure == "DCG" else explanation.cg
+
+
+def _part(row: Row, explanation: Explanation, measure: str) -> float:
+    if measure == "nDCG":
+        return row.contribution / explanation.span
+    return row.contribution if measure == "DCG" else row.gain
+
+
+def _empty(explanation: Explanation, measure: str) -> float:
+    # From 0.0, because -0.0 would be written with its sign.
+    return 0.0 - explanation.min_dcg / explanation.span if measure == "nDCG" else 0.0

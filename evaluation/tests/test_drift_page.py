@@ -1,0 +1,197 @@
+"""The page of drift and pace: what it says, on what it rests, and who reads whose name."""
+
+import csv
+import io
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from evaluation.tests.hills import analyst, text_of
+from evaluation.tests.test_overview import spec_of
+from evaluation.views import drift
+from ratings import queue
+from ratings.anchors import set_anchor
+from ratings.models import Check, Rater, RatingEvent, Role
+from ratings.tests.cast import NOW, grade, make_collection, make_member, make_pair
+
+pytestmark = pytest.mark.django_db
+URL = "/collections/hills/agreement/drift/"
+MINUTE = timedelta(minutes=1)
+
+
+class World:
+    """anna, boris and clara graded 60 documents, one a minute: anna with 1, then 3; the others always with 1."""
+
+    def __init__(self) -> None:
+        self.documents = [f"d{place:02}" for place in range(60)]
+        self.collection = make_collection(documents=self.documents)
+        self.ids = dict(self.collection.documents.values_list("key", "pk"))
+        self.query = self.collection.queries.get(key="q1").pk
+        self.grades("canary-anna", ["1"] * 30 + ["3"] * 30, seconds=2)
+        self.grades("canary-boris", ["1"] * 60, seconds=10)
+        self.grades("canary-clara", ["1"] * 60, seconds=10)
+
+    def grades(self, name: str, values: list[str], *, seconds: float | None = None, at_once=False) -> None:
+        rater, _ = Rater.objects.get_or_create(collection=self.collection, name=name, kind="imported")
+        rows = [
+            queue.ImportedRating(
+                self.query,
+                self.ids[self.documents[place]],
+                grade(self.collection, value),
+                seconds=seconds,
+                at=NOW if at_once else NOW + place * MINUTE,
+            )
+            for place, value in enumerate(values)
+        ]
+        queue.record_imported(rater, rows)
+        self.collection.touch()
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def admin(client, world: World):
+    client.force_login(make_member(world.collection, "eva", Role.ADMIN))
+    return client
+
+
+def rows_of(client) -> dict[str, dict]:
+    return {row["rater"]: row for row in client.get("/collections/hills/agreement/drift.json").json()["raters"]}
+
+
+def test_who_moves_is_told_with_what_that_rests_on(client, world):
+    page = text_of(admin(client, world).get(URL))
+    # Of the others the mean is 1: anna goes from 0 to 2 above it; for the two others it goes from 1 to 2.
+    assert "grades 2.00 higher in the later half (30 and 30 shared grades)" in page
+    assert "grades 1.00 lower in the later half (30 and 30 shared grades)" in page
+    assert "Three of three raters are worth a look" in page
+    anna = rows_of(client)["canary-anna"]
+    assert (anna["early"], anna["late"], anna["moved"], anna["told"]) == (0, 2, 2, True)
+    assert [each["given"] for each in anna["periods"]] == [[0, 0, 20, 0, 0], [0, 0, 10, 0, 10], [0, 0, 0, 0, 20]]
+
+
+def test_who_rushes_is_told_grade_by_grade(client, world):
+    page = text_of(admin(client, world).get(URL))
+    # anna takes 2 s and the others 10 s; for 3 there are no others.
+    assert page.count("less than a third of the others’ time for") == 1
+    assert "less than a third of the others’ time for 1 Related (30 timed)" in page
+    row = rows_of(client)["canary-anna"]["seconds"]
+    assert [(each["grade"], each["n"], each["middle"], each["n_others"], each["rushed"]) for each in row] == [
+        (-1, 0, None, 0, False),
+        (0, 0, None, 0, False),
+        (1, 30, 2, 120, True),
+        (2, 0, None, 0, False),
+        (3, 30, 2, 0, False),
+    ]
+
+
+def test_gold_and_repeats_stand_with_their_interval_and_no_verdict_on_few(client, world):
+    clara = world.collection.raters.get(name="canary-clara")
+    for place, document in enumerate(world.documents[:20]):
+        pair = make_pair(world.collection, "q1", document, wanted=0)
+        set_anchor(pair, use="gold", grade=grade(world.collection, "0" if place < 15 else "1"), now=NOW - MINUTE)
+    facts = {"pair": pair, "rater": clara}
+    value = grade(world.collection, "0").value
+    event = RatingEvent.objects.create(**facts, kind="repeat", value=value, scale_version=1, created_at=NOW)
+    Check.objects.create(**facts, kind="repeat", created_at=NOW, event=event)
+    page = text_of(admin(client, world).get(URL))
+    # All three gave 1 to these: 5 of 20 each, 15 of 60 together.
+    assert "5 of 20 (11 % to 47 %)" in page and "fewer gold hits" not in page
+    row = rows_of(client)["canary-clara"]
+    assert (row["repeats"]["hits"], row["repeats"]["n"], row["repeats"]["few"]) == (0, 1, True)
+    assert row["gold"]["share"] == 0.25 and not row["gold"]["few"]
+    assert rows_of(client)["canary-anna"]["repeats"]["why"] == {"share": "no such pair was answered"}
+    # Checks make no new version of the collection: they are read each time.
+    for place in range(15):
+        pair = make_pair(world.collection, "q1", world.documents[place], wanted=0)
+        set_anchor(pair, use="gold", grade=grade(world.collection, "1"), now=NOW - MINUTE)
+    assert rows_of(client)["canary-clara"]["gold"]["hits"] == 20
+
+
+def test_ratings_without_times_have_no_course(client, world):
+    world.grades("dora", ["1"] * 60, at_once=True)
+    row = rows_of(admin(client, world))["dora"]
+    assert (row["periods"], row["moved"], row["ratings"]) == ([], None, 60)
+    assert row["why"]["periods"] == row["why"]["moved"] == "most grades came at once, without times"
+    assert "dora (most grades came at once, without times)" in text_of(client.get(URL))
+
+
+def test_pictures_have_the_numbers_of_the_file(client, world):
+    response = admin(client, world).get(URL)
+    dots = spec_of(response, "course-spec")["datasets"]["dots"]
+    names = sorted(rows_of(client))
+    for dot in dots:
+        each = rows_of(client)[names[dot["place"]]]["periods"][dot["period"] - 1]
+        assert (dot["bias"], dot["low"], dot["high"], dot["shared"]) == tuple(
+            each[name] for name in ("bias", "low", "high", "shared")
+        )
+    cells = spec_of(response, "mix-spec")["datasets"]["cells"]
+    anna = [cell for cell in cells if cell["rater"] == "canary-anna" and cell["period"] == 2]
+    assert [(cell["grade"], cell["start"], cell["end"]) for cell in anna] == [
+        ("1 Related", 0, 0.5),
+        ("3 Perfect", 0.5, 1),
+    ]
+
+
+def test_the_csv_has_every_number_with_its_n(client, world):
+    body = admin(client, world).get("/collections/hills/agreement/drift.csv").content.decode()
+    rows = list(csv.DictReader(io.StringIO(body)))
+    anna = [row for row in rows if row["rater"] == "canary-anna"]
+    moved = next(row for row in anna if row["name"] == "moved")
+    assert (moved["value"], moved["n"], moved["why"]) == ("2.0", "60", "")
+    assert sum(int(row["value"]) for row in anna if row["part"] == "period" and row["name"] == "given") == 60
+    gold = next(row for row in anna if row["part"] == "gold")
+    assert (gold["value"], gold["n"], gold["why"]) == ("", "0", "no such pair was answered")
+
+
+def test_an_analyst_reads_no_name_anywhere(client, world):
+    analyst(client, world.collection)
+    for address in (URL, "/collections/hills/agreement/drift.csv", "/collections/hills/agreement/drift.json"):
+        body = client.get(address).content.decode()
+        assert "canary" not in body and body.count("rater ") > 2
+    assert "canary-anna" in admin(client, world).get(URL).content.decode()
+
+
+def test_raters_come_in_pages_those_worth_a_look_first(client, world, monkeypatch):
+    world.grades("aaa", ["1"] * 10)
+    monkeypatch.setattr(drift, "AT_ONCE", 3)
+    admin(client, world)
+    assert [row["rater"] for row in client.get(URL).context["raters"]][:1] == ["canary-anna"]
+    assert [row["rater"] for row in client.get(URL, {"page": 2}).context["raters"]] == ["aaa"]
+
+
+def test_with_nothing_to_see_it_says_so(client):
+    collection = make_collection()
+    page = analyst(client, collection).get(URL)
+    assert page.status_code == 200 and "Nobody has given a grade yet." in text_of(page)
+    rater = Rater.objects.create(collection=collection, name="zoe", kind="imported")
+    pair = make_pair(collection)
+    row = queue.ImportedRating(pair.query_id, pair.document_id, grade(collection, "2"))
+    queue.record_imported(rater, [row])
+    collection.touch()
+    page = text_of(client.get(URL))
+    assert "Nothing about the grades of one rater asks for a second look." in page
+    assert "(fewer than 40 grades)" in page
+
+
+def test_the_number_of_database_queries_does_not_grow(client, world, django_assert_num_queries):
+    admin(client, world)
+    with CaptureQueriesContext(connection) as first:
+        client.get(URL)
+    assert len(first) <= 20
+    for place in range(5):
+        world.grades(f"more {place}", ["2"] * 50, seconds=4)
+    with django_assert_num_queries(len(first)):
+        client.get(URL)
+
+
+def test_its_pictures_are_drawn_without_a_script(client, world):
+    admin(client, world)
+    for name in ("course-spec", "mix-spec"):
+        drawn = client.get(URL, {"chart": name, "theme": "dark"})
+        assert drawn["Content-Type"] == "image/svg+xml"
+        assert all(f">canary-{who}<" in drawn.content.decode() for who in ("anna", "boris", "clara"))

@@ -1,0 +1,320 @@
+"""Where two systems differ: query by query, and on queries that are alike."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_safe
+
+from ratings.formats.values import natural
+from ratings.models import Collection
+
+from .. import charts, comparison, scores, segments
+from ..comparison import Compared
+from ..record import unknown_system
+from ..segments import OnSegment
+from ..significance import ALPHA, FEWEST
+from ..templatetags.numbers import decimals, signed
+from . import compare, tables
+from .asked import Asked, CannotAnswer, for_analysts, page
+from .export import csv_response, json_response
+from .sentences import counted
+
+MOST_BARS = 1_000  # a picture is hardly wider in pixels: of more queries every second or third is drawn
+TITLES = {segments.TAG: "By tag", segments.LENGTH: "By length", segments.WEIGHT: "By weight"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One query of the table. Numbers are None where it has none, and `why` says why it is left out."""
+
+    pk: int
+    key: str
+    text: str
+    words: int
+    weight: float
+    tags: tuple[str, ...]
+    first: float | None  # what the baseline scored
+    second: float | None  # and the system
+    difference: float | None
+    why: str
+
+
+# What the table can be sorted by, and what it is where the address does not say.
+SORTS = {
+    "text": lambda row: row.text.casefold(),
+    "key": lambda row: natural(row.key),
+    **{name: attrgetter(name) for name in ("words", "weight", "first", "second", "difference")},
+}
+USUAL = "-difference"
+OF_PAGE = ("baseline", "system", "segment", "sort", "q", "page")
+
+
+@require_safe
+@for_analysts
+def differences(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    evaluation, ranked = compare.ranking_of(collection, asked)
+    context = page(request, collection, "compare", asked) | {"ranked": ranked}
+    pair = pair_in(request, evaluation, ranked)
+    if pair is None:
+        context["next_step"] = compare.nothing_to_compare(collection, asked)
+        return render(request, "evaluation/differences.html", context)
+    found, every = compared(evaluation, asked, pair)
+    (whole,), rows = found.rows(), every_row(found, asked)
+    context |= {
+        "whole": whole,
+        "lead": lead(whole),
+        "why_dropped": scores.why(found.why_dropped),
+        "files": ending_with(request, *pair),
+        "swapped": ending_with(request, *reversed(pair)),
+        "hidden": compare.given(request, OF_PAGE),
+        "label": asked.label,
+        **pictured(collection, asked, rows, pair),
+        **by_segment(every, found, whole),
+        **table(request, rows, found, every),
+    }
+    return render(request, "evaluation/differences.html", context)
+
+
+def pair_in(
+    request: HttpRequest, evaluation: scores.Evaluation, ranked: Sequence[tuple[str, float]]
+) -> tuple[str, str] | None:
+    """Baseline and system that the address names; who is not named is the best of the others.
+
+    None where nothing can be compared. CannotAnswer for what makes no sense.
+    """
+    baseline, system = (request.GET.get(name, "") for name in ("baseline", "system"))
+    order = [name for name, _ in ranked]
+    for name in filter(None, (baseline, system)):
+        if name not in evaluation.systems:
+            raise CannotAnswer(unknown_system(name, evaluation.systems))
+        if name not in order:
+            raise CannotAnswer(f"{name} has no mean in this measure, so that nothing can be compared with it")
+    if baseline and baseline == system:
+        raise CannotAnswer(f"{baseline} cannot be compared with itself; name another system")
+    if len(order) < 2:
+        return None
+    system = system or next(name for name in order if name != baseline)
+    return baseline or next(name for name in order if name != system), system
+
+
+def compared(
+    evaluation: scores.Evaluation, asked: Asked, pair: tuple[str, str]
+) -> tuple[Compared, list[OnSegment]]:
+    """The pair on all queries and on each segment, made once for each state of the collection."""
+    baseline, system = pair
+    found = compare.compared(evaluation, asked, compare.Wanted(baseline, (system,), True, False))
+
+    table = evaluation.table
+
+    def tested() -> list[OnSegment]:
+        # The same segments for every pair, so that many pairs keep them once.
+        every = table.remember("segments", lambda: segments.segments(table.record.queries))
+        return segments.compared(found, every)
+
+    return found, table.remember(("segments", baseline, system), tested)
+
+
+def every_row(found: Compared, asked: Asked) -> list[Row]:
+    """All queries in the order of the record, with the numbers of the file."""
+    header, lines = comparison.every_query([found], asked.profile)
+    values = [header.index(name) for name in ("baseline_value", "system_value", "difference", "reason")]
+    queries = found.evaluation.table.record.queries[["pk", "key", "text", "weight", "tags"]]
+    return [
+        Row(pk, key, text, segments.words_in(text), weight, tags, *(line[place] for place in values))
+        for (pk, key, text, weight, tags), line in zip(queries.itertuples(index=False), lines, strict=True)
+    ]
+
+
+# All queries
+
+
+def lead(whole: dict) -> SafeString:
+    """On how many queries which of the two is better, and by how much on average."""
+    if not whole["queries"]:
+        return format_html("No query has a value of both {} and {}.", whole["baseline"], whole["system"])
+    sentence = format_html(
+        "<b>{}</b> is better than <b>{}</b> on {}, equal on {} and worse on {} of {}. The mean difference is {}",
+        whole["system"],
+        whole["baseline"],
+        *(f"{whole[name]:,}" for name in ("wins", "ties", "losses")),
+        counted(whole["queries"], "query", "queries"),
+        signed(whole["difference"]),
+    )
+    if whole["low"] is None:
+        return format_html("{}; one query gives no interval.", sentence)
+    return format_html("{}, 95 % interval {} to {}.", sentence, signed(whole["low"]), signed(whole["high"]))
+
+
+def pictured(collection: Collection, asked: Asked, rows: Sequence[Row], pair: tuple[str, str]) -> dict:
+    """The bars, the two queries at their ends, and the way from a bar to its query."""
+    baseline, system = pair
+    both = urlencode([("system", baseline), ("system", system)])
+    keep = f"{asked.keep}&{both}" if asked.keep else f"?{both}"
+    known = tables.ordered((row for row in rows if row.difference is not None), SORTS["difference"], True)
+    if not known:
+        return {"keep": keep}
+    # Of many every n-th, as wide as those that it stands for.
+    step = -(-len(known) // MOST_BARS)
+    bars = [
+        {
+            "query": row.key,
+            "text": row.text,
+            "first": row.first,
+            "second": row.second,
+            "value": row.difference,
+            "start": start,
+            "end": min(start + step, len(known)),
+            "url": reverse("query", args=[collection.slug, row.pk]) + keep,
+        }
+        for start, row in enumerate(known)
+        if start % step == 0
+    ]
+    return {
+        "keep": keep,
+        "bars": charts.deltas(bars),
+        "bars_say": f"{asked.measure} of {system} less that of {baseline} on {len(known):,} queries, highest "
+        f"first: from {decimals(known[0].difference)} to {decimals(known[-1].difference)}.",
+        "step": step,
+        "first": known[0] if known[0].difference > 0 else None,
+        "last": known[-1] if known[-1].difference < 0 else None,
+    }
+
+
+def ending_with(request: HttpRequest, baseline: str, system: str) -> str:
+    """The end of an address that asks the same of this pair, but for what only this page is asked."""
+    parts = [*compare.given(request, OF_PAGE), ("baseline", baseline), ("system", system)]
+    return f"?{urlencode(parts, safe='@()=:,')}"
+
+
+# Queries that are alike
+
+
+def by_segment(every: Sequence[OnSegment], found: Compared, whole: dict) -> dict:
+    """A picture for each kind of segment, on one scale, and what they come to."""
+    table = found.evaluation.table
+    drawn = {kind: [dot(each) for each in every if each.segment.kind == kind] for kind in segments.KINDS}
+    drawn = {kind: [row for row in rows if row["value"] is not None] for kind, rows in drawn.items()}
+    beside = [row for rows in drawn.values() for row in rows]
+    return {
+        "segments": every,
+        "tested": sum(not each.few for each in every),
+        "beyond": beyond_chance(every),
+        "tags_left_out": table.remember("tags_left_out", lambda: segments.tags_left_out(table.record.queries)),
+        "overlap": sum(each.segment.kind == segments.TAG for each in every) > 1,
+        "alpha": ALPHA,
+        "fewest": FEWEST,
+        "kinds": [
+            {
+                "title": TITLES[kind],
+                "id": f"by-{kind}",
+                "chart": f"by-{kind}-spec",
+                "spec": charts.differences(rows, beside=beside, whole=whole["difference"]),
+                "says": f"{TITLES[kind]}: {'; '.join(said(row) for row in rows)}.",
+            }
+            for kind, rows in drawn.items()
+            if rows
+        ],
+    }
+
+
+def dot(each: OnSegment) -> dict:
+    return {
+        "label": f"{each.segment.label} (n = {each.queries:,})",
+        "value": each.said.difference,
+        "low": each.said.low,
+        "high": each.said.high,
+        "n": each.queries,
+        "told": each.told,
+        "few": each.few,
+    }
+
+
+def said(row: dict) -> str:
+    return f"{row['label']} {decimals(row['value'])}"
+
+
+def beyond_chance(every: Sequence[OnSegment]) -> SafeString:
+    """On which segments the difference is more than chance, in a sentence."""
+    told = [(each.segment.title, signed(each.said.difference)) for each in every if each.told]
+    tested = sum(not each.few for each in every)
+    if not tested:
+        return format_html("No segment has the {} queries that a test takes.", FEWEST)
+    names = ((", " if place else ": ", *each) for place, each in enumerate(told))
+    listed = format_html_join("", "{}<b>{}</b> ({})", names)
+    return format_html("Beyond chance on {} of the {} tested{}.", len(told) or "none", tested, listed)
+
+
+# As a table
+
+
+def table(request: HttpRequest, rows: Sequence[Row], found: Compared, every: Sequence[OnSegment]) -> dict:
+    """The queries that the address asks for, in the order that it asks for."""
+    q, sort, segment = (request.GET.get(name, "").strip() for name in ("q", "sort", "segment"))
+    chosen = {each.segment.key: each.segment for each in every}.get(segment)
+    if segment and chosen is None:
+        raise CannotAnswer(f"unknown segment {segment!r}; those that there are stand under the tags and lengths")
+    sort = sort if sort.removeprefix("-") in SORTS else USUAL
+    baseline, system = found.pairs[0]
+    columns = [("text", "Query", False), ("difference", "Difference", True)]
+    columns += [("second", system, True), ("first", baseline, True), ("words", "Words", True)]
+    columns += [("weight", "Weight", True)] if found.evaluation.is_weighted else []
+    columns += [("key", "Key", False)]
+    members = [row for row, is_member in zip(rows, chosen.members, strict=True) if is_member] if chosen else rows
+    shown = [row for row in members if tables.holds(q, row.key, row.text)]
+    return {
+        "q": q,
+        "chosen": chosen,
+        "total": len(rows),
+        "shown": len(shown),
+        "heads": tables.heads(columns, sort),
+        "weighted": found.evaluation.is_weighted,
+        "searched": compare.given(request, ("q", "page")),
+        **tables.paged(request, tables.ordered(shown, SORTS[sort.removeprefix("-")], sort.startswith("-"))),
+    }
+
+
+# As files
+
+
+@require_safe
+@for_analysts
+def differences_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """A row for each query, as `compare --per-query --format csv` gives it."""
+    found, _ = for_file(request, collection, asked)
+    return csv_response(file_name(collection, asked), *comparison.every_query([found], asked.profile))
+
+
+@require_safe
+@for_analysts
+def segments_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """A row for each segment."""
+    name = f"{collection.slug}-segments-{asked.measure}"
+    return csv_response(name, *segments.table(*for_file(request, collection, asked), asked.profile))
+
+
+@require_safe
+@for_analysts
+def differences_json(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """Both as a document: as `compare --per-query --format json` gives it, and with `segments`."""
+    found, every = for_file(request, collection, asked)
+    document = comparison.document([found], asked.profile, per_query=True)
+    return json_response(file_name(collection, asked), document | {"segments": segments.rows(found, every)})
+
+
+def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> tuple[Compared, list[OnSegment]]:
+    evaluation, ranked = compare.ranking_of(collection, asked)
+    pair = pair_in(request, evaluation, ranked)
+    if pair is None:
+        raise CannotAnswer(compare.NOTHING)
+    return compared(evaluation, asked, pair)
+
+
+def file_name(collection: Collection, asked: Asked) -> str:
+    return f"{collection.slug}-differences-{asked.measure}"

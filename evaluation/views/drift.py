@@ -1,0 +1,151 @@
+"""Is a rater drifting or rushing? Each beside themselves over time and beside the others: hints, no verdicts.
+
+Admins read names, analysts the names that tell nothing, as on the page of agreement.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_safe
+
+from ratings.models import Collection, Role
+from ratings.progress import ENOUGH, LOOKED_THROUGH
+from ratings.templatetags.grades import tone
+
+from .. import charts, kept
+from ..agreement import FEWEST, courses
+from ..drift import checked_in, document, table
+from ..templatetags.numbers import number
+from .agreement import names_in, pseudonym, said_in
+from .asked import Asked, for_analysts, page
+from .export import csv_response, json_response
+from .sentences import WORDS, counted, named
+from .tables import paged
+
+AT_ONCE = 12  # raters on a page: more panels than that nobody compares
+
+# A fill for each look of a grade.
+FILLS = {
+    "n2": "url(#neg)",
+    "n1": "var(--n-b)",
+    "z": "var(--z)",
+    "p1": "var(--p1)",
+    "p2": "var(--p2)",
+    "p3": "var(--p3)",
+    "p4": "var(--p4)",
+}
+
+
+@require_safe
+@for_analysts
+def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    found, labels = found_in(collection)
+    context = page(request, collection, "agreement", asked) | paged(request, found["raters"], AT_ONCE)
+    rows = list(context["page"].object_list)
+    drawn = [row for row in rows if row["periods"]]
+    pks = {name: pk for pk, name in names_in(collection).items()}
+    context |= {
+        "lead": lead(found["raters"]),
+        "raters": [row | {"pk": pks.get(row["rater"])} for row in rows],
+        "total": len(found["raters"]),
+        "grades": list(labels.items()),
+        "scale": list(labels),
+        "named": collection.role == Role.ADMIN,
+        "fewest": FEWEST,
+        "enough": ENOUGH,
+        "latest": LOOKED_THROUGH,
+        "drawn": drawn,
+    }
+    if drawn:
+        names = [row["rater"] for row in drawn]
+        context["mix"] = charts.mixes(mixes(drawn, labels), raters=names, grades=fills_of(labels))
+        context["mix_says"] = "For each rater the mix of grades, period by period. The table has the numbers."
+    if any(each["bias"] is not None for row in drawn for each in row["periods"]):
+        dots, reach = distances(drawn)
+        context["course"] = charts.courses(dots, raters=names, reach=reach)
+        context["course_says"] = f"Mean distance from the others, period by period. {context['lead']}"
+        context["reach"] = reach
+    return render(request, "evaluation/drift.html", context)
+
+
+def found_in(collection: Collection) -> tuple[dict, dict[float, str]]:
+    """The document with the names that its reader may see, and the grades with their labels, the lowest first.
+
+    Courses are made once for each state of the collection; names, checks and times are read each time.
+    """
+    said = said_in(collection)
+    found = kept.whole(collection, "courses", lambda: courses(said.table))
+    known = names_in(collection)
+    names = {pk: known.get(pk, pseudonym(pk)) for pk in said.opinions.raters}
+    scale = {float(grade.value): str(grade) for grade in collection.grades.all()}
+    labels = {grade: scale.get(grade, number(grade)) for grade in said.table.grades.tolist()}
+    return document(said, found, checked_in(collection, list(names)), names, labels), labels
+
+
+def lead(rows: Sequence[Mapping]) -> SafeString:
+    """How many raters are worth a look, and who."""
+    if not rows:
+        return SafeString("Nobody has given a grade yet.")
+    noted = [row["rater"] for row in rows if row["hints"]]
+    of = counted(len(rows), "rater", "raters")
+    if not noted:
+        return format_html("Nothing about the grades of {} asks for a second look.", of)
+    many = WORDS[len(noted)] if len(noted) < len(WORDS) else f"{len(noted):,}"
+    verb = "is" if len(noted) == 1 else "are"
+    return format_html("{} of {} {} worth a look: {}.", many.capitalize(), of, verb, named(noted))
+
+
+# As pictures
+
+
+def fills_of(labels: Mapping[float, str]) -> dict[str, str]:
+    """A fill for each label, the lowest grade first."""
+    fills = {label: FILLS[tone(value, labels)] for value, label in labels.items()}
+    # Of one harmful grade alone the hatch is the look.
+    return {label: "url(#neg)" if fill == FILLS["n1"] and "url(#neg)" not in fills.values() else fill
+            for label, fill in fills.items()}  # fmt: skip
+
+
+def mixes(rows: Sequence[Mapping], labels: Mapping[float, str]) -> list[dict]:
+    """A cell for each rater, period and grade that was given, stacked from the lowest grade up."""
+    cells = []
+    for place, row in enumerate(rows):
+        for period, each in enumerate(row["periods"], 1):
+            whole, start = sum(each["given"]), 0.0
+            for label, given in zip(labels.values(), each["given"], strict=True):
+                at = {"place": place, "rater": row["rater"], "period": period, "grade": label}
+                at |= {"first": each["first"], "last": each["last"], "given": given, "share": given / whole}
+                cells += [at | {"start": start, "end": start + given / whole}] if given else []
+                start += given / whole
+    return cells
+
+
+def distances(rows: Sequence[Mapping]) -> tuple[list[dict], float]:
+    """A dot for each rater and period, and how far a strip reaches to either side: intervals may end outside."""
+    dots = [
+        {"place": place, "rater": row["rater"], "period": period, "told": row["told"], **each}
+        for place, row in enumerate(rows)
+        for period, each in enumerate(row["periods"], 1)
+        if each["bias"] is not None
+    ]
+    reach = 1.3 * max(abs(dot["bias"]) for dot in dots)
+    return dots, float(number(reach, 1).replace("−", "-")) or 0.1
+
+
+# As files
+
+
+@require_safe
+@for_analysts
+def drift_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """Everything as rows of one shape, under the names of the page."""
+    return csv_response(f"{collection.slug}-drift", *table(found_in(collection)[0]))
+
+
+@require_safe
+@for_analysts
+def drift_json(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    return json_response(f"{collection.slug}-drift", found_in(collection)[0])

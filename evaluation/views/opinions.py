@@ -1,0 +1,84 @@
+"""What raters said of the documents of a query. Whoever reads it, no rater has a name there.
+
+An admin who decides a pair must not know who rated it; the life of the pair names people.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import Prefetch
+
+from ratings.models import Document, Grade, Pair, Query, Rater, Rating
+
+from ..templatetags.numbers import number
+from . import panel
+from .agreement import pseudonym
+from .asked import Asked
+from .sentences import counted
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What one rater said."""
+
+    rater: str  # a pseudonym
+    grade: Grade | None
+    reason: str  # why there is no grade
+    comment: str
+    apart: str  # why it does not count, or how much
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A document of the query, its judgment and what that is made of."""
+
+    document: Document
+    grade: float | None  # the judgment; None = unjudged
+    made: str  # how it came about, or why there is none
+    opinions: list[Opinion]
+    token: UUID | None  # of the pair, where there is one
+
+
+def opinions(
+    query: Query, documents: Mapping[int, Document], grades: Mapping[int, float], asked: Asked
+) -> list[Judged]:
+    """Of each document, by pk. Two queries."""
+    ratings = Prefetch("ratings", Rating.objects.select_related("grade", "rater"))
+    pairs = Pair.objects.filter(query=query, document__in=documents).select_related("adjudication__grade")
+    pairs = {pair.document_id: pair for pair in pairs.prefetch_related(ratings)}
+    return [of_pair(document, pairs.get(pk), grades.get(pk), asked) for pk, document in documents.items()]
+
+
+def of_pair(document: Document, pair: Pair | None, grade: float | None, asked: Asked) -> Judged:
+    if pair is None:
+        return Judged(document, grade, "It is not in the pool: nobody was asked to judge it.", [], None)
+    said = sorted((opinion(rating, asked) for rating in pair.ratings.all()), key=lambda each: each.rater)
+    return Judged(document, grade, made(pair, said, grade, asked), said, pair.token)
+
+
+def opinion(rating: Rating, asked: Asked) -> Opinion:
+    rater, apart = rating.rater, ""
+    if rater.kind == Rater.Kind.MACHINE:
+        apart = "a machine, does not count"
+    elif asked.rule == "weighted":
+        apart = f"weight {number(float(rater.weight), 3)}"
+    reason = rating.get_reason_display() if rating.reason else ""
+    return Opinion(pseudonym(rater.pk), rating.grade, reason, rating.comment, apart)
+
+
+def made(pair: Pair, said: Sequence[Opinion], grade: float | None, asked: Asked) -> str:
+    """How the judgment came about, or why there is none."""
+    decision = getattr(pair, "adjudication", None)
+    if decision and asked.adjudications == "use":
+        return f"Decided as {decision.grade}, above the ratings: {decision.reason}"
+    aside = f" A decision for {decision.grade} is left aside, as asked." if decision else ""
+    given = sum(each.grade is not None for each in said)
+    if grade is not None:
+        return f"From {counted(given, 'grade', 'grades')}: {panel.WORDS['rule'][asked.rule]}.{aside}"
+    if given:
+        return f"Unjudged: no grade of it counts here.{aside}"
+    if said:
+        return f"Unjudged: nobody who was asked could judge it.{aside}"
+    waits = "its pair is retired" if pair.retired_at else f"{counted(pair.wanted, 'grade', 'grades')} wanted"
+    return f"Unjudged: nobody has answered yet, {waits}.{aside}"
