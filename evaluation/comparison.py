@@ -105,8 +105,9 @@ def compared(
     all_pairs: bool = False,
     draws: int = DRAWS,
     seed: int = SEED,
+    measures: Sequence[Measure] = (),
 ) -> list[Compared]:
-    """The baseline against each of the others (none named: all), or all pairs of them, for each measure.
+    """The baseline against each of the others (none named: all), or all pairs of them, for each measure (all).
 
     All pairs go by Tukey's HSD, pairs with a baseline by Holm. ValueError, in words for the person who asked, for
     systems that are not in the evaluation, and for one that is compared with itself.
@@ -123,7 +124,7 @@ def compared(
     pairs = tuple(combinations(systems, 2)) if all_pairs else tuple((baseline, other) for other in others)
     places = [(systems.index(first), systems.index(second)) for first, second in pairs]
     found = []
-    for measure in evaluation.measures:
+    for measure in measures or evaluation.measures:
         values = _values(evaluation, measure, systems)
         common = values[common_queries(values)]
         said = compare(common, places, draws, seed, "hsd" if all_pairs else "holm")

@@ -2,5 +2,6 @@
 
 from .archive import bundle, file_name
 from .check import Checked, check
+from .comparisons import comparisons
 
-__all__ = ["Checked", "bundle", "check", "file_name"]
+__all__ = ["Checked", "bundle", "check", "comparisons", "file_name"]

@@ -10,15 +10,16 @@ from dataclasses import asdict
 
 from django.utils.text import slugify
 
-from .. import pictures, report
+from .. import comparison, pictures, report
 from ..frozen import about, evaluation_of, files_of, settings_of
 from ..frozen.content import Broken
 from ..frozen.stored import pieces
 from ..models import FrozenEvaluation
 from ..views.export import cell
 from . import figures, latex, words
+from .comparisons import comparisons
 
-SUMS, ABOUT, NUMBERS = "SHA256SUMS", "about.json", "evaluation.json"
+SUMS, ABOUT, NUMBERS, PAIRS = "SHA256SUMS", "about.json", "evaluation.json", "comparisons.json"
 # No clock has a part in the bytes: what was frozen stays as it was.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 LARGE = 1 << 31  # bytes: files of this size need the long form of an entry
@@ -83,17 +84,20 @@ def _refuse_changed(frozen: FrozenEvaluation, sums: dict[str, str]) -> None:
 def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]]]:
     """Name, size where it is known to be large, and content of each file, in their order."""
     evaluation, told = evaluation_of(frozen), about(frozen)
-    drawn = figures.figures(evaluation)
+    drawn, found = figures.figures(evaluation), comparisons(evaluation)
     document = report.document(evaluation, told.profile, per_query=True)
-    yield "README.md", 0, [words.readme(frozen, drawn).encode()]
+    yield "README.md", 0, [words.readme(frozen, drawn, found is not None).encode()]
     for file in files_of(frozen):
         yield file.name, file.bytes, pieces(frozen, file.name)
     yield ABOUT, 0, [_json(named(frozen))]
     yield NUMBERS, 0, [report.as_text(document).encode()]
     yield "means.csv", 0, _csv(*report.means(evaluation, told.profile))
     yield "per_query.csv", 0, _csv(*report.every_query(evaluation, told.profile))
-    yield "methods.txt", 0, [words.methods(frozen, evaluation).encode()]
-    yield "methods.md", 0, [words.methods(frozen, evaluation, markdown=True).encode()]
+    if found:
+        yield PAIRS, 0, [report.as_text(comparison.document([found], told.profile)).encode()]
+        yield "comparisons.csv", 0, _csv(*comparison.table([found], told.profile))
+    yield "methods.txt", 0, [words.methods(frozen, evaluation, found).encode()]
+    yield "methods.md", 0, [words.methods(frozen, evaluation, found, markdown=True).encode()]
     yield "table.tex", 0, [latex.table(frozen, evaluation).encode()]
     for figure in drawn:
         said = {"title": figure.title, "description": figure.alt}

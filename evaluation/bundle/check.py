@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import report
+from .. import comparison, report
 from ..frozen.content import SETTINGS, Broken, File, Lines, Settings, hash_of
 from ..frozen.stored import computed
-from .archive import ABOUT, NUMBERS, SUMS
+from ..scores import Evaluation
+from .archive import ABOUT, NUMBERS, PAIRS, SUMS
+from .comparisons import comparisons
 
 PIECE = 1 << 20
 # What may differ in the last digits on another processor is no other result.
@@ -54,8 +56,9 @@ def _checked(archive: zipfile.ZipFile) -> Checked:
     files = [File(name, 0, 0, sums[name]) for name in asked.names]
     if hash_of(files) != told["hash"]:
         raise Broken(f"the content has the hash {hash_of(files)}, and {ABOUT} says {told['hash']}")
-    again = report.document(computed(told["collection"], asked, _lines(archive)), told["profile"], per_query=True)
-    compared = list(_compared(document, again))
+    evaluation = computed(told["collection"], asked, _lines(archive))
+    again = report.document(evaluation, told["profile"], per_query=True)
+    compared = [*_compared(document, again), *_compared_pairs(archive, evaluation, told["profile"])]
     different = [(where, old, new) for where, old, new in compared if old != new]
     return Checked(
         name=told["name"],
@@ -93,6 +96,18 @@ def _lines(archive: zipfile.ZipFile) -> Lines:
     return lines
 
 
+def _compared_pairs(
+    archive: zipfile.ZipFile, evaluation: Evaluation, profile: str
+) -> Iterator[tuple[str, object, object]]:
+    """The same of the tests, with as many draws and the seed that the bundle names."""
+    if PAIRS not in archive.namelist():
+        return
+    old = json.loads(archive.read(PAIRS))
+    found = comparisons(evaluation, old["draws"], old["seed"])
+    new = json.loads(report.as_text(comparison.document([found], profile))) if found else None
+    yield from _compared(old, new, PAIRS)
+
+
 def _compared(old, new, where: str = "") -> Iterator[tuple[str, object, object]]:
     """Every leaf of two documents: where it is, and both values."""
     if isinstance(old, dict) and isinstance(new, dict):
@@ -106,9 +121,9 @@ def _compared(old, new, where: str = "") -> Iterator[tuple[str, object, object]]
 
 
 def _name(row, place: int) -> str:
-    """A result by its system and measure."""
+    """A result by its systems and measure."""
     if isinstance(row, dict) and {"system", "measure"} <= row.keys():
-        return f"{row['system']} {row['measure']}"
+        return " ".join(row[name] for name in ("baseline", "system", "measure") if name in row)
     return str(place)
 
 

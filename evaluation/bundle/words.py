@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from django.utils.formats import date_format
 
 from .. import report
+from ..comparison import Compared
 from ..frozen import about, files_of, settings_of
 from ..frozen.content import QRELS, Settings
 from ..models import FrozenEvaluation
@@ -13,12 +14,15 @@ from ..scores import Evaluation, why
 from ..templatetags.numbers import decimals, share
 from ..views import panel
 from ..views.sentences import counted
+from . import comparisons
 from .figures import Figure, best_first
 
 SPECIAL = set("\\`*_[]<>#|")
 
 
-def methods(frozen: FrozenEvaluation, evaluation: Evaluation, markdown: bool = False) -> str:
+def methods(
+    frozen: FrozenEvaluation, evaluation: Evaluation, found: Compared | None, markdown: bool = False
+) -> str:
     """One paragraph that says what was measured, on what, how, and what came out."""
     asked, told, measure = settings_of(frozen), about(frozen), evaluation.measures[0]
     text = _markdown if markdown else str
@@ -31,6 +35,7 @@ def methods(frozen: FrozenEvaluation, evaluation: Evaluation, markdown: bool = F
         f"({asked.interval['draws']:,} resamples, seed {asked.interval['seed']}, distances from the mean "
         "widened by sqrt(n / (n - 1))).",
         f"Mean {text(str(measure))}: {_means(evaluation, text)}.",
+        comparisons.in_words(found, text),
         f"Computed with {told.software} and frozen on {date_format(frozen.created_at, 'j F Y')} as "
         f"“{text(frozen.name)}”, SHA-256 {_code(frozen.hash, markdown)}.",
     ]
@@ -118,7 +123,7 @@ def _means(evaluation: Evaluation, text) -> str:
     return ", ".join(parts)
 
 
-def readme(frozen: FrozenEvaluation, drawn: Iterable[Figure]) -> str:
+def readme(frozen: FrozenEvaluation, drawn: Iterable[Figure], compared: bool) -> str:
     """What is in the bundle, and how to check it."""
     asked, told = settings_of(frozen), about(frozen)
     names = [file.name for file in files_of(frozen)]
@@ -150,6 +155,11 @@ def readme(frozen: FrozenEvaluation, drawn: Iterable[Figure]) -> str:
         "|---|---|",
         "| evaluation.json | means with intervals, and every query, with all digits |",
         "| means.csv, per_query.csv | the same as tables |",
+        *(
+            ["| comparisons.json, comparisons.csv | pairs of systems by the first measure, tested |"]
+            if compared
+            else []
+        ),
         "| methods.txt, methods.md | a paragraph for a methods section |",
         "| table.tex | the means as a LaTeX table that needs no package |",
         *(f"| charts/{figure.name}.svg, .png, .pdf, .txt | {_markdown(figure.title)} |" for figure in drawn),

@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 from evaluation import bundle, frozen
 from evaluation.bundle import latex, words
 from evaluation.models import FrozenPart
+from evaluation.templatetags.numbers import decimals
 from evaluation.tests.hills import make_hills, rate
 from evaluation.tests.test_frozen import CASES, HILLS, MEASURES, freeze, make_tied
 from ratings import sample
@@ -182,6 +183,7 @@ def test_the_paragraph_says_what_was_done_and_what_came_out():
         "unjudged documents: counted as gain 0",
         "2,000 resamples, seed 225",
         "good 0.8155",
+        "Differences were not tested: two queries with a value for all are less than 10.",
         HILLS,
     ):
         assert said in text
@@ -194,8 +196,43 @@ def test_adjudications_that_were_ignored_are_not_in_the_paragraph():
     adjudicate(make_pair(collection, "q2", "a"), grade(collection, "3"), reason="x", actor=None)
     used, _ = freeze(collection)
     ignored, _ = freeze(collection, name="ignored", adjudications="ignore")
-    assert "1 decided by adjudication" in words.methods(used, frozen.evaluation_of(used))
-    assert "decided" not in words.methods(ignored, frozen.evaluation_of(ignored))
+    assert "1 decided by adjudication" in words.methods(used, frozen.evaluation_of(used), None)
+    assert "decided" not in words.methods(ignored, frozen.evaluation_of(ignored), None)
+
+
+def test_the_tests_of_differences_are_named_with_what_they_found(tmp_path):
+    """The same numbers as `compare` gives with as many draws, and computed again they are the same."""
+    collection = sample.load()
+    path = saved(freeze(collection, measures=["nDCG@10", "P@5"])[0], tmp_path)
+    with zipfile.ZipFile(path) as archive:
+        pairs = json.loads(archive.read("comparisons.json"))
+        rows = list(csv.DictReader(io.StringIO(archive.read("comparisons.csv").decode())))
+        text = archive.read("methods.txt").decode()
+    out = io.StringIO()
+    best, *others = pairs["systems"]
+    options = ["--measure=nDCG@10", "--all-pairs", f"--draws={pairs['draws']}", "--format=json"]
+    call_command("compare", collection.slug, best, *others, *options, stdout=out)
+    said = json.loads(out.getvalue())["results"]
+    assert len(pairs["results"]) == len(rows) == len(said) == len(others) * (len(others) + 1) // 2
+    for ours, theirs in zip(pairs["results"], said, strict=True):
+        assert all(
+            ours[name] == theirs[name] for name in ("baseline", "system", "difference", "p", "p_hsd", "low")
+        )
+        assert f"{ours['system']} by {decimals(ours['difference'])}" in text or ours["baseline"] != best
+    assert f"a randomised Tukey HSD test of all {len(said)} pairs" in text
+    assert bundle.check(path).is_equal
+    assert not bundle.check(changed(path, "comparisons.json", lambda t: t.replace('"p": 0.', '"p": 0.9'))).is_equal
+
+
+def test_two_systems_are_compared_by_a_t_test():
+    collection = sample.load()
+    collection.systems.exclude(name__in=["hybrid", "keyword"]).delete()
+    found, _ = freeze(collection)
+    archive = made(found)
+    (pair,) = json.loads(archive.read("comparisons.json"))["results"]
+    text = archive.read("methods.txt").decode()
+    assert "a paired t test (two-sided, at the level 0.05)" in text
+    assert 0 < pair["p"] < 0.0001 and ", p < 0.0001)" in text
 
 
 SPECIAL = "\\{}$&#_%^~<>|\"'`--?`!`"

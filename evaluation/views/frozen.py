@@ -220,7 +220,7 @@ def frozen_evaluation(request: HttpRequest, slug: str, sha: str) -> HttpResponse
         "described": panel.described(asked.options, asked.rule, asked.adjudications),
         "figures": figures.figures(evaluation),
         "others": others(evaluation),
-        "methods": words.methods(found, evaluation),
+        "methods": words.methods(found, evaluation, bundle.comparisons(evaluation)),
         "latex": latex.table(found, evaluation),
         "files": frozen.files_of(found),
         "bundle_name": bundle.file_name(found),
