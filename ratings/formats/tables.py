@@ -22,8 +22,9 @@ from .source import Source, Start
 # Names are compared in small letters, with _ for blanks and dashes.
 NAMES = {
     "queries": {
-        "key": ["key", "query_id", "queryid", "qid", "topic_id", "_id", "id", "number", "topic"],
+        # Before the key: a column named query is the text, unless another is.
         "text": ["text", "query_text", "querytext", "query"],
+        "key": ["key", "query_id", "queryid", "qid", "topic_id", "_id", "id", "number", "topic", "query"],
         "need": ["need", "information_need", "description", "narrative", "referenceanswer", "reference_answer"],
         "tags": ["tags"],
     },

@@ -210,6 +210,7 @@ def test_queries_documents_and_results_come_from_tables_too():
     assert rows_of("query,information_need\nred shoes,to buy\nred shoes,to buy\n", "queries") == [
         Topic(2, None, "red shoes", "to buy")
     ]
+    assert rows_of("query,text\n7,red shoes\n", "queries") == [Topic(2, "7", "red shoes")]
     assert rows_of("qid,query,tags\n7,red shoes,a; b\n", "queries") == [
         Topic(2, "7", "red shoes", None, ("a", "b"))
     ]
