@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.contrib.sessions.models import Session
 from playwright.sync_api import Page, expect
 
@@ -14,10 +13,9 @@ from ratings.models import Anchor, Collection
 from ratings.tests.cast import grade, make_pair, make_rater
 
 from .desk import BOUNCE, all_saved, begin, make_round, press, ready, shown
+from .looks import examine, wide
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
-
-RULES = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]
 
 
 def saved(page: Page, collection: Collection) -> None:
@@ -314,24 +312,13 @@ HIDDEN = """() => {
 }"""
 
 
-def wide(page: Page) -> int:
-    """How many pixels it scrolls sideways."""
-    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-
-
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
 def test_axe_finds_nothing_and_nothing_scrolls_sideways_or_is_out_of_reach(visit, state):
     collection = make_round()
     collection.documents.update(body="Long enough to scroll.\n\n" * 60)
     page = visit.sign_in(visit.page(viewport={"width": 1280, "height": 900}), "rater")
     state(page, collection)
-    for width in (1280, 390):
-        page.set_viewport_size({"width": width, "height": 844})
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            found = Axe().run(page, options={"runOnly": RULES})
-            assert found.violations_count == 0, f"{scheme}, {width} px\n{found.generate_report()}"
-            assert wide(page) <= 0, f"wider than a screen of {width}"
+    examine(page, state.__name__)
     # At 200 %, what was 1280 pixels wide has room for 640. Below 30rem of height nothing stays at the edges.
     for height in (450, 600):
         page.set_viewport_size({"width": 640, "height": height})

@@ -4,7 +4,6 @@ import re
 from urllib.parse import urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.core.cache import caches
 from playwright.sync_api import Page, expect
 
@@ -12,7 +11,7 @@ from ratings import guidelines
 from ratings.models import Invitation, Role
 from ratings.tests.cast import make_collection, make_member, make_pair
 
-from .test_browser import RULES
+from .looks import examine
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
@@ -103,39 +102,30 @@ def test_an_admin_writes_guidelines_and_a_rater_sees_what_changed(visit, collect
     expect(added).to_contain_text("[added:")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_on_the_pages_that_an_act_shows(visit, collection, scheme, width):
-    page = admin(visit, script=True, color_scheme=scheme, viewport={"width": width, "height": 900})
+def test_axe_finds_nothing_on_the_pages_that_an_act_shows(visit, collection):
+    page = admin(visit, script=True)
     guidelines.publish(collection, "Read the page.\n", base=0)
-
-    def look(what: str) -> None:
-        found = Axe().run(page, options={"runOnly": RULES})
-        assert found.violations_count == 0, f"{what}\n{found.generate_report()}"
-        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert wide <= 0, f"{what} is {wide} px wider than the screen"
-
     link = invited(page, "anna\n" + "a-very-long-name-" * 8)[0]
-    look("links")
+    examine(page, "links")
     invited(page, "x" * 151)
-    look("a refused invitation")
+    examine(page, "a refused invitation")
     page.goto("/collections/hills/guidelines/edit/")
     page.get_by_label("Text").fill("## 3 Perfect\n\nRead the whole page.")
     page.get_by_role("button", name="Preview").click()
-    look("a preview")
+    examine(page, "a preview")
     guidelines.publish(collection, "Somebody else was faster.\n", base=1)
     page.get_by_role("button", name="Save as a new version").click()
     expect(page.get_by_role("alert")).to_contain_text("Somebody saved version 2")
-    look("a text that came too late")
+    examine(page, "a text that came too late")
     page.goto(link)
-    look("an invitation to a member")
+    examine(page, "an invitation to a member")
     page.get_by_role("link", name="Your collections").first.click()
     page.get_by_role("button", name="Sign out").click()
     page.goto(link)
     page.get_by_label("Password").first.fill("short")
     page.get_by_label("Name", exact=True).fill("admin")
     page.get_by_role("button", name="Join", exact=True).click()
-    look("a refused account")
+    examine(page, "a refused account")
     page.goto("/accounts/sign-in/")
     for _ in range(6):
         page.get_by_label("Username").fill("nobody")
@@ -143,5 +133,5 @@ def test_axe_finds_nothing_on_the_pages_that_an_act_shows(visit, collection, sch
         with page.expect_navigation():  # else the next name may be typed into the page that goes
             page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("alert")).to_contain_text("Too many tries")
-    look("too many tries")
+    examine(page, "too many tries")
     visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 4(00|09|29) ", c)]
