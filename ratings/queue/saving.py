@@ -175,7 +175,9 @@ def _save_check(
     check = Check.objects.select_related("pair", "event").get(rater=me, token=task.token)
     answer = None
     if check.kind == WARM_UP:
-        answer = Anchor.objects.select_related("grade").filter(pair=check.pair).first()
+        # What became gold meanwhile must not be told: the rater may yet be asked.
+        known = Anchor.objects.select_related("grade").filter(pair=check.pair, use=Anchor.Use.WARM_UP)
+        answer = known.first()
     before = sent_before(me, sent["client_key"])
     current = answer_of(me, check)
     said = {name: sent[name] for name in ("value", "reason", "comment")}

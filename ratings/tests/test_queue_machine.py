@@ -9,12 +9,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cached_property
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
 import pytest
-from django.db import transaction
-from django.db.models import F
+from django.db import connection, transaction
+from django.db.models import Model
+from django.db.models.sql.compiler import SQLCompiler
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -54,6 +56,40 @@ class Row(NamedTuple):
     leased_until: datetime | None
     extra: bool
     turn: int
+
+
+class Table:
+    """All rows of a table in the same columns, by SQL that is written once: it is read several times a step, and
+    Django would take longer over its SQL than the queue over its work. Nothing else is in the database."""
+
+    def __init__(self, model: type[Model], *columns: str) -> None:
+        self.model, self.columns = model, columns
+
+    def __call__(self) -> list[tuple]:
+        with connection.cursor() as cursor:
+            cursor.execute(*self.statement)
+            return list(map(tuple, self.compiler.apply_converters(cursor.fetchall(), self.converters)))
+
+    @cached_property
+    def compiler(self) -> SQLCompiler:
+        rows = self.model.objects.order_by("pk").values_list(*self.columns)
+        return rows.query.get_compiler(connection=connection)
+
+    @cached_property
+    def statement(self) -> tuple:
+        return self.compiler.as_sql()
+
+    @cached_property
+    def converters(self) -> dict:
+        return self.compiler.get_converters(self.statement and [column for column, *_ in self.compiler.select])
+
+
+assignments = Table(Assignment, *Row._fields)
+places_of_assignments = Table(Assignment, "collection", "query", "pair__query", "pair__query__collection")
+ratings_given = Table(Rating, "pair", "rater", "grade__value", "reason", "comment", "pk", "grade", "revision")
+pairs_wanted = Table(Pair, "pk", "query", "wanted", "retired_at")
+events = Table(RatingEvent, "kind", "pair", "rater", "value", "reason", "undone_by__pk", "pk")
+checks = Table(Check, "pk", "event", "turn")
 
 
 @dataclass
@@ -111,34 +147,35 @@ class Game(RuleBasedStateMachine):
     # The model: what the tables say, counted without the queue
 
     def rows(self, pair_id: int | None = None) -> list[Row]:
-        rows = Assignment.objects.filter(pair__query__collection=self.collection)
-        return [Row(*row) for row in (rows.filter(pair=pair_id) if pair_id else rows).values_list(*Row._fields)]
+        return [row for row in map(Row._make, assignments()) if pair_id in (None, row.pair_id)]
 
     def is_free(self, row: Row) -> bool:
         return row.state == "open" or (row.state == "leased" and row.leased_until < self.now and not row.extra)
 
     def stored(self, rater, pair) -> tuple | None:
-        rating = Rating.objects.filter(rater=rater, pair=pair).select_related("grade").first()
-        return rating and (rating.grade and rating.grade.value, rating.reason, rating.comment)
+        """What is said of the pair: the grade, or why not, and the comment."""
+        return next((row[2:5] for row in ratings_given() if row[:2] == (pair.pk, rater.pk)), None)
 
     def retired(self) -> set[int]:
-        pairs = Pair.objects.filter(query__collection=self.collection, retired_at__isnull=False)
-        return set(pairs.values_list("pk", flat=True))
+        return {pair for pair, *_, retired_at in pairs_wanted() if retired_at}
 
     def uncounted(self) -> Counter:
         """Pair -> grades without an assignment."""
         counted = {(row.pair_id, row.rater_id) for row in self.rows()}
-        graded = Rating.objects.filter(pair__query__collection=self.collection, grade__isnull=False)
-        return Counter(pair for pair, rater in graded.values_list("pair", "rater") if (pair, rater) not in counted)
+        return Counter(pair for pair, rater in self.graded() - counted)
+
+    def graded(self) -> set[tuple[int, int]]:
+        return {(pair, rater) for pair, rater, value, *_ in ratings_given() if value is not None}
 
     def free_for(self, rater: Rater) -> set[int]:
         """Pairs that the rater may newly get: with a free assignment that no late grade fills, of their queries,
         neither retired nor rated nor held by them."""
         free: Counter = Counter()
-        for row in self.rows():
+        rows = self.rows()
+        for row in rows:
             free[row.pair_id] += self.is_free(row)
-        mine = set(Rating.objects.filter(rater=rater).values_list("pair", flat=True))
-        mine |= {row.pair_id for row in self.rows() if row.rater_id == rater.pk}
+        mine = {pair for pair, who, *_ in ratings_given() if who == rater.pk}
+        mine |= {row.pair_id for row in rows if row.rater_id == rater.pk}
         late, gone = self.uncounted(), self.retired()
         own = set(rater.queries.values_list("pk", flat=True)) or {query.pk for query in self.queries}
         query = {pair.pk: pair.query_id for pair in self.pairs}
@@ -150,10 +187,11 @@ class Game(RuleBasedStateMachine):
 
     def put_off(self, rater) -> list[int]:
         """Pairs that the rater put off and did not take back, the longest put off first."""
-        latest = {}
-        skips = RatingEvent.objects.filter(rater=rater, kind="skip", undone_by__isnull=True).order_by("pk")
-        for event in skips:
-            latest[event.pair_id] = event.pk
+        latest = {
+            pair: pk
+            for kind, pair, who, *_, undone, pk in events()
+            if (kind, who, undone) == ("skip", rater.pk, None)
+        }
         return sorted(latest, key=latest.get)
 
     def to_warm_up(self, rater: Rater) -> set[int]:
@@ -166,14 +204,11 @@ class Game(RuleBasedStateMachine):
     def room(self, rater: Rater) -> float:
         """How many pairs more a limit lets the rater grade or hold."""
         limit = Rater.objects.get(pk=rater.pk).limit
-        graded = Rating.objects.filter(rater=rater, grade__isnull=False).count()
+        graded = sum(who == rater.pk for _, who in self.graded())
         return float("inf") if limit is None else max(0, limit - graded)
 
     def snapshot(self) -> tuple:
-        rows = sorted(self.rows())
-        checks = sorted(Check.objects.values_list("pk", "event", "turn"), key=lambda row: row[0])
-        ratings = sorted(Rating.objects.values_list("pk", "grade", "reason", "comment", "revision"))
-        return rows, checks, ratings, RatingEvent.objects.count()
+        return self.rows(), checks(), ratings_given(), len(events())
 
     # What happens
 
@@ -396,9 +431,10 @@ class Game(RuleBasedStateMachine):
         said = {"grade": self.grades[value]} if value else {"reason": "unclear"}
         before = self.stored(player.rater, task.pair)
         key = uuid4()
+        known = Anchor.objects.filter(pair=task.pair, use="warm_up").exists()  # it may be none any more
         saved = queue.save(player.rater, task, **said, client_key=key, now=self.now)
         assert self.stored(player.rater, task.pair) == before, "a check changed a rating"
-        assert (saved.answer is not None) == (task.kind == "warm_up")
+        assert (saved.answer is not None) == (task.kind == "warm_up" and known)
         assert saved.event.kind == task.kind and saved.fate == "counted"
         if task.kind == "repeat":
             player.acts.append(Act("repeat", task.pair, key, None))
@@ -599,7 +635,7 @@ class Game(RuleBasedStateMachine):
         rows: dict[int, list[Row]] = {}
         for row in self.rows():
             rows.setdefault(row.pair_id, []).append(row)
-        wanted = dict(Pair.objects.filter(query__collection=self.collection).values_list("pk", "wanted"))
+        wanted = {pair: n for pair, _, n, _ in pairs_wanted()}
         for pair, n in wanted.items():
             own = [row for row in rows.get(pair, []) if not row.extra]
             if pair in gone:
@@ -615,25 +651,23 @@ class Game(RuleBasedStateMachine):
         taken = [(row.pair_id, row.rater_id) for row in self.rows() if row.rater_id]
         assert len(taken) == len(set(taken))
         done = {(row.pair_id, row.rater_id) for row in self.rows() if row.state == "done"}
-        graded = Rating.objects.filter(pair__query__collection=self.collection, grade__isnull=False)
-        assert done <= set(graded.values_list("pair", "rater"))
+        assert done <= self.graded()
         for player in self.players:
             assert len(queue.held(player.rater)) <= queue.MOST_HELD
 
     @invariant()
     def an_assignment_knows_its_pair(self) -> None:
-        rows = Assignment.objects.filter(pair__query__collection=self.collection)
-        assert not rows.exclude(collection=self.collection, query=F("pair__query")).exists()
+        for collection, query, query_of_pair, collection_of_pair in places_of_assignments():
+            assert collection == collection_of_pair == self.collection.pk and query == query_of_pair
 
     @invariant()
     def what_is_said_can_be_rebuilt_from_the_events(self) -> None:
-        said = {}
-        events = RatingEvent.objects.filter(pair__query__collection=self.collection, undone_by__isnull=True)
-        for event in events.filter(kind__in=["grade", "cannot"]).order_by("pk"):
-            said[event.pair_id, event.rater_id] = (event.value, event.reason)
-        ratings = Rating.objects.filter(pair__query__collection=self.collection)
-        rows = ratings.values_list("pair", "rater", "grade__value", "reason")
-        assert said == {(pair, rater): (value, reason) for pair, rater, value, reason in rows}
+        said = {
+            (pair, rater): (value, reason)
+            for kind, pair, rater, value, reason, undone, _ in events()
+            if kind in ("grade", "cannot") and undone is None
+        }
+        assert said == {(pair, rater): (value, reason) for pair, rater, value, reason, *_ in ratings_given()}
 
 
 # To make a failed game shorter takes longer than to play thousands of others: IDEALIST_QUEUE_SHRINK asks for it.

@@ -124,6 +124,14 @@ def test_a_warm_up_that_is_removed_meanwhile_holds_nobody_up(warming):
     assert {task.kind for task in queue.claim(alice, 5, now=NOW)} == {"pair"}
 
 
+def test_a_warm_up_that_became_gold_meanwhile_tells_no_grade(warming):
+    alice = make_rater(warming)
+    task = queue.claim(alice, now=NOW)[0]
+    set_anchor(task.pair, use="gold", grade=grade(warming, "3"), explanation="secret", now=NOW)
+    saved = queue.save(alice, task, grade=grade(warming, "1"), now=NOW)
+    assert saved.answer is None and saved.fate == "counted"
+
+
 # Gold
 
 
