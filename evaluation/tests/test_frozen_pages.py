@@ -278,8 +278,9 @@ def test_means_and_queries_stand_side_by_side(client):
     before, after = 1.8927892607 / 4.6309297536, 1.8927892607 / 5.2618595071
     assert f"text of q1 q1 {before:.4f} {after:.4f} −{before - after:.4f} 1" in page
     assert "On which queries did bad move?" in page and "Higher on 0, lower on 1" in page
-    bars = spec_of(response, "bars")["datasets"]["bars"]
-    assert [(row["query"], row["below"]) for row in bars] == [("q2", False), ("q1", True)]
+    bars = spec_of(response, "bars")["datasets"]["deltas"]
+    assert [(row["query"], row["value"] >= 0) for row in bars] == [("q2", True), ("q1", False)]
+    assert all(row["value"] == row["second"] - row["first"] and "/queries/" in row["url"] for row in bars)
 
 
 def test_the_other_way_round_everything_is_the_other_way_round(client):

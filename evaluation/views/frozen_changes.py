@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
@@ -204,16 +205,16 @@ def by_query(
     ]
     moved = [row for row in rows if row["difference"]]
     shown = paged(request, rows)
-    keys = [row["key"] for row in shown["page"].object_list]
+    linked = [*rows[:BARS], *shown["page"].object_list]
     # The query as it is now, where it still is.
-    now = dict(collection.queries.filter(key__in=keys).values_list("key", "pk"))
-    for row in shown["page"].object_list:
+    now = dict(collection.queries.filter(key__in={row["key"] for row in linked}).values_list("key", "pk"))
+    for row in linked:
         row["pk"] = now.get(row["key"])
     return {
         "system": system,
         "offered": offered,
         "moved": moved_in_words(moved, len(rows)),
-        "bars": bars(rows) if moved else None,
+        "bars": bars(rows, collection.slug) if moved else None,
         "bars_say": f"Change of {measure} of {system} by query, from the largest gain to the largest loss.",
         **shown,
     }
@@ -233,20 +234,23 @@ def moved_in_words(moved: list[dict], queries: int) -> str:
     )
 
 
-def bars(rows: list[dict]) -> dict:
+def bars(rows: list[dict], slug: str) -> dict:
     """A bar for each query, from the largest gain to the largest loss; of very many, those that moved most."""
     there = [row for row in rows[:BARS] if row["difference"] is not None]
     bars = [
         {
             "query": row["key"],
             "text": row["text"],
+            "first": row["before"],
+            "second": row["after"],
             "value": row["difference"],
-            "below": row["difference"] < 0,
-            "url": "",
+            "start": place,
+            "end": place + 1,
+            "url": reverse("query", args=[slug, row["pk"]]) if row["pk"] else "",
         }
-        for row in sorted(there, key=lambda row: -row["difference"])
+        for place, row in enumerate(sorted(there, key=lambda row: -row["difference"]))
     ]
-    return charts.by_query(bars, bounded=False)
+    return charts.deltas(bars)
 
 
 @require_safe
