@@ -25,7 +25,8 @@ STRIP, BELOW_STRIP = 0.8, 0.9  # how much of it the strip takes, and where it en
 ROW = 48  # pixels for a system with its dot and the number above it
 BANDS = 4  # as many can be told apart where they lie over each other
 LABEL = 17  # pixels that a line of text needs, so that names below each other can be read
-SHORT = ".2~f"  # labels of a score axis: 0, 0.2, 1
+# Labels of an axis: as many digits as its steps need, and no more: 0, 0.2, 0.005.
+SHORT, SIGNED = "~r", "+~r"
 LONGEST = 20  # letters of a name at the end of a line; tooltip and table give it whole
 
 # What a cell of the heat map says when it is pointed at.
@@ -222,7 +223,7 @@ def deltas(rows: Rows) -> dict:
     """
     values = [row["value"] for row in rows] + [0.0]
     room = 0.05 * (max(values) - min(values)) or 1.0
-    y = alt.Y("value:Q", title=None, axis=alt.Axis(format="+.2~f"))
+    y = alt.Y("value:Q", title=None, axis=alt.Axis(format=SIGNED))
     y = y.scale(domain=[min(values) - room, max(values) + room], nice=False)
     width = rows[-1]["end"] if rows else 1
     x = alt.X("start:Q").axis(None).scale(domain=[0, width], nice=False)
@@ -282,7 +283,7 @@ def differences(rows: Rows, *, beside: Rows = (), whole: float | None = None) ->
     )
     if any("url" in row for row in rows):
         base = base.encode(href="url:N")
-    at_value = alt.X("value:Q", scale=scale, title=None, axis=alt.Axis(format="+.2~f"))
+    at_value = alt.X("value:Q", scale=scale, title=None, axis=alt.Axis(format=SIGNED))
     none = alt.Chart(alt.NamedData("none")).mark_rule(color=EDGE, strokeWidth=1.5)
     layers = [
         none.encode(x=alt.X("value:Q", scale=scale, title=None)),
