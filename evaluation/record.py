@@ -32,6 +32,7 @@ from ratings.models import (
 
 from .judgments import Ratings
 from .measures import Judgments, Rankings
+from .measures.arrays import distinct
 
 # SQLite takes at most 32,766 parameters in one statement.
 KEYS_AT_A_TIME = 20_000
@@ -288,7 +289,7 @@ class Keys:
     """The keys of many documents, in as many bytes as they have. One database query for each 20,000."""
 
     def __init__(self, pks: Iterable[np.ndarray]) -> None:
-        self._pks = np.unique(np.concatenate([np.empty(0, np.int64), *map(np.unique, pks)]))
+        self._pks = distinct(np.concatenate([np.empty(0, np.int64), *map(distinct, pks)]))
         keys, ends = [], []
         for start in range(0, len(self._pks), KEYS_AT_A_TIME):
             chunk = self._pks[start : start + KEYS_AT_A_TIME].tolist()
@@ -546,7 +547,7 @@ def _with_tiebreak(rankings: dict[str, Rankings]) -> dict[str, Rankings]:
     """The rankings with the order of document keys beside every document that shares its score with another."""
     tied = {name: _tied(ranking) for name, ranking in rankings.items()}
     among = [rankings[name].documents[rows] for name, rows in tied.items()]
-    shared = np.unique(np.concatenate([np.empty(0, np.uint32), *among]))
+    shared = distinct(np.concatenate([np.empty(0, np.uint32), *among]))
     keys = document_keys(shared.tolist())
     # Code points sort as their bytes in UTF-8 do, which is how trec_eval compares keys.
     place = np.zeros(len(shared), np.int64)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .arrays import DOCUMENT_BITS, Judgments, Rankings, pair_key
+from .arrays import DOCUMENT_BITS, Judgments, Rankings, distinct, pair_key
 from .cumulative import ndcg
 from .discounts import discount
 from .extremes import Case, Layers, extreme
@@ -128,7 +128,7 @@ def _case(
 
 def _outside(pool: tuple[np.ndarray, np.ndarray], graded: GradedRankings, mine: np.ndarray) -> np.ndarray:
     """How many unjudged documents of the pool could enter the ideal without being in the top of the ranking."""
-    keys, judged = np.unique(pair_key(*map(np.asarray, pool))), graded.judgments.key
+    keys, judged = distinct(pair_key(*map(np.asarray, pool))), graded.judgments.key
     keys = keys[np.append(judged, -1)[np.searchsorted(judged, keys)] != keys]
     if not keys.size:  # everything pooled is judged: there is nothing to look for among all rows
         return np.zeros(graded.queries, np.int64)

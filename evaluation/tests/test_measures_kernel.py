@@ -4,6 +4,9 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from evaluation.measures import (
     Judgments,
@@ -16,6 +19,7 @@ from evaluation.measures import (
     parse_measure,
     weighted_mean,
 )
+from evaluation.measures.arrays import distinct
 from evaluation.measures.matching import ROWS_AT_A_TIME
 
 NAN = float("nan")
@@ -264,3 +268,9 @@ def test_the_same_judgments_serve_different_options_and_systems():
             again = evaluate(["nDCG@2", "IDCG"], judgments, rankings, options).values
             alone = evaluate(["nDCG@2", "IDCG"], fresh, rankings, options).values
             assert [*map(list, again.values())] == [*map(list, alone.values())]
+
+
+@given(st.lists(st.integers(-5, 5)))
+def test_distinct_numbers_are_those_of_numpy(values):
+    numbers = np.array(values, np.int64)
+    assert_array_equal(distinct(numbers), np.unique(numbers))

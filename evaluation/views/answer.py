@@ -13,6 +13,7 @@ from ratings.models import Assignment, Collection, Pair, Rater, Rating, System
 from .. import measures as kernel
 from .. import scores
 from ..measures import Judgments, Measure, Rankings
+from ..measures.arrays import distinct
 from ..record import Record
 from .asked import Asked, CannotAnswer
 
@@ -143,7 +144,7 @@ class Answer:
     @cached_property
     def negative(self) -> int:
         """How many queries hold a judgment below 0."""
-        return len(np.unique(self.judgments.query[self.judgments.grade < 0]))
+        return len(distinct(self.judgments.query[self.judgments.grade < 0]))
 
     @cached_property
     def below(self) -> pd.DataFrame:
