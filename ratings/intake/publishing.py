@@ -9,6 +9,7 @@ the process dies, by whoever comes next.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import Any
 
 from django.db import IntegrityError, connection, models, transaction
@@ -129,7 +130,7 @@ def _begun(collection: Collection, sources: Sequence[Source], kind: str, job: Jo
 def _made(collection: Collection, sources: Sequence[Source], kind: str) -> Job:
     now = timezone.now()
     times = {"beat_at": now, "started_at": now}
-    files = [{"name": source.name} for source in sources]
+    files = [{"name": PurePath(source.name).name} for source in sources]
     running = {"state": Job.State.RUNNING, "attended": True, "staging": True, "attempt": 1}
     return Job.objects.create(collection=collection, kind=kind, files=files, **running, **times)
 

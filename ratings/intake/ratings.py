@@ -200,7 +200,8 @@ def _check_repeats(stage: sqlite3.Connection, sources: Sequence[Source], report:
 
 def _can_leave_out(report: Report) -> bool:
     """Whether only lines are refused, and each of them is known."""
-    return 0 < report.refused == len(report.refusals) and all(refusal.line for refusal in report.refusals)
+    lines = [refusal for refusal in report.refusals if refusal.line]
+    return 0 < report.refused == len(lines) and not report.cut_off
 
 
 def _leave_out(stage: sqlite3.Connection, sources: Sequence[Source], report: Report) -> int:

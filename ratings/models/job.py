@@ -58,6 +58,7 @@ class Job(models.Model):
     staging = models.BooleanField(default=False, help_text="What it wrote is hidden, or is being removed.")
     # Goes up with each worker that takes it up: who works under an older number writes no more.
     attempt = models.PositiveIntegerField(default=0)
+    deaths = models.PositiveSmallIntegerField(default=0, help_text="How many workers died over it.")
     beat_at = models.DateTimeField(null=True)
     message = models.CharField(max_length=200, blank=True)
     done = models.PositiveBigIntegerField(default=0)
