@@ -107,7 +107,7 @@ def _import(
         elif not report.refused:
             write = partial(_publish, stage, scale, total, report, progress)
             land(collection, sources, report, Job.Kind.RATINGS, job, write)
-    if not report.refused:
+    if not report.refused or (job and job.checking):
         _tell(report, total, what, checked=bool(job and job.checking))
         rated = set(Rating.objects.filter(rater__collection=collection).values_list("query", flat=True).distinct())
         without = {key for key, pk in names.keys.items() if pk not in rated}

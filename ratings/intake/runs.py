@@ -96,7 +96,7 @@ def import_run(
         elif report.changed and not report.refused:
             write = partial(_publish, batches, order, tallies, report, progress)
             land(collection, sources, report, Job.Kind.RESULTS, job, write)
-    if not report.refused:
+    if not report.refused or (job and job.checking):
         _tell(tallies, report)
         _compare(collection, len(named), unknown, names.keys, tallies, report)
     return report
