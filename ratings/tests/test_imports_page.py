@@ -119,6 +119,7 @@ def test_refused_lines_come_as_a_file_and_the_rest_without_them(admin, collectio
     html = page(admin, job)
     assert "2 lines are refused until they are mended" in html
     assert "The grade 7 is not on the scale of the collection." in html
+    assert "“Words that stand for grades” good=… says which grade it is." in html
     file = admin.get(reverse("refused", args=["hills", job.pk]))
     assert file.content.decode() == "query,docid,who,label\nq1,b,Ann,7\nq2,b,Ben,good\n"
     assert file["Content-Disposition"] == 'attachment; filename="refused-march.csv"'

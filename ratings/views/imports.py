@@ -3,6 +3,9 @@
 A page is the state of one job and no more: whoever looks later, or without a script, sees the same.
 """
 
+import re
+from dataclasses import replace
+
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -153,7 +156,7 @@ def imports_page(request: HttpRequest, collection: Collection, form: SendForm) -
 def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowForm | None = None) -> HttpResponse:
     """The state of a job: at work, checked with what would happen, or over with what happened."""
     report = job.report
-    refusals = [Refusal(**given) for given in report.get("refusals", [])]
+    refusals = [on_page(Refusal(**given), job) for given in report.get("refusals", [])]
     context = {
         "collection": collection,
         "role": collection.role,
@@ -240,6 +243,18 @@ def sent_before(job: Job) -> Job | None:
     sent = {file.get("sha256") for file in job.files}
     earlier = Job.objects.filter(collection=job.collection, kind=job.kind, state=State.PUBLISHED, pk__lt=job.pk)
     return next((one for one in earlier if sent == {file.get("sha256") for file in one.files}), None)
+
+
+def on_page(refusal: Refusal, job: Job) -> Refusal:
+    """In the words of the page, where a command has options."""
+    fields = HowForm(job=job, columns={}).fields
+
+    def label(option: re.Match) -> str:
+        field = fields.get(option[1].replace("-", "_"))
+        return f"“{field.label}”" if field else "the columns" if option[1] == "columns" else option[0]
+
+    problem, cure = (re.sub(r"--([a-z][a-z-]*)", label, text) for text in (refusal.problem, refusal.cure))
+    return replace(refusal, problem=problem, cure=cure)
 
 
 def plain(name: str) -> str:
