@@ -204,6 +204,8 @@ def serve(host: str, port: int) -> None:
     if (data_folder() / "sign-ins.txt").exists():
         print(f"Sign-ins: {data_folder() / 'sign-ins.txt'}", flush=True)
     os.chdir(ROOT)
+    # The server keeps the number of this process, so that the worker notices when it has ended.
+    subprocess.Popen([*MANAGE, "work", "--beside", str(os.getpid())], stdin=subprocess.DEVNULL)
     os.execv(PYTHON, server(f"fd://{door.fileno()}"))
 
 

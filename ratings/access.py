@@ -66,7 +66,7 @@ def wants_json(request: HttpRequest) -> bool:
 
 
 # The modules of their views have the names of these pages.
-PAGES_OF_ADMINS = {"adjudicate", "anchors", "guidelines", "people", "pool", "progress"}
+PAGES_OF_ADMINS = {"adjudicate", "anchors", "guidelines", "imports", "people", "pool", "progress"}
 
 
 class SignInRequired(LoginRequiredMiddleware):

@@ -20,6 +20,7 @@ from .models import (
     Check,
     Collection,
     Invitation,
+    Job,
     Membership,
     Rater,
     Rating,
@@ -50,6 +51,7 @@ def export(user: AbstractBaseUser, *, now: datetime | None = None) -> Iterator[s
         "ratings": (rating(row) for row in in_pieces(ratings_of(raters))),
         "events": (event(row, tokens) for row, tokens in with_tokens(in_pieces(events_of(user, raters)), raters)),
         "adjudications": (adjudication(row) for row in in_pieces(adjudications_of(user))),
+        "imports": (imported(row) for row in Job.objects.filter(by=user).select_related("collection")),
         "admin_log": (logged(row) for row in in_pieces(LogEntry.objects.filter(user=user).order_by("pk"))),
     }
     yield f'{{"exported_at": {written(now or timezone.now())}'
@@ -126,6 +128,16 @@ def invitation(row: Invitation) -> dict:
         "name": row.name,
         "created_at": row.created_at,
         "accepted_at": row.accepted_at,
+    }
+
+
+def imported(row: Job) -> dict:
+    return {
+        "collection": row.collection.name,
+        "kind": row.kind,
+        "files": [file["name"] for file in row.files],
+        "state": row.state,
+        "created_at": row.created_at,
     }
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from evaluation import frozen, scores
 from ratings import anchors, people, queue
 from ratings.adjudication import adjudicate
-from ratings.models import Check, Guidelines, LostLease, Role
+from ratings.models import Check, Guidelines, Job, LostLease, Role
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
 
 pytestmark = pytest.mark.django_db
@@ -86,6 +86,15 @@ TABLE = {
     "anchor": DECIDE,
     "save_anchor": DECISION,
     "remove_anchor": DECISION,
+    "imports": DECIDE,
+    "send_files": ("post", [SIGN_IN, 404, 404, 400, 404]),
+    "import_job": DECIDE,
+    "import_progress": DECIDE,
+    "refused": ("get", [SIGN_IN, 404, 404, 404, 404]),  # no line of it was refused
+    "check_import": DECISION,
+    "start_import": DECISION,
+    "cancel_import": DECISION,
+    "undo_import": DECISION,
     "document": READ,
     "overview": READ,
     "overview_csv": READ,
@@ -123,6 +132,8 @@ TABLE = {
     "compare_frozen_csv": READ,
 }
 
+JOB = ["import_job", "import_progress", "refused", "check_import", "start_import", "cancel_import", "undo_import"]
+
 
 class World:
     """One collection with a rating, and one visitor of each kind; the stranger is admin of another collection."""
@@ -155,6 +166,7 @@ class World:
         options = scores.options_for(self.collection)
         self.frozen, _ = frozen.freeze(self.collection, "first", ["nDCG@10", "AP"], options)
         frozen.freeze(self.collection, "second", ["nDCG@10"], options)
+        self.job = Job.objects.create(collection=self.collection, kind="queries", files=[{"name": "queries.tsv"}])
         for name in ("admin", "stranger"):
             self.users[name].is_staff = True
             self.users[name].save()
@@ -193,6 +205,7 @@ class World:
                 "reactivate_rater": self.rater.pk,
                 "erase_rater": self.rater.pk,
                 "rater": self.rater.pk,
+                **dict.fromkeys(JOB, self.job.pk),
             }.get(name),
         }
         return {key: known[key] for key in converters()[name]}
@@ -296,7 +309,8 @@ def test_a_deactivated_account_is_nobody(world):
 
 
 ADMIN_MODELS = [m._meta.model_name for m in apps.get_app_config("ratings").get_models()]
-REGISTERED = [name for name in ADMIN_MODELS if name not in {"grade", "guidelines", "invitation", "membership"}]
+NOT_IN_ADMIN = {"grade", "guidelines", "invitation", "membership", "job", "othertext"}
+REGISTERED = [name for name in ADMIN_MODELS if name not in NOT_IN_ADMIN]
 
 
 @pytest.mark.parametrize("model", REGISTERED)

@@ -98,6 +98,25 @@ def read_parquet(kind: str, source: Source) -> Rows:
     return _rows(kind, source, parquet.records(source), tell=True)
 
 
+def columns_of(format: str, source: Source) -> list[str]:
+    """The columns of a table, as its first record has them; none where there is no table."""
+    if format == "csv":
+        records = _with_names(source, delimited.records(source, delimiter_of(source.start), CURE))
+    elif format == "jsonl":
+        records = _objects(source)
+    elif format == "parquet":
+        records = parquet.records(source)
+    else:
+        return []
+    first = next(records, None)
+    return list(first[1]) if isinstance(first, tuple) and isinstance(first[1], dict) else []
+
+
+def usual_role(kind: str, name: str) -> str:
+    """What a column of that name usually holds; "" where nobody knows."""
+    return next((role for role, names in NAMES[kind].items() if _plain(name) in names), "")
+
+
 def is_delimited(kind: str, start: Start) -> bool:
     """Whether the first line names the columns that rows of `kind` need."""
     first = start.text.lstrip().split("\n", 1)[0]

@@ -1,22 +1,27 @@
 """Import of documents, and documents that are known by their key alone."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from django.db import connection
 
 from ..formats.source import Source
-from ..models import Collection, Document
-from .publishing import publishing
+from ..models import Collection, Document, Job, OtherText
+from .publishing import CONTENT, PIECE, TEXTS, Landing, exchange, land
 from .report import EXAMPLES, Report, counted, some
 from .stage import Progress, batched, format_of, put, refuse_repeats, rows_of, silent, staged
 
 TABLE = "document (key TEXT, title TEXT, body TEXT, url TEXT, fields TEXT, file INTEGER, line INTEGER)"
-CONTENT = ["title", "body", "url", "fields"]
+READ = 1_000  # rows at a time
 
 
 def import_documents(
-    collection: Collection, sources: Sequence[Source], *, format: str | None = None, progress: Progress = silent
+    collection: Collection,
+    sources: Sequence[Source],
+    *,
+    format: str | None = None,
+    progress: Progress = silent,
+    job: Job | None = None,
 ) -> Report:
     """Add documents and replace the text of those that are there. Without a `format` each file shows its own."""
     report = Report()
@@ -32,10 +37,14 @@ def import_documents(
         refuse_repeats(stage, "document", "document", sources, report)
         if report.refused:
             return report
-        (total,) = stage.execute("SELECT COUNT(*) FROM document").fetchone()
-        rows = stage.execute("SELECT key, title, body, url, fields FROM document ORDER BY rowid")
-        with publishing(collection, sources, report):
-            _publish(collection, rows, total, report, progress)
+        found = _Found(stage, collection, report, progress)
+        if job and job.checking:
+            for _ in found.batches():
+                pass
+        else:
+            land(
+                collection, sources, report, Job.Kind.DOCUMENTS, job, lambda place: _publish(found, place, report)
+            )
         if report.refused:
             return report
         textless = stage.execute(
@@ -43,7 +52,7 @@ def import_documents(
         ).fetchall()
     counts = report.counts
     report.facts.append(
-        f"{counted(total, 'document')}: {counts['new']:,} new, {counts['changed']:,} changed,"
+        f"{counted(found.total, 'document')}: {counts['new']:,} new, {counts['changed']:,} changed,"
         f" {counts['unchanged']:,} unchanged."
     )
     if textless:
@@ -54,28 +63,49 @@ def import_documents(
     return report
 
 
-def _publish(
-    collection: Collection, rows: Iterable[tuple], total: int, report: Report, progress: Progress
-) -> None:
-    done = 0
-    for batch in batched(rows, 1_000):
-        keys = [key for key, *_ in batch]
-        stored = {d.key: d for d in collection.documents.filter(key__in=keys)}
-        new, changed = [], []
-        for key, title, body, url, fields in batch:
-            content = (title, body, url, json.loads(fields))
-            document = stored.get(key) or Document(collection=collection, key=key)
-            if document.pk is None:
-                new.append(document)
-            elif tuple(getattr(document, name) for name in CONTENT) != content:
-                changed.append(document)
-            document.title, document.body, document.url, document.fields = content
-        Document.objects.bulk_create(new)
-        # One statement writes many rows, which bulk_update does only with a CASE of every value.
-        Document.objects.bulk_create(changed, update_conflicts=True, update_fields=CONTENT, unique_fields=["id"])
-        report.counts.update(new=len(new), changed=len(changed), unchanged=len(batch) - len(new) - len(changed))
-        done += len(batch)
-        progress("writing", done / total, done)
+class _Found:
+    """The documents of the files, held against those of the collection."""
+
+    def __init__(self, stage, collection: Collection, report: Report, progress: Progress) -> None:
+        self.stage, self.collection, self.report, self.progress = stage, collection, report, progress
+        (self.total,) = stage.execute("SELECT COUNT(*) FROM document").fetchone()
+
+    def batches(self) -> Iterator[tuple[list[Document], list[OtherText]]]:
+        """Some at a time: the new ones, and other texts for those that are there. Counts them."""
+        rows = self.stage.execute("SELECT key, title, body, url, fields FROM document ORDER BY rowid")
+        done = 0
+        for batch in batched(rows, READ):
+            stored = {d.key: d for d in self.collection.documents.filter(key__in=[key for key, *_ in batch])}
+            new, changed = [], []
+            for key, *texts, fields in batch:
+                content = dict(zip(CONTENT, (*texts, json.loads(fields)), strict=True))
+                document = stored.get(key)
+                if document is None:
+                    new.append(Document(collection=self.collection, key=key, **content))
+                elif any(getattr(document, name) != value for name, value in content.items()):
+                    changed.append(OtherText(document=document, **content))
+            unchanged = len(batch) - len(new) - len(changed)
+            self.report.counts.update(new=len(new), changed=len(changed), unchanged=unchanged)
+            yield new, changed
+            done += len(batch)
+            self.progress("writing", done / self.total, done)
+
+
+def _publish(found: _Found, place: Landing, report: Report) -> None:
+    """Texts of documents that are seen already are exchanged last, as many as possible with the rest."""
+    for new, changed in found.batches():
+        for row in (*new, *changed):
+            row.job = place.job
+        if new or changed:
+            with place.piece(len(new) + len(changed)):
+                Document.objects.bulk_create(new)
+                OtherText.objects.bulk_create(changed)
+    waiting = report.counts["changed"]
+    while waiting > TEXTS:
+        with place.piece(TEXTS):
+            waiting -= exchange(place.job)
+    with place.published(report):
+        exchange(place.job)
 
 
 # Keys come by the million with a run. They travel as one array: ten times as fast as a model instance and a
@@ -92,40 +122,62 @@ def _array(keys: list[str]) -> str | list[str]:
     return json.dumps(keys) if connection.vendor == "sqlite" else keys
 
 
-def known_ids(collection: Collection, keys: Iterable[str]) -> dict[str, int]:
-    """Key -> id of the documents that are there. One query for 5,000 keys."""
-    found = {}
+# Not a join: with the keys in hand the index is the way, and hardly ever is a job staging.
+_SEEN = "(job_id IS NULL OR job_id NOT IN (SELECT id FROM ratings_job WHERE staging AND id <> %s))"
+
+
+def known_ids(collection: Collection, keys: Iterable[str], job: Job | None = None) -> dict[str, int]:
+    """Key -> id of the documents that all see, and of those that `job` wrote. One query for 5,000 keys."""
+    found, own = {}, job.pk if job else 0
     with connection.cursor() as cursor:
         for batch in batched(keys):
             cursor.execute(
                 "SELECT key, id FROM ratings_document WHERE collection_id = %s"
-                f" AND {_AMONG_KEYS[connection.vendor]}",
-                [collection.pk, _array(batch)],
+                f" AND {_AMONG_KEYS[connection.vendor]} AND {_SEEN}",
+                [collection.pk, _array(batch), own],
             )
             found.update(cursor.fetchall())
     return found
 
 
-def ids_of(collection: Collection, keys: set[str], report: Report) -> dict[str, int]:
-    """Key -> id; documents that are missing are made with their key alone, and counted in the report."""
-    ids = known_ids(collection, keys)
+def ids_of(place: Landing, keys: set[str], report: Report) -> dict[str, int]:
+    """Key -> id; documents that are missing are made in pieces, with their key alone, and counted."""
+    job = place.job
+    ids = known_ids(job.collection, keys, job)
     missing = sorted(keys - ids.keys())
+    for piece in batched(missing, PIECE):
+        with place.piece(len(piece)):
+            _make_bare(job, piece)
     if missing:
-        _make_bare(collection, missing)
-        ids |= known_ids(collection, missing)
+        ids |= known_ids(job.collection, missing, job)
         report.counts["documents"] += len(missing)
     return ids
 
 
-def _make_bare(collection: Collection, keys: list[str]) -> None:
+def _make_bare(job: Job, keys: list[str]) -> None:
     with connection.cursor() as cursor:
-        for batch in batched(keys):
-            cursor.execute(
-                "INSERT INTO ratings_document (collection_id, key, title, body, url, fields)"
-                f" SELECT %s, value, '', '', '', '{{}}' FROM {_ROWS_OF_KEYS[connection.vendor]} WHERE true"
-                " ON CONFLICT DO NOTHING",
-                [collection.pk, _array(batch)],
-            )
+        cursor.execute(
+            "INSERT INTO ratings_document (collection_id, job_id, key, title, body, url, fields)"
+            f" SELECT %s, %s, value, '', '', '', '{{}}' FROM {_ROWS_OF_KEYS[connection.vendor]} WHERE true"
+            " ON CONFLICT DO NOTHING",
+            [job.collection_id, job.pk, _array(keys)],
+        )
+
+
+class Strangers:
+    """How many documents of an import nobody knows yet. Kept on disk, for they come by the million."""
+
+    def __init__(self, stage, collection: Collection) -> None:
+        self.stage, self.collection = stage, collection
+        stage.execute("CREATE TABLE stranger (key TEXT PRIMARY KEY) WITHOUT ROWID")
+
+    def look_at(self, keys: set[str]) -> None:
+        strange = keys - known_ids(self.collection, keys).keys()
+        self.stage.executemany("INSERT OR IGNORE INTO stranger VALUES (?)", ((key,) for key in strange))
+
+    @property
+    def count(self) -> int:
+        return self.stage.execute("SELECT COUNT(*) FROM stranger").fetchone()[0]
 
 
 def tell_of_bare_documents(report: Report) -> None:

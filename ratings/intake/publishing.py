@@ -1,25 +1,215 @@
-"""The one transaction in which an import writes."""
+"""How what an import writes comes to be seen: in small pieces that nobody sees, then all of it at once.
 
-from collections.abc import Iterator, Sequence
+SQLite has one writer at a time, and raters write too. A piece is a transaction of at most PIECE rows, and after
+it raters get as long as it took. What is written carries the job of the import and is hidden while that is
+staging; the last transaction ends that. Whatever goes wrong before, the pieces are removed again, in pieces; if
+the process dies, by whoever comes next.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import PurePath
+from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, models, transaction
+from django.utils import timezone
 
 from ..formats.source import Source
-from ..models import Collection
+from ..models import Collection, Document, Job, OtherText, Ranking, System
 from .report import Report
 
+CONTENT = ["title", "body", "url", "fields"]
+PIECE = 2_000  # rows
+TEXTS = 500  # documents whose text is exchanged in one piece
+SHORTEST_BREATH, LONGEST_BREATH = 0.002, 0.2  # seconds
+MANY = 10_000  # rows, after which the planner of PostgreSQL should look again
 
-@contextmanager
-def publishing(collection: Collection, sources: Sequence[Source], report: Report) -> Iterator[None]:
-    """All or nothing. Touches the collection last, if anything changed; what the database refuses is reported."""
-    try:
+
+class Busy(Exception):
+    """Another import is writing into the collection."""
+
+    def __init__(self, other: Job | None) -> None:
+        self.other = other
+        super().__init__(f"{other or 'another import'} is under way")
+
+
+class Superseded(Exception):
+    """The job was cancelled, or another worker took it up: who gets this writes no more."""
+
+
+class Landing:
+    """The place of one import among the rows that nobody sees yet."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.rows = 0
+
+    @contextmanager
+    def piece(self, rows: int) -> Iterator[None]:
+        """A small transaction, refused to who lost the job. Raises Superseded."""
+        begun = time.monotonic()
         with transaction.atomic():
+            self.hold()
+            yield
+        self.rows += rows
+        breathe(time.monotonic() - begun)
+
+    def hold(self) -> None:
+        """In a transaction: nobody else takes the job up or cancels it until that ends. Raises Superseded."""
+        if not self.job.mine().update(beat_at=timezone.now()):
+            raise Superseded
+
+    @contextmanager
+    def published(self, report: Report) -> Iterator[None]:
+        """The one short transaction by which all of it is seen. What changed nothing is not published."""
+        with transaction.atomic():
+            self.hold()
             yield
             if report.changed:
-                collection.touch()
+                over = {"state": Job.State.PUBLISHED, "staging": False, "ended_at": timezone.now()}
+                self.job.mine().update(**over, report=report.as_json(), former=self.job.former)
+                self.job.collection.touch()
+
+
+def breathe(took: float) -> None:
+    """Let others write for as long as they had to wait. On PostgreSQL nobody had to."""
+    if connection.vendor == "sqlite":
+        time.sleep(min(LONGEST_BREATH, max(SHORTEST_BREATH, took)))
+
+
+def land(
+    collection: Collection,
+    sources: Sequence[Source],
+    report: Report,
+    kind: str,
+    job: Job | None,
+    write: Callable[[Landing], None],
+) -> None:
+    """All or nothing: where `write` does not end with `published`, what it wrote is removed.
+
+    Without a job, which a worker has, one is made; it stays in the list of imports if anything changed. What the
+    database refuses goes to the report, and so does another import that is under way; a worker gets it as Busy.
+    """
+    try:
+        place = Landing(_begun(collection, sources, kind, job))
+    except Busy as busy:
+        if job:
+            raise
+        problem, cure = f"{busy}", "Wait until it is over, or cancel it on the page Import."
+        report.refuse(sources[0].refusal(0, problem, cure))
+        return
+    try:
+        write(place)
     except IntegrityError as error:
         report.counts.clear()
         problem = f"the database refuses the rows ({error})".replace("\n", " ")
         cure = "If somebody else was importing at the same time, run the import again."
         report.refuse(sources[0].refusal(0, problem, cure))
+    finally:
+        _end(place.job)
+    report.job = place.job.pk
+    if place.rows > MANY and connection.vendor == "postgresql":
+        _analyze()
+
+
+def _begun(collection: Collection, sources: Sequence[Source], kind: str, job: Job | None) -> Job:
+    """The job, from now on the one of its collection that writes. Raises Busy and Superseded."""
+    other = None
+    for _ in range(3):
+        try:
+            with transaction.atomic():
+                return _made(collection, sources, kind) if job is None else _staging(job)
+        except IntegrityError:
+            other = Job.objects.staging().filter(collection=collection).first()
+            if other and not _removed_if_dead(other):
+                break
+    raise Busy(other)
+
+
+def _made(collection: Collection, sources: Sequence[Source], kind: str) -> Job:
+    now = timezone.now()
+    times = {"beat_at": now, "started_at": now}
+    files = [{"name": PurePath(source.name).name} for source in sources]
+    running = {"state": Job.State.RUNNING, "attended": True, "staging": True, "attempt": 1}
+    return Job.objects.create(collection=collection, kind=kind, files=files, **running, **times)
+
+
+def _staging(job: Job) -> Job:
+    if not job.mine().update(staging=True):
+        raise Superseded
+    return job
+
+
+def _removed_if_dead(other: Job) -> bool:
+    """Make way where the other is over, or was a command that died. Of a worker another takes the job up."""
+    if other.attended and Job.objects.silent().filter(pk=other.pk, attempt=other.attempt).update(
+        state=Job.State.FAILED, ended_at=timezone.now()
+    ):
+        other.state = Job.State.FAILED
+    if not other.is_over:
+        return False
+    remove(other)
+    return True
+
+
+def _end(job: Job) -> None:
+    """What was not published is removed, but for what somebody else has taken up."""
+    if job.attended:
+        job.mine().filter(staging=True).update(state=Job.State.FAILED)
+    if Job.objects.staging().filter(pk=job.pk, attempt=job.attempt).exists():
+        remove(job)
+    if job.attended:
+        Job.objects.filter(pk=job.pk).exclude(state=Job.State.PUBLISHED).delete()
+
+
+def remove(job: Job) -> None:
+    """Take away what the job wrote, and give back the texts that it took. In pieces; several may do it at once."""
+    while _piece(lambda: exchange(job, back=True)):
+        pass
+    for rows in (
+        job.other_texts,
+        job.rankings(manager="written"),
+        job.systems(manager="written"),
+        job.documents(manager="written"),
+    ):
+        while pks := list(rows.values_list("pk", flat=True)[:PIECE]):
+            _piece(lambda rows=rows, pks=pks: _delete(rows.filter(pk__in=pks)))
+    Job.objects.filter(pk=job.pk).update(staging=False)
+
+
+def _piece(work: Callable[[], Any]) -> Any:
+    begun = time.monotonic()
+    with transaction.atomic():
+        found = work()
+    breathe(time.monotonic() - begun)
+    return found
+
+
+def _delete(rows: models.QuerySet) -> None:
+    """Nothing refers to what nobody saw, so that nothing needs to be looked for."""
+    rows._raw_delete(rows.db)
+
+
+def exchange(job: Job, *, back: bool = False) -> int:
+    """Give some documents their other text. In a transaction. Returns how many."""
+    waiting = job.other_texts.filter(exchanged=back).order_by("pk").select_related("document")
+    texts = list(waiting.select_for_update()[:TEXTS])
+    for text in texts:
+        for name in CONTENT:
+            mine, other = getattr(text, name), getattr(text.document, name)
+            setattr(text, name, other)
+            setattr(text.document, name, mine)
+        text.exchanged = not back
+    # One statement writes many rows, which bulk_update does only with a CASE of every value.
+    written = {"update_conflicts": True, "unique_fields": ["id"]}
+    Document.objects.bulk_create([text.document for text in texts], update_fields=CONTENT, **written)
+    OtherText.objects.bulk_create(texts, update_fields=[*CONTENT, "exchanged"], **written)
+    return len(texts)
+
+
+def _analyze() -> None:
+    """Tell the planner what a table has grown to; it would find out by itself within minutes."""
+    with connection.cursor() as cursor:
+        for model in (Document, Ranking, System, OtherText):
+            cursor.execute(f"ANALYZE {model._meta.db_table}")

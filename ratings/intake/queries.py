@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from django.db.models import Exists, OuterRef
@@ -10,8 +10,8 @@ from django.db.models import Exists, OuterRef
 from ..formats import values
 from ..formats.rows import Topic
 from ..formats.source import Source
-from ..models import Collection, Query, Ranking, Rating
-from .publishing import publishing
+from ..models import Collection, Job, Query, Ranking, Rating
+from .publishing import Landing, land
 from .report import Report, counted, some
 from .stage import Progress, batched, format_of, put, refuse_repeats, rows_of, silent, staged
 
@@ -19,7 +19,12 @@ TABLE = "query (key TEXT, text TEXT, need TEXT, tags TEXT, file INTEGER, line IN
 
 
 def import_queries(
-    collection: Collection, sources: Sequence[Source], *, format: str | None = None, progress: Progress = silent
+    collection: Collection,
+    sources: Sequence[Source],
+    *,
+    format: str | None = None,
+    progress: Progress = silent,
+    job: Job | None = None,
 ) -> Report:
     """Add queries and correct those that are there. What a file does not say of a query stays as it is.
 
@@ -44,8 +49,12 @@ def import_queries(
         if report.refused:
             return report
         rows = stage.execute("SELECT key, text, need, tags FROM query ORDER BY rowid")
-        with publishing(collection, sources, report):
-            _publish(collection, rows, report)
+        found = _Found(collection, rows, report)
+        if job and job.checking:
+            for _ in found.batches():
+                pass
+        else:
+            land(collection, sources, report, Job.Kind.QUERIES, job, lambda place: _publish(found, place, report))
         if report.refused:
             return report
         in_files = {key for (key,) in stage.execute("SELECT key FROM query")}
@@ -81,34 +90,53 @@ class _KeysOfTexts:
         return found[0] if found else values.key_of_text(topic.text)
 
 
-def _publish(collection: Collection, rows: Iterable[tuple], report: Report) -> None:
-    # Before its queries, as the save of a rating locks them.
-    Collection.objects.select_for_update().get(pk=collection.pk)
-    used, reworded = set(_used_keys(collection)), []
-    for batch in batched(rows, 1_000):
-        stored = {q.key: q for q in collection.queries.filter(key__in=[key for key, *_ in batch])}
-        new, changed = [], []
-        for key, text, need, tags in batch:
-            query = stored.get(key)
-            before = query and (query.text, query.need, query.tags)
-            query = query or Query(collection=collection, key=key)
-            if before and key in used and text != query.text:
-                reworded.append(key)
-            query.text = text
-            query.need = query.need if need is None else need
-            query.tags = query.tags if tags is None else json.loads(tags)
-            if before is None:
-                new.append(query)
-            elif before != (query.text, query.need, query.tags):
-                changed.append(query)
-        Query.objects.bulk_create(new)
-        Query.objects.bulk_update(changed, ["text", "need", "tags"], batch_size=200)
-        report.counts.update(new=len(new), changed=len(changed), unchanged=len(batch) - len(new) - len(changed))
-    if reworded:
-        report.warnings.append(
-            f"{counted(len(reworded), 'query', 'queries')} with rankings or ratings got another text"
-            f" ({some(reworded)}). Check that the numbering is that of your runs and qrels."
-        )
+class _Found:
+    """The queries of the files, held against those of the collection."""
+
+    def __init__(self, collection: Collection, rows: Iterable[tuple], report: Report) -> None:
+        self.collection, self.rows, self.report = collection, rows, report
+        self.former: list[tuple] = []  # what changed, as it was
+
+    def batches(self) -> Iterator[tuple[list[Query], list[Query]]]:
+        """Some at a time: those that are new and those that changed. Counts them, and warns of new words."""
+        used, reworded = set(_used_keys(self.collection)), []
+        for batch in batched(self.rows, 1_000):
+            stored = {q.key: q for q in self.collection.queries.filter(key__in=[key for key, *_ in batch])}
+            new, changed = [], []
+            for key, text, need, tags in batch:
+                query = stored.get(key)
+                before = query and (query.text, query.need, query.tags)
+                query = query or Query(collection=self.collection, key=key)
+                if before and key in used and text != query.text:
+                    reworded.append(key)
+                query.text = text
+                query.need = query.need if need is None else need
+                query.tags = query.tags if tags is None else json.loads(tags)
+                if before is None:
+                    new.append(query)
+                elif before != (query.text, query.need, query.tags):
+                    changed.append(query)
+                    self.former.append((query.pk, *before))
+            unchanged = len(batch) - len(new) - len(changed)
+            self.report.counts.update(new=len(new), changed=len(changed), unchanged=unchanged)
+            yield new, changed
+        if reworded:
+            self.report.warnings.append(
+                f"{counted(len(reworded), 'query', 'queries')} with rankings or ratings got another text"
+                f" ({some(reworded)}). Check that the numbering is that of your runs and qrels."
+            )
+
+
+def _publish(found: _Found, place: Landing, report: Report) -> None:
+    with place.published(report):
+        # Before its queries, as the save of a rating locks them.
+        Collection.objects.select_for_update().get(pk=found.collection.pk)
+        for new, changed in found.batches():
+            for query in new:
+                query.job = place.job
+            Query.objects.bulk_create(new)
+            Query.objects.bulk_update(changed, ["text", "need", "tags"], batch_size=200)
+        place.job.former = found.former
 
 
 def _used_keys(collection: Collection) -> Iterable[str]:

@@ -4,15 +4,16 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from itertools import groupby
 
 from .. import queue
 from ..formats import values
 from ..formats.rows import RatingLine
 from ..formats.source import Source, place
-from ..models import Collection, Grade, Rater, Rating, Reason, plain_value
-from .documents import ids_of, tell_of_bare_documents
-from .publishing import publishing
+from ..models import Collection, Grade, Job, Rater, Rating, Reason, plain_value
+from .documents import Strangers, ids_of, known_ids, tell_of_bare_documents
+from .publishing import Landing, land
 from .report import Report, counted
 from .stage import Progress, batched, format_of, put, rows_of, silent, staged
 from .topics import Names, Topics, compare_topics, refuse_strangers, refuse_without_queries
@@ -32,14 +33,17 @@ def import_qrels(
     rater: str = "qrels",
     format: str | None = None,
     queries_by: str | None = None,
+    leave_out: bool = False,
     progress: Progress = silent,
+    job: Job | None = None,
 ) -> Report:
     """Record the grades of qrels, or of another format, as ratings by one imported rater where they name none.
 
-    Without a `format` each file shows its own. Raises ValueError for a name that is none.
+    Without a `format` each file shows its own. With `leave_out` lines that are refused are left out, if no more is
+    wrong with the files and they are not too many to be listed. Raises ValueError for a name that is none.
     """
     values.checked_name(rater, "rater", values.RATER_NAME_LENGTH)
-    return _import(collection, sources, "qrels", rater, format, "trec-qrels", queries_by, progress)
+    return _import(collection, sources, "qrels", rater, format, "trec-qrels", queries_by, leave_out, progress, job)
 
 
 def import_ratings(
@@ -49,12 +53,14 @@ def import_ratings(
     rater: str | None = None,
     format: str | None = None,
     queries_by: str | None = None,
+    leave_out: bool = False,
     progress: Progress = silent,
+    job: Job | None = None,
 ) -> Report:
     """Record ratings of several raters; `rater` gave those that name nobody. Otherwise as `import_qrels`."""
     if rater is not None:
         values.checked_name(rater, "rater", values.RATER_NAME_LENGTH)
-    return _import(collection, sources, "ratings", rater, format, "csv", queries_by, progress)
+    return _import(collection, sources, "ratings", rater, format, "csv", queries_by, leave_out, progress, job)
 
 
 def _import(
@@ -65,7 +71,9 @@ def _import(
     format: str | None,
     default: str,
     queries_by: str | None,
+    leave_out: bool,
     progress: Progress,
+    job: Job | None,
 ) -> Report:
     report, names = Report(), Names(collection)
     refuse_without_queries(names, sources, report)
@@ -90,11 +98,17 @@ def _import(
         scale = _check_scale(stage, collection, sources, report)
         _check_raters(stage, collection, sources, report)
         total = _check_repeats(stage, sources, report)
-        if not report.refused:
-            with publishing(collection, sources, report):
-                _publish(stage, collection, scale, total, report, progress)
-    if not report.refused:
-        _tell(report, total, what)
+        if leave_out and _can_leave_out(report):
+            total = _leave_out(stage, sources, report)
+        grades = "SELECT grade, COUNT(*) FROM rating WHERE grade IS NOT NULL GROUP BY grade"
+        report.grades.update({_plain(text): count for text, count in stage.execute(grades)})
+        if job and job.checking:
+            _foresee(stage, collection, scale, report)
+        elif not report.refused:
+            write = partial(_publish, stage, scale, total, report, progress)
+            land(collection, sources, report, Job.Kind.RATINGS, job, write)
+    if not report.refused or (job and job.checking):
+        _tell(report, total, what, checked=bool(job and job.checking))
         rated = set(Rating.objects.filter(rater__collection=collection).values_list("query", flat=True).distinct())
         without = {key for key, pk in names.keys.items() if pk not in rated}
         compare_topics(report, unknown=unknown, named=len(named), without=without, what=what)
@@ -184,29 +198,65 @@ def _check_repeats(stage: sqlite3.Connection, sources: Sequence[Source], report:
     return total
 
 
+def _can_leave_out(report: Report) -> bool:
+    """Whether only lines are refused, and each of them is known."""
+    lines = [refusal for refusal in report.refusals if refusal.line]
+    return 0 < report.refused == len(lines) and not report.cut_off
+
+
+def _leave_out(stage: sqlite3.Connection, sources: Sequence[Source], report: Report) -> int:
+    """Go on without the refused lines, which stay listed. Returns how many pairs of rater and pair are left."""
+    files = {source.name: file for file, source in enumerate(sources)}
+    lines = [(files[refusal.file], refusal.line) for refusal in report.refusals]
+    stage.executemany("DELETE FROM rating WHERE file = ? AND line = ?", lines)
+    report.left_out, report.refused = report.refused, 0
+    lines = counted(report.left_out, "refused line was", "refused lines were")
+    report.facts.append(f"{lines} left out.")
+    return stage.execute("SELECT COUNT(*) FROM (SELECT DISTINCT rater, query, document FROM rating)").fetchone()[0]
+
+
+def _foresee(stage: sqlite3.Connection, collection: Collection, scale: dict[str, Grade], report: Report) -> None:
+    """Of a check: what the import would make. Which ratings are there already is found out by the import."""
+    strangers = Strangers(stage, collection)
+    for keys in batched(_documents(stage)):
+        strangers.look_at(set(keys))
+    report.counts["documents"] = strangers.count
+    for what, column in (("raters", "rater"), ("queries", "query")):
+        (report.counts[what],) = stage.execute(f"SELECT COUNT(DISTINCT {column}) FROM rating").fetchone()
+    report.counts["grades"] = sum(grade.pk is None for grade in scale.values())
+
+
+def _documents(stage: sqlite3.Connection) -> Iterator[str]:
+    return (key for (key,) in stage.execute("SELECT DISTINCT document FROM rating"))
+
+
 # Publish
 
 
 def _publish(
     stage: sqlite3.Connection,
-    collection: Collection,
     scale: dict[str, Grade],
     total: int,
     report: Report,
     progress: Progress,
+    place: Landing,
 ) -> None:
-    _make_scale(scale, report)
-    done = 0
-    for name, rows in groupby((group[0] for _, group in _rows(stage)), key=lambda row: row[0]):
-        rater, _ = Rater.objects.get_or_create(
-            collection=collection, name=name, defaults={"kind": Rater.Kind.IMPORTED}
-        )
-        for batch in batched(rows, BATCH):
-            ids = ids_of(collection, {row[2] for row in batch}, report)
-            recorded = queue.record_imported(rater, _imported(batch, ids, scale))
-            report.counts.update(new=recorded.new, changed=recorded.changed, unchanged=recorded.unchanged)
-            done += len(batch)
-            progress("writing", done / total, done)
+    """Documents go ahead in pieces. Ratings are written in one transaction: they are in too many figures."""
+    collection, done = place.job.collection, 0
+    for keys in batched(_documents(stage)):
+        ids_of(place, set(keys), report)
+    with place.published(report):
+        _make_scale(scale, report)
+        for name, rows in groupby((group[0] for _, group in _rows(stage)), key=lambda row: row[0]):
+            rater, _ = Rater.objects.get_or_create(
+                collection=collection, name=name, defaults={"kind": Rater.Kind.IMPORTED}
+            )
+            for batch in batched(rows, BATCH):
+                ids = known_ids(collection, {row[2] for row in batch}, place.job)
+                recorded = queue.record_imported(rater, _imported(batch, ids, scale), actor=place.job.by)
+                report.counts.update(new=recorded.new, changed=recorded.changed, unchanged=recorded.unchanged)
+                done += len(batch)
+                progress("writing", done / total, done)
 
 
 def _make_scale(scale: dict[str, Grade], report: Report) -> None:
@@ -241,12 +291,16 @@ def _imported(rows: Iterable[tuple], ids: dict[str, int], scale: dict[str, Grade
     ]
 
 
-def _tell(report: Report, total: int, what: str) -> None:
+def _tell(report: Report, total: int, what: str, *, checked: bool) -> None:
     counts = report.counts
-    report.facts.append(
-        f"{counted(total, 'rating')} from {what}: {counts['new']:,} new, {counts['changed']:,} changed,"
-        f" {counts['unchanged']:,} unchanged."
-    )
+    if checked:
+        of = f"{counted(counts['raters'], 'rater')} for {counted(counts['queries'], 'query', 'queries')}"
+        report.facts.append(f"{counted(total, 'rating')} by {of}.")
+    else:
+        report.facts.append(
+            f"{counted(total, 'rating')} from {what}: {counts['new']:,} new, {counts['changed']:,} changed,"
+            f" {counts['unchanged']:,} unchanged."
+        )
     if counts["duplicates"]:
         report.facts.append(f"{counted(counts['duplicates'], 'line')} said again what an earlier line says.")
     tell_of_bare_documents(report)

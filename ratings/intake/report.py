@@ -1,7 +1,7 @@
 """What an import found and did."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from ..formats.refusal import EXAMPLES, Refusal, counted, some
 
@@ -19,6 +19,10 @@ class Report:
     warnings: list[str] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)  # the first KEPT of them
     refused: int = 0
+    cut_off: bool = False  # a file ended with what could not be read: more may have followed
+    left_out: int = 0  # lines that were refused, and the rest was taken
+    grades: Counter = field(default_factory=Counter)  # of ratings: how many rows have each, as text
+    job: int | None = None  # the import in the list of imports, if it wrote something
 
     @property
     def changed(self) -> bool:
@@ -29,3 +33,7 @@ class Report:
         self.refused += 1
         if len(self.refusals) < KEPT:
             self.refusals.append(refusal)
+
+    def as_json(self) -> dict:
+        """For a row of the database."""
+        return vars(self) | {"refusals": [asdict(refusal) for refusal in self.refusals]}

@@ -26,11 +26,11 @@ from ..formats.rankings import (
 )
 from ..formats.refusal import Refusal
 from ..formats.source import Source
-from ..models import Collection, Query, Ranking, System
-from .documents import ids_of, known_ids, tell_of_bare_documents
-from .publishing import publishing
+from ..models import Collection, Job, Query, Ranking, System
+from .documents import Strangers, ids_of, known_ids, tell_of_bare_documents
+from .publishing import PIECE, Landing, land
 from .report import EXAMPLES, Report, counted
-from .stage import Progress, format_of, rows_of, silent, staged
+from .stage import Progress, batched, format_of, rows_of, silent, staged
 from .topics import Names, Topics, compare_topics, refuse_strangers, refuse_without_queries
 
 TABLE = "piece (system TEXT, query INTEGER, file INTEGER, lines BLOB, ranks BLOB, scores BLOB, documents TEXT)"
@@ -68,6 +68,7 @@ def import_run(
     format: str | None = None,
     queries_by: str | None = None,
     progress: Progress = silent,
+    job: Job | None = None,
 ) -> Report:
     """Add rankings. The rank column orders them where it agrees with the scores up to ties, or as `order` says.
 
@@ -88,9 +89,14 @@ def import_run(
         named, unknown = _stage(stage, sources, names, system, format, queries_by, report, progress)
         batches = partial(_batches, stage, partial(_without_copies, order=order) if keep_first else _whole)
         tallies = _check(batches, collection, sources, order, report, progress)
-        if not report.refused:
-            _publish(batches, collection, sources, order, tallies, report, progress)
-    if not report.refused:
+        for tally in tallies.values():
+            report.counts.update(new=tally.rankings - tally.unchanged, unchanged=tally.unchanged)
+        if job and job.checking:
+            _count_strangers(stage, batches, collection, report)
+        elif report.changed and not report.refused:
+            write = partial(_publish, batches, order, tallies, report, progress)
+            land(collection, sources, report, Job.Kind.RESULTS, job, write)
+    if not report.refused or (job and job.checking):
         _tell(tallies, report)
         _compare(collection, len(named), unknown, names.keys, tallies, report)
     return report
@@ -318,37 +324,55 @@ def _check_stored(
 
 def _publish(
     batches: Callable[[], Iterator[list[FoundRanking]]],
-    collection: Collection,
-    sources: Sequence[Source],
     order: str | None,
     tallies: dict[str, Tally],
     report: Report,
     progress: Progress,
+    place: Landing,
 ) -> None:
-    for tally in tallies.values():
-        report.counts.update(new=tally.rankings - tally.unchanged, unchanged=tally.unchanged)
-    if not report.changed:
-        return
-    total, done = sum(tally.results for tally in tallies.values()), 0
-    with publishing(collection, sources, report):
-        systems = {name: System.objects.get_or_create(collection=collection, name=name)[0] for name in tallies}
-        for batch in batches():
-            stored = _stored(collection, batch)
-            new = [ranking for ranking in batch if (ranking.system, ranking.query) not in stored]
-            ids = ids_of(collection, {key for ranking in new for key in ranking.documents}, report)
-            Ranking.objects.bulk_create(_record(systems[r.system], r, ids, best_first(r, order)) for r in new)
-            done += sum(len(ranking.documents) for ranking in batch)
-            progress("writing", done / total, done)
+    job, total, done = place.job, sum(tally.results for tally in tallies.values()), 0
+    with place.piece(len(tallies)):
+        systems = {
+            name: System.objects.get_or_create(collection=job.collection, name=name, defaults={"job": job})[0]
+            for name in tallies
+        }
+    for batch in batches():
+        stored = _stored(job.collection, batch)
+        new = [ranking for ranking in batch if (ranking.system, ranking.query) not in stored]
+        ids = ids_of(place, {key for ranking in new for key in ranking.documents}, report)
+        for piece in batched(new, PIECE):
+            with place.piece(len(piece)):
+                Ranking.objects.bulk_create(
+                    _record(systems[r.system], r, ids, best_first(r, order), job) for r in piece
+                )
+        done += sum(len(ranking.documents) for ranking in batch)
+        progress("writing", done / total, done)
+    with place.published(report):
+        pass
 
 
-def _record(system: System, ranking: FoundRanking, ids: dict[str, int], in_order: np.ndarray) -> Ranking:
+def _record(system: System, ranking: FoundRanking, ids: dict[str, int], in_order: np.ndarray, job: Job) -> Ranking:
     documents = np.array([ids[key] for key in ranking.documents], np.int64)
     return Ranking(
         system=system,
         query_id=ranking.query,
         documents=documents[in_order],
         scores=ranking.scores[in_order],
+        job=job,
     )
+
+
+def _count_strangers(
+    stage: sqlite3.Connection,
+    batches: Callable[[], Iterator[list[FoundRanking]]],
+    collection: Collection,
+    report: Report,
+) -> None:
+    """Of a check: how many documents the import would make."""
+    strangers = Strangers(stage, collection)
+    for batch in batches():
+        strangers.look_at({key for ranking in batch for key in ranking.documents})
+    report.counts["documents"] = strangers.count
 
 
 # Tell

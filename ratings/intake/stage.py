@@ -61,7 +61,7 @@ def format_of(source: Source, kind: str, name: str | None, default: str, report:
 
 def rows_of(source: Source, read: Callable, report: Report, progress: Progress) -> Iterator[Any]:
     """The rows that `read` finds in `source`. What it refuses, and an empty source, go to the report."""
-    count = 0
+    count, row = 0, None
     for count, row in enumerate(read(source), 1):
         if count % TICK == 0:
             progress(source.name, source.share, count)
@@ -71,6 +71,7 @@ def rows_of(source: Source, read: Callable, report: Report, progress: Progress) 
             yield row
     if count == 0:
         report.refuse(source.refusal(0, "there is nothing in it", "Check that this is the file you meant."))
+    report.cut_off |= isinstance(row, Refusal)
     report.facts += source.told
     if source.comments:
         lines = counted(source.comments, "comment (line that begins with #)", "comments (lines that begin with #)")

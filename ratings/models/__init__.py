@@ -12,7 +12,8 @@ from .collection import (
     plain_value,
     short_value,
 )
-from .content import Document, Query
+from .content import Document, OtherText, Query
+from .job import LEASE, Job
 from .ranking import Ranking, System
 from .rating import (
     LOTS,
@@ -28,6 +29,7 @@ from .rating import (
 )
 
 __all__ = [
+    "LEASE",
     "LOTS",
     "UNRANKED",
     "Adjudication",
@@ -39,8 +41,10 @@ __all__ = [
     "Grade",
     "Guidelines",
     "Invitation",
+    "Job",
     "LostLease",
     "Membership",
+    "OtherText",
     "Pair",
     "Query",
     "Ranking",

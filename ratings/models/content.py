@@ -1,10 +1,12 @@
 """What is searched for and what can be returned."""
 
+from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import ProtectedError
 
 from .collection import Collection, key_validator
+from .job import Job, PublishedManager, hidden_by_job
 
 
 class Query(models.Model):
@@ -14,6 +16,10 @@ class Query(models.Model):
     need = models.TextField("information need", blank=True)
     tags = models.JSONField(default=list, blank=True)
     weight = models.FloatField(default=1, validators=[MinValueValidator(0)])
+    # The import that made it, for its undoing. Queries are written in one piece, so it hides none.
+    job = models.ForeignKey(
+        Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="queries"
+    )
 
     class Meta:
         verbose_name_plural = "queries"
@@ -40,8 +46,13 @@ class Document(models.Model):
     body = models.TextField(blank=True)
     url = models.TextField(blank=True)
     fields = models.JSONField(default=dict, blank=True)
+    # The import that made it. Until that is published nobody sees it.
+    job = models.ForeignKey(
+        Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="documents"
+    )
 
-    objects = DocumentQuerySet.as_manager()
+    objects = PublishedManager.from_queryset(DocumentQuerySet)()
+    written = DocumentQuerySet.as_manager()  # and what an import is still writing
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["collection", "key"], name="one_document_per_key")]
@@ -53,12 +64,38 @@ class Document(models.Model):
         refuse_ranked(Document.objects.filter(pk=self.pk))
         return super().delete(*args, **kwargs)
 
+    def validate_constraints(self, exclude=None) -> None:
+        """A key can be taken by what nobody sees yet."""
+        super().validate_constraints(exclude)
+        hidden = Document.written.filter(hidden_by_job(), collection=self.collection_id, key=self.key)
+        if hidden.exists():
+            raise ValidationError({"key": "An import that is under way brings a document with this key."})
+
+
+class OtherText(models.Model):
+    """The text that an import has for a document that was there; once exchanged, the text that it had before."""
+
+    job = models.ForeignKey(Job, models.CASCADE, related_name="other_texts")
+    document = models.ForeignKey(Document, models.CASCADE, related_name="other_texts")
+    title = models.TextField()
+    body = models.TextField()
+    url = models.TextField()
+    fields = models.JSONField()
+    exchanged = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "document"], name="one_other_text")]
+
+    def __str__(self) -> str:
+        return f"Another text of {self.document}"
+
 
 def refuse_ranked(documents: models.QuerySet) -> None:
     """Reads every ranking of the collections concerned: deleting a document is rare."""
     for collection in Collection.objects.filter(documents__in=documents).distinct():
         ids = list(documents.filter(collection=collection).values_list("pk", flat=True))
-        rankings = (ranking for system in collection.systems.all() for ranking in system.rankings.iterator())
+        systems = collection.systems(manager="written").all()
+        rankings = (ranking for each in systems for ranking in each.rankings(manager="written").iterator())
         naming = {ranking for ranking in rankings if ranking.names_any(ids)}
         if naming:
             raise ProtectedError("A ranking names this document. Delete the system's rankings first.", naming)

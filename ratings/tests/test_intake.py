@@ -586,8 +586,8 @@ def test_a_failure_while_ratings_are_written_leaves_nothing(monkeypatch):
     monkeypatch.setattr(intake.ratings, "BATCH", 1)
     write, calls = queue.record_imported, []
 
-    def fail_third_time(rater, rows):
-        recorded = write(rater, rows)
+    def fail_third_time(rater, rows, **who):
+        recorded = write(rater, rows, **who)
         calls.append(recorded.new)
         if len(calls) == 3:
             raise OSError("disk full")

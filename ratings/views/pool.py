@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -157,7 +157,7 @@ def pool_page(
         "mixed": mixed_in(collection, waiting, speed),
         "page": page,
         "numbers": list(page.paginator.get_elided_page_range(page.number)),
-        "systems": collection.systems.annotate(n=Count("rankings")),
+        "systems": collection.systems.annotate(n=Count("rankings", filter=~Q(rankings__job__staging=True))),
     }
     if asked and asked.is_valid():
         context["plan"] = told(pooling.plan(collection, **asked.cleaned_data), speed)

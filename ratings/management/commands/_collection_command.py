@@ -18,7 +18,7 @@ from ratings.formats.known import BY_NAME, KEY, TEXT, readable, writable
 from ratings.formats.source import ENCODINGS, Source, opened
 from ratings.formats.tables import NAMES as COLUMNS
 from ratings.intake import Report
-from ratings.models import Collection
+from ratings.models import Collection, Job
 
 PRINTED = 20  # refusals
 EMPTY = MappingProxyType({})
@@ -65,6 +65,8 @@ class ImportCommand(CollectionCommand):
             raise Refused(f"{str(error).rstrip('.')}. Nothing was written.") from error
         finally:
             progress.clear()
+        # What is told after it was published belongs to it, too.
+        Job.objects.filter(pk=report.job).update(report=report.as_json())
         self.tell(report)
 
     def tell(self, report: Report) -> None:

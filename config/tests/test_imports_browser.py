@@ -1,0 +1,102 @@
+"""The import desk in a real browser: without a script, as axe sees it, and while a worker is at work."""
+
+import time
+from threading import Thread
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.db import connection
+from playwright.sync_api import Page, expect
+
+from ratings.management.commands.work import work
+from ratings.models import Job, Rating, Role
+from ratings.tests.cast import make_collection, make_member
+
+from .test_browser import RULES
+
+pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+
+RATINGS = "query,docid,who,label\nq1,a,Ann,3\nq1,b,Ann,7\nq2,a,Ben,0\n"
+
+
+@pytest.fixture
+def collection(settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    collection = make_collection()
+    make_member(collection, "admin", Role.ADMIN)
+    return collection
+
+
+def sent(page: Page) -> None:
+    page.goto("/collections/hills/import/")
+    page.get_by_label("ratings: grades, or qrels").check()
+    file = {"name": "march.csv", "mimeType": "text/csv", "buffer": RATINGS.encode()}
+    page.get_by_label("File", exact=True).set_input_files(file)
+    page.get_by_role("button", name="Send and check").click()
+
+
+def look(page: Page) -> None:
+    found = Axe().run(page, options={"runOnly": RULES})
+    assert found.violations_count == 0, found.generate_report()
+    wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wide <= 0
+
+
+def test_without_a_script_from_a_file_to_the_record(visit, collection):
+    page = visit.sign_in(visit.page(java_script_enabled=False), "admin")
+    sent(page)
+    expect(page.locator("#running")).to_contain_text("It waits for a worker.")
+    work()
+    page.get_by_role("link", name="Refresh").click()
+    expect(page.locator("h1")).to_have_text("Check: ratings from march.csv")
+    page.get_by_label("Leave the 1 refused line out").check()
+    page.get_by_role("button", name="Import").click()
+    work()
+    page.get_by_role("link", name="Refresh").click()
+    expect(page.locator("h1")).to_have_text("Imported: ratings from march.csv")
+    assert Rating.objects.count() == 2
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_axe_finds_nothing_in_any_state(visit, collection, scheme, width):
+    page = visit.page(color_scheme=scheme, viewport={"width": width, "height": 900})
+    visit.sign_in(page, "admin")
+    page.goto("/collections/hills/import/")
+    look(page)
+    sent(page)
+    look(page)
+    work()
+    expect(page.locator("h1")).to_have_text("Check: ratings from march.csv")  # the script noticed
+    look(page)
+    job = Job.objects.get()
+    for state in ("refused", "published", "failed", "undone"):
+        Job.objects.filter(pk=job.pk).update(state=state, message="Why.")
+        page.reload()
+        look(page)
+
+
+def test_the_script_tells_how_far_it_is_and_what_became_of_it(visit, collection):
+    page = visit.sign_in(visit.page(), "admin")
+    job = Job.objects.create(collection=collection, kind="results", state="running", files=[{"name": "x.run"}])
+    over = []
+
+    def go_on() -> None:
+        for done in range(1, 10_000):
+            if over:
+                break
+            facts = {"message": "writing", "done": done * 100, "share": min(0.99, done / 200)}
+            Job.objects.filter(pk=job.pk).update(**facts)
+            time.sleep(0.1)
+        connection.close()
+
+    thread = Thread(target=go_on)
+    thread.start()
+    try:
+        page.goto(f"/collections/hills/import/{job.pk}/")
+        expect(page.locator("[data-left]")).to_contain_text("rows a second, about")
+        expect(page.locator("[data-message]")).to_have_text("writing")
+    finally:
+        over.append(True)
+        thread.join()
+    Job.objects.filter(pk=job.pk).update(state="cancelled")
+    expect(page.locator("h1")).to_have_text("Cancelled: runs from x.run")

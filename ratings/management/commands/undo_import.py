@@ -1,0 +1,27 @@
+from ratings.intake.publishing import remove
+from ratings.intake.undoing import undone
+from ratings.models import Job
+
+from ._collection_command import CollectionCommand, Refused
+
+
+class Command(CollectionCommand):
+    help = "Take a whole import back while nothing depends on it. Without a number, list what was imported."
+
+    def add_arguments(self, parser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("number", nargs="?", type=int, help="the import, as the list has it")
+
+    def handle(self, *, slug: str, number: int | None, **options) -> None:
+        imports = Job.objects.filter(collection=self.collection(slug), state=Job.State.PUBLISHED)
+        if number is None:
+            for job in imports:
+                self.stdout.write(f"{job.pk}  {job.ended_at:%Y-%m-%d %H:%M}  {job}")
+            return
+        job = imports.filter(pk=number).first()
+        if job is None:
+            raise Refused(f"{slug} has no import {number}. See which there are: undo_import {slug}")
+        if against := undone(job):
+            raise Refused(" ".join(against))
+        remove(job)
+        self.stdout.write(f"Undone: {job}.")

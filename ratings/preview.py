@@ -1,0 +1,111 @@
+"""The first rows of a file as they would be understood. Reads no more of it, however long it is."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import islice
+
+from . import uploads
+from .formats import tables, values
+from .formats.known import BY_NAME, Format, recognised
+from .formats.refusal import Refusal
+from .formats.source import Source
+from .models import Job, plain_value
+
+ROWS = 8
+TEXT = 120  # characters of a long cell
+USUAL = {"queries": "topics", "documents": "jsonl", "results": "trec-run", "ratings": "csv"}  # where none is seen
+HEADS = {
+    "queries": ["key", "text", "need"],
+    "documents": ["key", "title", "body", "url"],
+    "results": ["query", "document", "rank", "score", "system"],
+    "ratings": ["query", "document", "rater", "grade", "reason", "comment"],
+}
+BY_LINES = {"csv", "jsonl", "letor", "trec-run", "trec-qrels", "topics"}  # of which single lines can be mended
+
+
+@dataclass
+class Preview:
+    format: Format | None = None
+    columns: dict[str, str] = field(default_factory=dict)  # of a table, with what each holds, "" for nothing
+    heads: list[str] = field(default_factory=list)
+    rows: list[tuple[int, list[str]]] = field(default_factory=list)  # with their lines
+    refusals: list[Refusal] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+
+
+def preview(job: Job) -> Preview:
+    """Of the first file of a job. Raises OSError where it is no longer kept."""
+    with source_of(job) as source:
+        found = format_of(job, source)
+        if isinstance(found, Refusal):
+            return Preview(refusals=[found])
+        seen = Preview(found, heads=HEADS[job.kind])
+        for row in islice(found.reads[job.kind](source), ROWS):
+            if isinstance(row, Refusal):
+                seen.refusals.append(row)
+            else:
+                seen.rows.append((row.line, [_shown(getattr(row, name)) for name in seen.heads]))
+        seen.told = source.told
+    # The reader of documents in JSON lines knows their names by itself.
+    if (job.kind, found.name) != ("documents", "jsonl"):
+        seen.columns = _columns(job, found)
+    return seen
+
+
+def _columns(job: Job, found: Format) -> dict[str, str]:
+    with source_of(job) as source:
+        names = tables.columns_of(found.name, source)
+        told = {role: name for role, name in source.columns.items() if set(name.split("|")) <= set(names)}
+    try:
+        layout = tables.layout_of(job.kind, names, told) if names else None
+    except ValueError:
+        layout = None
+    if layout is None:
+        roles = {name: tables.usual_role(job.kind, name) for name in names}
+        return roles | {name: role for role, name in told.items() if name in roles}
+    roles = {name: role for role, name in layout.column.items()} | dict.fromkeys(layout.raters, tables.RATERS)
+    return {name: roles.get(name, "") for name in names}
+
+
+@contextmanager
+def source_of(job: Job, number: int = 0) -> Iterator[Source]:
+    """One file of a job, to be read as was said. Raises OSError."""
+    file, given = job.files[number], job.options
+    grades = {word: values.grade(value) for word, value in given.get("grades", {}).items()}
+    said = {"encoding": given.get("encoding"), "columns": given.get("columns"), "grades": grades}
+    with uploads.path_of(file).open("rb") as stream:
+        yield Source(file["name"], stream, **said)
+
+
+def format_of(job: Job, source: Source) -> Format | Refusal:
+    if name := job.options.get("format"):
+        return BY_NAME[name]
+    return recognised(source, job.kind, USUAL[job.kind])
+
+
+def refused_lines(job: Job) -> Iterator[str]:
+    """The lines of its files that were refused, below their header, to mend and send again. Raises OSError."""
+    for number, file in enumerate(job.files):
+        wanted = {refusal["line"] for refusal in job.report["refusals"] if refusal["file"] == file["name"]}
+        with source_of(job, number) as source:
+            found = format_of(job, source)
+            if isinstance(found, Refusal) or found.name not in BY_LINES:
+                continue
+            wanted -= {0}
+            if wanted and found.name == "csv":
+                wanted.add(1)
+            for line in source.lines():
+                if not wanted:
+                    break
+                if not isinstance(line, Refusal) and line.number in wanted:
+                    wanted.remove(line.number)
+                    yield line.text.rstrip("\r") + "\n"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Decimal):
+        return plain_value(value)
+    text = "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= TEXT else text[:TEXT] + "…"

@@ -1,0 +1,216 @@
+"""The import desk: a file is sent, checked, shown, imported, cancelled, undone, and mended where it is refused."""
+
+import gzip
+import io
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+from django_tasks_db.management.commands import db_worker
+
+from ratings import intake, jobs
+from ratings.formats.source import Source
+from ratings.management.commands.work import work
+from ratings.models import Job, Ranking, Rating, Role
+
+from .cast import make_collection, make_member
+from .test_jobs import RUN
+
+pytestmark = pytest.mark.django_db
+
+RATINGS = "q_id,docid,who,label\nq1,a,Ann,3\nq1,b,Ann,7\nq2,a,Ben,0\nq2,b,Ben,good\nq2,c,Ben,1\n"
+
+
+@pytest.fixture(autouse=True)
+def own_folder(settings, tmp_path, monkeypatch) -> None:
+    settings.DATA_DIR = tmp_path
+    monkeypatch.setattr(db_worker, "close_old_connections", lambda: None)
+
+
+@pytest.fixture
+def collection():
+    return make_collection()
+
+
+@pytest.fixture
+def admin(collection) -> Client:
+    client = Client()
+    client.force_login(make_member(collection, "ada", Role.ADMIN))
+    return client
+
+
+def send(client: Client, kind: str, *files: tuple[str, bytes | str]):
+    sent = [SimpleUploadedFile(name, text if isinstance(text, bytes) else text.encode()) for name, text in files]
+    return client.post("/collections/hills/import/send/", {"kind": kind, "files": sent})
+
+
+def sent(client: Client, kind: str, text: bytes | str, name: str = "file") -> Job:
+    """Sent and checked."""
+    response = send(client, kind, (name, text))
+    job = Job.objects.first()
+    assert response.url == reverse("import_job", args=["hills", job.pk])
+    work()
+    return Job.objects.get(pk=job.pk)
+
+
+def page(client: Client, job: Job, status: int = 200) -> str:
+    response = client.get(reverse("import_job", args=["hills", job.pk]))
+    assert response.status_code == status
+    return " ".join(response.content.decode().split())
+
+
+def act(client: Client, name: str, job: Job, data: dict | None = None, status: int = 302):
+    response = client.post(reverse(name, args=["hills", job.pk]), data or {})
+    assert response.status_code == status
+    return response
+
+
+def test_a_run_is_sent_shown_imported_and_undone(admin, collection):
+    job = sent(admin, "results", RUN, "bm25.run")
+    html = page(admin, job)
+    assert 'Check: <span dir="auto">runs from bm25.run</span>' in html
+    assert "Nothing is written yet." in html
+    assert "2 rankings are added." in html and "1 document is made with their id alone" in html
+    assert '<td dir="auto">q1</td><td dir="auto">x</td><td dir="auto">1</td><td dir="auto">3.5</td>' in html
+    assert not Ranking.written.exists()
+    act(admin, "start_import", job)
+    assert "It waits for a worker." in page(admin, job)
+    work()
+    html = page(admin, job)
+    assert "It is in the record since" in html and "bm25: 2 rankings with 3 results" in html
+    assert Ranking.objects.count() == 2 and Job.objects.get(pk=job.pk).by.username == "ada"
+    act(admin, "undo_import", job)
+    work()
+    assert "It was taken back." in page(admin, job)
+    assert not Ranking.written.exists()
+    assert "undone" in admin.get("/collections/hills/import/").content.decode()
+
+
+def test_a_second_import_of_the_same_bytes_is_told(admin):
+    first = sent(admin, "results", RUN)
+    act(admin, "start_import", first)
+    work()
+    html = page(admin, sent(admin, "results", RUN))
+    assert "the very same file was" in html and "There is nothing new in it." not in html
+    assert "2 rankings are here already" in html
+
+
+def test_columns_are_guessed_shown_and_changed(admin, collection):
+    job = sent(admin, "ratings", RATINGS.replace("label", "mark").replace("who", "person"), "march.csv")
+    html = page(admin, job)
+    assert "no column holds" in html or "raters" in html
+    form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
+    assert [(name, field.initial) for name, field in form.columns][:2] == [("q_id", ""), ("docid", "document")]
+    said = {"column_0": "query", "column_1": "document", "column_2": "rater", "column_3": "grade", "map": "good=2"}
+    act(admin, "check_import", job, said)
+    work()
+    job = Job.objects.get(pk=job.pk)
+    assert job.options["columns"] == {"query": "q_id", "document": "docid", "rater": "person", "grade": "mark"}
+    assert (job.report["refused"], job.report["grades"]) == (1, {"0": 1, "1": 1, "2": 1, "3": 1, "7": 1})
+    twice = act(admin, "check_import", job, {"column_0": "query", "column_1": "query"}, 400)
+    assert "Both “q_id” and “docid” are said to be the query." in twice.content.decode()
+    wrong = act(admin, "check_import", job, {"map": "good"}, 400)
+    assert "is no word and grade" in wrong.content.decode()
+
+
+def test_refused_lines_come_as_a_file_and_the_rest_without_them(admin, collection):
+    job = sent(admin, "ratings", RATINGS.replace("q_id", "query"), "march.csv")
+    html = page(admin, job)
+    assert "2 lines are refused until they are mended" in html
+    assert "The grade 7 is not on the scale of the collection." in html
+    assert "“Words that stand for grades” good=… says which grade it is." in html
+    file = admin.get(reverse("refused", args=["hills", job.pk]))
+    assert file.content.decode() == "query,docid,who,label\nq1,b,Ann,7\nq2,b,Ben,good\n"
+    assert file["Content-Disposition"] == 'attachment; filename="refused-march.csv"'
+    act(admin, "start_import", job)
+    work()
+    assert Job.objects.get(pk=job.pk).state == "refused" and not Rating.objects.exists()
+    act(admin, "start_import", job, {"leave_out": "on"})
+    work()
+    assert Job.objects.get(pk=job.pk).state == "published"
+    assert Rating.objects.count() == 3
+    assert "2 refused lines were left out." in page(admin, job)
+    mended = sent(admin, "ratings", "query,docid,who,label\nq1,b,Ann,2\nq2,b,Ben,1\n")
+    act(admin, "start_import", mended)
+    work()
+    assert Rating.objects.count() == 5
+
+
+def test_a_cancelled_import_is_over_and_its_file_is_gone(admin):
+    job = sent(admin, "results", RUN)
+    act(admin, "cancel_import", job)
+    html = page(admin, job)
+    assert "Cancelled: " in html and "Nothing of it is in the record." in html
+    act(admin, "start_import", job)
+    work()
+    assert Job.objects.get(pk=job.pk).state == "cancelled" and not Ranking.written.exists()
+
+
+def test_progress_is_told_to_the_script(admin, collection):
+    job = Job.objects.create(
+        collection=collection, kind="results", state="running", attempt=1, files=[{"name": "x"}]
+    )
+    jobs.Progress(job)("writing", 0.25, 500)
+    told = admin.get(reverse("import_progress", args=["hills", job.pk])).json()
+    assert told == {"state": "running", "message": "writing", "done": 500, "share": 0.25}
+    assert 'value="0.2500"' in page(admin, job)
+
+
+def test_gzip_several_files_and_every_kind(admin, collection):
+    send(admin, "queries", ("a.tsv", "q8\teight\n"), ("b.tsv.gz", gzip.compress(b"q9\tnine\n")))
+    work()
+    job = Job.objects.first()
+    assert "2 queries are added." in page(admin, job)
+    act(admin, "start_import", job)
+    work()
+    assert collection.queries.count() == 4
+    job = sent(admin, "documents", '{"id": "z", "title": "Z", "text": "last"}\n')
+    assert "1 document is added." in page(admin, job)
+    act(admin, "start_import", job)
+    work()
+    assert collection.documents.get(key="z").body == "last"
+
+
+def test_what_is_no_file_or_an_empty_one_is_refused(admin):
+    response = admin.post("/collections/hills/import/send/", {"kind": "queries"})
+    assert response.status_code == 400 and "Choose a file." in response.content.decode()
+    response = send(admin, "queries", ("empty.tsv", ""))
+    assert response.status_code == 400 and "The file is empty." in response.content.decode()
+    response = send(admin, "secrets", ("x", "y"))
+    assert response.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"\x00\xff\x00", b"PK\x03\x04zip", b"\x1f\x8bcut", b"PAR1 not", b'{"a": [', b"q1\x00\tx\n", b"\xff\xfeq"],
+)
+@pytest.mark.parametrize("kind", ["queries", "documents", "results", "ratings"])
+def test_broken_files_are_refused_and_the_page_stands(admin, kind, data):
+    job = sent(admin, kind, data)
+    assert job.state == "checked" and job.report["refused"] > 0
+    assert "Nothing, as long as something is refused" in page(admin, job) or "Leave the" in page(admin, job)
+
+
+def test_imports_of_commands_are_listed_and_undone_by_page(admin, collection):
+    intake.import_run(collection, [Source("bm25.run", io.BytesIO(RUN.encode()))])
+    job = Job.objects.get()
+    assert "command" in admin.get("/collections/hills/import/").content.decode()
+    page(admin, job)
+    act(admin, "undo_import", job)
+    work()
+    assert not Ranking.written.exists()
+
+
+def test_an_import_of_another_collection_is_not_there(admin):
+    other = Job.objects.create(collection=make_collection("sea"), kind="queries", files=[{"name": "x"}])
+    for name in ("import_job", "import_progress", "refused"):
+        assert admin.get(reverse(name, args=["hills", other.pk])).status_code == 404
+    act(admin, "cancel_import", other, status=404)
+
+
+def test_the_list_takes_few_queries_however_long_it_is(admin, collection, django_assert_max_num_queries):
+    for _ in range(30):
+        Job.objects.create(collection=collection, kind="queries", files=[{"name": "x"}], state="cancelled")
+    with django_assert_max_num_queries(8):
+        admin.get("/collections/hills/import/")

@@ -1,0 +1,245 @@
+"""Imports that a worker does: what becomes of one whose worker dies, waits, is cancelled or is asked for twice."""
+
+import subprocess
+import sys
+import threading
+import time
+from datetime import timedelta
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.utils import timezone
+from django_tasks_db.management.commands import db_worker
+from django_tasks_db.models import DBTaskResult
+
+from ratings import jobs, uploads
+from ratings.management.commands.work import work
+from ratings.models import Document, Job, Ranking, System
+
+from .cast import make_collection
+
+RUN = "q1 Q0 x 1 3.5 bm25\nq1 Q0 b 2 2.5 bm25\nq2 Q0 b 1 9 bm25\n"
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def own_folder(settings, tmp_path, monkeypatch) -> None:
+    settings.DATA_DIR = tmp_path
+    # A worker looks after its connection; that of a test has the test's transaction.
+    monkeypatch.setattr(db_worker, "close_old_connections", lambda: None)
+
+
+def asked(collection, text: str = RUN, kind: str = "results", **options) -> Job:
+    file = uploads.keep(SimpleUploadedFile("../bm25\x07.run", text.encode()))
+    return jobs.check(collection, kind, [file], options, None)
+
+
+def now_of(job: Job) -> Job:
+    return Job.objects.get(pk=job.pk)
+
+
+def test_a_file_is_kept_under_a_random_name_that_only_its_owner_reads():
+    job = asked(make_collection())
+    (file,) = job.files
+    assert (file["name"], file["size"], len(file["sha256"])) == ("bm25?.run", len(RUN), 64)
+    path = uploads.path_of(file)
+    assert path.read_text() == RUN and path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700 and "bm25" not in path.name
+
+
+def test_a_file_is_checked_then_imported_and_then_forgotten():
+    collection = make_collection(documents="b")
+    job = asked(collection)
+    work()
+    checked = now_of(job)
+    assert (checked.state, checked.report["counts"]["documents"]) == ("checked", 1)
+    assert not Ranking.written.exists()
+    assert jobs.start(checked, {})
+    work()
+    done = now_of(job)
+    assert (done.state, done.staging, done.attempt) == ("published", False, 2)
+    assert done.report["facts"][0] == "bm25: 2 rankings with 3 results; 2 new, 0 unchanged."
+    assert Ranking.objects.filter(job=job).count() == 2
+    assert not uploads.path_of(job.files[0]).exists()
+
+
+def test_the_same_file_again_changes_nothing():
+    collection = make_collection()
+    for _ in range(2):
+        job = asked(collection)
+        work()
+        jobs.start(job, {})
+        work()
+    assert (now_of(job).state, now_of(job).report["counts"]) == ("published", {"new": 0, "unchanged": 2})
+    assert not Ranking.objects.filter(job=job).exists()
+    assert Ranking.objects.count() == 2
+
+
+def test_what_is_refused_is_listed_and_can_be_tried_again_with_other_options():
+    collection = make_collection()
+    job = asked(collection, "q1 Q0 a 2 3.5 s\nq1 Q0 b 1 3.6 s\nq1 Q0 c 3 3.7 s\n")
+    work()
+    assert (now_of(job).state, now_of(job).report["refused"]) == ("checked", 1)
+    jobs.start(job, {})
+    work()
+    assert now_of(job).state == "refused" and not System.written.exists()
+    assert jobs.check_again(job, {"order": "score"})
+    work()
+    jobs.start(job, {"order": "score"})
+    work()
+    assert now_of(job).state == "published"
+
+
+def test_a_message_that_comes_twice_does_no_work_twice():
+    job = asked(make_collection())
+    jobs.look_at.enqueue(job.pk)
+    work()
+    assert (now_of(job).attempt, DBTaskResult.objects.filter(status="SUCCESSFUL").count()) == (1, 2)
+
+
+def test_a_job_whose_worker_died_is_taken_up_by_the_next_which_begins_anew():
+    collection = make_collection(documents="b")
+    job = asked(collection)
+    Job.objects.update(state="running", checking=False, attempt=1, staging=True, beat_at=timezone.now())
+    half = Document.objects.create(collection=collection, key="half", job=job)
+    DBTaskResult.objects.update(status="RUNNING")
+    jobs.reap()
+    assert now_of(job).state == "running"  # it may be alive
+    Job.objects.update(beat_at=timezone.now() - timedelta(minutes=1))
+    jobs.reap()
+    jobs.reap()
+    assert (now_of(job).state, now_of(job).deaths) == ("queued", 1)
+    assert DBTaskResult.objects.ready().count() == 1
+    work()
+    assert (now_of(job).state, now_of(job).attempt) == ("published", 2)
+    assert not Document.written.filter(pk=half.pk).exists()
+    assert sorted(collection.documents.values_list("key", flat=True)) == ["b", "x"]
+
+
+def test_what_kills_every_worker_is_given_up():
+    job = asked(make_collection())
+    Job.objects.update(deaths=5)
+    work()
+    said = "It was begun 5 times, and each time the worker died."
+    assert (now_of(job).state, now_of(job).message) == ("failed", said)
+
+
+def test_a_message_that_a_dying_worker_took_along_is_sent_again():
+    job = asked(make_collection())
+    DBTaskResult.objects.update(status="RUNNING")
+    jobs.reap()
+    assert not DBTaskResult.objects.ready().exists()  # perhaps it is about to begin
+    Job.objects.update(beat_at=timezone.now() - timedelta(minutes=1))
+    jobs.reap()
+    work()
+    assert (now_of(job).state, now_of(job).deaths) == ("checked", 0)
+
+
+def test_an_import_waits_for_another_into_the_same_collection():
+    collection = make_collection()
+    other = Job.objects.create(collection=collection, kind="queries", state="running", staging=True)
+    Job.objects.update(beat_at=timezone.now())
+    job = asked(collection)
+    work()
+    jobs.start(job, {})
+    work()
+    assert (now_of(job).state, now_of(job).message) == ("queued", "Waits, for queries is under way.")
+    Job.objects.filter(pk=other.pk).update(staging=False, state="failed")
+    DBTaskResult.objects.update(run_after=timezone.now())
+    work()
+    assert now_of(job).state == "published"
+
+
+def test_what_was_cancelled_while_it_waited_is_not_done():
+    job = asked(make_collection())
+    assert jobs.cancel(job) and not jobs.cancel(job)
+    work()
+    assert (now_of(job).state, now_of(job).attempt) == ("cancelled", 0)
+    assert not uploads.path_of(job.files[0]).exists()
+    assert not jobs.start(job, {}) and not jobs.check_again(job, {})
+
+
+def test_what_a_cancelled_job_wrote_is_removed_also_when_its_worker_is_dead():
+    collection = make_collection(documents="")
+    job = asked(collection)
+    Job.objects.update(state="running", checking=False, attempt=1, staging=True)
+    Document.objects.create(collection=collection, key="half", job=job)
+    jobs.cancel(job)
+    work()
+    assert (Document.written.count(), now_of(job).staging) == (0, False)
+
+
+def test_a_mistake_of_ours_is_told_and_leaves_nothing(monkeypatch, caplog):
+    collection = make_collection(documents="b")
+    job = asked(collection)
+    work()
+
+    def broken(*args, **kwargs):
+        raise KeyError("oh")
+
+    monkeypatch.setattr(Ranking.objects, "bulk_create", broken)
+    jobs.start(job, {})
+    work()
+    done = now_of(job)
+    assert (done.state, done.staging) == ("failed", False)
+    assert done.message == "Idealist made a mistake here. Its log tells more."
+    assert "KeyError" in caplog.text
+    assert (System.written.count(), Document.written.count()) == (0, 1)
+
+
+def test_undo_hides_at_once_and_a_worker_removes():
+    collection = make_collection(documents="b")
+    job = asked(collection)
+    work()
+    jobs.start(job, {})
+    work()
+    assert jobs.undo(now_of(job)) == []
+    assert (System.objects.count(), System.written.count(), now_of(job).state) == (0, 1, "undone")
+    work()
+    assert (System.written.count(), Document.written.count(), now_of(job).staging) == (0, 1, False)
+    assert jobs.undo(now_of(job)) == ["It is not in the record: there is nothing to undo."]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_works_is_heard_of_again_and_again(monkeypatch):
+    monkeypatch.setattr(jobs, "BEAT", 0.02)
+    job = Job.objects.create(collection=make_collection(), kind="results", state="running", attempt=1)
+    with jobs.beating(job):
+        deadline = time.monotonic() + 20
+        while now_of(job).beat_at is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert now_of(job).beat_at is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_take_up_a_job_one_gets_it():
+    job = asked(make_collection())
+    start, got = threading.Barrier(2), []
+
+    def take() -> None:
+        mine = Job.objects.get(pk=job.pk)
+        start.wait(timeout=20)
+        got.append(mine.take_up())
+        connection.close()
+
+    threads = [threading.Thread(target=take) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(got) == [False, True]
+
+
+def test_a_worker_ends_with_its_parent():
+    """The parent is a shell that starts it and is gone: the worker must not outlive it."""
+    program = (
+        "import os, sys, threading; sys.path.insert(0, os.getcwd());"
+        "os.environ['DJANGO_SETTINGS_MODULE'] = 'config.settings';"
+        "from ratings.management.commands.work import end_with;"
+        "threading.Thread(target=end_with, args=[int(sys.argv[1])]).start()"
+    )
+    shell = f'{sys.executable} -c "{program}" $$ & sleep 0.2'
+    # It holds the pipe of its output open: run() returns when it has ended.
+    subprocess.run(["sh", "-c", shell], capture_output=True, timeout=20, check=True)

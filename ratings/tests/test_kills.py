@@ -1,0 +1,113 @@
+"""A worker is killed (-9) at random points of an import: nobody sees any of it, and the next worker ends it.
+
+IDEALIST_KILLS=50 IDEALIST_RESULTS=1000000 pytest -s ratings/tests/test_kills.py  # the full size
+"""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.utils import timezone
+
+from ratings import jobs, uploads
+from ratings.models import Collection, Document, Job, Query, Ranking, System
+
+ROOT = Path(__file__).resolve().parents[2]
+KILLS = int(os.environ.get("IDEALIST_KILLS", "2"))
+RESULTS = int(os.environ.get("IDEALIST_RESULTS", "10000"))
+DEPTH = 100
+QUERIES = 50
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def job(settings, tmp_path) -> Job:
+    """A run of many systems, each document by one of them alone, so that there is as much to write as can be."""
+    settings.DATA_DIR = tmp_path
+    collection = Collection.objects.create(slug="kills", name="Kills")
+    Query.objects.bulk_create(Query(collection=collection, key=f"q{i}", text="x") for i in range(QUERIES))
+    places = range(1, DEPTH + 1)
+    lines = (
+        f"q{number % QUERIES} Q0 d{number}-{rank} {rank} {DEPTH - rank} s{number // QUERIES}\n"
+        for number in range(RESULTS // DEPTH)
+        for rank in places
+    )
+    file = uploads.keep(SimpleUploadedFile("many.run", "".join(lines).encode()))
+    job = Job.objects.create(collection=collection, kind="results", files=[file], beat_at=timezone.now())
+    jobs.look_at.enqueue(job.pk)
+    return job
+
+
+@pytest.fixture
+def worker(tmp_path) -> Iterator:
+    """Starts `manage.py work` on the database of the test. Ends what is left of it."""
+    facts = connection.settings_dict
+    if connection.vendor == "sqlite":
+        url = f"sqlite:///{facts['NAME']}"
+    else:
+        host = quote(facts["HOST"], safe="")
+        url = f"postgres://{facts['USER']}@{host}:{facts['PORT'] or 5432}/{facts['NAME']}"
+    environment = os.environ | {"DATABASE_URL": url, "IDEALIST_DATA": str(tmp_path)}
+    started = []
+
+    def start() -> subprocess.Popen:
+        command = [sys.executable, str(ROOT / "manage.py"), "work"]
+        started.append(subprocess.Popen(command, cwd=ROOT, env=environment))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def until(true, seconds: float = 600) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def seen() -> tuple[int, int, int]:
+    return Document.objects.count(), System.objects.count(), Ranking.objects.count()
+
+
+def test_who_is_killed_at_any_point_leaves_nothing_to_see_and_the_next_goes_on(job, worker):
+    drawn, where = random.Random(RESULTS), []
+    for _ in range(KILLS):
+        process = worker()
+        attempt = Job.objects.get(pk=job.pk).attempt
+        until(lambda attempt=attempt: Job.objects.get(pk=job.pk).attempt > attempt)
+        # Some while it reads, most while it writes, and at any moment of a piece.
+        point = drawn.uniform(-0.1, 1) * RESULTS
+        until(lambda point=point: Document.written.count() >= point or Job.objects.get(pk=job.pk).is_over)
+        time.sleep(drawn.uniform(0, 0.3))
+        process.kill()
+        process.wait()
+        now = Job.objects.get(pk=job.pk)
+        where.append((now.state, now.message, Document.written.count(), Ranking.written.count()))
+        if now.state == "published":
+            break
+        assert seen() == (0, 0, 0)
+        # Half a minute passes, and it is not the fifth death.
+        Job.objects.update(beat_at=timezone.now() - timedelta(minutes=1), deaths=0)
+        jobs.reap()
+    print(*where, sep="\n")
+    worker()
+    until(lambda: Job.objects.get(pk=job.pk).is_over)
+    done = Job.objects.get(pk=job.pk)
+    assert (done.state, done.staging) == ("published", False)
+    rankings = RESULTS // DEPTH
+    assert seen() == (RESULTS, -(-rankings // QUERIES), rankings)
+    assert (Document.written.count(), Ranking.written.count()) == (RESULTS, rankings)
+    assert done.collection.documents.filter(job=job).values("key").distinct().count() == RESULTS

@@ -1,0 +1,262 @@
+"""The import desk for admins: send files, see how they are understood and what would happen, import, undo.
+
+A page is the state of one job and no more: whoever looks later, or without a script, sees the same.
+"""
+
+import re
+from dataclasses import replace
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from .. import jobs, uploads
+from ..access import collection_for
+from ..formats.refusal import Refusal, counted
+from ..import_forms import HowForm, SendForm
+from ..models import Collection, Job, Role
+from ..preview import BY_LINES, Preview, preview, refused_lines
+
+AT_ONCE = 50
+LISTED = 100  # refused lines on the page
+State = Job.State
+HEADINGS = {
+    State.QUEUED: "Waiting",
+    State.RUNNING: "Importing",
+    State.CHECKED: "Check",
+    State.PUBLISHED: "Imported",
+    State.REFUSED: "Refused",
+    State.CANCELLED: "Cancelled",
+    State.FAILED: "Not imported",
+    State.UNDONE: "Undone",
+}
+
+
+@require_safe
+@never_cache
+def imports(request: HttpRequest, slug: str) -> HttpResponse:
+    """A form for files, and what was imported."""
+    return imports_page(request, collection_for(request, slug, Role.ADMIN), SendForm())
+
+
+@require_POST
+def send_files(request: HttpRequest, slug: str) -> HttpResponse:
+    """Keep the files and have them checked. Nothing of them is in the record then."""
+    collection = collection_for(request, slug, Role.ADMIN)
+    form = SendForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return imports_page(request, collection, form)
+    kept = []
+    try:
+        for sent in form.cleaned_data["files"]:
+            kept.append(uploads.keep(sent))
+    except OSError as error:
+        uploads.forget(kept)
+        form.add_error("files", f"It cannot be kept here: {error.strerror or error}.")
+        return imports_page(request, collection, form)
+    kind = form.cleaned_data["kind"]
+    usual = {"rater": "qrels"} if kind == Job.Kind.RATINGS else {}
+    return redirect("import_job", slug, jobs.check(collection, kind, kept, usual, request.user).pk)
+
+
+@require_safe
+@never_cache
+def import_job(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    collection = collection_for(request, slug, Role.ADMIN)
+    return job_page(request, collection, job_of(collection, pk))
+
+
+@require_POST
+def check_import(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Read the files in another way."""
+    collection = collection_for(request, slug, Role.ADMIN)
+    job = job_of(collection, pk)
+    form = HowForm(request.POST, job=job, columns=seen_of(job).columns)
+    if not form.is_valid():
+        return job_page(request, collection, job, form)
+    if not jobs.check_again(job, form.options):
+        messages.warning(request, "It is under way, or over: nothing changed.")
+    return redirect("import_job", slug, pk)
+
+
+@require_POST
+def start_import(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    job = job_of(collection_for(request, slug, Role.ADMIN), pk)
+    leave_out = {"leave_out": True} if job.kind == Job.Kind.RATINGS and "leave_out" in request.POST else {}
+    options = {name: value for name, value in job.options.items() if name != "leave_out"}
+    if not jobs.start(job, options | leave_out):
+        messages.warning(request, "It is under way, or over: nothing changed.")
+    return redirect("import_job", slug, pk)
+
+
+@require_POST
+def cancel_import(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    job = job_of(collection_for(request, slug, Role.ADMIN), pk)
+    if jobs.cancel(job):
+        messages.success(request, "Cancelled. Nothing of it is in the record.")
+    else:
+        messages.warning(request, "It was over already: see what became of it.")
+    return redirect("import_job", slug, pk)
+
+
+@require_POST
+def undo_import(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Take the whole import back, or say what rests on it."""
+    job = job_of(collection_for(request, slug, Role.ADMIN), pk)
+    against = jobs.undo(job)
+    for sentence in against:
+        messages.warning(request, sentence)
+    if not against:
+        messages.success(request, "Undone. Nothing of it is in the record any more.")
+    return redirect("import_job", slug, pk)
+
+
+@require_safe
+@never_cache
+def import_progress(request: HttpRequest, slug: str, pk: int) -> JsonResponse:
+    """How far it is, for the script of the page."""
+    job = job_of(collection_for(request, slug, Role.ADMIN), pk)
+    facts = {"state": job.state, "message": job.message, "done": job.done, "share": job.share}
+    return JsonResponse(facts)
+
+
+@require_safe
+@never_cache
+def refused(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The refused lines as a file, to be mended and sent again."""
+    job = job_of(collection_for(request, slug, Role.ADMIN), pk)
+    try:
+        text = "".join(refused_lines(job)) if job.report.get("refusals") else ""
+    except OSError as error:
+        raise Http404("The file is no longer kept.") from error
+    if not text:
+        raise Http404("No line can be told apart in this file.")
+    name = job.files[0]["name"].removesuffix(".gz")
+    response = HttpResponse(text, content_type="text/plain; charset=utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="refused-{plain(name)}"'
+    return response
+
+
+def imports_page(request: HttpRequest, collection: Collection, form: SendForm) -> HttpResponse:
+    page = Paginator(collection.jobs.select_related("by"), AT_ONCE).get_page(request.GET.get("page"))
+    context = {
+        "collection": collection,
+        "role": collection.role,
+        "section": "imports",
+        "form": form,
+        "page": page,
+        "numbers": list(page.paginator.get_elided_page_range(page.number)),
+    }
+    return render(request, "ratings/imports.html", context, status=400 if form.errors else 200)
+
+
+def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowForm | None = None) -> HttpResponse:
+    """The state of a job: at work, checked with what would happen, or over with what happened."""
+    report = job.report
+    refusals = [on_page(Refusal(**given), job) for given in report.get("refusals", [])]
+    context = {
+        "collection": collection,
+        "role": collection.role,
+        "section": "imports",
+        "job": job,
+        "heading": "Checking" if job.checking and job.state == State.RUNNING else HEADINGS[job.state],
+        "report": report,
+        "refusals": refusals[:LISTED],
+        "more": report.get("refused", 0) + report.get("left_out", 0) - min(len(refusals), LISTED),
+        "grades": histogram(report.get("grades", {})),
+        "scale": [grade.value for grade in collection.grades.all()],
+    }
+    if job.is_over and job.state not in (State.CANCELLED, State.UNDONE):
+        seen = seen_of(job)
+        context |= {
+            "seen": seen,
+            "form": form or HowForm(job=job, columns=seen.columns),
+            "by_lines": bool(refusals and seen.format and seen.format.name in BY_LINES),
+            "will": will_happen(job),
+            "before": sent_before(job),
+            "can_leave_out": can_leave_out(job),
+        }
+    return render(request, "ratings/import.html", context, status=400 if form and form.errors else 200)
+
+
+def job_of(collection: Collection, pk: int) -> Job:
+    return get_object_or_404(collection.jobs.select_related("by"), pk=pk)
+
+
+def seen_of(job: Job) -> Preview:
+    """The beginning of its first file. Nothing, where that is no longer kept or was a command's."""
+    try:
+        return preview(job) if "stored" in job.files[0] else Preview()
+    except (OSError, ValueError):
+        return Preview()
+
+
+def histogram(grades: dict[str, int]) -> list[dict]:
+    """A row for each grade, lowest first, with its share of all and its part of the longest bar, in percent."""
+    total, most = sum(grades.values()), max(grades.values(), default=0)
+    rows = sorted(((float(value), n) for value, n in grades.items()), key=lambda row: row[0])
+    return [{"value": value, "n": n, "share": n / total, "bar": f"{100 * n / most:.1f}"} for value, n in rows]
+
+
+def will_happen(job: Job) -> list[str]:
+    """What an import of what was checked would do, in sentences."""
+    counts = job.report.get("counts", {})
+    new, changed, same = (counts.get(name, 0) for name in ("new", "changed", "unchanged"))
+    one, many = {
+        Job.Kind.QUERIES: ("query", "queries"),
+        Job.Kind.DOCUMENTS: ("document", "documents"),
+        Job.Kind.RESULTS: ("ranking", "rankings"),
+        Job.Kind.RATINGS: ("rating", "ratings"),
+    }[job.kind]
+    said = []
+    if job.kind == Job.Kind.RATINGS:
+        said.append("These ratings are added. Those that are here already, the same, stay as they are.")
+    if new:
+        said.append(f"{counted(new, one + ' is', many + ' are')} added.")
+    if changed:
+        said.append(f"{counted(changed, one + ' gets', many + ' get')} another text.")
+    if same:
+        said.append(f"{counted(same, one + ' is', many + ' are')} here already, the same, and left as it is.")
+    if documents := counts.get("documents"):
+        made = counted(documents, "document is", "documents are")
+        said.append(f"{made} made with their id alone, and get their text when it comes.")
+    if grades := counts.get("grades"):
+        said.append(f"The collection takes its scale of {counted(grades, 'grade')} from here.")
+    if job.kind in (Job.Kind.RESULTS, Job.Kind.RATINGS) and (new or job.kind == Job.Kind.RATINGS):
+        said.append("Results change; frozen evaluations do not.")
+    return said
+
+
+def can_leave_out(job: Job) -> bool:
+    """Whether the rest could be imported. The import itself looks once more."""
+    report = job.report
+    every = len(report.get("refusals", [])) == report.get("refused", 0)
+    lines = all(refusal["line"] for refusal in report.get("refusals", []))
+    return job.kind == Job.Kind.RATINGS and every and lines and not report.get("cut_off")
+
+
+def sent_before(job: Job) -> Job | None:
+    """An earlier import of the very same bytes."""
+    sent = {file.get("sha256") for file in job.files}
+    earlier = Job.objects.filter(collection=job.collection, kind=job.kind, state=State.PUBLISHED, pk__lt=job.pk)
+    return next((one for one in earlier if sent == {file.get("sha256") for file in one.files}), None)
+
+
+def on_page(refusal: Refusal, job: Job) -> Refusal:
+    """In the words of the page, where a command has options."""
+    fields = HowForm(job=job, columns={}).fields
+
+    def label(option: re.Match) -> str:
+        field = fields.get(option[1].replace("-", "_"))
+        return f"“{field.label}”" if field else "the columns" if option[1] == "columns" else option[0]
+
+    problem, cure = (re.sub(r"--([a-z][a-z-]*)", label, text) for text in (refusal.problem, refusal.cure))
+    return replace(refusal, problem=problem, cure=cure)
+
+
+def plain(name: str) -> str:
+    """A name that may stand in a header between quotation marks."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name)
