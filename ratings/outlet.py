@@ -23,13 +23,13 @@ def run(system: System) -> Iterator[RunLine]:
     rankings = system.rankings.select_related("query").order_by("query").iterator(chunk_size=100)
     for ranking in rankings:
         ids = ranking.documents.tolist()
-        keys = _keys(ids)
+        keys = keys_of(ids)
         scores = ranking.scores if ranking.scores is not None else 1 / np.arange(1, len(ids) + 1)
         for rank, (pk, score) in enumerate(zip(ids, scores.tolist(), strict=True), 1):
             yield RunLine(0, ranking.query.key, keys[pk], rank, score, system.name)
 
 
-def _keys(ids: list[int]) -> dict[int, str]:
+def keys_of(ids: list[int]) -> dict[int, str]:
     found = {}
     for start in range(0, len(ids), CHUNK):
         chunk = ids[start : start + CHUNK]

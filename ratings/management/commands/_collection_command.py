@@ -6,10 +6,11 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import MappingProxyType
+from typing import BinaryIO
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -40,9 +41,23 @@ class CollectionCommand(BaseCommand):
         return found
 
 
-class ImportCommand(CollectionCommand):
-    """Prints what the import reports: facts to standard output, warnings and refusals to standard error."""
+class TellingCommand(BaseCommand):
+    """Prints what an import reports: facts to standard output, warnings and refusals to standard error."""
 
+    def tell(self, report: Report) -> None:
+        for warning in report.warnings:
+            self.stderr.write(f"Warning: {warning}", self.style.WARNING)
+        for refusal in sorted(report.refusals, key=lambda refusal: (refusal.file, refusal.line))[:PRINTED]:
+            self.stderr.write(str(refusal))
+        if report.refused > PRINTED:
+            self.stderr.write(f"and {report.refused - PRINTED:,} more")
+        if report.refused:
+            raise Refused("Nothing was written.")
+        for fact in report.facts:
+            self.stdout.write(fact)
+
+
+class ImportCommand(TellingCommand, CollectionCommand):
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         parser.add_argument("files", nargs="+", metavar="FILE", help="plain or gzipped; - is standard input")
@@ -66,18 +81,6 @@ class ImportCommand(CollectionCommand):
         finally:
             progress.clear()
         self.tell(report)
-
-    def tell(self, report: Report) -> None:
-        for warning in report.warnings:
-            self.stderr.write(f"Warning: {warning}", self.style.WARNING)
-        for refusal in sorted(report.refusals, key=lambda refusal: (refusal.file, refusal.line))[:PRINTED]:
-            self.stderr.write(str(refusal))
-        if report.refused > PRINTED:
-            self.stderr.write(f"and {report.refused - PRINTED:,} more")
-        if report.refused:
-            raise Refused("Nothing was written.")
-        for fact in report.facts:
-            self.stdout.write(fact)
 
 
 class ImportRowsCommand(ImportCommand):
@@ -153,15 +156,22 @@ class OutputCommand(BaseCommand):
             raise Refused(f"{output}: {error.strerror or error}.") from error
 
     def put_into_file(self, lines: Iterable[str | bytes], path: Path) -> None:
-        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.writelines(line if isinstance(line, bytes) else line.encode() for line in lines)
-            os.chmod(beside, 0o644)
-            os.replace(beside, path)
-        except BaseException:
-            os.unlink(beside)
-            raise
+        with whole_file(path) as file:
+            file.writelines(line if isinstance(line, bytes) else line.encode() for line in lines)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """What is written appears at `path` whole or not at all. Raises OSError."""
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        os.chmod(beside, 0o644)
+        os.replace(beside, path)
+    except BaseException:
+        os.unlink(beside)
+        raise
 
 
 class ExportCommand(OutputCommand, CollectionCommand):
