@@ -1,13 +1,13 @@
 """The files of a bundle, and the ZIP of them: written as it is read, the same bytes every time."""
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from itertools import chain, islice
 
 from django.utils.text import slugify
 
+from ratings.formats import spreadsheet
 from ratings.formats.zipped import FixedZip, sums_as_text
 
 from .. import pictures, report
@@ -15,7 +15,6 @@ from ..frozen import about, evaluation_of, files_of, settings_of
 from ..frozen.content import Broken
 from ..frozen.stored import pieces
 from ..models import FrozenEvaluation
-from ..views.export import cell
 from . import figures, latex, words
 
 SUMS, ABOUT, NUMBERS = "SHA256SUMS", "about.json", "evaluation.json"
@@ -87,13 +86,6 @@ def _json(document: dict) -> bytes:
 
 
 def _csv(header: list[str], rows: Iterable[list]) -> Iterator[bytes]:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    for row in rows:
-        writer.writerow([cell(value) for value in row])
-        if text.tell() > 1 << 20:
-            yield text.getvalue().encode()
-            text.seek(0)
-            text.truncate()
-    yield text.getvalue().encode()
+    lines = spreadsheet.written(chain([header], rows), end="\n")
+    while piece := "".join(islice(lines, 1_000)):
+        yield piece.encode()

@@ -28,6 +28,12 @@ class Format(NamedTuple):
     queries_by: str = KEY
     whole: bool = False  # holds only grades that are whole and not negative
     binary: bool = False
+    spreadsheet: bool = False  # opened by people, and kept from being computed
+
+    def written(self, kind: str, rows: Iterable, *, raw: bool = False) -> Iterator[str | bytes]:
+        """The rows in this format. `raw`: cells as they are, even those that a spreadsheet would compute."""
+        write = self.writes[kind]
+        return write(rows, raw=raw) if self.spreadsheet else write(rows)
 
 
 def _always(fits: Callable[[Start], bool]) -> Callable[[str, Start], bool]:
@@ -145,6 +151,7 @@ FORMATS = (
         tables.is_delimited,
         tables.read_delimited,
         {"results": tables.write_run, "ratings": tables.write_ratings, "judgments": tables.write_judgments},
+        spreadsheet=True,
     ),
     Format(
         "quepid-csv",
@@ -153,6 +160,7 @@ FORMATS = (
         {},
         {"judgments": quepid.write_judgments},
         TEXT,
+        spreadsheet=True,
     ),
     Format(
         "trec-run",

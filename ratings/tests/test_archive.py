@@ -30,7 +30,7 @@ EXAMPLES = int(os.environ.get("IDEALIST_ROUND_TRIPS", "20"))
 HILLS = {
     "collection": '{"name":"Hills","description":"Walks","relevant_from":"0.5","order":"depth","gold_share":"0.1",'
     '"repeat_share":"0","break_after":50,"scale_version":2,"created_at":"2026-03-01T08:00:00+00:00"}\n',
-    "grades": '{"value":"-1","label":"Harmful","meaning":""}\n{"value":"0.5","label":"","meaning":"half\\nright"}\n',
+    "grades": '{"value":"-1","label":"Harmful","meaning":""}\n{"value":"0.5","label":"","meaning":"a\\nb"}\n',
     "guidelines": '{"version":1,"text":"## 1","created_at":"2026-03-01T08:00:00.000001+00:00"}\n',
     "queries": '{"key":"q10","text":"größe","need":"","tags":["b","a"],"weight":1.0}\n'
     '{"key":"=q2","text":"t","need":"n","tags":[],"weight":0.1}\n',

@@ -42,7 +42,7 @@ class Command(ExportRowsCommand):
             )
         except ValueError as error:
             raise Refused(str(error)) from error
-        self.write(rows, format, output)
+        self.write(rows, format, output, raw=options["raw"])
         if not rows:
             self.stderr.write(f"{slug} has no ratings yet: import_qrels {slug} FILE, or pool {slug} and rate")
         negative = sum(row.grade < 0 for row in rows)

@@ -23,6 +23,7 @@ from ratings.models import Collection
 
 PRINTED = 20  # refusals
 EMPTY = MappingProxyType({})
+RAW = "of a table: cells as they are, without the apostrophe that keeps a spreadsheet from computing them"
 EVERY = 0.2  # seconds between two updates of the progress line
 
 
@@ -99,6 +100,8 @@ class ImportRowsCommand(ImportCommand):
         parser.add_argument("--columns", metavar="WHAT=COLUMN,…", default="", help=said)
         said = f"{', '.join(ENCODINGS)} (utf-8, or utf-16 where the file begins with its mark)"
         parser.add_argument("--encoding", choices=ENCODINGS, metavar="NAME", help=said)
+        said = "of a table: an apostrophe before = + - @ is a part of its cell, and not there for spreadsheets"
+        parser.add_argument("--raw", action="store_true", help=said)
         if self.kind in ("results", "ratings"):
             said = "what a file calls the queries by, where it could be either"
             parser.add_argument("--queries-by", choices=[KEY, TEXT], help=said)
@@ -113,6 +116,7 @@ class ImportRowsCommand(ImportCommand):
         try:
             said = {"encoding": options["encoding"], "columns": pairs(options["columns"], "--columns")}
             words = pairs(options.get("map", ""), "--map")
+            said["raw"] = options["raw"]
             said["grades"] = {word: values.grade(grade) for word, grade in words.items()}
         except ValueError as error:
             raise Refused(f"{error}. Nothing was written.") from error
@@ -187,15 +191,16 @@ class ExportRowsCommand(ExportCommand):
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         names = [format.name for format in writable(self.kind)]
+        parser.add_argument("--raw", action="store_true", help=RAW)
         said = f"{', '.join(names)} ({self.default})"
         parser.add_argument("--format", choices=names, metavar="FORMAT", default=self.default, help=said)
 
-    def write(self, rows: Iterable, format: str, output: str | None) -> None:
+    def write(self, rows: Iterable, format: str, output: str | None, *, raw: bool) -> None:
         """Rows of the command's kind in the format of that name."""
         found = BY_NAME[format]
         if found.binary and not output:
             raise Refused(f"{found.title} is no text: give --output FILE.")
-        self.put_out(found.writes[self.kind](rows), output)
+        self.put_out(found.written(self.kind, rows, raw=raw), output)
 
 
 class ProgressLine:
