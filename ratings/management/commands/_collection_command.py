@@ -20,6 +20,7 @@ from ratings.formats.source import ENCODINGS, Source, opened
 from ratings.formats.tables import NAMES as COLUMNS
 from ratings.intake import Report
 from ratings.models import Collection
+from ratings.snapshot import snapshot
 
 PRINTED = 20  # refusals
 EMPTY = MappingProxyType({})
@@ -200,7 +201,8 @@ class ExportRowsCommand(ExportCommand):
         found = BY_NAME[format]
         if found.binary and not output:
             raise Refused(f"{found.title} is no text: give --output FILE.")
-        self.put_out(found.written(self.kind, rows, raw=raw), output)
+        with snapshot():
+            self.put_out(found.written(self.kind, rows, raw=raw), output)
 
 
 class ProgressLine:
