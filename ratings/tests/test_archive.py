@@ -120,11 +120,8 @@ def forget_everything() -> None:
     """As on another server."""
     with connection.cursor() as cursor:
         tables = [t for t in connection.introspection.table_names(cursor) if t.startswith("ratings_")]
-        if connection.vendor == "postgresql":
-            cursor.execute(f"TRUNCATE {', '.join(tables)} CASCADE")
-        else:
-            for table in tables:
-                cursor.execute(f"DELETE FROM {table}")
+        for table in tables:
+            cursor.execute(f"DELETE FROM {table}")
 
 
 @pytest.mark.django_db
