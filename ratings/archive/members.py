@@ -8,10 +8,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
+from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from ..formats import values
+from ..formats.zipped import sums_as_text
 
 FORMAT, VERSION = "idealist collection", 1
 MANIFEST = "manifest.json"
@@ -335,3 +337,8 @@ MEMBERS = (
 )
 BY_NAME = {member.name: member for member in MEMBERS}
 FILES = [member.file for member in MEMBERS]
+
+
+def snapshot_of(sums: Mapping[str, str]) -> str:
+    """The id of what an archive holds: that of `sha256sum` of all members, in their order, `| sha256sum`."""
+    return sha256(sums_as_text(sums).encode()).hexdigest()

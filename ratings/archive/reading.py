@@ -14,8 +14,7 @@ from typing import Any
 from ..formats import strict_json, values
 from ..formats.refusal import Refusal
 from ..formats.source import HARMLESS, TIGHTEST
-from .members import FILES, FORMAT, MANIFEST, VERSION, Member, checked
-from .writing import snapshot_of
+from .members import FILES, FORMAT, MANIFEST, VERSION, Member, checked, snapshot_of
 
 PIECE = 1 << 20
 LONGEST = 1 << 26  # bytes of a line

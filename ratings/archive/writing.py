@@ -1,6 +1,5 @@
 """A collection -> its archive, in flat memory and as of one moment."""
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
@@ -10,7 +9,7 @@ import numpy as np
 from django.db.models import QuerySet
 
 from .. import outlet
-from ..formats.zipped import FixedZip, sums_as_text
+from ..formats.zipped import FixedZip
 from ..models import (
     Adjudication,
     Assignment,
@@ -27,7 +26,7 @@ from ..models import (
     plain_value,
 )
 from ..snapshot import snapshot
-from .members import BY_NAME, FORMAT, MANIFEST, MEMBERS, PAIR, VERSION
+from .members import BY_NAME, FORMAT, MANIFEST, MEMBERS, PAIR, VERSION, snapshot_of
 
 AT_ONCE = 2_000
 LARGE_AT_ONCE = 200  # documents with their texts, rankings
@@ -68,11 +67,6 @@ def write(collection: Collection, file: BinaryIO, *, progress: Progress = lambda
 def file_name(slug: str, snapshot: str) -> str:
     """What to save the archive as."""
     return f"{slug}-{snapshot[:12]}.zip"
-
-
-def snapshot_of(sums: dict[str, str]) -> str:
-    """That of `sha256sum *.jsonl | sha256sum` in the order of the members."""
-    return hashlib.sha256(sums_as_text(sums).encode()).hexdigest()
 
 
 def line_of(row: dict[str, Any]) -> str:

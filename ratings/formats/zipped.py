@@ -3,7 +3,7 @@
 import hashlib
 import io
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 # No clock has a part in the bytes.
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -34,7 +34,7 @@ class FixedZip:
         return self._out.taken()
 
 
-def sums_as_text(sums: dict[str, str]) -> str:
+def sums_as_text(sums: Mapping[str, str]) -> str:
     """As `sha256sum` prints and checks them."""
     return "".join(f"{digest}  {name}\n" for name, digest in sums.items())
 
