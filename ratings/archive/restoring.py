@@ -121,8 +121,9 @@ def _look_through(archive: Archive, member: Member, lines: _Lines, report: Repor
         refused = item if isinstance(item, Refusal) else _wrong(archive, member, lines, *item)
         if refused:
             report.refuse(refused)
-    if member.name == "collection" and number != 1:
-        report.refuse(archive.refusal(member, 0, f"there are {number:,} lines and not one"))
+    told = 1 if member.name == "collection" else archive.lines[member.file]
+    if number != told:
+        report.refuse(archive.refusal(member, 0, f"there are {number:,} lines, and it must have {told:,}"))
 
 
 def _wrong(archive: Archive, member: Member, lines: _Lines, number: int, row: Row) -> Refusal | None:

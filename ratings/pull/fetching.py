@@ -51,7 +51,7 @@ def fetched(
 ) -> bytes:
     """The body of an answer of 200. Who is asked too much is asked again after a pause. Raises Refused."""
     for number in range(1, TRIES + 1):
-        status, reason, found, content = _asked(place, method, target, body, headers, limits)
+        status, found, content = _asked(place, method, target, body, headers, limits)
         if status == 200:
             return content
         if status not in AGAIN or number == TRIES:
@@ -66,12 +66,13 @@ def fetched(
     cure = "Check URL, body and authorization"
     if status in AGAIN:
         cure = f"It said so {TRIES} times; ask later or for fewer queries"
-    raise Refused(f"it answers {status} {reason[:TOLD]}: {said!r}. {cure}")
+    meaning = http.client.responses.get(status, "")
+    raise Refused(f"it answers {status} {meaning}: {said!r}. {cure}")
 
 
 def _asked(
     place: Place, method: str, target: str, body: bytes | None, headers: Mapping[str, str], limits: Limits
-) -> tuple[int, str, http.client.HTTPMessage, bytes]:
+) -> tuple[int, http.client.HTTPMessage, bytes]:
     end = time.monotonic() + min(limits.seconds, limits.time_left())
     connection = _Connection(place, end)
     try:
@@ -79,7 +80,7 @@ def _asked(
         answer = connection.getresponse()
         if answer.getheader("Content-Encoding", "identity") != "identity":
             raise Refused("the answer is compressed though none was asked for. Switch that off for this client")
-        return answer.status, answer.reason, answer.headers, _content(answer, limits)
+        return answer.status, answer.headers, _content(answer, limits)
     except TimeoutError as error:
         limits.time_left()  # or it was the time of all
         raise Refused(f"there is no whole answer after {limits.seconds:g} seconds. Raise --seconds") from error

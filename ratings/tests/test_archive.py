@@ -328,6 +328,19 @@ def test_what_is_no_whole_archive_is_refused_with_place_and_cure(tmp_path, conte
     assert str(refused.value).rstrip().endswith((".", "archives."))
 
 
+@pytest.mark.django_db
+def test_a_manifest_that_tells_of_other_lines_is_refused_before_room_is_made_for_them(tmp_path):
+    told = manifest_of(GOOD)["members"]
+    told[3]["lines"] = 10**15
+    assert (
+        "queries.jsonl: there are 2 lines, and it must have 1,000,0"
+        in restored(tmp_path, packed(HILLS, members=told))[0]
+    )
+    refused = restored(tmp_path, packed(HILLS | {"collection": HILLS["collection"] * 2}))
+    assert "collection.jsonl: there are 2 lines, and it must have 1" in refused[0]
+    assert not Collection.objects.exists()
+
+
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_a_file_that_is_in_it_twice_is_refused(tmp_path):
     path = tmp_path / "a.zip"

@@ -62,7 +62,7 @@ class Command(TellingCommand, CollectionCommand):
                 progress=progress,
             )
         except OSError as error:
-            raise Refused(f"{error.filename or url}: {error.strerror or error}. Nothing was written.") from error
+            raise Refused(f"{error.filename or slug}: {error.strerror or error}. Nothing was written.") from error
         except ValueError as error:
             raise Refused(f"{str(error).rstrip('.')}. Nothing was written.") from error
         except KeyboardInterrupt:
