@@ -5,6 +5,7 @@ IDEALIST_DATA     folder for the database, the secret key and collected static f
 IDEALIST_HOSTS    host names to answer to, separated by commas (default: this machine only)
 IDEALIST_HTTPS    1 behind TLS: secure cookies, HSTS, redirect from http
 IDEALIST_PATIENCE seconds that a page waits for a lock before it asks to try again (4; commands wait longer)
+IDEALIST_PULL_HOSTS  hosts, addresses and networks that `pull` may ask, separated by commas (default: none)
 IDEALIST_DEMO     1 offers "look around as …" to visitors; run.py sets it on a loopback address
 SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent
 """
@@ -61,6 +62,9 @@ DEBUG = False
 DEMO = env_bool("IDEALIST_DEMO")
 HTTPS = env_bool("IDEALIST_HTTPS")
 ALLOWED_HOSTS = os.environ.get("IDEALIST_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
+
+# An address that is not public must be listed itself, or its network, beside the name of its host.
+PULL_HOSTS = [host.strip() for host in os.environ.get("IDEALIST_PULL_HOSTS", "").split(",") if host.strip()]
 
 INSTALLED_APPS = [
     "ratings",

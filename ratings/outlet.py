@@ -1,6 +1,6 @@
 """Records -> rows, streamed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -23,13 +23,13 @@ def run(system: System) -> Iterator[RunLine]:
     rankings = system.rankings.select_related("query").order_by("query").iterator(chunk_size=100)
     for ranking in rankings:
         ids = ranking.documents.tolist()
-        keys = _keys(ids)
+        keys = keys_of(ids)
         scores = ranking.scores if ranking.scores is not None else 1 / np.arange(1, len(ids) + 1)
         for rank, (pk, score) in enumerate(zip(ids, scores.tolist(), strict=True), 1):
             yield RunLine(0, ranking.query.key, keys[pk], rank, score, system.name)
 
 
-def _keys(ids: list[int]) -> dict[int, str]:
+def keys_of(ids: list[int]) -> dict[int, str]:
     found = {}
     for start in range(0, len(ids), CHUNK):
         chunk = ids[start : start + CHUNK]
@@ -37,10 +37,10 @@ def _keys(ids: list[int]) -> dict[int, str]:
     return found
 
 
-def ratings(collection: Collection) -> Iterator[RatingLine]:
+def ratings(collection: Collection, names: Mapping[int, str] | None = None) -> Iterator[RatingLine]:
     """Every present rating, ordered by query, document and rater, so that equal records give equal files.
 
-    Two queries for each query of the collection.
+    `names`: what raters are to be called, by id. Two queries for each query of the collection.
     """
     for query, key in sorted(collection.queries.values_list("pk", "key"), key=lambda row: row[1]):
         rows = Rating.objects.filter(pair__query=query).values_list(
@@ -54,6 +54,8 @@ def ratings(collection: Collection) -> Iterator[RatingLine]:
             "changed_at",
         )
         seconds = _seconds(query)
+        if names is not None:
+            rows = (row[:3] + (names[row[2]],) + row[4:] for row in rows)
         for pair, document, rater, name, grade, reason, comment, at in sorted(
             rows, key=lambda row: (row[1], row[3])
         ):

@@ -96,6 +96,11 @@ TABLE = {
     "cancel_import": DECISION,
     "undo_import": DECISION,
     "document": READ,
+    "exports": READ,
+    "export_judgments": READ,
+    "export_run": READ,
+    "export_ratings": READ,
+    "export_archive": DECIDE,
     "overview": READ,
     "overview_csv": READ,
     "overview_json": READ,
@@ -212,6 +217,7 @@ class World:
 
     def data(self, name: str) -> dict:
         return {
+            "export_run": {"system": self.collection.systems.get(name="bm25").pk},
             "save_rating": {"grade": "1", "base_revision": "1"},
             "save_adjudication": {"grade": "3", "reason": "clear", "seen": "1"},
             "read_guidelines": {"version": "1"},

@@ -1,27 +1,24 @@
 """The files of a bundle, and the ZIP of them: written as it is read, the same bytes every time."""
 
-import csv
-import hashlib
-import io
 import json
-import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from itertools import chain, islice
 
 from django.utils.text import slugify
+
+from ratings.formats import spreadsheet
+from ratings.formats.zipped import FixedZip, sums_as_text
 
 from .. import comparison, pictures, report
 from ..frozen import about, evaluation_of, files_of, settings_of
 from ..frozen.content import Broken
 from ..frozen.stored import pieces
 from ..models import FrozenEvaluation
-from ..views.export import cell
 from . import figures, latex, words
 from .comparisons import comparisons
 
 SUMS, ABOUT, NUMBERS, PAIRS = "SHA256SUMS", "about.json", "evaluation.json", "comparisons.json"
-# No clock has a part in the bytes: what was frozen stays as it was.
-EPOCH = (1980, 1, 1, 0, 0, 0)
 LARGE = 1 << 31  # bytes: files of this size need the long form of an entry
 
 
@@ -33,45 +30,12 @@ def file_name(frozen: FrozenEvaluation) -> str:
 
 def bundle(frozen: FrozenEvaluation) -> Iterator[bytes]:
     """The ZIP, some of it at a time. Raises Broken where what is kept is no longer what was frozen."""
-    out, sums = _Out(), {}
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, size, parts in _files(frozen):
-            digest = hashlib.sha256()
-            with archive.open(_entry(name), "w", force_zip64=size >= LARGE) as entry:
-                for part in parts:
-                    digest.update(part)
-                    entry.write(part)
-                    yield out.taken()
-            sums[name] = digest.hexdigest()
-            yield out.taken()
-        _refuse_changed(frozen, sums)
-        archive.writestr(_entry(SUMS), "".join(f"{digest}  {name}\n" for name, digest in sums.items()))
-    yield out.taken()
-
-
-def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, EPOCH)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.create_system, entry.external_attr = 3, 0o644 << 16  # or it depends on where it was made
-    return entry
-
-
-class _Out(io.RawIOBase):
-    """Takes what is written and gives it on."""
-
-    def __init__(self) -> None:
-        self.waiting: list[bytes] = []
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data) -> int:
-        self.waiting.append(bytes(data))
-        return len(data)
-
-    def taken(self) -> bytes:
-        data, self.waiting = b"".join(self.waiting), []
-        return data
+    archive = FixedZip()
+    for name, size, parts in _files(frozen):
+        yield from archive.add(name, parts, large=size >= LARGE)
+    _refuse_changed(frozen, archive.sums)
+    yield from archive.add(SUMS, [sums_as_text(archive.sums).encode()])
+    yield archive.end()
 
 
 def _refuse_changed(frozen: FrozenEvaluation, sums: dict[str, str]) -> None:
@@ -126,13 +90,6 @@ def _json(document: dict) -> bytes:
 
 
 def _csv(header: list[str], rows: Iterable[list]) -> Iterator[bytes]:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    for row in rows:
-        writer.writerow([cell(value) for value in row])
-        if text.tell() > 1 << 20:
-            yield text.getvalue().encode()
-            text.seek(0)
-            text.truncate()
-    yield text.getvalue().encode()
+    lines = spreadsheet.written(chain([header], rows), end="\n")
+    while piece := "".join(islice(lines, 1_000)):
+        yield piece.encode()

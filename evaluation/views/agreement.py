@@ -335,7 +335,7 @@ def in_dispute(request: HttpRequest, collection: Collection, found: Found) -> di
 def agreement_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """Everything as rows of one shape, as `agreement --format csv` gives it, under the names of the page."""
     found = found_in(collection, asked)
-    return csv_response(file_name(asked, collection), *consistency.table(found.said, found.order))
+    return csv_response(request, file_name(asked, collection), *consistency.table(found.said, found.order))
 
 
 @require_safe

@@ -322,7 +322,7 @@ def matrix(found: Compared, ranked: Sequence[tuple[str, float]]) -> list[tuple[s
 def compare_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """A row for each pair, as `compare --format csv` gives it."""
     found = for_file(request, collection, asked)
-    return csv_response(file_name(asked, collection), *comparison.table([found], asked.profile))
+    return csv_response(request, file_name(asked, collection), *comparison.table([found], asked.profile))
 
 
 @require_safe

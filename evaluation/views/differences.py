@@ -288,7 +288,7 @@ def table(request: HttpRequest, rows: Sequence[Row], found: Compared, every: Seq
 def differences_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """A row for each query, as `compare --per-query --format csv` gives it."""
     found, _ = for_file(request, collection, asked)
-    return csv_response(file_name(collection, asked), *comparison.every_query([found], asked.profile))
+    return csv_response(request, file_name(collection, asked), *comparison.every_query([found], asked.profile))
 
 
 @require_safe
@@ -296,7 +296,7 @@ def differences_csv(request: HttpRequest, collection: Collection, asked: Asked) 
 def segments_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """A row for each segment."""
     name = f"{collection.slug}-segments-{asked.measure}"
-    return csv_response(name, *segments.table(*for_file(request, collection, asked), asked.profile))
+    return csv_response(request, name, *segments.table(*for_file(request, collection, asked), asked.profile))
 
 
 @require_safe

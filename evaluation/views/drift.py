@@ -142,7 +142,7 @@ def distances(rows: Sequence[Mapping]) -> tuple[list[dict], float]:
 @for_analysts
 def drift_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """Everything as rows of one shape, under the names of the page."""
-    return csv_response(f"{collection.slug}-drift", *table(found_in(collection)[0]))
+    return csv_response(request, f"{collection.slug}-drift", *table(found_in(collection)[0]))
 
 
 @require_safe

@@ -1,33 +1,23 @@
 """Tables as CSV and documents as JSON: every number at full precision, the options beside it."""
 
-import csv
 from collections.abc import Iterable
-from math import isnan
+from itertools import chain
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils.http import content_disposition_header
+
+from ratings.formats import spreadsheet
 
 from .. import report
 from .answer import Answer
 
 
-def csv_response(name: str, header: Iterable[str], rows: Iterable[Iterable]) -> HttpResponse:
-    """The rows as a file to save. nan and None become empty cells, and no text runs as a formula."""
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
+def csv_response(request: HttpRequest, name: str, header: Iterable[str], rows: Iterable[Iterable]) -> HttpResponse:
+    """The rows as a file to save. nan and None are empty cells, and no text runs as a formula unless ?raw=1."""
+    lines = spreadsheet.written(chain([header], rows), raw=request.GET.get("raw") == "1")
+    response = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = content_disposition_header(True, f"{name}.csv")
-    writer = csv.writer(response)
-    writer.writerow([cell(value) for value in header])
-    writer.writerows([cell(value) for value in row] for row in rows)
     return response
-
-
-def cell(value: object) -> object:
-    if value is None or (isinstance(value, float) and isnan(value)):
-        return ""
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return f"'{value}"
-    # A NumPy number prints as a plain one.
-    return value.item() if hasattr(value, "item") else value
 
 
 def json_response(name: str, document: dict) -> HttpResponse:

@@ -263,7 +263,7 @@ def frozen_csv(request: HttpRequest, slug: str, sha: str) -> HttpResponse:
     """A row for each system and measure."""
     found = found_in(collection_of(request, slug), sha)
     rows = report.means(frozen.evaluation_of(found), frozen.about(found).profile)
-    return csv_response(file_name(found, "means"), *rows)
+    return csv_response(request, file_name(found, "means"), *rows)
 
 
 @require_safe
@@ -271,7 +271,7 @@ def frozen_queries_csv(request: HttpRequest, slug: str, sha: str) -> HttpRespons
     """A row for each system, measure and query."""
     found = found_in(collection_of(request, slug), sha)
     rows = report.every_query(frozen.evaluation_of(found), frozen.about(found).profile)
-    return csv_response(file_name(found, "queries"), *rows)
+    return csv_response(request, file_name(found, "queries"), *rows)
 
 
 @require_safe

@@ -265,7 +265,7 @@ def compare_frozen_csv(request: HttpRequest, slug: str) -> HttpResponse:
     if "judgments" in request.GET:
         header = ["query", "document", "change", "before", "after"]
         rows = ([row.query, row.document, row.kind, row.before, row.after] for row in changes.each_judgment())
-        return csv_response(f"{name}-judgments", header, rows)
+        return csv_response(request, f"{name}-judgments", header, rows)
     if not changes.measures:
         raise Http404("They have no measure in common.")
     measure = asked(request, "measure", changes.measures)
@@ -277,4 +277,4 @@ def compare_frozen_csv(request: HttpRequest, slug: str) -> HttpResponse:
         for system in changes.systems[2]
         for key, row in compared(evaluations, measure, system).iterrows()
     )
-    return csv_response(f"{name}-{measure}", header, rows)
+    return csv_response(request, f"{name}-{measure}", header, rows)

@@ -190,7 +190,7 @@ def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list
 def overview_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """One row for each system and measure of the page's first tables, as `evaluate --format csv` gives them."""
     evaluation = evaluated(collection, asked, [asked.measure, *gains(asked)], bounds=bounded_in(collection, asked))
-    return csv_response(file_name(asked, collection), *report.means(evaluation, asked.profile))
+    return csv_response(request, file_name(asked, collection), *report.means(evaluation, asked.profile))
 
 
 @require_safe

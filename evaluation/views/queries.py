@@ -68,7 +68,7 @@ def values_by(answer: Answer) -> dict[str, Callable[[heat.Row], object]]:
 @for_analysts
 def queries_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """One row for each query and system."""
-    return csv_response(file_name(asked, collection), *every_query(Answer.of(collection, asked)))
+    return csv_response(request, file_name(asked, collection), *every_query(Answer.of(collection, asked)))
 
 
 @require_safe

@@ -221,7 +221,7 @@ def query_csv(request: HttpRequest, collection: Collection, asked: Asked, pk: in
     document, titles = opened(request, collection, asked, found)
     ends = ["lowest", "highest"] if bounded_in(collection, asked) else []
     numbers = [*map(str, summed(asked)), *ends]
-    return csv_response(file_name(asked, found), *report.every_rank(document, numbers, titles))
+    return csv_response(request, file_name(asked, found), *report.every_rank(document, numbers, titles))
 
 
 @require_safe

@@ -125,7 +125,7 @@ def system_csv(request: HttpRequest, collection: Collection, asked: Asked, pk: i
     """One row for each query."""
     found = get_object_or_404(System, collection=collection, pk=pk)
     answer = Answer.of(collection, asked, system=found)
-    return csv_response(file_name(asked, found), *every_query(answer))
+    return csv_response(request, file_name(asked, found), *every_query(answer))
 
 
 @require_safe

@@ -1,12 +1,12 @@
 """Delimited values with a header (RFC 4180: a quoted cell may hold lines), and anchors in that form."""
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
-from . import values
-from .refusal import Refusal
+from . import spreadsheet, values
+from .refusal import Refusal, counted
 from .source import LONGEST_LINE, Source
 
 ANCHORS = ["query", "document", "grade", "kind", "explanation"]
@@ -51,7 +51,8 @@ def read_anchors(source: Source) -> Iterator[AnchorLine | Refusal]:
 def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, list[str]] | Refusal]:
     """The header, then each record with as many cells; and the lines on which they begin.
 
-    Stops where the text is broken. Of a record with its first cell alone the others are empty.
+    Stops where the text is broken. Of a record with its first cell alone the others are empty. What keeps a
+    spreadsheet from computing a cell is no part of it, unless the source is raw.
     """
     broken: list[Refusal] = []
 
@@ -63,10 +64,13 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
             yield item.text + "\n"
 
     reader = csv.reader(text_lines(), delimiter=delimiter, strict=True)
-    begun, width = 1, 0
+    begun, width, kept_off = 1, 0, 0
     try:
         for cells in reader:
             width = width or len(cells)
+            if not source.raw and any(cell[:1] == "'" for cell in cells):
+                cells, marked = [spreadsheet.plain(cell) for cell in cells], cells
+                kept_off += cells != marked
             if len(cells) == 1 and not broken:
                 cells += [""] * (width - 1)
             if cells and not broken and len(cells) != width:
@@ -77,6 +81,11 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
     except csv.Error as error:
         if not broken:
             yield source.refusal(begun, f"the CSV is broken in the record that begins here ({error})", cure)
+    if kept_off:
+        lines = counted(kept_off, "record has a cell", "records have cells")
+        source.told.append(
+            f"{source.name}: {lines} with an apostrophe before a sign that begins a formula; taken off."
+        )
     yield from broken
 
 
@@ -90,18 +99,6 @@ def _wrong_in_header(header: list[str], columns: list[str]) -> str:
     if len(set(header)) < len(header):
         return f"the header {values.shown(','.join(header))} names a column twice"
     return ""
-
-
-def write_records(header: list[str], rows: Iterable[Iterable[str]], delimiter: str = ",") -> Iterator[str]:
-    """The header and one record a row, each ended as RFC 4180 has it."""
-    write = csv.writer(_Echo(), delimiter=delimiter).writerow
-    yield write(header)
-    yield from map(write, rows)
-
-
-class _Echo:
-    def write(self, text: str) -> str:
-        return text
 
 
 def _anchor(line: int, row: dict[str, str]) -> AnchorLine:

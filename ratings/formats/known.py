@@ -28,6 +28,13 @@ class Format(NamedTuple):
     queries_by: str = KEY
     whole: bool = False  # holds only grades that are whole and not negative
     binary: bool = False
+    spreadsheet: bool = False  # opened by people, and kept from being computed
+    ending: str = "txt"  # of a file's name
+
+    def written(self, kind: str, rows: Iterable, *, raw: bool = False) -> Iterator[str | bytes]:
+        """The rows in this format. `raw`: cells as they are, even those that a spreadsheet would compute."""
+        write = self.writes[kind]
+        return write(rows, raw=raw) if self.spreadsheet else write(rows)
 
 
 def _always(fits: Callable[[Start], bool]) -> Callable[[str, Start], bool]:
@@ -80,6 +87,7 @@ FORMATS = (
         {"queries": opensearch.read_judged_queries, "ratings": opensearch.read_ratings},
         {"judgments": opensearch.write_judgments},
         TEXT,
+        ending="json",
     ),
     Format(
         "opensearch-queries",
@@ -96,6 +104,7 @@ FORMATS = (
         {"queries": rre.read_queries, "ratings": rre.read_ratings},
         {"judgments": rre.write_judgments},
         TEXT,
+        ending="json",
     ),
     Format(
         "rankquest",
@@ -105,6 +114,7 @@ FORMATS = (
         {"judgments": rankquest.write_judgments},
         TEXT,
         whole=True,
+        ending="json",
     ),
     _table(
         "parquet",
@@ -113,6 +123,7 @@ FORMATS = (
         tables.read_parquet,
         {"results": parquet.write_run, "ratings": parquet.write_ratings, "judgments": parquet.write_judgments},
         binary=True,
+        ending="parquet",
     ),
     Format(
         "letor",
@@ -138,6 +149,7 @@ FORMATS = (
             "judgments": tables.write_judgments_as_json,
         },
         EITHER,
+        ending="jsonl",
     ),
     _table(
         "csv",
@@ -145,6 +157,8 @@ FORMATS = (
         tables.is_delimited,
         tables.read_delimited,
         {"results": tables.write_run, "ratings": tables.write_ratings, "judgments": tables.write_judgments},
+        spreadsheet=True,
+        ending="csv",
     ),
     Format(
         "quepid-csv",
@@ -153,6 +167,8 @@ FORMATS = (
         {},
         {"judgments": quepid.write_judgments},
         TEXT,
+        spreadsheet=True,
+        ending="csv",
     ),
     Format(
         "trec-run",
@@ -160,6 +176,7 @@ FORMATS = (
         _always(trec.is_run),
         {"results": trec.read_run},
         {"results": trec.write_run},
+        ending="run",
     ),
     Format(
         "trec-qrels",
@@ -168,6 +185,7 @@ FORMATS = (
         {"ratings": trec.read_qrels},
         {"judgments": trec.write_qrels},
         whole=True,
+        ending="qrels",
     ),
     Format(
         "topics",

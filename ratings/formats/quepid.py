@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
-from . import delimited, jsonl, strict_json, values
+from . import jsonl, spreadsheet, strict_json, values
 from .refusal import Refusal
 from .rows import DocumentLine, RatingLine, RunLine, Topic, once
 from .source import Source, Start
@@ -138,10 +139,10 @@ def read_snapshot_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
                 yield source.refusal(part.line, str(error), CURE)
 
 
-def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
+def write_judgments(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:
     """Judgments as Quepid imports them into a case."""
     cells = ([row.query, row.document, values.plain(row.grade)] for row in rows)
-    return delimited.write_records(["query", "docid", "rating"], cells)
+    return spreadsheet.written(chain([["query", "docid", "rating"]], cells), raw=raw)
 
 
 def _topic(line: int, record: dict[str, Any]) -> Iterator[Topic]:

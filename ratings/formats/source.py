@@ -47,7 +47,7 @@ class Source:
     """A file to read once, and what was said about how to read it.
 
     `stream` is any binary stream; gzip is known by its first two bytes. Of a table, `columns` says which column
-    holds what, and `grades` which grade a word is.
+    holds what, `grades` which grade a word is, and `raw` that an apostrophe is always a part of its cell.
     """
 
     def __init__(
@@ -58,8 +58,9 @@ class Source:
         encoding: str | None = None,
         columns: Mapping[str, str] | None = None,
         grades: Mapping[str, Decimal] | None = None,
+        raw: bool = False,
     ) -> None:
-        self.name = name
+        self.name, self.raw = name, raw
         self.columns, self.grades = columns or {}, grades or {}
         self.comments = 0  # comment lines that a reader passed over
         self.told: list[str] = []  # what else a reader has to say, one sentence each

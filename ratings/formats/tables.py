@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import chain
 from typing import Any, NamedTuple
 
-from . import delimited, jsonl, parquet, strict_json, values
+from . import delimited, jsonl, parquet, spreadsheet, strict_json, values
 from .refusal import Refusal
 from .rows import DocumentLine, RatingLine, RunLine, Topic, once
 from .source import Source, Start
@@ -399,18 +400,18 @@ def _moment(text: str) -> datetime | None:
 # From rows to a table
 
 
-def write_ratings(rows: Iterable[RatingLine], delimiter: str = ",") -> Iterator[str]:
+def write_ratings(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:
     """The header and one record a rating. Reading them gives the same rows again."""
-    return delimited.write_records(RATINGS, ([_told(value) for value in row[1:]] for row in rows), delimiter)
+    return spreadsheet.written(chain([RATINGS], ([_told(value) for value in row[1:]] for row in rows)), raw=raw)
 
 
-def write_run(rows: Iterable[RunLine], delimiter: str = ",") -> Iterator[str]:
-    return delimited.write_records(RESULTS, ([_told(value) for value in row[1:6]] for row in rows), delimiter)
+def write_run(rows: Iterable[RunLine], *, raw: bool = False) -> Iterator[str]:
+    return spreadsheet.written(chain([RESULTS], ([_told(value) for value in row[1:6]] for row in rows)), raw=raw)
 
 
-def write_judgments(rows: Iterable[RatingLine], delimiter: str = ",") -> Iterator[str]:
+def write_judgments(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:
     cells = ([row.query, row.document, values.plain(row.grade)] for row in rows)
-    return delimited.write_records(JUDGMENTS, cells, delimiter)
+    return spreadsheet.written(chain([JUDGMENTS], cells), raw=raw)
 
 
 def write_ratings_as_json(rows: Iterable[RatingLine]) -> Iterator[str]:

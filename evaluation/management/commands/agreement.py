@@ -1,14 +1,12 @@
-import csv
-import io
-
 from evaluation import agreement, consistency, report, scores
 from evaluation.consistency import Agreement, Order
 from evaluation.judgments import ADJUDICATIONS, RULES
 from evaluation.measures import PROFILES
 from evaluation.significance import SEED
-from ratings.management.commands._collection_command import ExportCommand, Refused
+from ratings.formats import spreadsheet
+from ratings.management.commands._collection_command import RAW, ExportCommand, Refused
 
-from .evaluate import OPTIONS, aligned, between, changes, four, refuse_format
+from .evaluate import OPTIONS, aligned, between, changes, chosen, four, refuse_format
 
 DISPUTED = 10  # pairs that the table shows
 MOST_DRAWS = 2_000
@@ -40,6 +38,7 @@ class Command(ExportCommand):
             "--adjudications", default="use", help=f"decisions above the ratings: {', '.join(ADJUDICATIONS)} (use)"
         )
         parser.add_argument("--format", default="table", help=f"{', '.join(FORMATS)} (table)")
+        parser.add_argument("--raw", action="store_true", help=RAW)
 
     def handle(self, *, slug: str, measure: str | None, system: list[str], draws: int, seed: int, **given) -> None:
         collection = self.collection(slug)
@@ -64,7 +63,7 @@ class Command(ExportCommand):
         except ValueError as error:
             raise Refused(str(error)) from error
         said = consistency.agreement_of(collection)
-        self.put_out([FORMATS[given["format"]](said, order)], given["output"])
+        self.put_out([chosen(FORMATS, given)(said, order)], given["output"])
         if said.lacking:
             self.stderr.write(f"{slug}: {said.lacking}, so that there is nothing to agree")
 
@@ -76,11 +75,9 @@ def as_json(said: Agreement, order: Order | None) -> str:
     return report.as_text(consistency.document(said, order))
 
 
-def as_csv(said: Agreement, order: Order | None) -> str:
+def as_csv(said: Agreement, order: Order | None, *, raw: bool = False) -> str:
     header, lines = consistency.table(said, order)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *lines])
-    return text.getvalue()
+    return "".join(spreadsheet.written([header, *lines], raw=raw, end="\n"))
 
 
 def as_table(said: Agreement, order: Order | None) -> str:

@@ -1,12 +1,10 @@
-import csv
-import io
-
 from evaluation import comparison, report, scores
 from evaluation.comparison import Compared
 from evaluation.judgments import ADJUDICATIONS, RULES
 from evaluation.measures import PROFILES
 from evaluation.significance import ALPHA, DRAWS, FEWEST, POWER, SEED
-from ratings.management.commands._collection_command import ExportCommand, Refused
+from ratings.formats import spreadsheet
+from ratings.management.commands._collection_command import RAW, ExportCommand, Refused
 
 from .evaluate import (
     NO_VALUE,
@@ -14,6 +12,7 @@ from .evaluate import (
     aligned,
     between,
     changes,
+    chosen,
     fingerprint_lines,
     four,
     lacking,
@@ -59,6 +58,7 @@ class Command(ExportCommand):
         )
         parser.add_argument("--per-query", action="store_true", help="the difference on every query, too")
         parser.add_argument("--format", default="table", help=f"{', '.join(FORMATS)} (table)")
+        parser.add_argument("--raw", action="store_true", help=RAW)
 
     def handle(self, *, slug: str, baseline: str, others: list[str], measure: list[str], **given) -> None:
         collection = self.collection(slug)
@@ -79,7 +79,7 @@ class Command(ExportCommand):
             )
         except ValueError as error:
             raise Refused(str(error)) from error
-        self.put_out([FORMATS[given["format"]](every, given["profile"], given["per_query"])], given["output"])
+        self.put_out([chosen(FORMATS, given)(every, given["profile"], given["per_query"])], given["output"])
         for line in lacking(evaluation):
             self.stderr.write(line)
 
@@ -91,11 +91,9 @@ def as_json(every: list[Compared], profile: str, per_query: bool) -> str:
     return report.as_text(comparison.document(every, profile, per_query))
 
 
-def as_csv(every: list[Compared], profile: str, per_query: bool) -> str:
+def as_csv(every: list[Compared], profile: str, per_query: bool, *, raw: bool = False) -> str:
     header, lines = (comparison.every_query if per_query else comparison.table)(every, profile)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *lines])
-    return text.getvalue()
+    return "".join(spreadsheet.written([header, *lines], raw=raw, end="\n"))
 
 
 def as_table(every: list[Compared], profile: str, per_query: bool) -> str:

@@ -1,12 +1,13 @@
-import csv
-import io
+from collections.abc import Callable
+from functools import partial
 from math import isnan
 
 from evaluation import report, scores
 from evaluation.judgments import ADJUDICATIONS, RULES
 from evaluation.measures import PROFILES
 from evaluation.scores import Evaluation
-from ratings.management.commands._collection_command import ExportCommand, Refused
+from ratings.formats import spreadsheet
+from ratings.management.commands._collection_command import RAW, ExportCommand, Refused
 
 OPTIONS = {
     "gain": "linear, exponential, exponential_signed or map:0=0,1=1,…",
@@ -54,7 +55,7 @@ class Command(ExportCommand):
             )
         except ValueError as error:
             raise Refused(str(error)) from error
-        text = FORMATS[given["format"]](evaluation, given["profile"], given["per_query"])
+        text = chosen(FORMATS, given)(evaluation, given["profile"], given["per_query"])
         self.put_out([text], given["output"])
         for line in lacking(evaluation):
             self.stderr.write(line)
@@ -74,6 +75,7 @@ def add_options(parser) -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", dest=name, help=values)
     parser.add_argument("--per-query", action="store_true", help="every query, too")
     parser.add_argument("--format", default="table", help=f"{', '.join(FORMATS)} (table)")
+    parser.add_argument("--raw", action="store_true", help=RAW)
 
 
 def changes(given: dict) -> dict[str, str]:
@@ -84,6 +86,12 @@ def changes(given: dict) -> dict[str, str]:
 def refuse_format(name: str) -> None:
     if name not in FORMATS:
         raise Refused(f"unknown format {name!r}; known are {', '.join(FORMATS)}")
+
+
+def chosen(formats: dict[str, Callable], given: dict) -> Callable:
+    """The format that was asked for, in the form that was asked for."""
+    form = formats[given["format"]]
+    return partial(form, raw=True) if given["raw"] and given["format"] == "csv" else form
 
 
 def lacking(evaluation: Evaluation) -> list[str]:
@@ -105,11 +113,9 @@ def as_json(evaluation: Evaluation, profile: str, per_query: bool) -> str:
     return report.as_text(report.document(evaluation, profile, per_query))
 
 
-def as_csv(evaluation: Evaluation, profile: str, per_query: bool) -> str:
+def as_csv(evaluation: Evaluation, profile: str, per_query: bool, *, raw: bool = False) -> str:
     header, lines = (report.every_query if per_query else report.means)(evaluation, profile)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *lines])
-    return text.getvalue()
+    return "".join(spreadsheet.written([header, *lines], raw=raw, end="\n"))
 
 
 def as_table(evaluation: Evaluation, profile: str, per_query: bool) -> str:

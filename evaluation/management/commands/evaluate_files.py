@@ -2,7 +2,7 @@ from evaluation import files, record, scores
 from ratings.formats.rankings import ORDERS
 from ratings.management.commands._collection_command import PRINTED, OutputCommand, Refused
 
-from .evaluate import FORMATS, add_options, changes, refuse_format
+from .evaluate import FORMATS, add_options, changes, chosen, refuse_format
 
 
 class Command(OutputCommand):
@@ -39,7 +39,7 @@ class Command(OutputCommand):
             raise Refused(str(error)) from error
         for note in found.notes:
             self.stderr.write(note)
-        self.put_out([FORMATS[given["format"]](evaluation, given["profile"], given["per_query"])], given["output"])
+        self.put_out([chosen(FORMATS, given)(evaluation, given["profile"], given["per_query"])], given["output"])
 
     def chosen(self, systems: list[str], found: files.Loaded) -> list[str]:
         for name in systems:

@@ -1,18 +1,10 @@
 import re
-from collections import Counter
-from decimal import Decimal
 
-import numpy as np
-
-from evaluation import record
-from evaluation.judgments import ADJUDICATIONS, RULES, combine
-from ratings.formats.known import BY_NAME, TEXT, Format
-from ratings.formats.rows import RatingLine
+from evaluation import outlet
+from evaluation.judgments import ADJUDICATIONS, RULES
+from ratings.formats.known import BY_NAME
 from ratings.management.commands._collection_command import ExportRowsCommand, Refused
-from ratings.models import Collection
-
-EXAMPLES = 5
-MEANS = {"mean", "weighted"}  # can fall between two grades of the scale
+from ratings.snapshot import snapshot
 
 
 class Command(ExportRowsCommand):
@@ -37,79 +29,14 @@ class Command(ExportRowsCommand):
     def handle(self, *, slug: str, rule: str, format: str, output: str | None, **options) -> None:
         collection = self.collection(slug)
         try:
-            rows = judgments(
-                collection, rule, parse_map(options["map"]), options["adjudications"], BY_NAME[format]
-            )
+            with snapshot():
+                replacing = outlet.parse_map(options["map"])
+                rows = outlet.judgments(collection, rule, replacing, options["adjudications"], BY_NAME[format])
         except ValueError as error:
             raise Refused(str(error)) from error
-        self.write(rows, format, output)
+        self.write(rows, format, output, raw=options["raw"])
         if not rows:
             self.stderr.write(f"{slug} has no ratings yet: import_qrels {slug} FILE, or pool {slug} and rate")
         negative = sum(row.grade < 0 for row in rows)
         if negative and format == self.default:
             self.stderr.write(f"{negative:,} grades are negative: trec_eval takes such documents for unjudged")
-
-
-def judgments(
-    collection: Collection, rule: str, replacing: dict[float, int], adjudications: str, format: Format
-) -> list[RatingLine]:
-    """Rows in the natural order of keys. ValueError where `format` cannot hold a grade or tell queries apart."""
-    read = record.load(collection, systems=())
-    combined = combine(read.ratings, rule, adjudications=adjudications)
-    queries = read.queries["key"].to_numpy()[combined.query].tolist()
-    keys = record.document_keys(np.unique(combined.document).tolist())
-    documents = [keys[pk] for pk in combined.document.tolist()]
-    grades = [replacing.get(grade, grade) for grade in combined.grade.tolist()]
-    rows = list(zip(queries, documents, grades, combined.grade.tolist(), strict=True))
-    refused = [row for row in rows if row[3] not in replacing and (row[3] < 0 or row[3] % 1)]
-    if refused and format.whole:
-        scale = {float(grade.value) for grade in collection.grades.all()}
-        between = rule in MEANS and any(row[3] not in scale for row in refused)
-        cure = "; --rule median keeps to the grades of the scale" if between else ""
-        raise ValueError(refusal(refused, len(rows), format.name.removeprefix("trec-")) + cure)
-    names = names_of(read, format)
-    in_order = sorted(rows, key=lambda row: (record.natural(row[0]), record.natural(row[1])))
-    return [RatingLine(0, names[row[0]], row[1], "", Decimal(plain(row[2]))) for row in in_order]
-
-
-def names_of(read: record.Record, format: Format) -> dict[str, str]:
-    """What `format` calls each query: its key, or its text where no other query has the same."""
-    keys = read.queries["key"].tolist()
-    if format.queries_by != TEXT:
-        return {key: key for key in keys}
-    names = dict(zip(keys, read.queries["text"].tolist(), strict=True))
-    for text, count in Counter(names.values()).items():
-        if count > 1:
-            same = ", ".join(key for key in keys if names[key] == text)
-            raise ValueError(f"{format.name} names queries by their text, and {same} have the same: {text!r}")
-    return names
-
-
-def refusal(refused: list[tuple], total: int, format: str) -> str:
-    counts = Counter(grade for *_, grade in refused)
-    like = {grade: f"{query} {document}" for query, document, _, grade in reversed(refused)}
-    some = sorted(counts)[:EXAMPLES]
-    listed = ", ".join(f"{plain(grade)} ({counts[grade]:,}, like {like[grade]})" for grade in some)
-    more = f" and {len(counts) - EXAMPLES:,} other grades" if len(counts) > EXAMPLES else ""
-    return (
-        f"{len(refused):,} of {total:,} judgments have grades that {format} cannot hold, decimal or negative: "
-        f"{listed}{more}. Give an integer for each: --map {','.join(plain(grade) + '=…' for grade in some)}"
-    )
-
-
-def parse_map(text: str) -> dict[float, int]:
-    """{grade: integer} of "-1=0,0.5=1"; ValueError names the step that cannot be read."""
-    steps = {}
-    for step in text.split(",") if text.strip() else ():
-        match = re.fullmatch(r"\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*=\s*([+-]?\d+)\s*", step)
-        if not match:
-            raise ValueError(f"cannot read {step!r} of --map {text}: each step is grade=integer, like -1=0,0.5=1")
-        grade = float(match[1])
-        if grade in steps:
-            raise ValueError(f"--map {text} gives grade {plain(grade)} twice")
-        steps[grade] = int(match[2])
-    return steps
-
-
-def plain(grade: float) -> str:
-    return repr(grade).removesuffix(".0")

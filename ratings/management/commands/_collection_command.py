@@ -6,10 +6,11 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import MappingProxyType
+from typing import BinaryIO
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -19,9 +20,11 @@ from ratings.formats.source import ENCODINGS, Source, opened
 from ratings.formats.tables import NAMES as COLUMNS
 from ratings.intake import Report
 from ratings.models import Collection, Job
+from ratings.snapshot import snapshot
 
 PRINTED = 20  # refusals
 EMPTY = MappingProxyType({})
+RAW = "of a table: cells as they are, without the apostrophe that keeps a spreadsheet from computing them"
 EVERY = 0.2  # seconds between two updates of the progress line
 
 
@@ -40,9 +43,23 @@ class CollectionCommand(BaseCommand):
         return found
 
 
-class ImportCommand(CollectionCommand):
-    """Prints what the import reports: facts to standard output, warnings and refusals to standard error."""
+class TellingCommand(BaseCommand):
+    """Prints what an import reports: facts to standard output, warnings and refusals to standard error."""
 
+    def tell(self, report: Report) -> None:
+        for warning in report.warnings:
+            self.stderr.write(f"Warning: {warning}", self.style.WARNING)
+        for refusal in sorted(report.refusals, key=lambda refusal: (refusal.file, refusal.line))[:PRINTED]:
+            self.stderr.write(str(refusal))
+        if report.refused > PRINTED:
+            self.stderr.write(f"and {report.refused - PRINTED:,} more")
+        if report.refused:
+            raise Refused("Nothing was written.")
+        for fact in report.facts:
+            self.stdout.write(fact)
+
+
+class ImportCommand(TellingCommand, CollectionCommand):
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         parser.add_argument("files", nargs="+", metavar="FILE", help="plain or gzipped; - is standard input")
@@ -69,18 +86,6 @@ class ImportCommand(CollectionCommand):
         Job.objects.filter(pk=report.job).update(report=report.as_json())
         self.tell(report)
 
-    def tell(self, report: Report) -> None:
-        for warning in report.warnings:
-            self.stderr.write(f"Warning: {warning}", self.style.WARNING)
-        for refusal in sorted(report.refusals, key=lambda refusal: (refusal.file, refusal.line))[:PRINTED]:
-            self.stderr.write(str(refusal))
-        if report.refused > PRINTED:
-            self.stderr.write(f"and {report.refused - PRINTED:,} more")
-        if report.refused:
-            raise Refused("Nothing was written.")
-        for fact in report.facts:
-            self.stdout.write(fact)
-
 
 class ImportRowsCommand(ImportCommand):
     """Takes files in every format that holds rows of its kind."""
@@ -98,6 +103,8 @@ class ImportRowsCommand(ImportCommand):
         parser.add_argument("--columns", metavar="WHAT=COLUMN,…", default="", help=said)
         said = f"{', '.join(ENCODINGS)} (utf-8, or utf-16 where the file begins with its mark)"
         parser.add_argument("--encoding", choices=ENCODINGS, metavar="NAME", help=said)
+        said = "of a table: an apostrophe before = + - @ is a part of its cell, and not there for spreadsheets"
+        parser.add_argument("--raw", action="store_true", help=said)
         if self.kind in ("results", "ratings"):
             said = "what a file calls the queries by, where it could be either"
             parser.add_argument("--queries-by", choices=[KEY, TEXT], help=said)
@@ -112,6 +119,7 @@ class ImportRowsCommand(ImportCommand):
         try:
             said = {"encoding": options["encoding"], "columns": pairs(options["columns"], "--columns")}
             words = pairs(options.get("map", ""), "--map")
+            said["raw"] = options["raw"]
             said["grades"] = {word: values.grade(grade) for word, grade in words.items()}
         except ValueError as error:
             raise Refused(f"{error}. Nothing was written.") from error
@@ -155,15 +163,22 @@ class OutputCommand(BaseCommand):
             raise Refused(f"{output}: {error.strerror or error}.") from error
 
     def put_into_file(self, lines: Iterable[str | bytes], path: Path) -> None:
-        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.writelines(line if isinstance(line, bytes) else line.encode() for line in lines)
-            os.chmod(beside, 0o644)
-            os.replace(beside, path)
-        except BaseException:
-            os.unlink(beside)
-            raise
+        with whole_file(path) as file:
+            file.writelines(line if isinstance(line, bytes) else line.encode() for line in lines)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """What is written appears at `path` whole or not at all. Raises OSError."""
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        os.chmod(beside, 0o644)
+        os.replace(beside, path)
+    except BaseException:
+        os.unlink(beside)
+        raise
 
 
 class ExportCommand(OutputCommand, CollectionCommand):
@@ -179,15 +194,17 @@ class ExportRowsCommand(ExportCommand):
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         names = [format.name for format in writable(self.kind)]
+        parser.add_argument("--raw", action="store_true", help=RAW)
         said = f"{', '.join(names)} ({self.default})"
         parser.add_argument("--format", choices=names, metavar="FORMAT", default=self.default, help=said)
 
-    def write(self, rows: Iterable, format: str, output: str | None) -> None:
+    def write(self, rows: Iterable, format: str, output: str | None, *, raw: bool) -> None:
         """Rows of the command's kind in the format of that name."""
         found = BY_NAME[format]
         if found.binary and not output:
             raise Refused(f"{found.title} is no text: give --output FILE.")
-        self.put_out(found.writes[self.kind](rows), output)
+        with snapshot():
+            self.put_out(found.written(self.kind, rows, raw=raw), output)
 
 
 class ProgressLine:

@@ -9,4 +9,4 @@ class Command(ExportRowsCommand):
     default = "csv"
 
     def handle(self, *, slug: str, format: str, output: str | None, **options) -> None:
-        self.write(outlet.ratings(self.collection(slug)), format, output)
+        self.write(outlet.ratings(self.collection(slug)), format, output, raw=options["raw"])

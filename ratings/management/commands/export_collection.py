@@ -1,0 +1,24 @@
+from pathlib import Path
+
+from ratings import archive
+
+from ._collection_command import CollectionCommand, ProgressLine, Refused, whole_file
+
+
+class Command(CollectionCommand):
+    help = "Write everything that a collection holds as one archive, which import_collection reads anywhere."
+
+    def add_arguments(self, parser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--output", metavar="FILE", help="by default the collection's name, with .zip")
+
+    def handle(self, *, slug: str, output: str | None, **options) -> None:
+        collection, progress = self.collection(slug), ProgressLine(self.stderr)
+        try:
+            with whole_file(Path(output or f"{slug}.zip")) as file:
+                snapshot = archive.write(collection, file, progress=progress)
+        except OSError as error:
+            raise Refused(f"{output or slug}: {error.strerror or error}. Nothing was written.") from error
+        finally:
+            progress.clear()
+        self.stdout.write(f"{output or f'{slug}.zip'}: snapshot {snapshot}.")

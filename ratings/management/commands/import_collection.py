@@ -1,0 +1,25 @@
+from ratings import archive
+
+from ._collection_command import ProgressLine, Refused, TellingCommand
+
+
+class Command(TellingCommand):
+    help = "Make a collection of an archive that export_collection wrote, here or on another server."
+
+    def add_arguments(self, parser) -> None:
+        parser.add_argument("file", metavar="FILE", help="the archive")
+        parser.add_argument("--slug", required=True, metavar="NEW", help="the name in addresses and commands")
+
+    def handle(self, *, file: str, slug: str, **options) -> None:
+        progress = ProgressLine(self.stderr)
+        try:
+            with archive.opened(file) as opened:
+                report = archive.restore(opened, slug, progress=progress)
+        except OSError as error:
+            raise Refused(f"{file}: {error.strerror or error}. Nothing was written.") from error
+        except ValueError as error:
+            raise Refused(f"{str(error).rstrip('.')}. Nothing was written.") from error
+        finally:
+            progress.clear()
+        self.tell(report)
+        self.stderr.write(f"It has no members yet: python3 run.py manage add_member {slug} NAME admin")

@@ -1,0 +1,171 @@
+"""One answer over HTTP, within limits of time and size: no redirect, no proxy, no second look-up of a name."""
+
+import http.client
+import io
+import socket
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from .places import Place
+
+PIECE = 1 << 16
+AGAIN = {429, 503}  # too many requests; for a while not there
+TRIES = 5
+LONGEST_PAUSE = 60.0
+TOLD = 200  # characters of an answer that is no success
+
+
+class Refused(ValueError):
+    """No answer that can be used. Says what is wrong and the cure."""
+
+
+@dataclass
+class Limits:
+    """What an answer may take, and all of them together. `pause` waits; what was taken is counted here."""
+
+    seconds: float = 30.0
+    bytes: int = 20_000_000
+    total_seconds: float = 3_600.0
+    total_bytes: int = 2_000_000_000
+    pause: Callable[[float], None] = time.sleep
+    begun: float = field(default_factory=time.monotonic)
+    taken: int = 0
+
+    def time_left(self) -> float:
+        """Seconds. Raises Refused where there are none."""
+        left = self.begun + self.total_seconds - time.monotonic()
+        if left <= 0:
+            raise Refused(f"all together took longer than {self.total_seconds:g} seconds. Raise --total-seconds")
+        return left
+
+    def count(self, size: int) -> None:
+        self.taken += size
+        if self.taken > self.total_bytes:
+            raise Refused(f"all answers together are larger than {self.total_bytes / 1e6:,.0f} MB. Ask for less")
+
+
+def fetched(
+    place: Place, method: str, target: str, body: bytes | None, headers: Mapping[str, str], limits: Limits
+) -> bytes:
+    """The body of an answer of 200. Who is asked too much is asked again after a pause. Raises Refused."""
+    for number in range(1, TRIES + 1):
+        status, found, content = _asked(place, method, target, body, headers, limits)
+        if status == 200:
+            return content
+        if status not in AGAIN or number == TRIES:
+            break
+        limits.pause(min(_pause(found.get("Retry-After"), number), limits.time_left()))
+    if 300 <= status < 400:
+        elsewhere = found.get("Location") or "nowhere"
+        raise Refused(
+            f"it leads on to {elsewhere[:TOLD]!r}. No redirect is followed; give that URL if it is meant"
+        )
+    said = content[:TOLD].decode(errors="replace").strip()
+    cure = "Check URL, body and authorization"
+    if status in AGAIN:
+        cure = f"It said so {TRIES} times; ask later or for fewer queries"
+    meaning = http.client.responses.get(status, "")
+    raise Refused(f"it answers {status} {meaning}: {said!r}. {cure}")
+
+
+def _asked(
+    place: Place, method: str, target: str, body: bytes | None, headers: Mapping[str, str], limits: Limits
+) -> tuple[int, http.client.HTTPMessage, bytes]:
+    end = time.monotonic() + min(limits.seconds, limits.time_left())
+    connection = _Connection(place, end)
+    try:
+        connection.request(method, target, body, {"Accept-Encoding": "identity", "Connection": "close", **headers})
+        answer = connection.getresponse()
+        if answer.getheader("Content-Encoding", "identity") != "identity":
+            raise Refused("the answer is compressed though none was asked for. Switch that off for this client")
+        return answer.status, answer.headers, _content(answer, limits)
+    except TimeoutError as error:
+        limits.time_left()  # or it was the time of all
+        raise Refused(f"there is no whole answer after {limits.seconds:g} seconds. Raise --seconds") from error
+    except ssl.SSLError as error:
+        raise Refused(f"its certificate or TLS is not accepted ({error.reason or error})") from error
+    except (OSError, http.client.HTTPException) as error:
+        said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise Refused(f"it cannot be talked to ({said[:TOLD]}). Check that it runs and speaks HTTP") from error
+    finally:
+        connection.hang_up()
+
+
+def _content(answer: http.client.HTTPResponse, limits: Limits) -> bytes:
+    pieces, size = [], 0
+    while piece := answer.read(PIECE):
+        size += len(piece)
+        limits.count(len(piece))
+        if size > limits.bytes:
+            raise Refused(
+                f"the answer is larger than {limits.bytes / 1e6:g} MB. Ask for less of each, or raise --size"
+            )
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _pause(told: str | None, number: int) -> float:
+    """As many seconds as the server says, or 1, 2, 4, …"""
+    seconds = float(told) if told and told.isdecimal() else 2.0 ** (number - 1)
+    return min(seconds, LONGEST_PAUSE)
+
+
+class _Connection(http.client.HTTPConnection):
+    """To the address that was checked, and over at `end`."""
+
+    def __init__(self, place: Place, end: float) -> None:
+        super().__init__(place.host, place.port)
+        # As the standard library tells whether the port stands in the Host header.
+        self.default_port = http.client.HTTPS_PORT if place.secure else http.client.HTTP_PORT
+        self.place, self.end = place, end
+        self.line: socket.socket | None = None
+
+    def connect(self) -> None:
+        left = max(self.end - time.monotonic(), 0.001)
+        self.line = socket.create_connection((self.place.address, self.place.port), left)
+        if self.place.secure:
+            self.line.settimeout(max(self.end - time.monotonic(), 0.001))
+            self.line = ssl.create_default_context().wrap_socket(self.line, server_hostname=self.place.host)
+        self.sock = _Timed(self.line, self.end)
+
+    def hang_up(self) -> None:
+        self.close()
+        if self.line:
+            self.line.close()
+
+
+class _Timed:
+    """A socket on which everything together, and not each piece, has to be done by `end`."""
+
+    def __init__(self, sock: socket.socket, end: float) -> None:
+        self.sock, self.end = sock, end
+
+    def sendall(self, data: bytes) -> None:
+        self.hurry()
+        self.sock.sendall(data)
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_Reading(self))
+
+    def hurry(self) -> None:
+        left = self.end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self.sock.settimeout(left)
+
+    def close(self) -> None:
+        """Not yet: the standard library lets go of it before the answer is read."""
+
+
+class _Reading(io.RawIOBase):
+    def __init__(self, timed: _Timed) -> None:
+        self.timed = timed
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        self.timed.hurry()
+        return self.timed.sock.recv_into(buffer)
