@@ -26,12 +26,15 @@ from .rating import (
     Reason,
     Shown,
 )
+from .token import SCOPES_OF, ApiToken, Receipt, Scope
 
 __all__ = [
     "LOTS",
+    "SCOPES_OF",
     "UNRANKED",
     "Adjudication",
     "Anchor",
+    "ApiToken",
     "Assignment",
     "Check",
     "Collection",
@@ -48,7 +51,9 @@ __all__ = [
     "Rating",
     "RatingEvent",
     "Reason",
+    "Receipt",
     "Role",
+    "Scope",
     "Shown",
     "System",
     "plain_value",
