@@ -1,9 +1,11 @@
 """The description of the API keeps its word: schemathesis makes calls of it, valid and not, and reads the answers.
 
-IDEALIST_API_CASES says how many of either kind for each call; the suite makes a few.
+IDEALIST_API_CASES says how many of either kind for each call that reads; the suite makes a few. Of calls with a body,
+which take a hundred times as long to make, it makes a quarter.
 """
 
 import os
+import zlib
 from collections import Counter
 
 import pytest
@@ -62,12 +64,17 @@ def keys(monkeypatch) -> dict[str, str]:
     return {"": site.key, "tasks": own.key, "my-ratings": own.key}
 
 
+def chance(of: object) -> int:
+    """0 to 99, the same in every run."""
+    return zlib.crc32(repr(of).encode("utf-8", "replace")) % 100
+
+
 def known(case):
     """Of ten calls nine ask for what is there: names that are made up are rightly never found."""
-    if case.path_parameters and "slug" in case.path_parameters and hash(str(case.body)) % 10:
+    if case.path_parameters and "slug" in case.path_parameters and chance((case.body, case.query)) < 90:
         case.path_parameters["slug"] = "hills"
     for name in ("system", "baseline"):
-        if isinstance(case.query, dict) and name in case.query and hash(str(case.query)) % 3:
+        if isinstance(case.query, dict) and name in case.query and chance(case.query) < 67:
             case.query[name] = "bm25"
     return case
 
@@ -84,7 +91,7 @@ def test_the_answers_are_as_described(keys, method, path, mode):
     seen = Counter()
 
     @settings(
-        max_examples=CASES,
+        max_examples=CASES if method == "get" else max(2, CASES // 4),
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
         deadline=None,
