@@ -22,6 +22,12 @@ from ratings.api.access import Bearer
 from ratings.api.problems import MEDIA_TYPE, PLAIN, Problem
 from ratings.formats import strict_json
 
+# What pydantic says, in words for people where its own are of its insides.
+SAID = {
+    "extra_forbidden": "There is no such member here.",
+    "missing": "It is missing.",
+    "string_pattern_mismatch": "It has characters that cannot stand here.",
+}
 PROBLEMS = (400, 401, 403, 404, 409, 411, 413, 415, 422, 429, 503)
 DESCRIPTION = """
 Send a token with every call: `Authorization: Bearer idl_…`. Make one under *Your tokens*, or with the command
@@ -79,6 +85,7 @@ api = Api(
     title="Idealist",
     version="1",
     description=DESCRIPTION,
+    openapi_extra={"tags": [{"name": name} for name in ("evaluation", "import", "record", "rating")]},
     auth=Bearer(),
     parser=StrictJson(),
     docs=Swagger({"validatorUrl": None, "persistAuthorization": False, "docExpansion": "list"}),
@@ -113,7 +120,8 @@ def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 def entry(error: dict) -> dict:
     """Where it is and what is wrong, without what was sent."""
     source, *place = error["loc"]
-    detail = error["msg"].removeprefix("Value error, ")
+    said = error["msg"].removeprefix("Value error, ").rstrip(".")
+    detail = SAID.get(error["type"]) or f"{said[0].upper()}{said[1:]}."
     if source != "body":
         return {"parameter": str(place[-1] if place else source), "detail": detail}
     # The first is the name of the argument that takes the body.

@@ -1,7 +1,7 @@
 """The description of the API keeps its word: schemathesis makes calls of it, valid and not, and reads the answers.
 
-IDEALIST_API_CASES says how many of either kind for each call that reads; the suite makes a few. Of calls with a body,
-which take a hundred times as long to make, it makes a quarter.
+IDEALIST_API_CASES says how many of either kind for each call that reads; the suite makes a few. Of those with a
+body, which take a hundred times as long to make, there are a quarter.
 """
 
 import os

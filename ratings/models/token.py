@@ -9,10 +9,10 @@ from .collection import Collection, Role
 class Scope(models.TextChoices):
     """What a token lets its holder do. The role of its owner must allow the same, at the moment of each call."""
 
-    READ = "read", "read results, judgments and what they rest on"
-    IMPORT = "import", "bring queries, documents, rankings and ratings"
-    RATE = "rate", "rate, in its owner's name"
-    MANAGE = "manage", "make collections"
+    READ = "read", "read: results, judgments and what they rest on"
+    IMPORT = "import", "import: queries, documents, rankings and ratings"
+    RATE = "rate", "rate: in your name, as at the desk"
+    MANAGE = "manage", "manage: make new collections"
 
 
 SCOPES_OF = {
