@@ -3,11 +3,11 @@
 import logging
 import re
 
-KEYS = re.compile(r"(/join/)[\w-]+")
+KEYS = re.compile(r"(/join/|idl_)[\w-]+")
 
 
 class WithoutKeys(logging.Formatter):
-    """Lines without the keys of invitations: whoever reads a log could join with one that is not used yet."""
+    """Lines without keys of invitations and tokens: who reads a log could join with one, or act with the other."""
 
     def format(self, record: logging.LogRecord) -> str:
         return KEYS.sub(r"\1…", super().format(record))

@@ -77,9 +77,11 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "csp",
     "django_tasks_db",
+    "ninja",  # its pages and scripts, so that the API's page needs nobody else's server
 ]
 
 MIDDLEWARE = [
+    "ratings.api.problems.ProblemDocuments",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # Beside the secrets of a page, tokens of forms: Django masks these anew and pads at random what it compresses.

@@ -10,13 +10,15 @@ from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.validators import UnicodeUsernameValidator
 
 from .cost import Rate
-from .models import Anchor, Collection, Grade, Pair, Query, Rater, Reason, Role, Shown, System
+from .models import Anchor, Collection, Grade, Pair, Query, Rater, Reason, Role, Scope, Shown, System
 from .prepared import Blank, Prepared
 from .queue import MOST_HELD
+from .tokens import MOST_DAYS, scopes_of
 
 LONGEST_VISIT = 600.0  # seconds; a page left open overnight says nothing about effort
 MOST_INVITED = 500  # at once
 LONGEST_NAME = 150
+EVERYWHERE = "*"  # in place of a slug: all collections
 NAME_TAKEN = "Somebody has this name already. If it is you, sign in with it below; otherwise choose another."
 
 
@@ -170,6 +172,53 @@ class InviteForm(forms.Form):
             if len(name) > LONGEST_NAME:
                 raise forms.ValidationError(f"“{name[:40]}…” is longer than {LONGEST_NAME} characters.")
         return names
+
+
+class TokenForm(forms.Form):
+    """A token for a program: for which of the person's collections, what it can do there, and for how long."""
+
+    name = forms.CharField(
+        label="What it is for", max_length=100, help_text="A name for your list: nightly build."
+    )
+    collection = forms.ChoiceField(label="Where it works")
+    scopes = forms.MultipleChoiceField(
+        label="What it can do",
+        help_text="No more than you can do there yourself, at each moment.",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one."},
+    )
+    days = forms.IntegerField(label="Days until it ends", min_value=1, max_value=MOST_DAYS, initial=90)
+
+    def __init__(self, *args, user, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+        self.places = {each.slug: each for each in Collection.objects.visible_to(user)}
+        # No slug is empty or has a star.
+        if user.is_superuser:
+            self.places[EVERYWHERE] = None
+        names = [
+            (slug, each.name if each else "All collections, new ones too") for slug, each in self.places.items()
+        ]
+        self.fields["collection"].choices = names
+        self.allowed = {slug: scopes_of(user, each) for slug, each in self.places.items()}
+        known = {scope for scopes in self.allowed.values() for scope in scopes}
+        self.fields["scopes"].choices = [each for each in Scope.choices if each[0] in known]
+
+    def clean_name(self) -> str:
+        return self.cleaned_data["name"].replace("\x00", "").strip()
+
+    def clean(self) -> dict:
+        cleaned = super().clean()
+        if self.errors:
+            return cleaned
+        slug = cleaned["collection"]
+        cleaned["collection"] = self.places[slug]
+        for scope in cleaned["scopes"]:
+            if scope not in self.allowed[slug]:
+                may = ", ".join(self.allowed[slug])
+                said = f"You may not {scope} there" + (f"; you may {may}." if may else ".")
+                raise forms.ValidationError({"scopes": said})
+        return cleaned
 
 
 class RoleForm(forms.Form):

@@ -13,10 +13,12 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from . import people, queue
 from .models import (
     Adjudication,
+    ApiToken,
     Check,
     Collection,
     Invitation,
@@ -25,6 +27,7 @@ from .models import (
     Rater,
     Rating,
     RatingEvent,
+    Receipt,
     plain_value,
 )
 
@@ -47,6 +50,7 @@ def export(user: AbstractBaseUser, *, now: datetime | None = None) -> Iterator[s
         "account": account(user),
         "memberships": (membership(row) for row in user.memberships.select_related("collection")),
         "invitations": (invitation(row) for row in accepted_by(user)),
+        "tokens": (token(row) for row in user.api_tokens.select_related("collection")),
         "raters": (rater(row) for row in raters.select_related("collection").prefetch_related("queries")),
         "ratings": (rating(row) for row in in_pieces(ratings_of(raters))),
         "events": (event(row, tokens) for row, tokens in with_tokens(in_pieces(events_of(user, raters)), raters)),
@@ -138,6 +142,18 @@ def imported(row: Job) -> dict:
         "files": [file["name"] for file in row.files],
         "state": row.state,
         "created_at": row.created_at,
+    }
+
+
+def token(row: ApiToken) -> dict:
+    return {
+        "name": row.name,
+        "collection": row.collection.name if row.collection else None,
+        "scopes": row.scopes,
+        "created_at": row.created_at,
+        "expires_at": row.expires_at,
+        "revoked_at": row.revoked_at,
+        "last_used_at": row.last_used_at,
     }
 
 
@@ -234,6 +250,14 @@ def erase(rater: Rater, *, comments: bool = False) -> str:
     return pseudonym
 
 
+def pseudonym(pk: int) -> str:
+    """What a rater is called where nobody needs their name.
+
+    The same on every day; neither it nor its place in an order tells who it is.
+    """
+    return f"rater {salted_hmac('evaluation.agreement', str(pk)).hexdigest()[:6]}"
+
+
 def unused_pseudonym(collection: Collection) -> str:
     """Random, so that neither its order nor its digits tell who it was."""
     while True:
@@ -248,6 +272,8 @@ def let_go(collection: Collection, user: AbstractBaseUser) -> None:
     Adjudication.objects.filter(actor=user, pair__query__collection=collection).update(actor=None)
     collection.invitations.filter(accepted_by=user).update(accepted_by=None)
     collection.invitations.filter(created_by=user).update(created_by=None)
+    user.api_tokens.filter(collection=collection).delete()
+    Receipt.objects.filter(collection=collection, user=user).delete()
     if needed(user):
         return
     Invitation.objects.filter(accepted_by=user).update(name="")

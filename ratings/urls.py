@@ -20,6 +20,7 @@ from .views import (
     rate,
     session,
     sign_in,
+    tokens,
 )
 
 urlpatterns = [
@@ -40,6 +41,9 @@ urlpatterns = [
     # Before Django's admin, whose own page for it lies at this address.
     path("admin/login/", sign_in.admin_sign_in, name="admin_sign_in"),
     path("accounts/my-data/", my_data.my_data, name="my_data"),
+    path("accounts/tokens/", tokens.tokens_page, name="tokens"),
+    path("accounts/tokens/make/", tokens.make_token, name="make_token"),
+    path("accounts/tokens/<int:pk>/revoke/", tokens.revoke_token, name="revoke_token"),
     path("join/<str:key>/", join.join, name="join"),
     path("look-around/<str:role>/", look_around.look_around, name="look_around"),
     path("collections/<slug:slug>/rate/", rate.rate, name="rate"),

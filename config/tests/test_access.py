@@ -11,7 +11,7 @@ from django.urls import URLPattern, get_resolver, reverse
 from django.utils import timezone
 
 from evaluation import frozen, scores
-from ratings import anchors, people, queue
+from ratings import anchors, people, queue, tokens
 from ratings.adjudication import adjudicate
 from ratings.models import Check, Guidelines, Job, LostLease, Role
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
@@ -52,6 +52,10 @@ TABLE = {
     "withdraw_adjudication": DECISION,
     "admin_sign_in": ("get", [SIGN_IN, 404, 404, 404, 404]),
     "my_data": ("get", [SIGN_IN, 200, 200, 200, 200]),
+    "tokens": ("get", [SIGN_IN, 200, 200, 200, 200]),
+    "make_token": ("post", [SIGN_IN, 400, 200, 200, 400]),
+    "revoke_token": ("post", [SIGN_IN, 404, 302, 404, 404]),
+    "api_nothing": ("get", [404, 404, 404, 404, 404]),
     "join": ("get", [200, 200, 200, 200, 200]),
     "guidelines": MEMBERS,
     "guidelines_versions": MEMBERS,
@@ -163,6 +167,8 @@ class World:
         Guidelines.objects.create(collection=self.collection, version=1, text="## 3 Perfect")
         invited = people.invite(self.collection, ["anna"], role=Role.RATER, days=7, by=self.users["admin"])
         self.invitation, self.key = invited[0]
+        facts = {"name": "build", "scopes": ["read"], "days": 7}
+        self.api_token, _ = tokens.make(self.users["analyst"], self.collection, **facts)
         known = make_pair(self.collection, "q2", "a")
         anchors.set_anchor(known, use="gold", grade=grade(self.collection, "1"))
         at = {"rater": self.rater, "pair": known}
@@ -192,7 +198,9 @@ class World:
             "key": self.key,
             "sha": self.frozen.short,
             "version": 1,
+            "rest": "v2/collections",
             "pk": {
+                "revoke_token": self.api_token.pk,
                 "query": query.pk,
                 "query_csv": query.pk,
                 "query_json": query.pk,
@@ -221,6 +229,7 @@ class World:
             "save_rating": {"grade": "1", "base_revision": "1"},
             "save_adjudication": {"grade": "3", "reason": "clear", "seen": "1"},
             "read_guidelines": {"version": "1"},
+            "make_token": {"name": "build", "collection": "hills", "scopes": "read", "days": "7"},
             "invite": {"names": "boris", "role": "rater", "days": "7"},
             "set_role": {"role": "admin"},
             "save_terms": {"weight": "2"},
@@ -247,14 +256,14 @@ def world() -> World:
 
 
 def patterns() -> list[URLPattern]:
-    """Every address of the project outside Django's admin, which has a test of its own."""
+    """Every address of the project outside Django's admin and the API, which have tests of their own."""
     found = []
 
     def walk(entries) -> None:
         for entry in entries:
             if isinstance(entry, URLPattern):
                 found.append(entry)
-            elif getattr(entry, "app_name", None) != "admin":
+            elif getattr(entry, "app_name", None) not in {"admin", "ninja"}:
                 walk(entry.url_patterns)
 
     walk(get_resolver().url_patterns)
@@ -284,7 +293,7 @@ def test_who_gets_what(world, name, actor):
 def test_the_other_method_is_refused(world, name):
     """What acts is never a GET; what reads takes no POST."""
     method, expected = TABLE[name]
-    if name in {"sign_in", "password_change", "join", "edit_guidelines", "freeze", "desk_settings"}:
+    if name in {"sign_in", "password_change", "join", "edit_guidelines", "freeze", "desk_settings", "api_nothing"}:
         return  # a form on its own address: both methods
     other = "post" if method == "get" else "get"
     actor = ACTORS[expected.index(200)] if 200 in expected else "rater"
@@ -315,7 +324,7 @@ def test_a_deactivated_account_is_nobody(world):
 
 
 ADMIN_MODELS = [m._meta.model_name for m in apps.get_app_config("ratings").get_models()]
-NOT_IN_ADMIN = {"grade", "guidelines", "invitation", "membership", "job", "othertext"}
+NOT_IN_ADMIN = {"apitoken", "grade", "guidelines", "invitation", "job", "membership", "othertext", "receipt"}
 REGISTERED = [name for name in ADMIN_MODELS if name not in NOT_IN_ADMIN]
 
 

@@ -10,12 +10,12 @@ from itertools import zip_longest
 import numpy as np
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.crypto import salted_hmac
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, Pair, Role
+from ratings.privacy import pseudonym
 
 from .. import charts, consistency, kept
 from ..agreement import DRAWS, disputed
@@ -163,11 +163,6 @@ def names_in(collection: Collection) -> dict[int, str]:
     if collection.role == Role.ADMIN:
         return dict(rows)
     return {pk: pseudonym(pk) for pk, _ in rows}
-
-
-def pseudonym(pk: int) -> str:
-    """The same on every day; neither it nor its place in an order tells who it is."""
-    return f"rater {salted_hmac('evaluation.agreement', str(pk)).hexdigest()[:6]}"
 
 
 def renamed(said: Agreement, order: Order | None, names: Mapping[int, str]) -> tuple[Agreement, Order | None]:

@@ -27,13 +27,16 @@ from .rating import (
     Reason,
     Shown,
 )
+from .token import SCOPES_OF, ApiToken, Receipt, Scope
 
 __all__ = [
     "LEASE",
     "LOTS",
+    "SCOPES_OF",
     "UNRANKED",
     "Adjudication",
     "Anchor",
+    "ApiToken",
     "Assignment",
     "Check",
     "Collection",
@@ -52,7 +55,9 @@ __all__ = [
     "Rating",
     "RatingEvent",
     "Reason",
+    "Receipt",
     "Role",
+    "Scope",
     "Shown",
     "System",
     "plain_value",

@@ -71,7 +71,9 @@ def save(
     # Where there is none, Django sets none.
     current, place = getattr(me, "own", None), getattr(me, "place", None)
     if me.sent:
-        return _retried(me.sent, said, current, RETIRED if me.retired else COUNTED if place else SURPLUS)
+        # "Cannot judge" holds no place, the first time neither.
+        counted = place or grade is None
+        return _retried(me.sent, said, current, RETIRED if me.retired else COUNTED if counted else SURPLUS)
     if (current.revision if current else 0) != base_revision:
         raise Conflict(current)
     rating = write(me, pair, current, grade=grade, reason=reason, comment=comment, now=now)

@@ -1,0 +1,212 @@
+"""Every call of the API for every kind of caller. A new call that is not in the table fails here."""
+
+from datetime import timedelta
+from functools import cached_property
+
+import pytest
+from django.apps import apps
+from django.utils import timezone
+
+from config.api import described
+from ratings import people, queue, tokens
+from ratings.models import ApiToken, Role
+from ratings.tests.calls import ROOT, Caller, make_caller
+from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater, make_user
+
+pytestmark = pytest.mark.django_db
+
+NOBODY = ["anonymous", "cookie", "expired", "revoked", "closed"]  # 401 everywhere
+ACTORS = ["removed", "stranger", "unscoped", "fallen", "rater", "analyst", "admin", "site"]
+
+# (method, path): the status for each of ACTORS
+READ = [404, 404, 403, 403, 403, 200, 200, 200]
+BRING = [404, 404, 403, 403, 403, 403, 200, 200]
+RATE = [404, 404, 403, 403, 200, 403, 403, 403]
+ANYBODY = [200, 200, 200, 200, 200, 200, 200, 200]
+TABLE = {
+    ("get", "/token"): ANYBODY,
+    ("get", "/collections"): ANYBODY,
+    ("post", "/collections"): [403, 403, 403, 403, 403, 403, 403, 201],
+    ("get", "/collections/{slug}"): [404, 404, 200, 200, 200, 200, 200, 200],
+    ("get", "/collections/{slug}/queries"): READ,
+    ("post", "/collections/{slug}/queries"): BRING,
+    ("get", "/collections/{slug}/documents"): READ,
+    ("post", "/collections/{slug}/documents"): BRING,
+    ("get", "/collections/{slug}/systems"): READ,
+    ("post", "/collections/{slug}/rankings"): BRING,
+    ("get", "/collections/{slug}/ratings"): READ,
+    ("post", "/collections/{slug}/ratings"): BRING,
+    ("get", "/collections/{slug}/unjudged"): READ,
+    ("get", "/collections/{slug}/evaluation"): READ,
+    ("get", "/collections/{slug}/comparison"): READ,
+    ("get", "/collections/{slug}/judgments"): READ,
+    ("post", "/collections/{slug}/tasks"): RATE,
+    ("post", "/collections/{slug}/my-ratings"): RATE,
+    ("get", "/collections/{slug}/my-ratings"): RATE,
+}
+PARAMS = {"unjudged": {"system": "bm25"}, "comparison": {"baseline": "bm25"}}
+
+
+class World:
+    """A collection that is rated, and one caller of each kind."""
+
+    def __init__(self) -> None:
+        self.collection = make_collection()
+        make_ranking(self.collection, "bm25", "q1", "abcd")
+        make_ranking(self.collection, "dense", "q1", "dcba")
+        self.pair = make_pair(self.collection, "q1", "a", wanted=3)
+        self.rater = make_rater(self.collection, "rater")
+        queue.claim(self.rater)
+        queue.save(self.rater, self.pair, grade=grade(self.collection, "2"))
+
+    @cached_property
+    def callers(self) -> dict[str, Caller]:
+        hills, sea, boss = self.collection, make_collection("sea"), make_user("boss", is_superuser=True)
+        admins = {
+            n: make_member(hills, n, Role.ADMIN) for n in ("admin", "removed", "fallen", "closed", "unscoped")
+        }
+        callers = {name: make_caller(user, hills, "read", "import") for name, user in admins.items()}
+        people.remove(hills.memberships.get(user=admins["removed"]))
+        people.set_role(hills.memberships.get(user=admins["fallen"]), Role.RATER)
+        type(boss).objects.filter(username="closed").update(is_active=False)
+        ApiToken.objects.filter(user=admins["unscoped"]).update(scopes=[])
+        cookie = Caller(None)
+        cookie.client.force_login(admins["admin"])
+        long_ago = timezone.now() - timedelta(days=8)
+        return callers | {
+            "anonymous": Caller(None),
+            "cookie": cookie,
+            "expired": make_caller(admins["admin"], hills, "read", "import", now=long_ago),
+            "revoked": self.revoked(admins["admin"]),
+            "stranger": make_caller(make_member(sea, "stranger", Role.ADMIN), sea, "read", "import"),
+            "rater": make_caller(self.rater.user, hills, "rate"),
+            "analyst": make_caller(make_member(hills, "analyst", Role.ANALYST), hills, "read"),
+            "site": make_caller(boss, None, "read", "import", "manage"),
+        }
+
+    def revoked(self, user) -> Caller:
+        token, key = tokens.make(user, self.collection, name="old", scopes=["read"], days=7)
+        tokens.revoke(token)
+        return Caller(key)
+
+    def body(self, path: str) -> dict:
+        rating = {"token": str(self.pair.token), "key": "0" * 32, "grade": 3, "base_revision": 1}
+        return {
+            "collections": {"slug": "new"},
+            "queries": {"queries": [{"key": "q1", "text": "text of q1"}]},
+            "documents": {"documents": [{"key": "a", "title": "A", "body": "b"}]},
+            "rankings": {"system": "new", "rankings": [{"query": "q1", "documents": ["a", "b"]}]},
+            "ratings": {"ratings": [{"query": "q1", "document": "b", "rater": "tool", "grade": 1}]},
+            "tasks": {"count": 1},
+            "my-ratings": {"ratings": [rating]},
+        }[path.rpartition("/")[2]]
+
+    def call(self, actor: str, method: str, path: str):
+        caller, last = self.callers[actor], path.rpartition("/")[2]
+        address = path.format(slug=self.collection.slug)
+        if method == "get":
+            return caller.get(address, **PARAMS.get(last, {}))
+        return caller.post(address, self.body(path))
+
+
+def test_every_call_is_in_the_table():
+    paths = described(f"{ROOT}/")["paths"]
+    calls = [(method, path.removeprefix(ROOT)) for path, methods in paths.items() for method in methods]
+    assert sorted(calls) == sorted(TABLE)
+
+
+@pytest.mark.parametrize(("method", "path"), TABLE)
+def test_who_gets_what(method, path):
+    world = World()
+    got = [world.call(actor, method, path) for actor in NOBODY]
+    assert [answer.status_code for answer in got] == [401] * len(NOBODY)
+    assert {answer["WWW-Authenticate"] for answer in got} == {"Bearer"}
+    got = [world.call(actor, method, path) for actor in ACTORS]
+    assert [answer.status_code for answer in got] == TABLE[method, path], [a.content[:300] for a in got]
+    for answer in got:
+        kind = "application/json" if answer.status_code < 400 else "application/problem+json"
+        assert answer["Content-Type"].partition(";")[0] == kind
+
+
+def test_what_is_not_yours_is_as_if_it_were_not_there():
+    world = World()
+    absent = world.callers["stranger"].get("/collections/nowhere/systems")
+    assert world.callers["stranger"].get("/collections/hills/systems").content == absent.content
+
+
+def test_reading_changes_no_row_but_when_the_token_was_used_last():
+    world = World()
+    reads = [(method, path) for method, path in TABLE if method == "get"]
+    before = rows(), world.callers and rows()
+    for actor in [*NOBODY, *ACTORS]:
+        for method, path in reads:
+            world.call(actor, method, path)
+    assert rows() == before[1]
+
+
+def rows() -> dict:
+    found = {}
+    for model in apps.get_models():
+        names = [field.attname for field in model._meta.concrete_fields if field.attname != "last_used_at"]
+        found[model._meta.label] = repr(list(model.objects.order_by("pk").values_list(*names)))
+    return found
+
+
+def test_a_rater_is_told_of_nothing_but_what_the_desk_shows(client):
+    """Neither key of query and document, nor rank, system, or what others said."""
+    world = World()
+    hills = world.collection
+    hills.queries.filter(key="q1").update(key="canary-query", tags=["canary-tag"])
+    hills.documents.filter(key="a").update(key="canary-document", fields={"by": "canary-field"})
+    hills.systems.filter(name="bm25").update(name="canary-system", description="canary-description")
+    type(hills).objects.update(description="canary-description")
+    other = make_rater(hills, "canary-rater")
+    queue.save(other, world.pair, grade=grade(hills, "-1"), comment="canary-comment")
+    caller, sent = world.callers["rater"], []
+    for path in ("/token", "/collections", "/collections/hills", "/collections/hills/my-ratings"):
+        sent.append(caller.get(path))
+    for path in ("tasks", "my-ratings", "my-ratings"):
+        sent.append(caller.post(f"/collections/hills/{path}", world.body(path)))
+    stale = world.body("my-ratings")
+    stale["ratings"][0] |= {"key": "1" * 32, "grade": 1}
+    sent.append(caller.post("/collections/hills/my-ratings", stale))
+    assert sent[-1].json()["results"][0]["saved"] is False
+    refused = [world.call("rater", method, path) for method, path in TABLE]
+    everything = b"".join(answer.content for answer in [*sent, *refused])
+    assert b"text of q1" in everything or b"Title a" in everything
+    assert b"canary" not in everything
+
+
+def test_removing_a_member_kills_their_token_at_once():
+    world = World()
+    caller, member = world.callers["analyst"], world.collection.memberships.get(user__username="analyst")
+    assert caller.get("/collections/hills/systems").status_code == 200
+    people.remove(member)
+    assert caller.get("/collections/hills/systems").status_code == 404
+
+
+def test_errors_that_django_would_answer_in_html_are_problem_documents(client, settings):
+    settings.ALLOWED_HOSTS = ["testserver"]
+    nowhere, no_host = client.get("/api/v1/nowhere"), client.get("/api/v1/token", headers={"host": "evil.example"})
+    assert [nowhere.status_code, no_host.status_code, client.get("/api").status_code] == [404, 400, 404]
+    for answer in (nowhere, no_host):
+        assert answer["Content-Type"] == "application/problem+json"
+        assert answer.json()["status"] == answer.status_code
+    assert "html" in client.get("/nowhere")["Content-Type"]
+
+
+@pytest.mark.parametrize(("fault", "status"), [("RuntimeError", 500), ("OperationalError", 503)])
+def test_a_fault_of_the_server_is_a_problem_document_too(monkeypatch, fault, status):
+    from django.db import OperationalError
+
+    caller = World().callers["analyst"]
+    caller.client.raise_request_exception = False
+
+    def broken(*args):
+        raise {"RuntimeError": RuntimeError, "OperationalError": OperationalError}[fault]("secret of the house")
+
+    monkeypatch.setattr("ratings.api.reading.page", broken)
+    answer = caller.get("/collections/hills/queries")
+    assert (answer.status_code, answer["Content-Type"]) == (status, "application/problem+json")
+    assert "secret" not in answer.content.decode()
+    assert answer.headers.get("Retry-After") == ("5" if status == 503 else None)

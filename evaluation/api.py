@@ -1,0 +1,184 @@
+"""The API of what is computed: evaluations, comparisons and judgments, in the digits of pages and commands."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from ratings.api.access import collection_in
+from ratings.api.problems import Problem
+from ratings.api.shapes import OfPage, Page, SystemName, page_of, text
+from ratings.models import Collection, Scope
+
+from . import comparison, record, report, scores
+from .judgments import ADJUDICATIONS, RULES, combine
+from .measures import PROFILES
+
+MOST_VALUES = 500_000  # queries x systems x measures in one answer
+MOST_BOUNDED = 1_000_000  # queries x systems x cutoff: as on the pages, for the sake of who waits
+MOST_COMPARED = 12
+DRAWS, MOST_DRAWS = 2_000, 20_000
+
+router = Router()
+
+Word = text(200, least=1)
+
+
+class OfJudgments(Schema):
+    rule: Word = Field("mean", description=f"Several ratings to one judgment: {', '.join(RULES)}.")
+    adjudications: Word = Field("use", description=f"Decisions above the ratings: {', '.join(ADJUDICATIONS)}.")
+
+
+class How(OfJudgments):
+    """What to compute and how: the options of the command `evaluate`."""
+
+    measure: list[Word] = Field(["nDCG@10"], max_length=20, description="Like nDCG@10, P(rel=2)@5, AP.")
+    profile: Word = Field("default", description=f"A set of options: {', '.join(PROFILES)}.")
+    gain: Word | None = Field(None, description="linear, exponential, exponential_signed or map:0=0,1=1,…")
+    discount: Word | None = Field(None, description="log_shift or jk2002")
+    log_base: Word | None = Field(None, description="2, 10, e")
+    ideal: Word | None = Field(None, description="judged or retrieved")
+    unjudged: Word | None = Field(None, description="zero, condensed, require or a grade to assume")
+    negatives: Word | None = Field(None, description="minmax, minmax_closed, raw or clip")
+    undefined: Word | None = Field(None, description="skip or zero")
+    missing: Word | None = Field(None, description="empty or skip")
+    ties: Word | None = Field(None, description="rank, score or average")
+    relevant_from: Word | None = Field(None, description="The least grade that is relevant.")
+    bounds: bool = Field(False, description="Also what nDCG can still become once the pool is judged.")
+    per_query: bool = Field(False, description="Every query, too.")
+
+    @property
+    def changes(self) -> dict[str, str]:
+        """The options that depart from the profile."""
+        apart = {"measure", "profile", "bounds", "per_query", "rule", "adjudications"}
+        given = {name: getattr(self, name) for name in How.model_fields if name not in apart}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+class OfEvaluation(How):
+    system: list[SystemName] = Field([], max_length=100, description="Only these.")
+
+
+class OfComparison(How):
+    baseline: SystemName
+    other: list[SystemName] = Field([], max_length=MOST_COMPARED, description="By default all others.")
+    all_pairs: bool = Field(False, description="Every pair, by Tukey's HSD; else each with the baseline, by Holm.")
+    draws: int = Field(DRAWS, ge=1, le=MOST_DRAWS, description="Of the randomisation tests.")
+
+
+class PageOfJudgments(OfPage, OfJudgments):
+    pass
+
+
+class MadeBy(Schema):
+    collection: str
+    profile: str
+    rule: str
+    adjudications: str
+    fingerprint: str = Field(description="The options in short: what stands beside every number.")
+    options: dict[str, Any]
+
+
+class EvaluationOut(MadeBy):
+    results: list[dict[str, Any]] = Field(
+        description="For each system and measure: system, measure, fingerprint, mean, low and high (its 95 %"
+        " interval), lowest and highest (with `bounds`), queries, undefined, why, judged (the judged share of what"
+        " the measure looked at), and with `per_query` the values of every query. null: there is no value."
+    )
+
+
+class ComparisonOut(MadeBy):
+    systems: list[str]
+    alpha: float
+    correction: str
+    draws: int
+    seed: int
+    dropped: dict[str, Any]
+    critical_difference: dict[str, Any]
+    results: list[dict[str, Any]] = Field(
+        description="For each measure and pair: baseline, system, difference, low, high, p, verdict, …"
+    )
+
+
+class JudgmentOut(Schema):
+    query: str
+    document: str
+    grade: float
+
+
+@router.get("/collections/{slug:slug}/evaluation", response=EvaluationOut, summary="What systems score")
+def evaluation(request: HttpRequest, slug: str, asked: Query[OfEvaluation]):
+    """The document of `evaluate --format json`, in the same digits."""
+    collection = collection_in(request, slug, Scope.READ)
+    found = evaluated(collection, asked, asked.system or None)
+    return as_json(report.document(found, asked.profile, asked.per_query))
+
+
+@router.get("/collections/{slug:slug}/comparison", response=ComparisonOut, summary="Whether a difference is real")
+def compare(request: HttpRequest, slug: str, asked: Query[OfComparison]):
+    """The document of `compare --format json`. Here a test makes 2,000 draws unless it is told."""
+    collection = collection_in(request, slug, Scope.READ)
+    found = evaluated(collection, asked, [asked.baseline, *asked.other] if asked.other else None)
+    if len(found.systems) > MOST_COMPARED + 1:
+        refuse(
+            f"{len(found.systems)} systems are too many to compare at once; name at most {MOST_COMPARED}", "other"
+        )
+    try:
+        every = comparison.compared(found, asked.baseline, asked.other, asked.all_pairs, asked.draws)
+    except ValueError as error:
+        refuse(error)
+    return as_json(comparison.document(every, asked.profile, asked.per_query))
+
+
+@router.get("/collections/{slug:slug}/judgments", response=Page[JudgmentOut], summary="Judgments")
+def judgments(request: HttpRequest, slug: str, asked: Query[PageOfJudgments]):
+    """The one grade of each pair that its ratings give by the rule, or that was decided."""
+    collection = collection_in(request, slug, Scope.READ)
+    read = record.load(collection, systems=())
+    try:
+        combined = combine(read.ratings, asked.rule, adjudications=asked.adjudications)
+    except ValueError as error:
+        refuse(error)
+    pks, keys = read.queries["pk"].tolist(), read.queries["key"].tolist()
+    rows = zip(combined.query.tolist(), combined.document.tolist(), combined.grade.tolist(), strict=True)
+    placed = (((pks[place], document), (keys[place], document, grade)) for place, document, grade in rows)
+    found = page_of(placed, asked, lambda row: dict(zip(("query", "document", "grade"), row, strict=True)))
+    named = record.document_keys({row["document"] for row in found["items"]})
+    for row in found["items"]:
+        row["document"] = named[row["document"]]
+    return found
+
+
+def evaluated(collection: Collection, asked: How, systems: list[str] | None) -> scores.Evaluation:
+    """Raises Problem for what has no meaning here, and for what would take too long."""
+    try:
+        options = scores.options_for(collection, asked.profile, **asked.changes)
+        measures = [scores.measure_for(collection, each) for each in asked.measure]
+    except ValueError as error:
+        refuse(error)
+    queries, all_systems = collection.queries.count(), collection.systems.count()
+    values = queries * len(measures) * (len(systems) if systems else all_systems)
+    if values > MOST_VALUES:
+        refuse(f"that would be {values:,} values; ask for at most {MOST_VALUES:,}: fewer systems or measures")
+    bounded = [measure for measure in measures if scores.has_bounds(measure)] if asked.bounds else []
+    for measure in bounded:
+        if measure.cutoff is None or queries * all_systems * measure.cutoff > MOST_BOUNDED:
+            refuse(f"the bounds of {measure} take too long here; `evaluate --bounds` computes them", "bounds")
+    try:
+        return scores.evaluate(
+            collection, measures, options, systems, asked.rule, asked.adjudications, bounds=bounded
+        )
+    except ValueError as error:
+        refuse(error)
+
+
+def refuse(error: object, parameter: str = "") -> None:
+    """Raises Problem, which tells the same as the command would."""
+    errors = [{"parameter": parameter, "detail": f"{error}."}] if parameter else []
+    raise Problem(422, f"{str(error).rstrip('.')}.", kind="no-answer", errors=errors)
+
+
+def as_json(document: dict) -> HttpResponse:
+    """The very text that the command prints."""
+    return HttpResponse(report.as_text(document), content_type="application/json; charset=utf-8")

@@ -1,0 +1,79 @@
+"""Who calls, and what they may: a token, its scopes, and the role of its owner at this moment."""
+
+from django.http import Http404, HttpRequest
+from ninja.security import HttpBearer
+
+from .. import throttle, tokens
+from ..models import SCOPES_OF, ApiToken, Collection, Rater, Role, Scope
+from .problems import Problem
+
+MAY = {
+    Scope.READ: "analysts and admins read",
+    Scope.IMPORT: "admins import",
+    Scope.RATE: "raters rate",
+    Scope.MANAGE: "superusers manage",
+}
+
+
+class Bearer(HttpBearer):
+    """A token in the header Authorization. No cookie and no session ever speaks for anybody here."""
+
+    def __call__(self, request: HttpRequest) -> ApiToken:
+        scheme, _, key = request.headers.get("Authorization", "").partition(" ")
+        token = tokens.opened_by(key.strip()) if scheme.lower() == "bearer" else None
+        try:
+            if token is None:
+                throttle.count_call_of_nobody(request)
+                raise Problem(401, headers={"WWW-Authenticate": "Bearer"})
+            throttle.count_call("token", token.key_hash, throttle.PER_TOKEN)
+        except throttle.TooMany as error:
+            wait = {"Retry-After": str(throttle.seconds_left())}
+            raise Problem(429, kind="too-many-calls", headers=wait) from error
+        tokens.used(token)
+        return token
+
+    authenticate = None
+
+
+def collections_of(request: HttpRequest):
+    """The collections that the token reaches, whatever it may do there."""
+    token = request.auth
+    mine = Collection.objects.visible_to(token.user)
+    return mine.filter(pk=token.collection_id) if token.collection_id else mine
+
+
+def collection_in(request: HttpRequest, slug: str, scope: str | None = None) -> Collection:
+    """The collection, with `.role` set. Http404 where it is not theirs, Problem 403 where `scope` is lacking."""
+    collection = collections_of(request).filter(slug=slug).first()
+    if collection is None:
+        raise Http404
+    collection.role = collection.role_of(request.auth.user)
+    if scope:
+        needs(request, scope)
+        if scope not in SCOPES_OF[collection.role]:
+            raise Problem(403, f"Its owner is {collection.role} here, and only {MAY[scope]}.", kind="role")
+    return collection
+
+
+def needs(request: HttpRequest, scope: str) -> None:
+    """Raises Problem 403 for a token without the scope."""
+    if scope not in request.auth.scopes:
+        has = ", ".join(request.auth.scopes)
+        detail = f"The token cannot {scope}, only {has}. Make one with the scope {scope}."
+        raise Problem(403, detail, kind="scope")
+
+
+def rater_in(request: HttpRequest, slug: str) -> Rater:
+    """The token's owner as a rater. Raises as `collection_in`."""
+    collection = collection_in(request, slug, Scope.RATE)
+    rater = (
+        Rater.objects.select_related("collection").filter(collection=collection, user=request.auth.user).first()
+    )
+    if rater is None:
+        raise Http404
+    return rater
+
+
+def names_people(collection: Collection) -> bool:
+    """Whether raters have their names for this role."""
+    return collection.role == Role.ADMIN

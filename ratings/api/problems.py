@@ -1,0 +1,73 @@
+"""What the API says when something is wrong: problem documents, as RFC 9457 has them."""
+
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+ADDRESS = "/api/"
+MEDIA_TYPE = "application/problem+json"
+KEPT = 100  # errors that are listed; `detail` says how many there are
+
+POLICIES = ("Content-Security-Policy",)
+
+# What Django answers by itself, in words for who wrote the program.
+PLAIN = {
+    400: "The request cannot be read.",
+    401: "This needs a token that works: send it as “Authorization: Bearer …”.",
+    403: "This is not allowed.",
+    404: "There is nothing here for you. Check the address; what is not yours is not told.",
+    405: "This address does not know the method. The header Allow says which it knows.",
+    413: "The body is too large.",
+    429: "Too many requests. The header Retry-After says how many seconds to wait.",
+    500: "The server made a mistake, which stands in its log.",
+    503: "The database is locked or away. Nothing was written; send the same again in some seconds.",
+}
+
+
+class Problem(Exception):
+    """What a call could not do. `kind` is a name for programs; without one the status says it all."""
+
+    def __init__(
+        self,
+        status: int,
+        detail: str = "",
+        *,
+        kind: str = "",
+        errors: Sequence[dict] = (),
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.kind, self.headers = status, kind, headers or {}
+        self.detail, self.errors = detail or PLAIN.get(status, ""), list(errors)
+
+    def response(self) -> HttpResponse:
+        document = {
+            "type": f"urn:idealist:problem:{self.kind}" if self.kind else "about:blank",
+            "title": HTTPStatus(self.status).phrase,
+            "status": self.status,
+            "detail": self.detail,
+        }
+        if self.errors:
+            document["errors"] = self.errors[:KEPT]
+        return JsonResponse(document, status=self.status, content_type=MEDIA_TYPE, headers=self.headers)
+
+
+class ProblemDocuments:
+    """Errors under /api/ that Django answers in HTML become problem documents."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if not request.path.startswith(ADDRESS) or response.status_code < 400:
+            return response
+        if response.headers.get("Content-Type") == MEDIA_TYPE:
+            return response
+        kept = {name: response.headers[name] for name in ("Allow", "Retry-After") if name in response.headers}
+        problem = Problem(response.status_code, headers=kept).response()
+        for name, value in response.headers.items():
+            if not name.startswith("Content-") or name in POLICIES:
+                problem.headers.setdefault(name, value)
+        return problem

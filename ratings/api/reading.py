@@ -1,0 +1,284 @@
+"""The record, read: collections, queries, documents, systems, ratings, and what is unjudged yet."""
+
+from datetime import datetime
+from typing import Annotated
+
+from django.db import transaction
+from django.db.models import Count
+from django.http import Http404, HttpRequest
+from ninja import Query as Q
+from ninja import Schema
+from pydantic import Field, StringConstraints
+
+from .. import pooling
+from ..formats import values
+from ..models import Collection, Grade, Rating, Role, Scope
+from ..privacy import pseudonym
+from .access import collection_in, collections_of, names_people, needs
+from .problems import Problem
+from .routes import router
+from .shapes import DocumentKey, Number, OfPage, Page, QueryKey, Sent, SystemName, page, page_of, text
+
+
+class TokenOut(Schema):
+    name: str
+    scopes: list[str]
+    collection: str | None = Field(None, description="The only one that it reaches; null: all of its owner's.")
+    owner: str
+    expires_at: datetime
+
+
+class GradeOut(Schema):
+    value: float
+    label: str
+    meaning: str
+
+
+class CollectionOut(Schema):
+    slug: str
+    name: str
+    role: str = Field(description="That of the token's owner.")
+
+
+class OneCollection(CollectionOut):
+    grades: list[GradeOut] = Field(description="The scale, lowest first.")
+
+
+class GradeIn(Sent):
+    value: Number
+    label: text(60) = ""
+    meaning: text(2_000) = ""
+
+
+class CollectionIn(Sent):
+    slug: Annotated[str, StringConstraints(pattern=r"^[-a-zA-Z0-9_]{1,80}$")]
+    name: text(200) = Field("", description="The name on pages; the slug where it is empty.")
+    grades: Annotated[list[GradeIn], Field(max_length=100)] = Field(
+        [], description="The scale. Without one it is taken from the first ratings."
+    )
+
+
+class QueryOut(Schema):
+    key: str
+    text: str
+    need: str
+    tags: list
+    weight: float
+
+
+class DocumentOut(Schema):
+    key: str
+    title: str
+    body: str
+    url: str
+    fields: dict
+
+
+class SystemOut(Schema):
+    name: str
+    description: str
+    rankings: int
+    created_at: datetime
+
+
+class RatingOut(Schema):
+    query: str
+    document: str
+    rater: str = Field(description="A name for admins, a pseudonym for analysts.")
+    kind: str = Field(description="person, imported or machine")
+    grade: float | None = Field(None, description="null: it could not be judged")
+    reason: str
+    comment: str
+    changed_at: datetime
+
+
+class UnjudgedOut(Schema):
+    query: str
+    document: str
+    rank: int = Field(description="The place that the system gives it, from 1.")
+    wanted: bool = Field(description="Whether ratings of it are asked for already.")
+    retired: bool
+
+
+class OfQueries(OfPage):
+    key: QueryKey | None = Field(None, description="Only this one.")
+
+
+class OfDocuments(OfPage):
+    key: DocumentKey | None = Field(None, description="Only this one.")
+    limit: int = Field(50, ge=1, le=200, description="Documents of a page, at most: they can be long.")
+
+
+class OfRatings(OfPage):
+    query: QueryKey | None = Field(None, description="Only of this query.")
+
+
+class OfUnjudged(OfPage):
+    system: SystemName
+    k: int = Field(10, ge=1, le=1_000, description="How far down.")
+
+
+@router.get("/token", response=TokenOut, tags=["record"], summary="What this token is")
+def token(request: HttpRequest):
+    token = request.auth
+    return {
+        "name": token.name,
+        "scopes": token.scopes,
+        "collection": token.collection.slug if token.collection else None,
+        "owner": token.user.get_username(),
+        "expires_at": token.expires_at,
+    }
+
+
+@router.get(
+    "/collections", response=Page[CollectionOut], tags=["record"], summary="Collections that the token reaches"
+)
+def collections(request: HttpRequest, asked: Q[OfPage]):
+    mine, roles = collections_of(request), dict(request.auth.user.memberships.values_list("collection", "role"))
+    if request.auth.user.is_superuser:
+        return page(mine, asked, lambda each: collection_shown(each, Role.ADMIN))
+    return page(mine, asked, lambda each: collection_shown(each, roles.get(each.pk, "")))
+
+
+@router.post("/collections", response={201: OneCollection}, tags=["record"], summary="Make a collection")
+def make_collection(request: HttpRequest, sent: CollectionIn):
+    """Needs the scope `manage`, which only a superuser's token for all collections can have."""
+    needs(request, Scope.MANAGE)
+    if request.auth.collection_id or not request.auth.user.is_superuser:
+        raise Problem(403, "Only a superuser's token for all collections makes new ones.", kind="role")
+    scale = scale_of(sent.grades)
+    with transaction.atomic():
+        collection, new = Collection.objects.get_or_create(
+            slug=sent.slug, defaults={"name": sent.name or sent.slug}
+        )
+        if not new:
+            detail = f"There is a collection {sent.slug} already. Choose another slug."
+            raise Problem(409, detail, kind="exists", errors=[{"pointer": "/slug", "detail": detail}])
+        Grade.objects.bulk_create(
+            Grade(collection=collection, value=value, label=given.label, meaning=given.meaning)
+            for value, given in scale.items()
+        )
+    return whole_collection(collection, Role.ADMIN)
+
+
+@router.get(
+    "/collections/{slug:slug}", response=OneCollection, tags=["record"], summary="A collection and its scale"
+)
+def collection(request: HttpRequest, slug: str):
+    found = collection_in(request, slug)
+    return whole_collection(found, found.role)
+
+
+@router.get("/collections/{slug:slug}/queries", response=Page[QueryOut], tags=["record"], summary="Queries")
+def queries(request: HttpRequest, slug: str, asked: Q[OfQueries]):
+    rows = collection_in(request, slug, Scope.READ).queries.all()
+    return page(rows.filter(key=asked.key) if asked.key else rows, asked, query_shown)
+
+
+@router.get("/collections/{slug:slug}/documents", response=Page[DocumentOut], tags=["record"], summary="Documents")
+def documents(request: HttpRequest, slug: str, asked: Q[OfDocuments]):
+    rows = collection_in(request, slug, Scope.READ).documents.all()
+    return page(rows.filter(key=asked.key) if asked.key else rows, asked, document_shown)
+
+
+@router.get("/collections/{slug:slug}/systems", response=Page[SystemOut], tags=["record"], summary="Systems")
+def systems(request: HttpRequest, slug: str, asked: Q[OfPage]):
+    rows = collection_in(request, slug, Scope.READ).systems.annotate(count=Count("rankings"))
+    return page(rows, asked, system_shown)
+
+
+@router.get("/collections/{slug:slug}/ratings", response=Page[RatingOut], tags=["record"], summary="Ratings")
+def ratings(request: HttpRequest, slug: str, asked: Q[OfRatings]):
+    """What raters say now, in the order in which they first said it. Only admins read names."""
+    collection = collection_in(request, slug, Scope.READ)
+    rows = Rating.objects.filter(rater__collection=collection).select_related("grade", "rater")
+    if asked.query:
+        rows = rows.filter(pair__query__key=asked.query)
+    rows = rows.select_related("query", "document").defer("document__body", "document__fields")
+    named = names_people(collection)
+    return page(rows, asked, lambda each: rating_shown(each, named=named))
+
+
+@router.get(
+    "/collections/{slug:slug}/unjudged",
+    response=Page[UnjudgedOut],
+    tags=["record"],
+    summary="What nobody has judged yet",
+)
+def unjudged(request: HttpRequest, slug: str, asked: Q[OfUnjudged]):
+    """Documents that the system ranks among its first `k` and that have no grade for the query."""
+    collection = collection_in(request, slug, Scope.READ)
+    system = collection.systems.filter(name=asked.system).first()
+    if system is None:
+        raise Http404
+    found = pooling.holes(collection, system, asked.k)
+    placed = (((of.query.pk, hole.place), (of.query, hole)) for of in found for hole in of.holes)
+    return page_of(placed, asked, hole_shown)
+
+
+# What of the record is shown
+
+
+def collection_shown(collection: Collection, role: str) -> dict:
+    """No description: it may tell of the systems, and who rates must not know them."""
+    return {"slug": collection.slug, "name": collection.name, "role": role}
+
+
+def whole_collection(collection: Collection, role: str) -> dict:
+    grades = [
+        {"value": float(grade.value), "label": grade.label, "meaning": grade.meaning}
+        for grade in collection.grades.all()
+    ]
+    return collection_shown(collection, role) | {"grades": grades}
+
+
+def query_shown(query) -> dict:
+    tags = query.tags if isinstance(query.tags, list) else []
+    return {"key": query.key, "text": query.text, "need": query.need, "tags": tags, "weight": query.weight}
+
+
+def document_shown(document) -> dict:
+    names = ("key", "title", "body", "url", "fields")
+    return {name: getattr(document, name) for name in names}
+
+
+def system_shown(system) -> dict:
+    names = ("name", "description", "created_at")
+    return {name: getattr(system, name) for name in names} | {"rankings": system.count}
+
+
+def rating_shown(rating: Rating, *, named: bool) -> dict:
+    return {
+        "query": rating.query.key,
+        "document": rating.document.key,
+        "rater": rating.rater.name if named else pseudonym(rating.rater_id),
+        "kind": rating.rater.kind,
+        "grade": float(rating.grade.value) if rating.grade else None,
+        "reason": rating.reason,
+        "comment": rating.comment,
+        "changed_at": rating.changed_at,
+    }
+
+
+def hole_shown(found) -> dict:
+    query, hole = found
+    facts = {"rank": hole.place, "wanted": hole.wanted, "retired": hole.retired}
+    return {"query": query.key, "document": hole.document.key, **facts}
+
+
+def scale_of(grades: list[GradeIn]) -> dict:
+    """The grades by their exact values. Raises Problem with the place of each that is none, or comes twice."""
+    scale, errors = {}, []
+    for place, given in enumerate(grades):
+        try:
+            value = values.grade(repr(given.value))
+        except ValueError as error:
+            errors.append({"pointer": f"/grades/{place}/value", "index": place, "detail": f"{error}."})
+            continue
+        if value in scale:
+            detail = "The scale has this value already."
+            errors.append({"pointer": f"/grades/{place}/value", "index": place, "detail": detail})
+        scale[value] = given
+    if errors:
+        raise Problem(422, "The scale cannot be like this. Nothing was written.", kind="refused", errors=errors)
+    return scale

@@ -1,0 +1,49 @@
+"""A batch that is sent twice with one key is done once."""
+
+import hashlib
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest
+from django.utils import timezone
+
+from ..models import Collection, Receipt
+from .problems import Problem
+
+KEPT = timedelta(days=30)
+
+
+def once(
+    request: HttpRequest,
+    collection: Collection,
+    key: str | None,
+    act: Callable[[], dict],
+    now: datetime | None = None,
+) -> dict:
+    """What `act` answers; for a key that was used for the same before, what it answered then.
+
+    Act and receipt are written in one transaction, and the receipt's row is what a second sender waits for: of two
+    who send at once, one acts. An act that raises leaves no receipt, so that the corrected batch may have the key.
+    Raises Problem for a key that was used for something else.
+    """
+    if key is None:
+        return act()
+    now = now or timezone.now()
+    digest = hashlib.sha256(f"{request.method} {request.path}\n".encode() + request.body).hexdigest()
+    by = {"user": request.auth.user, "collection": collection, "key": key}
+    try:
+        with transaction.atomic():
+            Receipt.objects.filter(created_at__lt=now - KEPT).delete()
+            receipt = Receipt.objects.create(**by, digest=digest, created_at=now)
+            receipt.answer = act()
+            receipt.save(update_fields=["answer"])
+            return receipt.answer
+    except IntegrityError:
+        receipt = Receipt.objects.filter(**by).first()
+        if receipt is None:
+            raise
+    if receipt.digest != digest:
+        detail = "This Idempotency-Key came with something else before. Give each batch a key of its own."
+        raise Problem(422, detail, kind="key-reused")
+    return receipt.answer

@@ -1,0 +1,81 @@
+"""What is sent and answered: strict shapes, in which nothing unknown is passed over, and pages of rows."""
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Generic, TypeVar
+
+from django.db.models import QuerySet
+from ninja import Schema
+from pydantic import ConfigDict, Field, StringConstraints
+
+from ..formats import values
+
+AT_ONCE = 1_000  # rows of a page
+Row = TypeVar("Row")
+
+
+def text(longest: int, *, least: int = 0) -> Any:
+    """Text without NUL, which no database keeps."""
+    return Annotated[str, StringConstraints(min_length=least, max_length=longest, pattern=r"^[^\x00]*$")]
+
+
+def key(longest: int) -> Any:
+    """Text without blanks and control characters."""
+    return Annotated[str, StringConstraints(min_length=1, max_length=longest, pattern=rf"^{values.KEY}+$")]
+
+
+QueryKey = key(values.QUERY_KEY_LENGTH)
+DocumentKey = key(values.DOCUMENT_KEY_LENGTH)
+SystemName = key(values.SYSTEM_NAME_LENGTH)
+RaterName = text(values.RATER_NAME_LENGTH, least=1)
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Sent(Schema):
+    """What is sent: of the very types that are asked for, and nothing besides."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class OfPage(Schema):
+    """Which part of a list is wanted."""
+
+    cursor: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,18}(-[0-9]{1,18})?$")] | None = Field(
+        None, description="`next` of the page before."
+    )
+    limit: int = Field(100, ge=1, le=AT_ONCE, description="Rows of a page, at most.")
+
+    @property
+    def after(self) -> tuple[int, ...]:
+        """The place of the last row of the page before."""
+        return tuple(map(int, self.cursor.split("-"))) if self.cursor else ()
+
+
+class Page(Schema, Generic[Row]):
+    items: list[Row]
+    next: str | None = Field(None, description="The cursor of the next page; null on the last one.")
+
+
+def page(rows: QuerySet, asked: OfPage, shown: Callable[[Any], dict]) -> dict:
+    """One page of `rows` in the order of their making: who reads on while rows are added misses none of them.
+
+    One query, which reads one row more to know whether there is more.
+    """
+    rows = rows.order_by("pk")
+    if asked.after:
+        rows = rows.filter(pk__gt=asked.after[0])
+    return _page([((row.pk,), row) for row in rows[: asked.limit + 1]], asked, shown)
+
+
+def page_of(placed: Iterable[tuple[tuple[int, int], Any]], asked: OfPage, shown: Callable[[Any], dict]) -> dict:
+    """One page of rows that are computed, by the two numbers that place each."""
+    found = sorted((row for row in placed if row[0] > asked.after), key=lambda row: row[0])
+    return _page(found, asked, shown)
+
+
+def _page(found: list[tuple[tuple[int, ...], Any]], asked: OfPage, shown: Callable[[Any], dict]) -> dict:
+    items = found[: asked.limit]
+    more = len(found) > asked.limit
+    return {
+        "items": [shown(row) for _, row in items],
+        "next": "-".join(map(str, items[-1][0])) if more else None,
+    }

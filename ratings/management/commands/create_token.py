@@ -1,0 +1,35 @@
+from django.contrib.auth import get_user_model
+
+from ratings import tokens
+from ratings.models import Scope
+
+from ._collection_command import CollectionCommand, Refused
+
+
+class Command(CollectionCommand):
+    help = "Make a token by which a program uses the API in a person's name. Its key is printed once."
+
+    def add_arguments(self, parser) -> None:
+        parser.add_argument("slug", help="the collection; * stands for all, for a superuser")
+        parser.add_argument("username", help="whose name it acts in; it can do at most what they may")
+        parser.add_argument(
+            "--scope", action="append", choices=Scope.values, required=True, help="what it can do; may be repeated"
+        )
+        parser.add_argument("--days", type=int, default=90, help="until it ends (90)")
+        parser.add_argument("--name", default="made by a command", help="what it is for, in the person's list")
+
+    def handle(self, *, slug: str, username: str, scope: list[str], days: int, name: str, **options) -> None:
+        collection = None if slug == "*" else self.collection(slug)
+        user = get_user_model().objects.filter(username=username).first()
+        if user is None:
+            raise Refused(f"There is no account {username!r}. Make it with add_member.")
+        if not 1 <= days <= tokens.MOST_DAYS:
+            raise Refused(f"A token lasts 1 to {tokens.MOST_DAYS} days, not {days}.")
+        if not name.strip() or len(name) > 100 or "\0" in name:
+            raise Refused("A name has 1 to 100 characters.")
+        try:
+            token, key = tokens.make(user, collection, name=name, scopes=scope, days=days)
+        except ValueError as error:
+            raise Refused(f"{error}. What a token can do, its owner must be allowed to do.") from error
+        self.stdout.write(key)
+        self.stderr.write(f"It can {', '.join(token.scopes)} until {token.expires_at:%d %b %Y}. Shown only now.")

@@ -1,0 +1,187 @@
+"""The record over the API: pages that miss nothing and what they cost, who reads names, and rating by program."""
+
+from uuid import uuid4
+
+import pytest
+
+from ratings import privacy, queue
+from ratings.anchors import set_anchor
+from ratings.models import Rating, RatingEvent, Role
+
+from .calls import Caller, items, make_caller
+from .cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
+
+pytestmark = pytest.mark.django_db
+
+HILLS = "/collections/hills"
+
+
+@pytest.fixture
+def collection():
+    collection = make_collection(queries=[f"q{i}" for i in range(5)], documents="abcdefg")
+    make_ranking(collection, "bm25", "q0", "abc")
+    make_ranking(collection, "bm25", "q1", "cd")
+    make_ranking(collection, "dense", "q0", "b")
+    for name in ("anna", "boris"):
+        rater = make_rater(collection, name)
+        for document in "abe":
+            queue.save(rater, make_pair(collection, "q0", document), grade=grade(collection, "2"))
+    return collection
+
+
+@pytest.fixture
+def reader(collection) -> Caller:
+    return make_caller(make_member(collection, "ana", Role.ANALYST), collection, "read")
+
+
+def all_pages(caller: Caller, path: str, limit: int, **asked) -> list[dict]:
+    found, cursor = [], {}
+    while True:
+        answer = caller.get(f"{HILLS}/{path}", limit=limit, **asked, **cursor)
+        page = items(answer)
+        assert len(page) <= limit
+        found += page
+        if answer.json()["next"] is None:
+            return found
+        assert len(page) == limit
+        cursor = {"cursor": answer.json()["next"]}
+
+
+LISTS = {
+    "queries": {},
+    "documents": {},
+    "systems": {},
+    "ratings": {},
+    "unjudged": {"system": "bm25"},
+    "judgments": {},
+}
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_pages_give_all_rows_once(reader, path):
+    whole = all_pages(reader, path, 100, **LISTS[path])
+    assert len(whole) > 1
+    for limit in (1, 2, len(whole)):
+        assert all_pages(reader, path, limit, **LISTS[path]) == whole
+
+
+def test_rows_that_are_added_while_somebody_reads_on_are_read_too(reader, collection):
+    first = reader.get(f"{HILLS}/queries", limit=5).json()
+    collection.queries.create(key="q00", text="later")
+    more = reader.get(f"{HILLS}/queries", limit=5, cursor=first["next"] or "5").json()["items"]
+    assert "q00" in [query["key"] for query in first["items"] + more] or first["next"] is None
+
+
+@pytest.mark.parametrize(
+    "asked", [{"limit": 0}, {"limit": 1001}, {"limit": "x"}, {"cursor": "x"}, {"cursor": "9" * 19}]
+)
+def test_a_page_that_does_not_exist_is_refused(reader, asked):
+    assert reader.get(f"{HILLS}/queries", **asked).status_code == 422
+
+
+# The token with its owner; its collection; the role of the owner; and of a list the rows.
+COST = {"queries": 4, "documents": 4, "systems": 4, "ratings": 4, "unjudged": 10, "judgments": 10}
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_list_takes_as_many_queries_whatever_its_length(reader, path, django_assert_num_queries):
+    reader.get("/token")  # takes a slot for ten calls, and notes when the token was used
+    for limit in (1, 100):
+        with django_assert_num_queries(COST[path]):
+            reader.get(f"{HILLS}/{path}", limit=limit, **LISTS[path])
+
+
+def test_one_row_can_be_asked_for(reader):
+    assert [each["key"] for each in items(reader.get(f"{HILLS}/queries", key="q3"))] == ["q3"]
+    assert [each["key"] for each in items(reader.get(f"{HILLS}/documents", key="c"))] == ["c"]
+    assert {each["query"] for each in items(reader.get(f"{HILLS}/ratings", query="q0"))} == {"q0"}
+    assert items(reader.get(f"{HILLS}/queries", key="nowhere")) == []
+
+
+def test_what_is_unjudged_is_what_the_page_of_holes_has(reader, collection):
+    found = items(reader.get(f"{HILLS}/unjudged", system="bm25", k=3))
+    assert [(row["query"], row["document"], row["rank"]) for row in found] == [
+        ("q0", "c", 3),
+        ("q1", "c", 1),
+        ("q1", "d", 2),
+    ]
+    assert items(reader.get(f"{HILLS}/unjudged", system="bm25", k=1)) == [found[1]]
+    assert reader.get(f"{HILLS}/unjudged", system="nowhere").status_code == 404
+
+
+def test_only_admins_read_names(reader, collection):
+    admin = make_caller(make_member(collection, "boss", Role.ADMIN), collection, "read")
+    assert {row["rater"] for row in items(admin.get(f"{HILLS}/ratings"))} == {"anna", "boris"}
+    called = {privacy.pseudonym(pk) for pk in collection.raters.values_list("pk", flat=True)}
+    assert {row["rater"] for row in items(reader.get(f"{HILLS}/ratings"))} == called
+
+
+# Rating by program
+
+
+@pytest.fixture
+def rater(collection) -> Caller:
+    for document in "abcd":
+        make_pair(collection, "q2", document, wanted=4)
+    return make_caller(make_rater(collection, "carla").user, collection, "rate")
+
+
+def said(task: dict, **changes) -> dict:
+    return {"token": task["token"], "key": str(uuid4()), "grade": 1} | changes
+
+
+def test_what_is_given_is_rated_and_a_retry_changes_nothing(rater, collection):
+    tasks = rater.post(f"{HILLS}/tasks", {"count": 3}).json()["tasks"]
+    assert len(tasks) == 3
+    batch = {"ratings": [said(tasks[0], grade=2, comment="good"), said(tasks[1], grade=None, reason="unclear")]}
+    first, again = (rater.post(f"{HILLS}/my-ratings", batch).json()["results"] for _ in range(2))
+    assert [row["saved"] for row in first] == [True, True]
+    assert first == again
+    own = Rating.objects.filter(rater__name="carla").order_by("pk")
+    assert [(r.grade and r.grade.plain, r.reason, r.comment, r.revision) for r in own] == [
+        ("2", "", "good", 1),
+        (None, "unclear", "", 1),
+    ]
+    assert RatingEvent.objects.filter(rater__name="carla").count() == 2
+    assert [row["grade"] for row in items(rater.get(f"{HILLS}/my-ratings"))] == ["2", None]
+
+
+def test_a_rating_that_was_changed_elsewhere_is_not_overwritten_unseen(rater, collection):
+    (task,) = rater.post(f"{HILLS}/tasks", {"count": 1}).json()["tasks"]
+    rater.post(f"{HILLS}/my-ratings", {"ratings": [said(task, grade=2)]})
+    (late,) = rater.post(f"{HILLS}/my-ratings", {"ratings": [said(task, grade=0)]}).json()["results"]
+    assert (late["saved"], late["revision"], late["current"]["grade"]) == (False, 1, "2")
+    (seen,) = rater.post(f"{HILLS}/my-ratings", {"ratings": [said(task, grade=0, base_revision=1)]}).json()[
+        "results"
+    ]
+    assert (seen["saved"], seen["revision"]) == (True, 2)
+
+
+def test_one_wrong_rating_leaves_all_unsaved(rater, collection):
+    tasks = rater.post(f"{HILLS}/tasks", {"count": 2}).json()["tasks"]
+    strange = make_pair(collection, "q3", "a")
+    batch = [
+        said(tasks[0]),
+        said(tasks[1], grade=77),
+        {"token": str(strange.token), "key": str(uuid4()), "grade": 1},
+    ]
+    answer = rater.post(f"{HILLS}/my-ratings", {"ratings": batch})
+    assert [error["index"] for error in answer.json()["errors"]] == [1, 2]
+    assert not Rating.objects.filter(rater__name="carla").exists()
+
+
+def test_a_warm_up_tells_its_answer_and_is_no_rating(rater, collection):
+    pair = make_pair(collection, "q4", "a")
+    set_anchor(pair, use="warm_up", grade=grade(collection, "3"), explanation="because")
+    (task,) = rater.post(f"{HILLS}/tasks", {"count": 1}).json()["tasks"]
+    assert task["warm_up"]
+    (row,) = rater.post(f"{HILLS}/my-ratings", {"ratings": [said(task)]}).json()["results"]
+    assert row["warm_up"] == {"grade": "3", "reason": "", "explanation": "because"}
+    assert not Rating.objects.filter(rater__name="carla").exists()
+
+
+def test_who_has_nothing_to_rate_is_told_so(collection):
+    caller = make_caller(make_rater(collection, "dora").user, collection, "rate")
+    collection.raters.filter(name="dora").update(active=False)
+    answer = caller.post(f"{HILLS}/tasks", {}).json()
+    assert answer["tasks"] == [] and "no documents here" in answer["words"][0]
