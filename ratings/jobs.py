@@ -122,6 +122,8 @@ def work_on(job: Job) -> None:
             return
         except Busy as busy:
             _put_off(job, f"Waits, for {busy}.")
+        except FileNotFoundError:
+            _end(job, State.FAILED, message="The file is no longer kept. Send it again.")
         except (OSError, ValueError) as error:
             _end(job, State.FAILED, message=f"{error}")
         except Exception:
@@ -216,6 +218,7 @@ def reap() -> None:
     _each(Job.objects.staging().exclude(state__in=[State.QUEUED, State.RUNNING]), remove)
     late = Job.objects.filter(state=State.QUEUED, beat_at__lt=timezone.now() - LEASE)
     _each(late, _ask_again)
+    uploads.forget_old()
     DBTaskResult.objects.filter(enqueued_at__lt=timezone.now() - KEPT).exclude(status="READY").delete()
 
 
