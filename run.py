@@ -30,6 +30,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -40,6 +41,7 @@ VENV, VENV_BENCH = ROOT / ".venv", ROOT / ".venv-bench"
 PYTHON = VENV / "bin" / "python"
 MANAGE = [str(PYTHON), str(ROOT / "manage.py")]
 RUNTIME, DEVELOPMENT, BENCHES = "requirements.txt", "requirements-dev.txt", "bench/requirements.txt"
+ANOTHER = 5.0  # seconds between the beginnings of two workers
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 CHECKS = {
     "ruff check": ["-m", "ruff", "check", "."],
@@ -204,9 +206,28 @@ def serve(host: str, port: int) -> None:
     if (data_folder() / "sign-ins.txt").exists():
         print(f"Sign-ins: {data_folder() / 'sign-ins.txt'}", flush=True)
     os.chdir(ROOT)
-    # The server keeps the number of this process, so that the worker notices when it has ended.
-    subprocess.Popen([*MANAGE, "work", "--beside", str(os.getpid())], stdin=subprocess.DEVNULL)
+    keep_a_worker(door)
     os.execv(PYTHON, server(f"fd://{door.fileno()}"))
+
+
+def keep_a_worker(door: socket.socket) -> None:
+    """Beside this process, which becomes the server: a worker, and another one when that has died.
+
+    A process whose parent has ended, however that came, gets another parent: so worker and keeper end, too.
+    """
+    server = os.getpid()
+    if os.fork():
+        return
+    door.close()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C at the terminal comes here, too
+    worker, begun = None, -ANOTHER
+    while os.getppid() == server:
+        now = time.monotonic()
+        if (worker is None or worker.poll() is not None) and now - begun >= ANOTHER:
+            command = [*MANAGE, "work", "--beside", str(os.getpid())]
+            worker, begun = subprocess.Popen(command, stdin=subprocess.DEVNULL), now
+        time.sleep(0.5)
+    os._exit(0)
 
 
 # python3 run.py manage

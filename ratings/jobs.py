@@ -5,10 +5,9 @@ and a look that got lost is asked for again.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
-from functools import partial
 from threading import Event, Thread
 from time import monotonic
 
@@ -122,6 +121,8 @@ def work_on(job: Job) -> None:
             return
         except Busy as busy:
             _put_off(job, f"Waits, for {busy}.")
+        except FileNotFoundError:
+            _end(job, State.FAILED, message="The file is no longer kept. Send it again.")
         except (OSError, ValueError) as error:
             _end(job, State.FAILED, message=f"{error}")
         except Exception:
@@ -146,12 +147,9 @@ def _tell(job: Job, report: Report) -> None:
     published = Job.objects.filter(pk=job.pk, attempt=job.attempt, state=State.PUBLISHED)
     if published.update(report=report.as_json()):
         done = True
-    elif job.checking:
-        done = _end(job, State.CHECKED, report) and False
-    elif report.refused:
-        done = _end(job, State.REFUSED, report) and False
     else:
-        done = _end(job, State.PUBLISHED, report)
+        state = State.CHECKED if job.checking else State.REFUSED if report.refused else State.PUBLISHED
+        done = _end(job, state, report) and state == State.PUBLISHED
     if done and not report.left_out:
         uploads.forget(job.files)
 
@@ -211,17 +209,15 @@ def beating(job: Job) -> Iterator[None]:
 
 def reap() -> None:
     """Take up what dead workers left, remove what nobody may see, and ask again for looks that got lost."""
-    _each(Job.objects.silent().filter(attended=False), partial(_ask_again, deaths=1))
+    for job in Job.objects.silent().filter(attended=False):
+        _ask_again(job, deaths=1)
     Job.objects.silent().filter(attended=True).update(state=State.FAILED, ended_at=timezone.now())
-    _each(Job.objects.staging().exclude(state__in=[State.QUEUED, State.RUNNING]), remove)
-    late = Job.objects.filter(state=State.QUEUED, beat_at__lt=timezone.now() - LEASE)
-    _each(late, _ask_again)
+    for job in Job.objects.staging().exclude(state__in=[State.QUEUED, State.RUNNING]):
+        remove(job)
+    for job in Job.objects.filter(state=State.QUEUED, beat_at__lt=timezone.now() - LEASE):
+        _ask_again(job)
+    uploads.forget_old()
     DBTaskResult.objects.filter(enqueued_at__lt=timezone.now() - KEPT).exclude(status="READY").delete()
-
-
-def _each(jobs, act: Callable[[Job], object]) -> None:
-    for job in jobs:
-        act(job)
 
 
 def _ask_again(job: Job, deaths: int = 0) -> None:

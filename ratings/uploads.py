@@ -2,12 +2,15 @@
 
 import hashlib
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from secrets import token_hex
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
+
+KEPT = 30 * 24 * 60 * 60  # seconds
 
 
 def keep(sent: UploadedFile) -> dict:
@@ -38,6 +41,14 @@ def shown(name: str) -> str:
 
 def path_of(file: dict) -> Path:
     return folder() / file["stored"]
+
+
+def forget_old() -> None:
+    """What nobody came back to."""
+    if folder().is_dir():
+        for path in folder().iterdir():
+            if path.stat().st_mtime < time.time() - KEPT:
+                path.unlink(missing_ok=True)
 
 
 def forget(files: Iterable[dict]) -> None:

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -435,3 +436,31 @@ def test_a_bench_that_needs_no_other_program_runs(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("exponent") == 6
+
+
+KEPT = """
+import os, socket, sys, time
+
+sys.path.insert(0, sys.argv[1])
+import run
+
+# A worker that tells its number and ends with its parent, as ours does.
+WORKER = "import os, time; print(os.getpid(), flush=True); mine = os.getppid()\\n"
+WORKER += "while os.getppid() == mine: time.sleep(0.05)"
+run.MANAGE, run.ANOTHER = [sys.executable, "-c", WORKER], 0.1
+run.keep_a_worker(socket.create_server(("127.0.0.1", 0)))
+time.sleep(60)
+"""
+
+
+def test_a_worker_that_died_is_replaced_and_all_end_with_the_server():
+    command = [sys.executable, "-c", KEPT, str(SOURCE.parent)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            first = int(server.stdout.readline())
+            os.kill(first, signal.SIGKILL)
+            assert int(server.stdout.readline()) != first
+        finally:
+            server.kill()
+        # Keeper and worker hold the pipe open: it ends when both have.
+        assert server.stdout.read() == ""

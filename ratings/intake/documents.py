@@ -100,10 +100,10 @@ def _publish(found: _Found, place: Landing, report: Report) -> None:
             with place.piece(len(new) + len(changed)):
                 Document.objects.bulk_create(new)
                 OtherText.objects.bulk_create(changed)
-    waiting = report.counts["changed"]
-    while waiting > TEXTS:
+    waiting = place.job.other_texts.filter(exchanged=False)
+    while waiting[TEXTS:].exists():
         with place.piece(TEXTS):
-            waiting -= exchange(place.job)
+            exchange(place.job)
     with place.published(report):
         exchange(place.job)
 

@@ -105,8 +105,9 @@ class Job(models.Model):
         """Make it mine, if nobody else did meanwhile."""
         now = timezone.now()
         seen = Job.objects.filter(pk=self.pk, attempt=self.attempt, state=self.state)
-        facts = {"state": self.State.RUNNING, "beat_at": now, "started_at": now, "done": 0, "share": None}
-        if not seen.update(attempt=F("attempt") + 1, **facts):
+        fresh = {"message": "", "done": 0, "share": None}
+        facts = {"state": self.State.RUNNING, "beat_at": now, "started_at": now}
+        if not seen.update(attempt=F("attempt") + 1, **facts, **fresh):
             return False
         self.refresh_from_db()
         return True

@@ -1,5 +1,6 @@
 """Imports that a worker does: what becomes of one whose worker dies, waits, is cancelled or is asked for twice."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -187,6 +188,18 @@ def test_a_mistake_of_ours_is_told_and_leaves_nothing(monkeypatch, caplog):
     assert done.message == "Idealist made a mistake here. Its log tells more."
     assert "KeyError" in caplog.text
     assert (System.written.count(), Document.written.count()) == (0, 1)
+
+
+def test_files_that_nobody_came_back_to_are_forgotten_and_the_import_says_so():
+    old, new = asked(make_collection()), asked(make_collection("sea"))
+    work()
+    long_ago = time.time() - 31 * 24 * 60 * 60
+    os.utime(uploads.path_of(old.files[0]), (long_ago, long_ago))
+    jobs.reap()
+    assert [uploads.path_of(job.files[0]).exists() for job in (old, new)] == [False, True]
+    jobs.start(old, {})
+    work()
+    assert (now_of(old).state, now_of(old).message) == ("failed", "The file is no longer kept. Send it again.")
 
 
 def test_undo_hides_at_once_and_a_worker_removes():

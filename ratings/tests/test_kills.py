@@ -88,9 +88,11 @@ def test_who_is_killed_at_any_point_leaves_nothing_to_see_and_the_next_goes_on(j
         process = worker()
         attempt = Job.objects.get(pk=job.pk).attempt
         until(lambda attempt=attempt: Job.objects.get(pk=job.pk).attempt > attempt)
-        # Some while it reads, most while it writes, and at any moment of a piece.
-        point = drawn.uniform(-0.1, 1) * RESULTS
-        until(lambda point=point: Document.written.count() >= point or Job.objects.get(pk=job.pk).is_over)
+        # Some while it removes what the one before it left, or reads; most while it writes.
+        point = drawn.uniform(-0.2, 1) * RESULTS
+        if point > 0:
+            until(lambda: not Job.objects.get(pk=job.pk).staging)
+            until(lambda point=point: Document.written.count() >= point or Job.objects.get(pk=job.pk).is_over)
         time.sleep(drawn.uniform(0, 0.3))
         process.kill()
         process.wait()
