@@ -38,7 +38,7 @@ from .reading import Archive
 TABLE = "line (what TEXT, key TEXT, number INTEGER, PRIMARY KEY (what, key)) WITHOUT ROWID"
 AT_ONCE = 2_000
 RANKED_AT_ONCE = 100
-REMEMBERED = 100_000
+REMEMBERED = 20_000
 TICK = 5_000
 
 Row = dict[str, Any]
