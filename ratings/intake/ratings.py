@@ -303,4 +303,5 @@ def _tell(report: Report, total: int, what: str, *, checked: bool) -> None:
         )
     if counts["duplicates"]:
         report.facts.append(f"{counted(counts['duplicates'], 'line')} said again what an earlier line says.")
-    tell_of_bare_documents(report)
+    if not checked:
+        tell_of_bare_documents(report)

@@ -43,6 +43,7 @@ class Tally:
 
     rankings: int = 0
     results: int = 0
+    depths: set[int] = field(default_factory=set)
     copies: int = 0
     unchanged: int = 0
     ties: int = 0
@@ -97,7 +98,7 @@ def import_run(
             write = partial(_publish, batches, order, tallies, report, progress)
             land(collection, sources, report, Job.Kind.RESULTS, job, write)
     if not report.refused or (job and job.checking):
-        _tell(tallies, report)
+        _tell(tallies, report, checked=bool(job and job.checking))
         _compare(collection, len(named), unknown, names.keys, tallies, report)
     return report
 
@@ -262,6 +263,7 @@ def _check(
             tally = tallies[ranking.system]
             tally.rankings += 1
             tally.results += len(ranking.documents)
+            tally.depths.add(len(ranking.documents))
             tally.copies += ranking.copies
             tally.queries.add(ranking.query)
             for refusal in repeats(ranking, sources, "Keep one of the two, or give --keep-first."):
@@ -378,12 +380,16 @@ def _count_strangers(
 # Tell
 
 
-def _tell(tallies: dict[str, Tally], report: Report) -> None:
+def _tell(tallies: dict[str, Tally], report: Report, *, checked: bool) -> None:
     for name, tally in tallies.items():
         report.facts.append(
             f"{name}: {counted(tally.rankings, 'ranking')} with {counted(tally.results, 'result')};"
             f" {tally.rankings - tally.unchanged:,} new, {tally.unchanged:,} unchanged."
         )
+        if checked:
+            least, most = min(tally.depths), max(tally.depths)
+            depth = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+            report.facts.append(f"{name}: {depth} result{'' if most == 1 else 's'} for a query.")
         if tally.copies:
             copies = counted(tally.copies, "result")
             report.warnings.append(f"{name}: {copies} left out, whose document stands at a better place already.")
@@ -393,7 +399,8 @@ def _tell(tallies: dict[str, Tally], report: Report) -> None:
                 f"{name}: {tally.ties:,} of {neighbours:,} neighbouring results ({tally.ties / neighbours:.1%})"
                 " have tied scores; trec_eval orders those by document key."
             )
-    tell_of_bare_documents(report)
+    if not checked:
+        tell_of_bare_documents(report)
 
 
 def _compare(

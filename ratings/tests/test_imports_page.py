@@ -71,6 +71,7 @@ def test_a_run_is_sent_shown_imported_and_undone(admin, collection):
     html = page(admin, job)
     assert 'Check: <span dir="auto">runs from bm25.run</span>' in html
     assert "Nothing is written yet." in html
+    assert "bm25: 1 to 2 results for a query." in html
     assert "2 rankings are added." in html and "1 document is made with their id alone" in html
     assert '<td dir="auto">q1</td><td dir="auto">x</td><td dir="auto">1</td><td dir="auto">3.5</td>' in html
     assert not Ranking.written.exists()
