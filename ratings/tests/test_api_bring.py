@@ -159,6 +159,7 @@ def test_one_wrong_row_leaves_all_unwritten(caller):
         ("queries", {"queries": [{"key": 7, "text": "t"}]}, "/queries/0/key"),
         ("queries", {"queries": [{"key": "q" * 201, "text": "t"}]}, "/queries/0/key"),
         ("queries", {"queries": [{"key": "q", "text": "t"}], "more": 1}, "/more"),
+        ("queries", {"queries": [{"key": "q", "text": "t", "tags": []}]}, "/queries/0/tags"),
         ("documents", {"documents": [{"key": "a", "fields": {"title": "T"}}]}, "/documents/0/fields"),
         ("rankings", one_ranking("ab", scores=[1]), "/rankings/0"),
         ("rankings", one_ranking("ab", scores=[True, False]), "/rankings/0/scores/0"),
