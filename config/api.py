@@ -134,8 +134,11 @@ def entry(error: dict) -> dict:
 # What holds for every call, before it is looked at who calls
 
 
-def checked(view: Callable[..., HttpResponse], known: dict[str, set[str]]) -> Callable[..., HttpResponse]:
-    """The view for calls that are well formed. `known`: of each method, the parameters that it takes."""
+def checked(view: Callable[..., HttpResponse], known: dict[str, dict[str, bool]]) -> Callable[..., HttpResponse]:
+    """The view for calls that are well formed.
+
+    `known`: of each method, the parameters that it takes, and whether they are lists.
+    """
 
     @csrf_exempt
     @login_not_required
@@ -151,14 +154,19 @@ def checked(view: Callable[..., HttpResponse], known: dict[str, set[str]]) -> Ca
     return answered
 
 
-def refuse_malformed(request: HttpRequest, known: dict[str, set[str]]) -> None:
+def refuse_malformed(request: HttpRequest, known: dict[str, dict[str, bool]]) -> None:
     if request.method not in known:
         raise Problem(405, headers={"Allow": ", ".join(sorted(known))})
-    if unknown := sorted(request.GET.keys() - known[request.method]):
+    if unknown := sorted(request.GET.keys() - known[request.method].keys()):
         takes = ", ".join(sorted(known[request.method])) or "none"
         detail = f"There is no such parameter; this takes {takes}."
         errors = [{"parameter": name, "detail": detail} for name in unknown]
         raise Problem(422, "The address has a parameter that is not known.", kind="invalid", errors=errors)
+    if twice := sorted(
+        n for n, many in known[request.method].items() if not many and len(request.GET.getlist(n)) > 1
+    ):
+        errors = [{"parameter": name, "detail": "It can stand there once."} for name in twice]
+        raise Problem(422, "The address has a parameter twice.", kind="invalid", errors=errors)
     if request.method == "POST":
         refuse_body(request)
 
@@ -186,7 +194,11 @@ def addresses() -> tuple[list[URLPattern], str, str]:
     for pattern in patterns:
         path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", f"/{pattern.pattern}")
         known = {
-            method.upper(): {each["name"] for each in told["parameters"] if each["in"] == "query"}
+            method.upper(): {
+                each["name"]: each["schema"].get("type") == "array"
+                for each in told["parameters"]
+                if each["in"] == "query"
+            }
             for method, told in paths.get(path, {"get": {"parameters": []}}).items()
         }
         pattern.callback = checked(pattern.callback, known)

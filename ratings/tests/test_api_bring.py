@@ -219,6 +219,14 @@ def test_a_parameter_that_is_not_known_is_refused(caller):
     assert answer.status_code == 422 and pointers(answer) == ["mesure"]
 
 
+def test_a_parameter_that_stands_twice_is_refused_unless_it_is_a_list(caller):
+    address = "/api/v1/collections/hills/"
+    twice = caller.client.get(f"{address}ratings?query=q1&query=q2", headers=caller.headers())
+    assert twice.status_code == 422 and pointers(twice) == ["query"]
+    measures = caller.client.get(f"{address}evaluation?measure=AP&measure=RR", headers=caller.headers())
+    assert measures.status_code == 200
+
+
 def test_collections_are_made_with_their_scale(caller, collection):
     site = make_caller(make_user("root", is_superuser=True), None, "manage", "import")
     grades = [{"value": -1, "label": "Harmful"}, {"value": 0.5}]
