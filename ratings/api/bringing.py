@@ -51,7 +51,7 @@ class QueryIn(Sent):
     key: QueryKey
     text: text(values.QUERY_TEXT_LENGTH, least=1)
     need: text(20_000) | None = Field(None, description="null: it stays as it is.")
-    tags: Annotated[list[text(100, least=1)], Field(min_length=1, max_length=100)] | None = Field(
+    tags: Annotated[list[text(100, least=1)], Field(max_length=100)] | None = Field(
         None, description="null: they stay as they are."
     )
 

@@ -40,10 +40,7 @@ def import_queries(
             put(
                 stage,
                 "query",
-                (
-                    (keys.of(t, source, report), t.text, t.need, t.tags and json.dumps(t.tags), file, t.line)
-                    for t in topics
-                ),
+                ((keys.of(t, source, report), t.text, t.need, _tags(t), file, t.line) for t in topics),
             )
         refuse_repeats(stage, "query", "query", sources, report)
         if report.refused:
@@ -65,6 +62,11 @@ def import_queries(
     )
     _compare_with_record(collection, in_files, report)
     return report
+
+
+def _tags(topic: Topic) -> str | None:
+    """None where the file says nothing of them, which is not the same as none."""
+    return None if topic.tags is None else json.dumps(topic.tags)
 
 
 class _KeysOfTexts:

@@ -43,6 +43,9 @@ def test_queries_are_added_and_corrected_and_what_is_not_said_stays(caller, coll
     first, ninth = (collection.queries.get(key=key) for key in ("q1", "q9"))
     assert (first.text, first.need) == ("new text", "need of q1")
     assert (ninth.text, ninth.need, ninth.tags) == ("nine", "much", ["long"])
+    assert caller.post(f"{HILLS}/queries", {"queries": [batch[1] | {"tags": []}]}).json()["changed"] == 1
+    ninth.refresh_from_db()
+    assert ninth.tags == []
 
 
 def test_documents_come_whole(caller, collection):
@@ -159,7 +162,6 @@ def test_one_wrong_row_leaves_all_unwritten(caller):
         ("queries", {"queries": [{"key": 7, "text": "t"}]}, "/queries/0/key"),
         ("queries", {"queries": [{"key": "q" * 201, "text": "t"}]}, "/queries/0/key"),
         ("queries", {"queries": [{"key": "q", "text": "t"}], "more": 1}, "/more"),
-        ("queries", {"queries": [{"key": "q", "text": "t", "tags": []}]}, "/queries/0/tags"),
         ("documents", {"documents": [{"key": "a", "fields": {"title": "T"}}]}, "/documents/0/fields"),
         ("rankings", one_ranking("ab", scores=[1]), "/rankings/0"),
         ("rankings", one_ranking("ab", scores=[True, False]), "/rankings/0/scores/0"),
