@@ -19,6 +19,9 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--disable-dev-shm-usage",
+    # Parts of its window are pages of their own, in a process each: for every tab they take longer than our pages.
+    "--disable-features=InitialWebUI,WebUIReloadButton,WebUIToolbar,PreloadTopChromeWebUI,WebUIOmniboxPopup,"
+    "WebUIOmniboxFullPopup,WebUIOmniboxAimPopup",
 ]
 
 

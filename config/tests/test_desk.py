@@ -14,7 +14,7 @@ from ratings.tests.cast import grade, make_rater
 
 from .desk import BOUNCE, all_saved, begin, comes_back, eventually, make_round, press, ready, shown
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
