@@ -1,4 +1,4 @@
-"""A collection of a million results as an archive: into a database and out again, to the byte, in flat memory.
+"""A collection of a million results as an archive: out and in again to the byte, in flat memory.
 
 Beside the million stands a collection with a tenth of everything. Import and export are processes of their own,
 which print the most memory that they ever held; what comes out must be what went in.

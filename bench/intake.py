@@ -1,4 +1,4 @@
-"""A run of a million results from its file to where everybody sees it, and raters who save meanwhile.
+"""A million results from a file to where everybody sees them, and raters who save meanwhile.
 
 Each round imports the file into a collection of its own, in which nothing is known but the queries. Beside it the
 same lines go into a bare table without a key, as fast as the database takes them (COPY, or executemany in one

@@ -502,7 +502,7 @@ CLIENTS = {
     "ftplib",
     "smtplib",
 }
-CLIENTS |= {"http", "xmlrpc.client", "telnetlib", "poplib", "imaplib", "asyncio", "webbrowser", "pycurl"}
+CLIENTS |= {"xmlrpc.client", "telnetlib", "poplib", "imaplib", "asyncio", "webbrowser", "pycurl"}
 
 
 def imported(code: str) -> set[str]:
