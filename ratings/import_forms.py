@@ -18,6 +18,8 @@ KINDS = [
     ("results", "runs: what systems returned"),
     ("ratings", "ratings: grades, or qrels"),
 ]
+# Options of what was just sent.
+USUAL = {"queries": {}, "documents": {}, "results": {}, "ratings": {"rater": "qrels"}}
 WORDS = {"key": "id", "need": "information need", "rated_at": "time", "unrateable": "cannot be judged"}
 
 
@@ -39,9 +41,8 @@ class Files(forms.FileField):
 
 class SendForm(forms.Form):
     kind = forms.ChoiceField(
-        label="What is in it?", choices=KINDS, widget=forms.RadioSelect, initial="queries",
-        error_messages={"required": "Say what is in the file."},
-    )  # fmt: skip
+        label="What is in it?", choices=[("", SEEN), *KINDS], widget=forms.RadioSelect, initial="", required=False
+    )
     files = Files(
         label="File",
         help_text="Plain or gzipped; several of one kind at once are one import.",
@@ -56,6 +57,7 @@ class HowForm(forms.Form):
         self.job, self.names = job, list(columns)
         super().__init__(*args, **kwargs)
         given = job.options
+        self.fields["kind"] = forms.ChoiceField(label="What is in it?", choices=KINDS, initial=job.kind)
         formats = [("", SEEN), *((format.name, format.title) for format in readable(job.kind))]
         self.fields["format"] = forms.ChoiceField(
             label="Format", choices=formats, required=False, initial=given.get("format")
@@ -151,7 +153,11 @@ class HowForm(forms.Form):
 
     @property
     def options(self) -> dict:
-        return {name: value for name, value in self.cleaned_data.items() if value}
+        """What was said of another kind of row says nothing of this one."""
+        said = {name: value for name, value in self.cleaned_data.items() if value and name != "kind"}
+        if self.cleaned_data["kind"] == self.job.kind:
+            return said
+        return USUAL[self.cleaned_data["kind"]] | {name: said[name] for name in {"encoding"} & said.keys()}
 
     @property
     def columns(self) -> list[tuple[str, forms.BoundField]]:
@@ -159,7 +165,7 @@ class HowForm(forms.Form):
 
     @property
     def others(self) -> list[forms.BoundField]:
-        return [field for field in self if not field.name.startswith("column_")]
+        return [field for field in self if field.name != "kind" and not field.name.startswith("column_")]
 
 
 def checked(check, *args):

@@ -62,9 +62,9 @@ def check(collection: Collection, kind: str, files: Sequence[dict], options: dic
     return job
 
 
-def check_again(job: Job, options: dict) -> bool:
-    """With other options. False where it is no longer to be checked."""
-    return _ask(job, checking=True, options=options)
+def check_again(job: Job, kind: str, options: dict) -> bool:
+    """As another kind of row, or with other options. False where it is no longer to be checked."""
+    return _ask(job, checking=True, kind=kind, options=options)
 
 
 def start(job: Job, options: dict) -> bool:

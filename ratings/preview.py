@@ -8,7 +8,7 @@ from itertools import islice
 
 from . import uploads
 from .formats import tables, values
-from .formats.known import BY_NAME, Format, recognised
+from .formats.known import BY_NAME, Format, kind_of, recognised
 from .formats.refusal import Refusal
 from .formats.source import Source
 from .models import Job, plain_value
@@ -33,6 +33,12 @@ class Preview:
     rows: list[tuple[int, list[str]]] = field(default_factory=list)  # with their lines
     refusals: list[Refusal] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
+
+
+def kind_seen(file: dict, *, has_queries: bool) -> str | None:
+    """The kind of row that a file shows, among those that were sent. Raises OSError."""
+    with uploads.path_of(file).open("rb") as stream:
+        return kind_of(Source(file["name"], stream), has_queries=has_queries)
 
 
 def preview(job: Job) -> Preview:
@@ -107,5 +113,5 @@ def refused_lines(job: Job) -> Iterator[str]:
 def _shown(value: object) -> str:
     if isinstance(value, Decimal):
         return plain_value(value)
-    text = "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    text = "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
     return text if len(text) <= TEXT else text[:TEXT] + "…"

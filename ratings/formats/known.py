@@ -196,6 +196,8 @@ FORMATS = (
     ),
 )
 BY_NAME = {format.name: format for format in FORMATS}
+TELLING = {"trec-run", "trec-qrels"}  # text that can hardly be anything else, and that knows it of each other
+LIKELY = ("ratings", "results", "documents", "queries")  # where the columns tell no more
 
 
 def readable(kind: str) -> list[Format]:
@@ -219,9 +221,41 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
         return found
     if start.data.startswith(b"PK\x03\x04"):
         return source.refusal(0, "it is a ZIP archive", "Unpack it, and import what lies in it.")
-    if default == "jsonl" or not start.text.lstrip().startswith(("{", "[")):
-        return BY_NAME[default]
     other = next((f for f in FORMATS if kind not in f.reads and any(f.fits(k, start) for k in f.reads)), None)
-    problem = f"it is {other.title}, which has only {' and '.join(other.reads)}" if other else "it is unknown JSON"
+    tells = other and other.name in TELLING and default not in TELLING
+    if not tells and (default == "jsonl" or not start.text.lstrip().startswith(("{", "["))):
+        return BY_NAME[default]
+    problem = (
+        f"it is in the format {other.name}, which has only {' and '.join(other.reads)}"
+        if other
+        else "it is unknown JSON"
+    )
     known = ", ".join(format.name for format in readable(kind))
     return source.refusal(1, problem, f"There are {known} for {kind}; choose one with --format.")
+
+
+def kind_of(source: Source, *, has_queries: bool) -> str | None:
+    """The kind of row that the first bytes show: of a table the one that uses most of its columns.
+
+    What may be several, as a book of Quepid, is taken for its queries until the collection has some. None where
+    nothing tells. Nothing else can be read from `source` after it.
+    """
+    start = source.start
+    fits = {kind: next((f for f in readable(kind) if f.fits(kind, start)), None) for kind in KINDS}
+    names = {name: tables.columns_of(name, source) for name in {f.name for f in fits.values() if f}}
+    used = {kind: _used(kind, names[format.name]) for kind, format in fits.items() if format}
+    order = LIKELY if has_queries else ("queries", *LIKELY)
+    likeliest = max(order, key=lambda kind: used.get(kind, 0))
+    return likeliest if used.get(likeliest) else None
+
+
+def _used(kind: str, columns: list[str]) -> float:
+    """How many of the columns rows of `kind` can use; 1 where there are no columns.
+
+    Any column may be a rater, so all raters together count less than one column that is known.
+    """
+    try:
+        layout = tables.layout_of(kind, columns, {}) if columns else None
+    except ValueError:
+        return 0
+    return len(layout.column) + 0.5 * bool(layout.raters) if layout else 1

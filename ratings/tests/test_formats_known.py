@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from ratings.formats.known import BY_NAME, FORMATS, KINDS, readable, recognised, writable
+from ratings.formats.known import BY_NAME, FORMATS, KINDS, kind_of, readable, recognised, writable
 from ratings.formats.refusal import Refusal
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic
 from ratings.formats.source import Source
@@ -79,7 +79,7 @@ def test_a_file_shows_its_format(name, pack):
         (
             SAMPLES["opensearch"],
             "results",
-            "it is OpenSearch judgment list (JSON), which has only queries and ratings",
+            "it is in the format opensearch, which has only queries and ratings",
         ),
         (b'{"a": 1}', "ratings", "it is unknown JSON"),
         (b"PK\x03\x04\x00", "queries", "it is a ZIP archive"),
@@ -93,6 +93,32 @@ def test_what_holds_no_such_rows_is_refused_with_what_it_is_and_what_would_do(co
 
 def test_text_that_shows_no_format_is_tried_as_the_default():
     assert recognised(source(b"1 2 3\n"), "ratings", "trec-qrels").name == "trec-qrels"
+
+
+@pytest.mark.parametrize(
+    ("text", "with_queries", "without"),
+    [
+        ("q1 Q0 a 1 2.5 bm25\n", "results", "results"),
+        ("q1 0 a 3\n", "ratings", "ratings"),
+        ("query,document,rank,score,system\nq1,a,1,2.5,bm25\n", "results", "results"),
+        ("query,document,rank\nq1,a,1\n", "results", "results"),
+        ("query,document,grade\nq1,a,3\n", "ratings", "ratings"),
+        ("query-id\tcorpus-id\tscore\nq1\ta\t1\n", "ratings", "ratings"),  # BEIR
+        ("query,document,Ann,Ben\nq1,a,3,\n", "ratings", "ratings"),
+        ("id,title,text,url\na,A,Words,\n", "documents", "documents"),
+        ('{"_id": "a", "title": "A", "text": "Words"}\n', "documents", "documents"),
+        ("id,text\na,Words\n", "documents", "queries"),
+        ("query_id,query,need\nq1,fog,How thick\n", "queries", "queries"),
+        ("q1\tfog\n", "queries", "queries"),
+        ("<top>\n<num> 1\n<title> fog\n</top>\n", "queries", "queries"),
+        (SAMPLES["quepid-book"].decode(), "ratings", "queries"),
+        ("Some words.\n", None, None),
+        ("PK\x03\x04", None, None),
+    ],
+)
+def test_a_file_shows_what_is_in_it(text, with_queries, without):
+    assert kind_of(source(text.encode()), has_queries=True) == with_queries
+    assert kind_of(source(text.encode()), has_queries=False) == without
 
 
 # What is lossless

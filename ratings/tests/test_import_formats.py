@@ -177,7 +177,7 @@ def test_a_snapshot_is_a_system_and_a_name_with_blanks_needs_another(collection,
 def test_a_file_that_holds_other_things_is_refused_with_what_it_is(collection, file):
     _, err, refused = command("import_run", "hills", file(BOOK, "book"))
     assert refused
-    assert "line 1: it is Quepid book (JSON), which has only queries and documents and ratings." in err
+    assert "line 1: it is in the format quepid-book, which has only queries and documents and ratings." in err
 
 
 # Export

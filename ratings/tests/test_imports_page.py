@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django_tasks_db.management.commands import db_worker
 
-from ratings import intake, jobs
+from ratings import intake, jobs, uploads
 from ratings.formats.source import Source
 from ratings.management.commands.work import work
 from ratings.models import Job, Ranking, Rating, Role
@@ -88,6 +88,36 @@ def test_a_run_is_sent_shown_imported_and_undone(admin, collection):
     assert "undone" in admin.get("/collections/hills/import/").content.decode()
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [(RUN, "results"), (RATINGS.replace("q_id", "query"), "ratings"), ("q3\tfog on hills\n", "queries")],
+)
+def test_what_is_in_a_file_is_seen_from_it(admin, text, kind):
+    assert sent(admin, "", text).kind == kind
+
+
+def test_a_file_that_shows_nothing_is_not_kept(admin):
+    response = send(admin, "", ("notes.txt", "Some words.\n"))
+    assert response.status_code == 400
+    assert "The file does not show it. Say what is in it, and send it again." in response.content.decode()
+    assert not Job.objects.exists() and not list(uploads.folder().iterdir())
+
+
+def test_what_was_taken_for_another_kind_is_read_as_the_right_one(admin):
+    job = sent(admin, "queries", RUN, "bm25.run")
+    html = page(admin, job)
+    assert "It is in the format trec-run, which has only results." in html
+    act(admin, "check_import", job, {"kind": "ratings", "encoding": "utf-8", "format": ""})
+    work()
+    job = Job.objects.get()
+    assert (job.kind, job.options) == ("ratings", {"rater": "qrels", "encoding": "utf-8"})
+    act(admin, "check_import", job, {"kind": "results", "rater": "qrels"})
+    work()
+    job = Job.objects.get()
+    assert (job.kind, job.options, job.state) == ("results", {}, "checked")
+    assert "2 rankings are added." in page(admin, job)
+
+
 def test_a_second_import_of_the_same_bytes_is_told(admin):
     first = sent(admin, "results", RUN)
     act(admin, "start_import", first)
@@ -103,15 +133,22 @@ def test_columns_are_guessed_shown_and_changed(admin, collection):
     assert "no column holds" in html or "raters" in html
     form = admin.get(reverse("import_job", args=["hills", job.pk])).context["form"]
     assert [(name, field.initial) for name, field in form.columns][:2] == [("q_id", ""), ("docid", "document")]
-    said = {"column_0": "query", "column_1": "document", "column_2": "rater", "column_3": "grade", "map": "good=2"}
+    said = {
+        "kind": "ratings",
+        "column_0": "query",
+        "column_1": "document",
+        "column_2": "rater",
+        "column_3": "grade",
+        "map": "good=2",
+    }
     act(admin, "check_import", job, said)
     work()
     job = Job.objects.get(pk=job.pk)
     assert job.options["columns"] == {"query": "q_id", "document": "docid", "rater": "person", "grade": "mark"}
     assert (job.report["refused"], job.report["grades"]) == (1, {"0": 1, "1": 1, "2": 1, "3": 1, "7": 1})
-    twice = act(admin, "check_import", job, {"column_0": "query", "column_1": "query"}, 400)
+    twice = act(admin, "check_import", job, {"kind": "ratings", "column_0": "query", "column_1": "query"}, 400)
     assert "Both “q_id” and “docid” are said to be the query." in twice.content.decode()
-    wrong = act(admin, "check_import", job, {"map": "good"}, 400)
+    wrong = act(admin, "check_import", job, {"kind": "ratings", "map": "good"}, 400)
     assert "is no word and grade" in wrong.content.decode()
 
 
@@ -120,7 +157,7 @@ def test_refused_lines_come_as_a_file_and_the_rest_without_them(admin, collectio
     html = page(admin, job)
     assert "2 lines are refused until they are mended" in html
     assert "The grade 7 is not on the scale of the collection." in html
-    assert "“Words that stand for grades” good=… says which grade it is." in html
+    assert "“Words that stand for grades”: good=… says which grade it is." in html
     file = admin.get(reverse("refused", args=["hills", job.pk]))
     assert file.content.decode() == "query,docid,who,label\nq1,b,Ann,7\nq2,b,Ben,good\n"
     assert file["Content-Disposition"] == 'attachment; filename="refused-march.csv"'

@@ -16,9 +16,9 @@ from django.views.decorators.http import require_POST, require_safe
 from .. import jobs, uploads
 from ..access import collection_for
 from ..formats.refusal import Refusal, counted
-from ..import_forms import HowForm, SendForm
+from ..import_forms import USUAL, HowForm, SendForm
 from ..models import Collection, Job, Role
-from ..preview import BY_LINES, Preview, preview, refused_lines
+from ..preview import BY_LINES, Preview, kind_seen, preview, refused_lines
 
 AT_ONCE = 50
 LISTED = 100  # refused lines on the page
@@ -57,9 +57,12 @@ def send_files(request: HttpRequest, slug: str) -> HttpResponse:
         uploads.forget(kept)
         form.add_error("files", f"It cannot be kept here: {error.strerror or error}.")
         return imports_page(request, collection, form)
-    kind = form.cleaned_data["kind"]
-    usual = {"rater": "qrels"} if kind == Job.Kind.RATINGS else {}
-    return redirect("import_job", slug, jobs.check(collection, kind, kept, usual, request.user).pk)
+    kind = form.cleaned_data["kind"] or kind_seen(kept[0], has_queries=collection.queries.exists())
+    if kind is None:
+        uploads.forget(kept)
+        form.add_error("kind", "The file does not show it. Say what is in it, and send it again.")
+        return imports_page(request, collection, form)
+    return redirect("import_job", slug, jobs.check(collection, kind, kept, USUAL[kind], request.user).pk)
 
 
 @require_safe
@@ -77,7 +80,7 @@ def check_import(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     form = HowForm(request.POST, job=job, columns=seen_of(job).columns)
     if not form.is_valid():
         return job_page(request, collection, job, form)
-    if not jobs.check_again(job, form.options):
+    if not jobs.check_again(job, form.cleaned_data["kind"], form.options):
         messages.warning(request, "It is under way, or over: nothing changed.")
     return redirect("import_job", slug, pk)
 
@@ -250,10 +253,14 @@ def on_page(refusal: Refusal, job: Job) -> Refusal:
     fields = HowForm(job=job, columns={}).fields
 
     def label(option: re.Match) -> str:
-        field = fields.get(option[1].replace("-", "_"))
-        return f"“{field.label}”" if field else "the columns" if option[1] == "columns" else option[0]
+        name, value = option.groups()
+        field = fields.get(name.replace("-", "_"))
+        if field:
+            return f"“{field.label}”" + (f": {value}" if value else "")
+        return "the columns" if name == "columns" else option[0]
 
-    problem, cure = (re.sub(r"--([a-z][a-z-]*)", label, text) for text in (refusal.problem, refusal.cure))
+    option = re.compile(r"--([a-z][a-z-]*)(?: (score|rank|\S+=\S+))?")
+    problem, cure = (option.sub(label, text) for text in (refusal.problem, refusal.cure))
     return replace(refusal, problem=problem, cure=cure)
 
 
