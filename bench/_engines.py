@@ -1,12 +1,15 @@
 """The databases that a bench measures on: made for it, and taken away after it."""
 
+import argparse
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit, urlunsplit
+
+from bench._rounds import machine
 
 
 @contextmanager
@@ -32,6 +35,23 @@ def asked(server: str, statement: str) -> None:
 
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(statement)
+
+
+def measure_each(
+    parser: argparse.ArgumentParser,
+    module: str,
+    measured: Callable[[str, argparse.Namespace], None],
+    *packages: str,
+) -> None:
+    """The whole of a bench that measures each database alike: its options, the line on the machine, its runs."""
+    parser.add_argument("--postgres", metavar="URL", help="a server, too")
+    parser.add_argument("--engine", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.engine:
+        measured(chosen.engine, chosen)
+        return
+    print(machine(chosen.rounds, *packages), flush=True)
+    on_each_engine(module, chosen.postgres)
 
 
 def on_each_engine(module: str, server: str | None) -> None:

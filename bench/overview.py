@@ -12,9 +12,9 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 from bench._collection import Shape, synthetic
-from bench._engines import on_each_engine
+from bench._engines import measure_each
 from bench._raters import PASSWORD, Browser
-from bench._rounds import Side, arguments, goal, machine, measure, table
+from bench._rounds import Side, arguments, goal, measure, table
 from bench._served import Server, free_port, serving
 
 SHAPE, SMALL = Shape(1_000, 100, 10), Shape(100, 50, 3)
@@ -140,14 +140,7 @@ def sizes(analyst: Analyst) -> None:
 
 def main() -> None:
     parser = arguments(__doc__.partition("\n")[0])
-    parser.add_argument("--postgres", metavar="URL", help="a server, too")
-    parser.add_argument("--engine", help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if chosen.engine:
-        return measured(chosen.engine, chosen)
-    print(machine(chosen.rounds, "Django", "pandas", "scipy", "altair", "psycopg"), flush=True)
-    on_each_engine("bench.overview", chosen.postgres)
-    return None
+    measure_each(parser, "bench.overview", measured, "Django", "pandas", "scipy", "altair", "psycopg")
 
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
-from bench._engines import on_each_engine
+from bench._engines import measure_each
 from bench._raters import Browser
-from bench._rounds import Side, arguments, goal, machine, measure, ratio, table
+from bench._rounds import Side, arguments, goal, measure, ratio, table
 from bench._served import Server, free_port, serving
 
 AT_ONCE = 8
@@ -167,14 +167,7 @@ def measured(engine: str, chosen: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = arguments(__doc__.partition("\n")[0])
-    parser.add_argument("--postgres", metavar="URL", help="a server, too")
-    parser.add_argument("--engine", help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if chosen.engine:
-        return measured(chosen.engine, chosen)
-    print(machine(chosen.rounds, "Django", "psycopg", "gunicorn"), flush=True)
-    on_each_engine("bench.saves", chosen.postgres)
-    return None
+    measure_each(parser, "bench.saves", measured, "Django", "psycopg", "gunicorn")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from config.api import described
 from ratings import people, queue, tokens
 from ratings.models import ApiToken, Role
 from ratings.tests.calls import ROOT, Caller, make_caller
-from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater, make_user
+from ratings.tests.cast import grade, make_collection, make_member, make_rated_pair, make_rater, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -52,13 +52,8 @@ class World:
     """A collection that is rated, and one caller of each kind."""
 
     def __init__(self) -> None:
-        self.collection = make_collection()
-        make_ranking(self.collection, "bm25", "q1", "abcd")
-        make_ranking(self.collection, "dense", "q1", "dcba")
-        self.pair = make_pair(self.collection, "q1", "a", wanted=3)
-        self.rater = make_rater(self.collection, "rater")
-        queue.claim(self.rater)
-        queue.save(self.rater, self.pair, grade=grade(self.collection, "2"))
+        self.pair, self.rater = make_rated_pair()
+        self.collection = self.rater.collection
 
     @cached_property
     def callers(self) -> dict[str, Caller]:

@@ -57,6 +57,17 @@ def make_pair(collection: Collection, query: str = "q1", document: str = "a", *,
     return collection.queries.get(key=query).pairs.get(pk=pk)
 
 
+def make_rated_pair(rater: str = "rater") -> tuple[Pair, Rater]:
+    """A pair that one person rated 2 and two more are to rate, in a collection with two systems."""
+    collection = make_collection()
+    make_ranking(collection, "bm25", "q1", "abcd")
+    make_ranking(collection, "dense", "q1", "dcba")
+    pair, person = make_pair(collection, "q1", "a", wanted=3), make_rater(collection, rater)
+    queue.claim(person)
+    queue.save(person, pair, grade=grade(collection, "2"))
+    return pair, person
+
+
 def next_pair(rater: Rater, now: datetime = NOW) -> Pair | None:
     """The pair that a rater who takes one at a time gets next, and holds."""
     tasks = queue.claim(rater, now=now)
