@@ -60,6 +60,7 @@ function showTask(task) {
     shownAt = performance.now();
     // What else changes has time until the document is there.
     whenIdle(() => {
+      tasks.stock();
       prepare(tasks.following);
       announce(`${task.document.title || "A document without a title"}. Query: ${task.query.text}. ${outlook.done + 1} of about ${outlook.done + outlook.left}`);
       showCounts();
@@ -117,7 +118,7 @@ function act(kind, fields, button) {
   written = outbox.add(done);
   closeSheets();
   tasks.did(seconds);
-  worked(data.break, () => clock.restart());
+  whenIdle(() => worked(data.break, () => clock.restart()), { timeout: 100 });
   const after = { ...task, comment: comment.value };
   if (task.warm_up || data.back) {
     waitFor(done);
@@ -128,6 +129,11 @@ function act(kind, fields, button) {
   }
   button.classList.add("lit");
   setTimeout(() => button.classList.remove("lit"), LIT);
+}
+
+/** What a button for a grade or a reason says. A key comes here at once: a click on the way would cost the frame. */
+function save(button) {
+  act("save", { [button.name]: button.value }, button);
 }
 
 function remember(done, task) {
@@ -231,7 +237,7 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   const { submitter } = event;
   if (submitter.id === "later") act("skip", {}, submitter);
-  else if (submitter.name) act("save", { [submitter.name]: submitter.value }, submitter);
+  else if (submitter.name) save(submitter);
 });
 // The second click of a double click was not meant for the document that the first one brought.
 form.addEventListener("click", (event) => { if (event.detail > 1) event.preventDefault(); });
@@ -250,7 +256,7 @@ listen({
     if (open) sheets.cannot.querySelectorAll("button")[place]?.click();
     return open;
   },
-  grade: (place) => gradeButtons[place]?.click(),
+  grade: (place) => { if (gradeButtons[place]) save(gradeButtons[place]); },
   cannot: () => { if (view === "task") sheets.cannot.togglePopover(); },
   comment: () => { if (view === "task") sheets.comment.showPopover(); },
   keep: () => sheets.comment.hidePopover(),

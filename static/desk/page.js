@@ -58,12 +58,13 @@ export function paint(task, base) {
   form.action = `${base}${token}/save/`;
   at("later").formAction = `${base}${token}/skip/`;
   form.elements.client_key.value = uuid();
-  comment.value = task.comment;
+  if (comment.value !== task.comment) comment.value = task.comment;
   mark(task.comment);
   for (const button of gradeButtons) button.classList.remove("lit");
   showOwn(task);
   at("warm-up").hidden = !task.warm_up;
-  document.title = `Rate: ${asked.text} · Idealist`;
+  const name = `Rate: ${asked.text} · Idealist`;
+  if (document.title !== name) document.title = name;
   if (seen !== top) scrollTo(0, top);
 }
 

@@ -63,9 +63,13 @@ export class Tasks extends EventTarget {
   /** The next task, now the current one, or undefined. */
   advance() {
     this.current = this.#next.shift();
-    // Near the end the server gives fewer than asked for: then to ask at every step brings nothing.
-    if (this.current && this.#next.length < (this.#last ? 1 : Math.ceil(this.#wanted / 2))) this.fetch();
     return this.current;
+  }
+
+  /** Ask for more where few are left. */
+  stock() {
+    // Near the end the server gives fewer than asked for: then to ask at every step brings nothing.
+    if (this.#next.length < (this.#last ? 1 : Math.ceil(this.#wanted / 2))) this.fetch();
   }
 
   /** The current task was done in so many seconds: not to do again until it is undone, or given out anew. */
