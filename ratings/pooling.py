@@ -18,6 +18,7 @@ from .models import (
     Pair,
     Query,
     Ranking,
+    Rater,
     Rating,
     System,
 )
@@ -122,7 +123,8 @@ class QueryHoles:
 def holes(collection: Collection, system: System, depth: int) -> list[QueryHoles]:
     """What is unjudged among the first `depth` of a system, query by query: no grade and no adjudication.
 
-    "Cannot judge" is no judgment. Queries without a hole are left out. Raises ValueError for a depth below 1.
+    "Cannot judge" is no judgment, and no evaluation takes that of a machine. Queries without a hole are left out.
+    Raises ValueError for a depth below 1.
     """
     tops = _tops([system], depth, 1)
     judged = set(_judged(collection))
@@ -159,10 +161,10 @@ def want_holes(collection: Collection, system: System, depth: int, wanted: int) 
 
 def _judged(collection: Collection) -> Iterator[tuple[int, int]]:
     """(query id, document id) of every pair that has a judgment."""
-    graded = Rating.objects.filter(grade__isnull=False, pair__query__collection=collection)
+    graded = Rating.objects.filter(grade__isnull=False, rater__collection=collection)
+    yield from graded.exclude(rater__kind=Rater.Kind.MACHINE).values_list("query", "document").distinct()
     decided = Adjudication.objects.filter(pair__query__collection=collection)
-    for rows in (graded, decided):
-        yield from rows.order_by().values_list("pair__query", "pair__document").distinct()
+    yield from decided.values_list("pair__query", "pair__document")
 
 
 def _documents(ids: set[int]) -> dict[int, Document]:
