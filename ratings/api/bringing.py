@@ -54,6 +54,9 @@ class QueryIn(Sent):
     tags: Annotated[list[text(100, least=1)], Field(max_length=100)] | None = Field(
         None, description="null: they stay as they are."
     )
+    weight: Annotated[float, Field(ge=0, le=1e12)] | None = Field(
+        None, description="In the weighted mean of all queries. null: it stays as it is, and is 1 at first."
+    )
 
 
 class QueriesIn(Sent):

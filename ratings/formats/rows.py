@@ -18,6 +18,7 @@ class Topic(NamedTuple):
     text: str
     need: str | None = None
     tags: tuple[str, ...] | None = None
+    weight: float | None = None
 
 
 class DocumentLine(NamedTuple):

@@ -28,6 +28,7 @@ NAMES = {
         "key": ["key", "query_id", "queryid", "qid", "topic_id", "_id", "id", "number", "topic", "query"],
         "need": ["need", "information_need", "description", "narrative", "referenceanswer", "reference_answer"],
         "tags": ["tags"],
+        "weight": ["weight"],
     },
     "documents": {
         "id": [*jsonl.KEYS, "document", "document_id", "corpus_id"],
@@ -285,9 +286,17 @@ def _topics(source: Source) -> Callable:
         if tags is not None:
             tags = tags if isinstance(tags, list) else text_of(tags).split(";")
             tags = tuple(filter(None, (text_of(tag).strip() for tag in tags)))
-        yield Topic(line, key, values.checked_text(said["text"], "query"), said.get("need"), tags)
+        text = values.checked_text(said["text"], "query")
+        yield Topic(line, key, text, said.get("need"), tags, _weight(said.get("weight", "")))
 
     return row_of
+
+
+def _weight(text: str) -> float | None:
+    weight = values.number(text, "weight") if text else None
+    if weight is not None and weight < 0:
+        raise ValueError(f"the weight {values.shown(text)} is less than 0")
+    return weight
 
 
 def _documents(source: Source) -> Callable:

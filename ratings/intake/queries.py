@@ -15,7 +15,8 @@ from .publishing import Landing, land
 from .report import Report, counted, some
 from .stage import Progress, batched, format_of, put, refuse_repeats, rows_of, silent, staged
 
-TABLE = "query (key TEXT, text TEXT, need TEXT, tags TEXT, file INTEGER, line INTEGER)"
+TABLE = "query (key TEXT, text TEXT, need TEXT, tags TEXT, weight REAL, file INTEGER, line INTEGER)"
+FACTS = ["text", "need", "tags", "weight"]  # what an import may change
 
 
 def import_queries(
@@ -40,12 +41,12 @@ def import_queries(
             put(
                 stage,
                 "query",
-                ((keys.of(t, source, report), t.text, t.need, _tags(t), file, t.line) for t in topics),
+                ((keys.of(t, source, report), t.text, t.need, _tags(t), t.weight, file, t.line) for t in topics),
             )
         refuse_repeats(stage, "query", "query", sources, report)
         if report.refused:
             return report
-        rows = stage.execute("SELECT key, text, need, tags FROM query ORDER BY rowid")
+        rows = stage.execute("SELECT key, text, need, tags, weight FROM query ORDER BY rowid")
         found = _Found(collection, rows, report)
         if job and job.checking:
             for _ in found.batches():
@@ -67,6 +68,10 @@ def import_queries(
 def _tags(topic: Topic) -> str | None:
     """None where the file says nothing of them, which is not the same as none."""
     return None if topic.tags is None else json.dumps(topic.tags)
+
+
+def _facts(query: Query) -> tuple:
+    return tuple(getattr(query, name) for name in FACTS)
 
 
 class _KeysOfTexts:
@@ -105,18 +110,19 @@ class _Found:
         for batch in batched(self.rows, 1_000):
             stored = {q.key: q for q in self.collection.queries.filter(key__in=[key for key, *_ in batch])}
             new, changed = [], []
-            for key, text, need, tags in batch:
+            for key, text, need, tags, weight in batch:
                 query = stored.get(key)
-                before = query and (query.text, query.need, query.tags)
+                before = query and _facts(query)
                 query = query or Query(collection=self.collection, key=key)
                 if before and key in used and text != query.text:
                     reworded.append(key)
                 query.text = text
                 query.need = query.need if need is None else need
                 query.tags = query.tags if tags is None else json.loads(tags)
+                query.weight = query.weight if weight is None else weight
                 if before is None:
                     new.append(query)
-                elif before != (query.text, query.need, query.tags):
+                elif before != _facts(query):
                     changed.append(query)
                     self.former.append((query.pk, *before))
             unchanged = len(batch) - len(new) - len(changed)
@@ -137,7 +143,7 @@ def _publish(found: _Found, place: Landing, report: Report) -> None:
             for query in new:
                 query.job = place.job
             Query.objects.bulk_create(new)
-            Query.objects.bulk_update(changed, ["text", "need", "tags"], batch_size=200)
+            Query.objects.bulk_update(changed, FACTS, batch_size=200)
         place.job.former = found.former
 
 

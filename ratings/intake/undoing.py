@@ -8,6 +8,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from ..models import Anchor, Assignment, Collection, Job, OtherText, Pair, Query, Ranking, Rating, RatingEvent
+from .queries import FACTS
 from .report import counted
 
 CHANGED_MEANWHILE = "Somebody began to rate what it brought, or another import is under way. Look again."
@@ -94,7 +95,8 @@ def _later_queries(job: Job) -> bool:
 def _give_back_queries(job: Job) -> None:
     job.queries.all().delete()
     stored = Query.objects.in_bulk([pk for pk, *_ in job.former])
-    for pk, text, need, tags in job.former:
+    for pk, *facts in job.former:
         if query := stored.get(pk):
-            query.text, query.need, query.tags = text, need, tags
-    Query.objects.bulk_update(stored.values(), ["text", "need", "tags"], batch_size=200)
+            for name, value in zip(FACTS, facts, strict=True):
+                setattr(query, name, value)
+    Query.objects.bulk_update(stored.values(), FACTS, batch_size=200)

@@ -63,6 +63,23 @@ def test_queries_are_added_with_text_need_and_tags():
     assert report.warnings == []
 
 
+def test_a_table_of_queries_may_say_what_each_weighs():
+    collection = make_collection(queries=[])
+    said = "key,text,weight\nq1,shoes,2.5\nq2,boots,\n"
+    intake.import_queries(collection, sources(said))
+    weights = collection.queries.order_by("key").values_list("weight", flat=True)
+    assert list(weights) == [2.5, 1.0]
+    report = intake.import_queries(collection, sources("q1\tshoes\n"))  # says nothing of it
+    assert report.counts == {"new": 0, "changed": 0, "unchanged": 1} and list(weights.all()) == [2.5, 1.0]
+    report = intake.import_queries(collection, sources("key,text,weight\nq1,shoes,0\nq2,boots,1\n"))
+    assert report.counts == {"new": 0, "changed": 1, "unchanged": 1} and list(weights.all()) == [0.0, 1.0]
+    refused = intake.import_queries(collection, sources("key,text,weight\nq1,shoes,-1\nq2,boots,many\n"))
+    assert [refusal.problem for refusal in refused.refusals] == [
+        "the weight '-1' is less than 0",
+        "the weight 'many' is not a finite number",
+    ]
+
+
 def test_the_same_queries_again_change_no_row_and_not_the_version():
     collection = make_collection(queries=[])
     text = "q1\tred shoes\tneed\nq2\tblue\n"

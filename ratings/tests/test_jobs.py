@@ -86,7 +86,7 @@ def test_what_is_refused_is_listed_and_can_be_tried_again_with_other_options():
     jobs.start(job, {})
     work()
     assert now_of(job).state == "refused" and not System.written.exists()
-    assert jobs.check_again(job, {"order": "score"})
+    assert jobs.check_again(job, "results", {"order": "score"})
     work()
     jobs.start(job, {"order": "score"})
     work()
@@ -159,7 +159,7 @@ def test_what_was_cancelled_while_it_waited_is_not_done():
     work()
     assert (now_of(job).state, now_of(job).attempt) == ("cancelled", 0)
     assert not uploads.path_of(job.files[0]).exists()
-    assert not jobs.start(job, {}) and not jobs.check_again(job, {})
+    assert not jobs.start(job, {}) and not jobs.check_again(job, "results", {})
 
 
 def test_what_a_cancelled_job_wrote_is_removed_also_when_its_worker_is_dead():
