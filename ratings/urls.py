@@ -87,6 +87,11 @@ urlpatterns = [
         people.withdraw_invitation,
         name="withdraw_invitation",
     ),
+    path(
+        "collections/<slug:slug>/people/tokens/<int:pk>/revoke/",
+        people.revoke_token,
+        name="revoke_token_of_member",
+    ),
     path("collections/<slug:slug>/people/members/<int:pk>/", people.member, name="member"),
     path("collections/<slug:slug>/people/members/<int:pk>/role/", people.set_role, name="set_role"),
     path("collections/<slug:slug>/people/members/<int:pk>/remove/", people.remove_member, name="remove_member"),

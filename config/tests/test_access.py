@@ -69,6 +69,7 @@ TABLE = {
     "people": DECIDE,
     "invite": ("post", [SIGN_IN, 404, 404, 200, 404]),
     "withdraw_invitation": DECISION,
+    "revoke_token_of_member": DECISION,
     "member": DECIDE,
     "set_role": DECISION,
     "remove_member": DECISION,
@@ -200,6 +201,7 @@ class World:
             "rest": "v2/collections",
             "pk": {
                 "revoke_token": self.api_token.pk,
+                "revoke_token_of_member": self.api_token.pk,
                 "query": query.pk,
                 "query_csv": query.pk,
                 "query_json": query.pk,

@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from ratings import people, queue
+from ratings import people, queue, tokens
 from ratings.models import Invitation, Rater, Role
 from ratings.views import people as views
 
@@ -97,9 +97,33 @@ def test_the_number_of_queries_does_not_grow_with_the_people(world):
 
     before = count()
     for i in range(5):
-        make_rater(world.collection, f"rater{i}")
+        rater = make_rater(world.collection, f"rater{i}")
+        tokens.make(rater.user, world.collection, name="phone", scopes=["rate"], days=7)
         people.invite(world.collection, [f"guest{i}"], role=Role.RATER, days=7, by=world.admin)
-    assert count() == before == 10
+    assert count() == before == 12
+
+
+def test_an_admin_sees_the_tokens_of_members_and_ends_one(world):
+    for name, scope in (("carla", "read"), ("anna", "rate")):
+        user = world.membership(name).user
+        token, key = tokens.make(user, world.collection, name=f"{scope} it", scopes=[scope], days=7)
+    people.set_role(world.membership("carla"), Role.RATER)
+    page = world.get()
+    found = [(str(token), token.user.username, state) for token, state in page.context["tokens"]]
+    assert found == [("rate it", "anna", "works"), ("read it", "carla", "idle")]
+    assert "does nothing: its owner may not" in text(page) and key not in page.content.decode()
+    assert "rate it: the token works no more." in text(world.post("revoke_token_of_member", token.pk))
+    assert tokens.opened_by(key) is None
+    assert [str(token) for token, _ in world.get().context["tokens"]] == ["read it"]
+
+
+def test_a_token_for_another_collection_is_not_there(world):
+    elsewhere = make_collection("sea")
+    user = make_member(elsewhere, "dora", Role.ADMIN)
+    token, key = tokens.make(user, elsewhere, name="build", scopes=["read"], days=7)
+    assert "build" not in text(world.get())
+    assert world.post("revoke_token_of_member", token.pk).status_code == 404
+    assert tokens.opened_by(key) == token
 
 
 def test_a_long_list_comes_in_pages(world, monkeypatch):

@@ -12,10 +12,10 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from .. import people, privacy
+from .. import people, privacy, tokens
 from ..access import collection_for
 from ..forms import ErasureForm, InviteForm, RoleForm, TermsForm
-from ..models import Collection, Invitation, Membership, Rater, Role, plain_value
+from ..models import ApiToken, Collection, Invitation, Membership, Rater, Role, plain_value
 
 AT_ONCE = 100
 LAST_ADMIN = "{} is the only admin. Make somebody else an admin first."
@@ -71,6 +71,16 @@ def withdraw_invitation(request: HttpRequest, collection: Collection, pk: int) -
         messages.success(
             request, f"{called(invitation)}: the invitation is withdrawn, and its link works no more."
         )
+    return redirect("people", collection.slug)
+
+
+@require_POST
+@for_admins
+def revoke_token(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """End a token of whoever made it for this collection."""
+    token = get_object_or_404(ApiToken.objects.select_related("user"), pk=pk, collection=collection)
+    tokens.revoke(token)
+    messages.success(request, f"{token}: the token works no more.")
     return redirect("people", collection.slug)
 
 
@@ -212,6 +222,7 @@ def listed(request: HttpRequest, collection: Collection, form: InviteForm, *, st
         "invitations": states,
         "more_invitations": len(invitations) > AT_ONCE,
         "open": collection.invitations.filter(people.OPEN, expires_at__gt=now).count(),
+        "tokens": tokens.in_use(collection, now=now),
         "form": form,
     }
     return render(request, "ratings/people.html", context, status=status)
