@@ -10,6 +10,24 @@ hypothesis_settings.register_profile("idealist", deadline=None, derandomize=True
 hypothesis_settings.load_profile("idealist")
 
 
+DATABASE = {"db", "transactional_db", "live_server"}
+
+
+def pytest_addoption(parser) -> None:
+    parser.addoption("--database-only", action="store_true", help="leave out what needs no database")
+
+
+def pytest_collection_modifyitems(config, items: list) -> None:
+    if not config.getoption("--database-only"):
+        return
+    kept, left = [], []
+    for item in items:
+        needs = item.get_closest_marker("django_db") or DATABASE & set(item.fixturenames)
+        (kept if needs else left).append(item)
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Folder with real test collections, beside the project. Tests that need it skip where it is absent."""

@@ -306,18 +306,43 @@ def test_the_closing_line_counts_as_pytest_does(run, tmp_path, monkeypatch):
         return 1
 
     monkeypatch.setattr(run, "status_of", report)
-    passed, line = run.run_pytest("SQLite", [], {"IDEALIST_DATA": str(tmp_path)})
-    assert not passed
+    status, line = run.run_pytest("SQLite", [], {"IDEALIST_DATA": str(tmp_path)})
+    assert status == 1
     assert line.strip("= ") == "SQLite: 2 failed, 4 passed, 3 skipped, 1 errors in 1.25s"
     assert len(line) == 80
 
 
 @pytest.mark.parametrize(("status", "words"), [(5, "no tests were collected"), (4, "pytest ended with status 4")])
-def test_a_pytest_that_ran_nothing_is_a_failure(run, tmp_path, monkeypatch, status, words):
+def test_a_pytest_that_ran_nothing_says_so(run, tmp_path, monkeypatch, status, words):
     monkeypatch.setattr(run, "status_of", lambda *arguments: status)
-    passed, line = run.run_pytest("PostgreSQL", [], {"IDEALIST_DATA": str(tmp_path)})
-    assert not passed
+    found, line = run.run_pytest("PostgreSQL", [], {"IDEALIST_DATA": str(tmp_path)})
+    assert found == status
     assert line.strip("= ") == f"PostgreSQL: {words}"
+
+
+@pytest.mark.parametrize(
+    ("sqlite", "postgres", "passed"),
+    [
+        (0, 0, [True, True]),
+        (5, 0, [True, True]),
+        (0, 5, [True, True]),
+        (5, 5, [False, False]),
+        (5, 1, [True, False]),
+    ],
+)
+def test_on_one_engine_there_may_be_nothing_to_run_but_not_on_both(
+    run, tmp_path, monkeypatch, sqlite, postgres, passed
+):
+    @contextlib.contextmanager
+    def beside(command, environment, log):
+        yield lambda title, *_: postgres
+
+    monkeypatch.setattr(run, "status_of", lambda *arguments: sqlite)
+    monkeypatch.setattr(run, "beside", beside)
+    monkeypatch.setattr(run, "CHECKS", {})
+    environment = {"IDEALIST_DATA": str(tmp_path), "IDEALIST_TEST_POSTGRES": "postgres://db.example.org/test"}
+    monkeypatch.setenv("IDEALIST_TEST_POSTGRES", environment["IDEALIST_TEST_POSTGRES"])
+    assert [ok for ok, _ in run.results([], environment)] == passed
 
 
 def test_every_check_runs_on_both_engines_and_one_failure_fails_all(installed, run, monkeypatch, capsys):
