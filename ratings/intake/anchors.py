@@ -12,7 +12,7 @@ from ..formats.delimited import AnchorLine, read_anchors
 from ..formats.source import Source, place
 from ..models import Anchor, Collection, Grade, Pair, plain_value
 from .documents import known_ids
-from .report import Report, counted
+from .report import Report, counted, tell_of_repeats
 from .stage import Progress, rows_of, silent
 
 
@@ -95,8 +95,7 @@ def _tell(collection: Collection, total: int, report: Report) -> None:
         f"{counted(total, 'anchor')}: {counts['new']:,} new, {counts['changed']:,} changed,"
         f" {counts['unchanged']:,} unchanged."
     )
-    if counts["duplicates"]:
-        report.facts.append(f"{counted(counts['duplicates'], 'line')} said again what an earlier line says.")
+    tell_of_repeats(report)
     here = list(Anchor.objects.of(collection).values_list("use", "grade"))
     warmed = {grade for use, grade in here if use == Anchor.Use.WARM_UP}
     lacking = [str(grade) for grade in collection.grades.all() if grade.pk not in warmed]

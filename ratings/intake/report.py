@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 
 from ..formats.refusal import EXAMPLES, Refusal, counted, some
 
-__all__ = ["EXAMPLES", "Report", "counted", "some"]
+__all__ = ["EXAMPLES", "Report", "counted", "some", "tell_of_repeats"]
 
 KEPT = 1_000
 
@@ -37,3 +37,8 @@ class Report:
     def as_json(self) -> dict:
         """For a row of the database."""
         return vars(self) | {"refusals": [asdict(refusal) for refusal in self.refusals]}
+
+
+def tell_of_repeats(report: Report) -> None:
+    if repeated := report.counts["duplicates"]:
+        report.facts.append(f"{counted(repeated, 'line')} said again what an earlier line says.")
