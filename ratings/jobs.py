@@ -19,10 +19,10 @@ from django_tasks_db.models import DBTaskResult
 from . import intake, uploads
 from .formats import values
 from .formats.source import Source
-from .intake.publishing import Busy, Superseded, remove
+from .intake.publishing import Busy, Superseded, forget_staged, remove
 from .intake.report import Report
 from .intake.undoing import undone
-from .models import LEASE, Collection, Job
+from .models import LEASE, Collection, Job, StagedRating
 
 log = logging.getLogger(__name__)
 
@@ -96,9 +96,9 @@ def cancel(job: Job) -> bool:
     return True
 
 
-def undo(job: Job) -> list[str]:
-    """Take a whole import back. Returns what stands against it; nothing changed then."""
-    against = undone(job)
+def undo(job: Job, by=None) -> list[str]:
+    """Take a whole import back, `by` an account. Returns what stands against it; nothing changed then."""
+    against = undone(job, by)
     if not against:
         look_at.enqueue(job.pk)
         uploads.forget(job.files)
@@ -214,6 +214,8 @@ def reap() -> None:
     Job.objects.silent().filter(attended=True).update(state=State.FAILED, ended_at=timezone.now())
     for job in Job.objects.staging().exclude(state__in=[State.QUEUED, State.RUNNING]):
         remove(job)
+    for job in Job.objects.filter(pk__in=StagedRating.objects.values("job"), state=State.PUBLISHED):
+        forget_staged(job)
     for job in Job.objects.filter(state=State.QUEUED, beat_at__lt=timezone.now() - LEASE):
         _ask_again(job)
     uploads.forget_old()

@@ -11,9 +11,8 @@ Means of nDCG@10: good 0.815465, bad 0.204364. One of the seven places is a hole
 import re
 from html import unescape
 
-from ratings import queue
 from ratings.models import Rater, Role
-from ratings.tests.cast import grade, make_collection, make_member, make_ranking
+from ratings.tests.cast import Imported, grade, make_collection, make_member, make_ranking, record_imported
 
 GRADES = {("q1", "a"): "3", ("q1", "b"): "0", ("q1", "c"): "-1", ("q1", "d"): "1", ("q2", "b"): "2"}
 RANKINGS = {"good": {"q1": "adb", "q2": "ab"}, "bad": {"q1": "ca"}}
@@ -22,11 +21,8 @@ RANKINGS = {"good": {"q1": "adb", "q2": "ab"}, "bad": {"q1": "ca"}}
 def rate(collection, grades: dict[tuple[str, str], str], rater: str = "expert") -> None:
     queries = dict(collection.queries.values_list("key", "pk"))
     documents = dict(collection.documents.values_list("key", "pk"))
-    rows = [
-        queue.ImportedRating(queries[q], documents[d], grade(collection, value))
-        for (q, d), value in grades.items()
-    ]
-    queue.record_imported(Rater.objects.get_or_create(collection=collection, name=rater)[0], rows)
+    rows = [Imported(queries[q], documents[d], grade(collection, value)) for (q, d), value in grades.items()]
+    record_imported(Rater.objects.get_or_create(collection=collection, name=rater)[0], rows)
     collection.touch()
 
 

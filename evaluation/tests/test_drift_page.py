@@ -11,10 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from evaluation.tests.hills import analyst, text_of
 from evaluation.tests.test_overview import spec_of
 from evaluation.views import drift
-from ratings import queue
 from ratings.anchors import set_anchor
 from ratings.models import Check, Rater, RatingEvent, Role
-from ratings.tests.cast import NOW, grade, make_collection, make_member, make_pair
+from ratings.tests.cast import NOW, Imported, grade, make_collection, make_member, make_pair, record_imported
 
 pytestmark = pytest.mark.django_db
 URL = "/collections/hills/agreement/drift/"
@@ -36,7 +35,7 @@ class World:
     def grades(self, name: str, values: list[str], *, seconds: float | None = None, at_once=False) -> None:
         rater, _ = Rater.objects.get_or_create(collection=self.collection, name=name, kind="imported")
         rows = [
-            queue.ImportedRating(
+            Imported(
                 self.query,
                 self.ids[self.documents[place]],
                 grade(self.collection, value),
@@ -45,7 +44,7 @@ class World:
             )
             for place, value in enumerate(values)
         ]
-        queue.record_imported(rater, rows)
+        record_imported(rater, rows)
         self.collection.touch()
 
 
@@ -170,8 +169,8 @@ def test_with_nothing_to_see_it_says_so(client):
     assert page.status_code == 200 and "Nobody has given a grade yet." in text_of(page)
     rater = Rater.objects.create(collection=collection, name="zoe", kind="imported")
     pair = make_pair(collection)
-    row = queue.ImportedRating(pair.query_id, pair.document_id, grade(collection, "2"))
-    queue.record_imported(rater, [row])
+    row = Imported(pair.query_id, pair.document_id, grade(collection, "2"))
+    record_imported(rater, [row])
     collection.touch()
     page = text_of(client.get(URL))
     assert "Nothing about the grades of one rater asks for a second look." in page

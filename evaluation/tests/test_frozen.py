@@ -18,10 +18,18 @@ from evaluation.frozen import content, freezing
 from evaluation.measures import Options, parse_measure
 from evaluation.models import FrozenEvaluation, FrozenPart
 from evaluation.tests.hills import make_hills, rate
-from ratings import queue, sample
+from ratings import sample
 from ratings.adjudication import adjudicate
 from ratings.models import Document, Guidelines, Query, Ranking, Role, System
-from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking
+from ratings.tests.cast import (
+    Imported,
+    grade,
+    make_collection,
+    make_member,
+    make_pair,
+    make_ranking,
+    record_imported,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -366,7 +374,7 @@ def make_copy(collection):
             Ranking.objects.create(system=made, query=query, documents=listed, scores=ranking.scores)
     for rater in collection.raters.all():
         rows = [
-            queue.ImportedRating(
+            Imported(
                 copy.queries.get(key=rating.pair.query.key).pk,
                 documents[rating.pair.document.key],
                 rating.grade and grade(copy, rating.grade.plain),
@@ -374,7 +382,7 @@ def make_copy(collection):
             )
             for rating in rater.ratings.select_related("pair__query", "pair__document", "grade")
         ]
-        queue.record_imported(copy.raters.create(name=rater.name), rows)
+        record_imported(copy.raters.create(name=rater.name), rows)
     copy.touch()
     return copy
 

@@ -3,9 +3,8 @@
 from decimal import Decimal
 from math import log2
 
-from ratings import queue
 from ratings.models import Collection, Rater
-from ratings.tests.cast import make_collection, make_ranking
+from ratings.tests.cast import Imported, make_collection, make_ranking, record_imported
 
 SECOND = 1 / log2(3)  # the discount of rank 2
 
@@ -34,10 +33,10 @@ def rate(collection: Collection, query: str, rater: str = "expert", kind: str = 
     scale = {grade.value: grade for grade in collection.grades.all()}
     query_id = collection.queries.get(key=query).pk
     rows = [
-        queue.ImportedRating(query_id, documents[key], None, reason=given)
+        Imported(query_id, documents[key], None, reason=given)
         if given.isalpha()
-        else queue.ImportedRating(query_id, documents[key], scale[Decimal(given)])
+        else Imported(query_id, documents[key], scale[Decimal(given)])
         for key, given in grades.items()
     ]
-    queue.record_imported(who, rows)
+    record_imported(who, rows)
     collection.touch()

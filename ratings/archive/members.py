@@ -194,6 +194,8 @@ def _is_an_event(row: dict) -> str:
         return "an undo, and nothing else, undoes an event"
     if row["rater"] is None and row["kind"] not in ("adjudicate", "undo"):
         return "the event has no rater"
+    if row["import"] is not None and row["kind"] != "import":
+        return "no import brings such an event"
     return ""
 
 
@@ -299,6 +301,17 @@ MEMBERS = (
         refers=(OF_PAIR, ("grades", by("grade"))),
         rule=_has_a_reason,
     ),
+    Member(  # of ratings: they can be undone where the archive is imported
+        "imports",
+        {
+            "number": whole(1),
+            "files": listed(text()),
+            "state": one_of("published", "undone"),
+            "created_at": moment,
+            "ended_at": moment,
+        },
+        unique=(("number",),),
+    ),
     Member(
         "events",
         {
@@ -310,6 +323,7 @@ MEMBERS = (
             "reason": _reason,
             "comment": text(),
             "undoes": maybe(whole(1)),
+            "import": maybe(whole(1)),
             "scale_version": whole(),
             "guidelines_version": whole(),
             "seconds": maybe(number(0)),
@@ -318,7 +332,7 @@ MEMBERS = (
             "created_at": moment,
         },
         unique=(("number",), ("undoes",), ("rater", "client_key")),
-        refers=(OF_PAIR, OF_RATER, ("events", by("undoes"))),
+        refers=(OF_PAIR, OF_RATER, ("events", by("undoes")), ("imports", by("import"))),
         rule=_is_an_event,
     ),
     Member(

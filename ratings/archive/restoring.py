@@ -23,6 +23,7 @@ from ..models import (
     Document,
     Grade,
     Guidelines,
+    Job,
     Pair,
     Query,
     Ranking,
@@ -133,7 +134,7 @@ def _wrong(archive: Archive, member: Member, lines: _Lines, number: int, row: Ro
                 return archive.refusal(
                     member, number, f"{BY_NAME[target].file} has no {' and '.join(map(str, key))}"
                 )
-    if member.name == "events" and row["number"] != number:
+    if row.get("number", number) != number:
         return archive.refusal(member, number, f"the number is {row['number']:,}")
     for place, fields in enumerate(member.unique):
         key = tuple(row[name] for name in fields)
@@ -170,6 +171,7 @@ class _Restored:
             ("assignments", self._assignment, AT_ONCE),
             ("ratings", self._rating, AT_ONCE),
             ("adjudications", self._adjudication, AT_ONCE),
+            ("imports", self._import, AT_ONCE),
             ("events", self._event, AT_ONCE),
             ("checks", self._check, AT_ONCE),
         ):
@@ -283,12 +285,18 @@ class _Restored:
             pair_id=self._pair_id(row), grade_id=grade, reason=row["reason"], created_at=row["created_at"]
         )
 
+    def _import(self, row: Row) -> Job:
+        files = [{"name": name} for name in row["files"]]
+        facts = {"kind": Job.Kind.RATINGS, "state": row["state"], "ended_at": row["ended_at"]}
+        return Job(collection=self.collection, files=files, attended=True, **facts)
+
     def _event(self, row: Row) -> RatingEvent:
-        linked = ("number", "query", "document", "rater", "undoes")
+        linked = ("number", "query", "document", "rater", "undoes", "import")
         return RatingEvent(
             pair_id=self._pair_id(row),
             rater_id=self._maybe("raters", row["rater"]),
             undoes_id=int(self.ids["events"][row["undoes"]]) if row["undoes"] else None,
+            job_id=int(self.ids["imports"][row["import"]]) if row["import"] else None,
             **{name: row[name] for name in row if name not in linked},
         )
 
@@ -316,6 +324,9 @@ class _Restored:
 
     def _after_systems(self, made: list[System], rows: list[Row]) -> None:
         self._dated(System, made, rows)
+
+    def _after_imports(self, made: list[Job], rows: list[Row]) -> None:
+        self._dated(Job, made, rows)
 
     def _dated(self, model: type, made: list, rows: list[Row]) -> None:
         """Django writes the present time as that of making."""

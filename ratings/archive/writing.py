@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any, BinaryIO
 
 import numpy as np
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from .. import outlet
 from ..formats.zipped import FixedZip
@@ -17,6 +17,7 @@ from ..models import (
     Collection,
     Grade,
     Guidelines,
+    Job,
     Pair,
     Ranking,
     Rater,
@@ -234,15 +235,27 @@ def _adjudications(collection: Collection) -> Rows:
     return _of_pair(rows, "adjudications", grade="grade__value")
 
 
+def _imports(collection: Collection) -> Rows:
+    rows = _with_events(collection)
+    ids = _ids(rows)
+    for row in _named(rows, _fields("imports"), number="pk"):
+        yield row | {"number": _place(ids, row["number"]), "files": [file["name"] for file in row["files"]]}
+
+
+def _with_events(collection: Collection) -> QuerySet:
+    return Job.objects.filter(Exists(RatingEvent.objects.filter(job=OuterRef("pk"))), collection=collection)
+
+
 def _events(collection: Collection) -> Rows:
     """An event is named by its line."""
     rows = RatingEvent.objects.filter(pair__query__collection=collection)
-    ids = _ids(rows)
-    for row in _of_pair(rows, "events", number="pk"):
+    ids, imports = _ids(rows), _ids(_with_events(collection))
+    for row in _of_pair(rows, "events", number="pk", **{"import": "job"}):
         seconds = row["seconds"]
         yield row | {
             "number": _place(ids, row["number"]),
             "undoes": _place(ids, row["undoes"]),
+            "import": _place(imports, row["import"]),
             "seconds": None if seconds is None else seconds + 0.0,
         }
 
@@ -270,6 +283,7 @@ WRITERS: dict[str, Callable[[Collection], Rows]] = {
     "assignments": _assignments,
     "ratings": _ratings,
     "adjudications": _adjudications,
+    "imports": _imports,
     "events": _events,
     "checks": _checks,
 }

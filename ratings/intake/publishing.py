@@ -16,7 +16,17 @@ from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 
 from ..formats.source import Source
-from ..models import Collection, Document, Job, OtherText, Ranking, System
+from ..models import (
+    Collection,
+    Document,
+    Job,
+    OtherText,
+    Pair,
+    Ranking,
+    Rating,
+    RatingEvent,
+    System,
+)
 from .report import Report
 
 CONTENT = ["title", "body", "url", "fields"]
@@ -59,6 +69,12 @@ class Landing:
         """In a transaction: nobody else takes the job up or cancels it until that ends. Raises Superseded."""
         if not self.job.mine().update(beat_at=timezone.now()):
             raise Superseded
+
+    def analyze(self, *tables: type[models.Model]) -> None:
+        """Tell the planner what tables have grown to; it would find out by itself within minutes."""
+        if self.rows > MANY and connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute(f"ANALYZE {', '.join(table._meta.db_table for table in tables)}")
 
     @contextmanager
     def published(self, report: Report) -> Iterator[None]:
@@ -110,8 +126,7 @@ def land(
     finally:
         _end(place.job)
     report.job = place.job.pk
-    if place.rows > MANY and connection.vendor == "postgresql":
-        _analyze()
+    place.analyze(Document, Ranking, System, OtherText, Pair, Rating, RatingEvent)
 
 
 def _begun(collection: Collection, sources: Sequence[Source], kind: str, job: Job | None) -> Job:
@@ -155,17 +170,25 @@ def _removed_if_dead(other: Job) -> bool:
 
 
 def _end(job: Job) -> None:
-    """What was not published is removed, but for what somebody else has taken up."""
+    """What was not published is removed, but for what somebody else has taken up, and so is what was staged."""
     if job.attended:
         job.mine().filter(staging=True).update(state=Job.State.FAILED)
     if Job.objects.staging().filter(pk=job.pk, attempt=job.attempt).exists():
         remove(job)
+    if Job.objects.filter(pk=job.pk, attempt=job.attempt, state=Job.State.PUBLISHED).exists():
+        forget_staged(job)
     if job.attended:
         Job.objects.filter(pk=job.pk).exclude(state=Job.State.PUBLISHED).delete()
 
 
 def remove(job: Job) -> None:
-    """Take away what the job wrote, and give back the texts that it took. In pieces; several may do it at once."""
+    """Take away what the job wrote, and give back the texts that it took. In pieces; several may do it at once.
+
+    What is seen stays.
+    """
+    if not Job.objects.staging().filter(pk=job.pk).exists():
+        return
+    forget_staged(job)
     while _piece(lambda: exchange(job, back=True)):
         pass
     for rows in (
@@ -174,9 +197,13 @@ def remove(job: Job) -> None:
         job.systems(manager="written"),
         job.documents(manager="written"),
     ):
-        while pks := list(rows.values_list("pk", flat=True)[:PIECE]):
-            _piece(lambda rows=rows, pks=pks: _delete(rows.filter(pk__in=pks)))
+        _delete_in_pieces(rows)
     Job.objects.filter(pk=job.pk).update(staging=False)
+
+
+def forget_staged(job: Job) -> None:
+    """Of what became ratings, or never will."""
+    _delete_in_pieces(job.staged_ratings)
 
 
 def _piece(work: Callable[[], Any]) -> Any:
@@ -187,9 +214,11 @@ def _piece(work: Callable[[], Any]) -> Any:
     return found
 
 
-def _delete(rows: models.QuerySet) -> None:
+def _delete_in_pieces(rows: models.Manager) -> None:
     """Nothing refers to what nobody saw, so that nothing needs to be looked for."""
-    rows._raw_delete(rows.db)
+    while pks := list(rows.values_list("pk", flat=True)[:PIECE]):
+        some = rows.filter(pk__in=pks)
+        _piece(lambda some=some: some._raw_delete(some.db))
 
 
 def exchange(job: Job, *, back: bool = False) -> int:
@@ -207,10 +236,3 @@ def exchange(job: Job, *, back: bool = False) -> int:
     Document.objects.bulk_create([text.document for text in texts], update_fields=CONTENT, **written)
     OtherText.objects.bulk_create(texts, update_fields=[*CONTENT, "exchanged"], **written)
     return len(texts)
-
-
-def _analyze() -> None:
-    """Tell the planner what a table has grown to; it would find out by itself within minutes."""
-    with connection.cursor() as cursor:
-        for model in (Document, Ranking, System, OtherText):
-            cursor.execute(f"ANALYZE {model._meta.db_table}")

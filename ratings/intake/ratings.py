@@ -1,4 +1,8 @@
-"""Import of ratings that were made elsewhere: qrels, with one grade a pair, or the ratings of several people."""
+"""Import of ratings that were made elsewhere: qrels, with one grade a pair, or the ratings of several people.
+
+What differs from the record is staged in pieces, and one short transaction makes ratings of it: see
+`ratings.queue.importing`.
+"""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,10 +15,10 @@ from .. import queue
 from ..formats import values
 from ..formats.rows import RatingLine
 from ..formats.source import Source, place
-from ..models import Collection, Grade, Job, Rater, Rating, Reason, plain_value
+from ..models import Collection, Document, Grade, Job, Rater, Rating, Reason, StagedRating, plain_value
 from .documents import Strangers, ids_of, known_ids, tell_of_bare_documents
-from .publishing import Landing, land
-from .report import Report, counted
+from .publishing import PIECE, Landing, land
+from .report import Report, counted, tell_of_repeats
 from .stage import Progress, batched, format_of, put, rows_of, silent, staged
 from .topics import Names, Topics, compare_topics, refuse_strangers, refuse_without_queries
 
@@ -22,7 +26,6 @@ TABLE = (
     "rating (rater TEXT, query INTEGER, document TEXT, grade TEXT, reason TEXT, comment TEXT, seconds REAL,"
     " rated_at TEXT, file INTEGER, line INTEGER)"
 )
-BATCH = 2_000
 WIDE_SCALE = 20
 
 
@@ -102,14 +105,16 @@ def _import(
             total = _leave_out(stage, sources, report)
         grades = "SELECT grade, COUNT(*) FROM rating WHERE grade IS NOT NULL GROUP BY grade"
         report.grades.update({_plain(text): count for text, count in stage.execute(grades)})
+        rated = {query for (query,) in stage.execute("SELECT DISTINCT query FROM rating")}
         if job and job.checking:
-            _foresee(stage, collection, scale, report)
+            _foresee(stage, collection, scale, report, progress)
         elif not report.refused:
             write = partial(_publish, stage, scale, total, report, progress)
             land(collection, sources, report, Job.Kind.RATINGS, job, write)
     if not report.refused or (job and job.checking):
         _tell(report, total, what, checked=bool(job and job.checking))
-        rated = set(Rating.objects.filter(rater__collection=collection).values_list("query", flat=True).distinct())
+        here = Rating.objects.filter(rater__collection=collection)
+        rated |= set(here.values_list("query", flat=True).distinct())
         without = {key for key, pk in names.keys.items() if pk not in rated}
         compare_topics(report, unknown=unknown, named=len(named), without=without, what=what)
     return report
@@ -215,19 +220,43 @@ def _leave_out(stage: sqlite3.Connection, sources: Sequence[Source], report: Rep
     return stage.execute("SELECT COUNT(*) FROM (SELECT DISTINCT rater, query, document FROM rating)").fetchone()[0]
 
 
-def _foresee(stage: sqlite3.Connection, collection: Collection, scale: dict[str, Grade], report: Report) -> None:
-    """Of a check: what the import would make. Which ratings are there already is found out by the import."""
-    strangers = Strangers(stage, collection)
-    for keys in batched(_documents(stage)):
-        strangers.look_at(set(keys))
+def _foresee(
+    stage: sqlite3.Connection, collection: Collection, scale: dict[str, Grade], report: Report, progress: Progress
+) -> None:
+    """Of a check: what the import would make."""
+    strangers, done = Strangers(stage, collection), 0
+    for batch in _batches(stage):
+        keys = {row[2] for row in batch}
+        strangers.look_at(keys)
+        _differing(collection, batch, known_ids(collection, keys), report)
+        done += len(batch)
+        progress("checking", None, done)
     report.counts["documents"] = strangers.count
     for what, column in (("raters", "rater"), ("queries", "query")):
         (report.counts[what],) = stage.execute(f"SELECT COUNT(DISTINCT {column}) FROM rating").fetchone()
     report.counts["grades"] = sum(grade.pk is None for grade in scale.values())
 
 
-def _documents(stage: sqlite3.Connection) -> Iterator[str]:
-    return (key for (key,) in stage.execute("SELECT DISTINCT document FROM rating"))
+def _batches(stage: sqlite3.Connection) -> Iterator[list[tuple]]:
+    """The first row of each rater and pair, in their order."""
+    return batched((group[0] for _, group in _rows(stage)), PIECE)
+
+
+def _differing(
+    collection: Collection, rows: list[tuple], ids: dict[str, int], report: Report
+) -> list[queue.ImportedRating]:
+    """Those that are new or change a rating. Counts them and the others."""
+    found = queue.differing(collection, [_imported(row, ids) for row in rows])
+    new = sum(row.rating_id is None for row in found)
+    report.counts.update(new=new, changed=len(found) - new, unchanged=len(rows) - len(found))
+    return found
+
+
+def _imported(row: tuple, ids: dict[str, int]) -> queue.ImportedRating:
+    rater, query, document, grade, reason, comment, seconds, at, _, _ = row
+    value = None if grade is None else Decimal(grade)
+    moment = datetime.fromisoformat(at) if at else None
+    return queue.ImportedRating(rater, query, ids.get(document), value, reason, comment, seconds, moment)
 
 
 # Publish
@@ -241,22 +270,18 @@ def _publish(
     progress: Progress,
     place: Landing,
 ) -> None:
-    """Documents go ahead in pieces. Ratings are written in one transaction: they are in too many figures."""
-    collection, done = place.job.collection, 0
-    for keys in batched(_documents(stage)):
-        ids_of(place, set(keys), report)
+    job, done = place.job, 0
+    for batch in _batches(stage):
+        ids = ids_of(place, {row[2] for row in batch}, report)
+        if found := _differing(job.collection, batch, ids, report):
+            with place.piece(len(found)):
+                queue.stage(job, found)
+        done += len(batch)
+        progress("writing", done / total, done)
+    place.analyze(Document, StagedRating)
     with place.published(report):
         _make_scale(scale, report)
-        for name, rows in groupby((group[0] for _, group in _rows(stage)), key=lambda row: row[0]):
-            rater, _ = Rater.objects.get_or_create(
-                collection=collection, name=name, defaults={"kind": Rater.Kind.IMPORTED}
-            )
-            for batch in batched(rows, BATCH):
-                ids = known_ids(collection, {row[2] for row in batch}, place.job)
-                recorded = queue.record_imported(rater, _imported(batch, ids, scale), actor=place.job.by)
-                report.counts.update(new=recorded.new, changed=recorded.changed, unchanged=recorded.unchanged)
-                done += len(batch)
-                progress("writing", done / total, done)
+        queue.record_staged(job)
 
 
 def _make_scale(scale: dict[str, Grade], report: Report) -> None:
@@ -276,32 +301,16 @@ def _make_scale(scale: dict[str, Grade], report: Report) -> None:
         )
 
 
-def _imported(rows: Iterable[tuple], ids: dict[str, int], scale: dict[str, Grade]) -> list[queue.ImportedRating]:
-    return [
-        queue.ImportedRating(
-            query_id=query,
-            document_id=ids[document],
-            grade=scale[grade] if grade is not None else None,
-            reason=reason,
-            comment=comment,
-            seconds=seconds,
-            at=datetime.fromisoformat(at) if at else None,
-        )
-        for _, query, document, grade, reason, comment, seconds, at, _, _ in rows
-    ]
-
-
 def _tell(report: Report, total: int, what: str, *, checked: bool) -> None:
     counts = report.counts
     if checked:
-        of = f"{counted(counts['raters'], 'rater')} for {counted(counts['queries'], 'query', 'queries')}"
-        report.facts.append(f"{counted(total, 'rating')} by {of}.")
+        of = f"by {counted(counts['raters'], 'rater')} for {counted(counts['queries'], 'query', 'queries')}"
     else:
-        report.facts.append(
-            f"{counted(total, 'rating')} from {what}: {counts['new']:,} new, {counts['changed']:,} changed,"
-            f" {counts['unchanged']:,} unchanged."
-        )
-    if counts["duplicates"]:
-        report.facts.append(f"{counted(counts['duplicates'], 'line')} said again what an earlier line says.")
+        of = f"from {what}"
+    report.facts.append(
+        f"{counted(total, 'rating')} {of}: {counts['new']:,} new, {counts['changed']:,} changed,"
+        f" {counts['unchanged']:,} unchanged."
+    )
+    tell_of_repeats(report)
     if not checked:
         tell_of_bare_documents(report)

@@ -4,27 +4,48 @@ from collections.abc import Iterator
 
 import numpy as np
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from ..models import Anchor, Assignment, Collection, Job, OtherText, Pair, Query, Ranking, Rating, RatingEvent
+from .. import queue
+from ..models import (
+    Adjudication,
+    Anchor,
+    Assignment,
+    Collection,
+    Job,
+    OtherText,
+    Pair,
+    Query,
+    Ranking,
+    Rating,
+    RatingEvent,
+    plain_value,
+)
 from .queries import FACTS
 from .report import counted
 
 CHANGED_MEANWHILE = "Somebody began to rate what it brought, or another import is under way. Look again."
 
 
-def undone(job: Job) -> list[str]:
-    """Hide what the import brought, for `remove` to follow. What stands against it is returned, and all stays."""
+def undone(job: Job, by=None) -> list[str]:
+    """Hide what the import brought, for `remove` to follow. What stands against it is returned, and all stays.
+
+    Ratings are taken back at once, `by` an account. The history keeps them, and what it names stays: see `kept`.
+    """
     try:
         with transaction.atomic():
             collection = Collection.objects.select_for_update().get(pk=job.collection_id)
             if against := list(obstacles(job)):
                 return against
-            pairs_of(job).delete()
-            _give_back_queries(job)
+            ratings = job.kind == Job.Kind.RATINGS
+            if ratings:
+                queue.take_back_import(job, by=by)
+            else:
+                pairs_of(job).delete()
+                _give_back_queries(job)
             done = Job.objects.filter(pk=job.pk, state=Job.State.PUBLISHED)
-            done.update(state=Job.State.UNDONE, staging=True, ended_at=timezone.now())
+            done.update(state=Job.State.UNDONE, staging=not ratings, ended_at=timezone.now())
             collection.touch()
     except IntegrityError:
         return [CHANGED_MEANWHILE]
@@ -38,10 +59,10 @@ def obstacles(job: Job) -> Iterator[str]:
         yield "It is not in the record: there is nothing to undo."
         return
     if job.kind == Job.Kind.RATINGS:
-        yield "Ratings stay in the record of who said what. Import other grades by the same rater to replace them."
+        yield from _obstacles_of_ratings(job)
         return
     if n := pairs_of(job).filter(_in_use()).count():
-        yield f"{counted(n, 'pair')} of what it brought {'has' if n == 1 else 'have'} ratings, or will have soon."
+        yield f"{counted(n, 'pair')} of what it brought {'has' if n == 1 else 'have'} been rated, or will be soon."
     if n := Rating.objects.filter(changed_at__gt=job.ended_at, document__other_texts__job=job).count():
         yield f"{counted(n, 'rating')} came after it, of documents whose text it changed."
     others = Ranking.written.exclude(job=job)
@@ -54,6 +75,40 @@ def obstacles(job: Job) -> Iterator[str]:
     )
     if later.exists() or _later_queries(job):
         yield "A later import changed what it brought. Undo that one first."
+
+
+def _obstacles_of_ratings(job: Job) -> Iterator[str]:
+    if job.collection.jobs.staging().exists():
+        yield "Another import is under way. Wait until it is over, or cancel it."
+    of_the_same = {"pair": OuterRef("pair"), "rater": OuterRef("rater")}
+    said = RatingEvent.objects.filter(**of_the_same, kind__in=queue.SAID, undone_by__isnull=True)
+    later = job.events.alias(after=Exists(said.filter(pk__gt=OuterRef("pk")))).filter(after=True)
+    if n := later.count():
+        by = said.filter(pk__gt=OuterRef("pk")).order_by("pk").values("job")[:1]
+        others = Job.objects.filter(pk__in=later.order_by().values_list(Subquery(by)).distinct()[:5])
+        names = ", ".join(f"{other} (import {other.pk})" for other in others)
+        cure = f" by {names}. Undo that first." if names else ". What was said last stands."
+        yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} changed later{cure}"
+    before = said.filter(pk__lt=OuterRef("pk")).order_by("-pk").values("value")[:1]
+    former = job.events.annotate(former=Subquery(before)).filter(former__isnull=False).order_by()
+    scale = set(job.collection.grades.values_list("value", flat=True))
+    if gone := set(former.values_list("former", flat=True).distinct()) - scale:
+        grades = ", ".join(map(plain_value, sorted(gone)))
+        yield f"Ratings would go back to {grades}, which the scale no longer has. Add it to the scale first."
+
+
+def kept(job: Job) -> list[str]:
+    """What stays of an import of ratings that is undone, in sentences. One query."""
+    if job.kind != Job.Kind.RATINGS:
+        return []
+    counts, said = job.report.get("counts", {}), ["The history tells what was said and that it was taken back."]
+    if n := counts.get("documents"):
+        said.append(f"{counted(n, 'document')} that it brought {'stays' if n == 1 else 'stay'} for the history.")
+    if n := counts.get("grades"):
+        said.append(f"The scale of {counted(n, 'grade')} that came with it stays. It is changed in the admin.")
+    if n := Adjudication.objects.filter(pair__in=job.events.order_by().values("pair")).count():
+        said.append(f"{counted(n, 'decision')} on its pairs {'stands' if n == 1 else 'stand'} until withdrawn.")
+    return said
 
 
 def pairs_of(job: Job) -> QuerySet:

@@ -26,6 +26,7 @@ from .rating import (
     RatingEvent,
     Reason,
     Shown,
+    StagedRating,
 )
 from .token import SCOPES_OF, ApiToken, Receipt, Scope
 
@@ -59,6 +60,7 @@ __all__ = [
     "Role",
     "Scope",
     "Shown",
+    "StagedRating",
     "System",
     "plain_value",
     "short_value",

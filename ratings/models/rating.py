@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from .collection import Collection, Grade, Rater
 from .content import Document, Query
+from .job import Job
 
 
 class Reason(models.TextChoices):
@@ -181,6 +182,31 @@ class Rating(models.Model):
         super().save(*args, **kwargs)
 
 
+class StagedRating(models.Model):
+    """What an import that is under way says of a pair. Nobody reads it before it becomes a rating."""
+
+    job = models.ForeignKey(Job, models.CASCADE, related_name="staged_ratings")
+    rater = models.CharField(max_length=150)  # by name: a new one is made with the ratings
+    query = models.ForeignKey(Query, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    document = models.ForeignKey(
+        Document, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    token = models.UUIDField(default=uuid4)  # of the pair, if there is none yet
+    value = models.DecimalField(max_digits=15, decimal_places=9, null=True)
+    reason = models.CharField(max_length=10)
+    comment = models.TextField()
+    seconds = models.FloatField(null=True)
+    rated_at = models.DateTimeField(null=True)
+    # The rating that it changes, and the revision that was looked at. None: it is new.
+    rating = models.ForeignKey(
+        Rating, models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
+    )
+    revision = models.PositiveIntegerField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.rater} of {self.query.key} and {self.document.key}"
+
+
 class Adjudication(models.Model):
     """The grade that somebody decided for a pair. It stands above the ratings and changes none of them."""
 
@@ -251,6 +277,16 @@ class RatingEvent(models.Model):
     collection = models.ForeignKey(
         Collection, models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
     )
+    # The import that brought it, for its undoing.
+    job = models.ForeignKey(
+        Job,
+        models.DO_NOTHING,
+        null=True,
+        db_constraint=False,
+        db_index=False,
+        editable=False,
+        related_name="events",
+    )
     created_at = models.DateTimeField()
 
     objects = RatingEventQuerySet.as_manager()
@@ -263,6 +299,7 @@ class RatingEvent(models.Model):
             models.Index(
                 fields=["collection", "version"], condition=Q(version__isnull=False), name="event_of_version"
             ),
+            models.Index(fields=["job"], condition=Q(job__isnull=False), name="event_of_import"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["rater", "client_key"], name="one_event_per_client_key"),

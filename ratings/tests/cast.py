@@ -1,12 +1,15 @@
 """A small cast for tests: plain functions with defaults, so that every number in a test has a visible origin."""
 
+from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import NamedTuple
 
 from django.contrib.auth import get_user_model
 
 from ratings import queue
-from ratings.models import Collection, Document, Grade, Membership, Pair, Query, Ranking, Rater, Role, System
+from ratings.models import Collection, Document, Grade, Job, Membership, Pair, Query, Ranking, Rater, Role, System
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 SCALE = {"-1": "Harmful", "0": "Irrelevant", "1": "Related", "2": "Good", "3": "Perfect"}
@@ -81,3 +84,30 @@ def pair_held(rater: Rater) -> Pair | None:
 
 def grade(collection: Collection, value: str) -> Grade:
     return collection.grades.get(value=Decimal(value))
+
+
+class Imported(NamedTuple):
+    """A rating that was made elsewhere."""
+
+    query_id: int
+    document_id: int
+    grade: Grade | None
+    reason: str = ""
+    comment: str = ""
+    seconds: float | None = None
+    at: datetime | None = None
+
+
+def record_imported(rater: Rater, rows: Iterable[Imported], *, actor=None, at: datetime | None = None) -> Counter:
+    """As an import of ratings does it, though the rater may be a person. Counts new, changed and unchanged."""
+    rows = [queue.ImportedRating(rater.name, *row[:2], row.grade and row.grade.value, *row[3:]) for row in rows]
+    found = queue.differing(rater.collection, rows)
+    job = Job.objects.create(collection=rater.collection, kind=Job.Kind.RATINGS, by=actor, state="published")
+    raters = Rater.objects.filter(pk=rater.pk)
+    raters.update(kind=Rater.Kind.IMPORTED)
+    queue.stage(job, found)
+    queue.record_staged(job, now=at)
+    raters.update(kind=rater.kind)
+    job.staged_ratings.all().delete()
+    new = sum(row.rating_id is None for row in found)
+    return Counter(new=new, changed=len(found) - new, unchanged=len(rows) - len(found))

@@ -26,6 +26,7 @@ from .cast import NOW, grade, make_collection, make_pair, make_ranking, make_rat
 
 EXAMPLES = int(os.environ.get("IDEALIST_ROUND_TRIPS", "20"))
 
+KEY = '"00000000-0000-4000-8000-00000000000a"'
 # The whole of a small collection, in the form that it must have on every server and database.
 HILLS = {
     "collection": '{"name":"Hills","description":"Walks","relevant_from":"0.5","order":"depth","gold_share":"0.1",'
@@ -57,16 +58,21 @@ HILLS = {
     '"created_at":"2026-03-02T08:00:00+00:00","changed_at":"2026-03-02T08:00:00+00:00"}\n',
     "adjudications": '{"query":"=q2","document":"d1","grade":"-1","reason":"clear","created_at":'
     '"2026-03-03T08:00:00+00:00"}\n',
+    "imports": '{"number":1,"files":["qrels.txt"],"state":"undone","created_at":"2026-03-01T08:00:00+00:00",'
+    '"ended_at":"2026-03-01T08:00:01+00:00"}\n',
     "events": "".join(
         f'{{"number":{number},"query":"=q2","document":"d1","rater":{rater},"kind":"{kind}","value":{value},'
-        f'"reason":"","comment":"","undoes":{undoes},"scale_version":2,"guidelines_version":1,"seconds":{seconds},'
+        f'"reason":"","comment":"","undoes":{undoes},"import":{brought},'
+        f'"scale_version":2,"guidelines_version":1,"seconds":{seconds},'
         f'"shown":"{shown}","client_key":{key},"created_at":"2026-03-02T08:00:00+00:00"}}\n'
-        for number, rater, kind, value, undoes, seconds, shown, key in (
-            (1, '"rater 1f"', "grade", '"-1"', "null", "1.5", "one", '"00000000-0000-4000-8000-00000000000a"'),
-            (2, '"rater 1f"', "undo", "null", "1", "null", "", "null"),
-            (3, '"rater 1f"', "grade", '"0.5"', "null", "0.0", "list", "null"),
-            (4, "null", "adjudicate", '"-1"', "null", "null", "", "null"),
-            (5, '"rater 1f"', "repeat", '"7"', "null", "2.0", "one", "null"),
+        for number, rater, kind, value, undoes, brought, seconds, shown, key in (
+            (1, '"rater 1f"', "grade", '"-1"', "null", "null", "1.5", "one", KEY),
+            (2, '"rater 1f"', "undo", "null", "1", "null", "null", "", "null"),
+            (3, '"rater 1f"', "grade", '"0.5"', "null", "null", "0.0", "list", "null"),
+            (4, "null", "adjudicate", '"-1"', "null", "null", "null", "", "null"),
+            (5, '"rater 1f"', "repeat", '"7"', "null", "null", "2.0", "one", "null"),
+            (6, '"gpt"', "import", '"7"', "null", "1", "null", "", "null"),
+            (7, '"gpt"', "undo", "null", "6", "null", "null", "", "null"),
         )
     ),
     "checks": '{"query":"=q2","document":"d1","rater":"rater 1f","kind":"repeat",'
@@ -424,20 +430,30 @@ def collections(draw) -> dict[str, list[dict]]:
         made = {"use": st.sampled_from(["gold", "warm_up"]), "grade": st.sampled_from(scale)}
         return row(**made, explanation=names, created_at=moments) if draw(st.booleans()) else None
 
-    events = []
+    events, imports = [], []
     for number, (pair, rater) in enumerate(by_rater * 2, 1):
         undone = {event["undoes"] for event in events}
         open_to = [event["number"] for event in events if event["number"] not in undone]
         undoes = draw(st.none() | st.sampled_from(open_to)) if open_to else None
+        brought = draw(st.none() | st.integers(1, len(imports) + 1)) if not undoes else None
+        if brought and brought > len(imports):
+            state = st.sampled_from(["published", "undone"])
+            files = st.lists(names, max_size=2)
+            imports.append(row(number=brought, files=files, state=state, created_at=moments, ended_at=moments))
         events.append(
             {
                 "number": number,
                 **of(pair),
                 "rater": rater,
-                "kind": "undo" if undoes else draw(st.sampled_from(["grade", "skip", "repeat", "warm_up"])),
+                "kind": "undo"
+                if undoes
+                else "import"
+                if brought
+                else draw(st.sampled_from(["grade", "skip", "repeat", "warm_up"])),
                 "value": draw(st.none() | grades),
                 **row(reason=st.sampled_from(["", "unclear"]), comment=texts),
                 "undoes": undoes,
+                "import": brought,
                 **row(
                     scale_version=st.integers(0, 9),
                     guidelines_version=st.integers(0, 9),
@@ -527,6 +543,7 @@ def collections(draw) -> dict[str, list[dict]]:
         "adjudications": [
             of(pair) | row(grade=st.sampled_from(scale), reason=names, created_at=moments) for pair in pairs[:2]
         ],
+        "imports": imports,
         "events": events,
         "checks": [
             of(pair)

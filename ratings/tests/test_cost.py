@@ -8,7 +8,7 @@ from ratings import queue
 from ratings.cost import Part, Rate, costs
 from ratings.models import Check, Rater, RatingEvent
 
-from .cast import NOW, grade
+from .cast import NOW, Imported, grade, record_imported
 from .test_progress import HOUR, World, text
 
 
@@ -33,11 +33,8 @@ def warmed(world, rater, document: str, took: float) -> None:
 def imported(world, name: str, seconds: float | None, *documents: str, kind: str = "imported") -> None:
     rater = Rater.objects.create(collection=world.collection, name=name, kind=kind)
     pairs = (world.pairs[document] for document in documents)
-    rows = [
-        queue.ImportedRating(p.query_id, p.document_id, grade(world.collection, "1"), seconds=seconds)
-        for p in pairs
-    ]
-    queue.record_imported(rater, rows)
+    rows = [Imported(p.query_id, p.document_id, grade(world.collection, "1"), seconds=seconds) for p in pairs]
+    record_imported(rater, rows)
 
 
 def test_a_rate_is_paid_by_the_hour_by_the_answer_or_both():

@@ -12,7 +12,8 @@ from django.db import IntegrityError
 from ratings import intake, queue
 from ratings.formats.source import Source
 from ratings.intake import runs, stage
-from ratings.models import Collection, Document, Query, Ranking, Rater, Rating, RatingEvent, System
+from ratings.models import Collection, Document, Job, Query, Ranking, Rater, Rating, RatingEvent, System
+from ratings.queue import importing
 
 from .cast import make_collection, make_pair, make_ranking, make_rater
 
@@ -600,21 +601,60 @@ def test_imported_grades_fill_open_assignments():
 def test_a_failure_while_ratings_are_written_leaves_nothing(monkeypatch):
     collection = make_collection(scale={}, documents="")
     before = record()
-    monkeypatch.setattr(intake.ratings, "BATCH", 1)
-    write, calls = queue.record_imported, []
+    monkeypatch.setattr(intake.ratings, "PIECE", 1)
+    write, calls = queue.stage, []
 
-    def fail_third_time(rater, rows, **who):
-        recorded = write(rater, rows, **who)
-        calls.append(recorded.new)
+    def fail_third_time(job, rows):
+        write(job, rows)
+        calls.append(len(rows))
         if len(calls) == 3:
             raise OSError("disk full")
-        return recorded
 
-    monkeypatch.setattr(queue, "record_imported", fail_third_time)
+    monkeypatch.setattr(queue, "stage", fail_third_time)
     with pytest.raises(OSError, match="disk full"):
         intake.import_qrels(collection, sources(QRELS))
     assert calls == [1, 1, 1]
     assert (record(), version(collection)) == (before, 0)
+
+
+def test_a_failure_while_ratings_are_published_leaves_nothing(monkeypatch):
+    collection = make_collection(scale={}, documents="")
+    before = record()
+
+    def fail(job):
+        assert RatingEvent.objects.filter(job=job).count() == 3
+        raise OSError("disk full")
+
+    monkeypatch.setattr(importing, "_settle", fail)
+    with pytest.raises(OSError, match="disk full"):
+        intake.import_qrels(collection, sources(QRELS))
+    assert (record(), version(collection)) == (before, 0)
+
+
+def test_a_check_counts_new_changed_and_unchanged_ratings_and_lacks_no_query_of_the_file():
+    collection = make_collection(queries=["q1", "q2", "q3"])
+    intake.import_qrels(collection, sources("q1 0 a 3\nq1 0 b 0\n"))
+    before = record()
+    job = Job.objects.create(collection=collection, kind="ratings", state="running", attempt=1, checking=True)
+    report = intake.import_qrels(collection, sources("q1 0 a 3\nq1 0 b 1\nq1 0 x 0\nq2 0 a 1\n"), job=job)
+    assert report.facts == ["4 ratings by 1 rater for 2 queries: 2 new, 1 changed, 1 unchanged."]
+    assert report.warnings == ["1 query has no qrels (q3)."]
+    assert record() == before | {"Job": before["Job"] + 1}
+
+
+def test_ratings_of_many_raters_come_in_few_queries_and_change_one_by_one(django_assert_max_num_queries):
+    """However many raters there are: pieces hold rows of several."""
+    collection = make_collection()
+    lines = "".join(f"q{1 + n % 2},{d},rater {n},{n % 4}\n" for n in range(40) for d in "abc")
+    with django_assert_max_num_queries(60):
+        intake.import_ratings(collection, sources(f"query,document,rater,grade\n{lines}"))
+    assert Rating.objects.count() == RatingEvent.objects.filter(kind="import").count() == 120
+    changed = lines.replace("rater 7,3", "rater 7,2")
+    report = intake.import_ratings(collection, sources(f"query,document,rater,grade\n{changed}"))
+    assert (report.counts["new"], report.counts["changed"], report.counts["unchanged"]) == (0, 3, 117)
+    said = Rating.objects.filter(rater__name="rater 7").values_list("grade__value", "revision")
+    assert set(said) == {(2, 2)}
+    assert not Rating.objects.exclude(rater__name="rater 7").filter(revision__gt=1).exists()
 
 
 def test_what_went_wrong_while_documents_were_written_leaves_nothing(monkeypatch):

@@ -14,7 +14,17 @@ from ratings import pooling, queue
 from ratings.anchors import set_anchor
 from ratings.models import Assignment, Pair, Role
 
-from .cast import NOW, grade, make_collection, make_member, make_pair, make_ranking, make_rater
+from .cast import (
+    NOW,
+    Imported,
+    grade,
+    make_collection,
+    make_member,
+    make_pair,
+    make_ranking,
+    make_rater,
+    record_imported,
+)
 
 
 class World:
@@ -95,8 +105,8 @@ def test_a_plan_is_what_the_pool_then_does(world, depth, wanted):
     queue.retire([make_pair(world.collection, "q1", "d", wanted=3).pk])
     unasked = queue.pairs_for([pk_of(world, "q1", "b")]).popitem()[1]
     imported = world.collection.raters.create(name="old", kind="imported")
-    row = queue.ImportedRating(*pk_of(world, "q1", "b"), grade(world.collection, "1"))
-    queue.record_imported(imported, [row])
+    row = Imported(*pk_of(world, "q1", "b"), grade(world.collection, "1"))
+    record_imported(imported, [row])
     gold = Pair.objects.get(pk=unasked)
     facts = {"pair": gold, "query_id": gold.query_id, "collection": world.collection, "extra": True}
     Assignment.objects.create(**facts, rater=world.rater, state="leased", leased_until=NOW)

@@ -18,7 +18,7 @@ from ratings import outlet, people, privacy, queue
 from ratings.adjudication import adjudicate
 from ratings.models import Check, Collection, Rater, Rating, RatingEvent, Role
 
-from .cast import NOW, grade, make_collection, make_member, make_pair, make_rater
+from .cast import NOW, Imported, grade, make_collection, make_member, make_pair, make_rater, record_imported
 
 pytestmark = pytest.mark.django_db
 
@@ -205,8 +205,8 @@ def test_what_an_erased_admin_imported_for_others_keeps_its_words(world):
     people.set_role(world.collection.memberships.get(user=world.rater.user), Role.ADMIN)
     other = Rater.objects.create(collection=world.collection, name="imported", kind="imported")
     pair = world.pairs[3]
-    row = queue.ImportedRating(pair.query_id, pair.document_id, grade(world.collection, "1"), comment="theirs")
-    queue.record_imported(other, [row], actor=world.rater.user, at=NOW)
+    row = Imported(pair.query_id, pair.document_id, grade(world.collection, "1"), comment="theirs")
+    record_imported(other, [row], actor=world.rater.user, at=NOW)
     privacy.erase(world.rater, comments=True)
     event = RatingEvent.objects.get(rater=other)
     assert (event.actor, event.comment) == (None, "theirs")

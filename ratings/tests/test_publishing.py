@@ -3,22 +3,39 @@
 import io
 import json
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from evaluation import record
-from ratings import intake, queue
+from ratings import adjudication, archive, intake, jobs, queue
 from ratings.formats.source import Source
 from ratings.intake import documents, publishing
 from ratings.intake.publishing import Landing, Superseded, remove
-from ratings.intake.undoing import undone
-from ratings.models import Collection, Document, Job, OtherText, Pair, Query, Ranking, System
+from ratings.intake.undoing import kept, undone
+from ratings.models import (
+    Assignment,
+    Collection,
+    Document,
+    Grade,
+    Job,
+    OtherText,
+    Pair,
+    Query,
+    Ranking,
+    Rater,
+    Rating,
+    RatingEvent,
+    StagedRating,
+    System,
+)
 
-from .cast import grade, make_collection, make_pair, make_ranking, make_rater
+from .cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
 
 pytestmark = pytest.mark.django_db
 
@@ -50,7 +67,8 @@ def seen(collection: Collection) -> dict:
 
 def leftovers() -> list[int]:
     hidden = (Document.written, System.written, Ranking.written)
-    return [rows.filter(job__staging=True).count() for rows in hidden] + [OtherText.objects.count()]
+    others = (OtherText, StagedRating)
+    return [rows.filter(job__staging=True).count() for rows in hidden] + [rows.objects.count() for rows in others]
 
 
 @pytest.fixture
@@ -132,7 +150,7 @@ def test_an_import_that_died_leaves_nothing_to_see_and_the_next_goes_through(dyi
     assert not intake.import_run(collection, [source(RUN)]).refused
     assert seen(collection)["rankings"] == {"bm25": [2, 1]}
     assert (Document.written.count(), Ranking.written.count(), System.written.count()) == (2, 2, 1)
-    assert leftovers() == [0, 0, 0, 0]
+    assert leftovers() == [0, 0, 0, 0, 0]
 
 
 def test_who_lost_the_job_writes_no_more():
@@ -174,7 +192,7 @@ def test_a_cancel_in_the_middle_leaves_nothing(monkeypatch):
 
     with pytest.raises(Superseded):
         intake.import_run(collection, [source(RUN)], progress=cancel, job=job)
-    assert (seen(collection), leftovers()) == (before, [0, 0, 0, 0])
+    assert (seen(collection), leftovers()) == (before, [0, 0, 0, 0, 0])
     assert not Ranking.written.exists()
 
 
@@ -189,9 +207,10 @@ def test_a_check_says_what_an_import_would_do_and_writes_nothing():
     report = intake.import_queries(collection, [source("q1\tother\nq3\tnew\n")], job=job)
     assert report.counts == {"new": 1, "changed": 1, "unchanged": 0}
     report = intake.import_qrels(collection, [source("q1 0 x 3\nq1 0 b 0\nq2 0 x 0\n")], job=job)
-    assert report.counts == {"documents": 1, "raters": 1, "queries": 2, "grades": 0}
+    said = {"documents": 1, "raters": 1, "queries": 2, "grades": 0}
+    assert report.counts == {"new": 3, "changed": 0, "unchanged": 0, **said}
     assert report.grades == {"0": 2, "3": 1}
-    assert "3 ratings by 1 rater for 2 queries." in report.facts
+    assert "3 ratings by 1 rater for 2 queries: 3 new, 0 changed, 0 unchanged." in report.facts
     assert (seen(collection), Pair.objects.count(), Query.objects.count()) == (before, 0, 2)
 
 
@@ -212,7 +231,7 @@ def test_texts_are_exchanged_and_given_back(monkeypatch):
     remove(job)
     after = seen(collection)
     assert (after.pop("version"), after["documents"]) == (before["version"] + 2, before["documents"])
-    assert leftovers() == [0, 0, 0, 0]
+    assert leftovers() == [0, 0, 0, 0, 0]
 
 
 def test_texts_of_an_import_that_died_while_it_exchanged_them_are_given_back(dying, monkeypatch):
@@ -281,9 +300,9 @@ def test_an_import_on_which_something_rests_stays():
     alice = make_rater(collection)
     pair = make_pair(collection, "q1", "x")
     queue.claim(alice)
-    assert undone(run) == ["1 pair of what it brought has ratings, or will have soon."]
+    assert undone(run) == ["1 pair of what it brought has been rated, or will be soon."]
     queue.save(alice, pair, grade=grade(collection, "2"))
-    assert undone(run) == ["1 pair of what it brought has ratings, or will have soon."]
+    assert undone(run) == ["1 pair of what it brought has been rated, or will be soon."]
     intake.import_run(collection, [source("q1 Q0 x 1 1 dense\n")])
     assert undone(run)[1:] == [
         "dense returned documents that it brought. Undo their imports first, or delete those systems."
@@ -320,8 +339,256 @@ def test_the_command_lists_imports_and_undoes_one(tmp_path, capsys):
         call_command("undo_import", "hills", job.pk)
 
 
-def test_a_ratings_import_cannot_be_undone_as_a_whole():
+# Ratings
+
+
+def taken_in(collection: Collection, text: str) -> Job:
+    """Qrels, or ratings with a head."""
+    take_in = intake.import_ratings if "," in text else intake.import_qrels
+    report = take_in(collection, [source(text)])
+    assert not report.refused
+    return Job.objects.get(pk=report.job)
+
+
+def given() -> dict:
+    """What is said of each pair, and what is kept of how it came about: (query, document, rater) -> it."""
+    rows = Rating.objects.select_related("grade", "pair__query", "pair__document", "rater")
+    return {
+        (row.pair.query.key, row.pair.document.key, row.rater.name): (
+            row.grade and int(row.grade.value),
+            row.reason,
+        )
+        for row in rows
+    }
+
+
+def told_by_events() -> dict:
+    """The same, from the history alone."""
+    said = ["grade", "cannot", "import"]
+    events = RatingEvent.objects.filter(kind__in=said, undone_by__isnull=True).order_by("pk")
+    return {
+        (row.pair.query.key, row.pair.document.key, row.rater.name): (
+            None if row.value is None else int(row.value),
+            row.reason,
+        )
+        for row in events.select_related("pair__query", "pair__document", "rater")
+    }
+
+
+def held_by(pair: Pair) -> list[tuple]:
+    return list(pair.assignments.order_by("pk").values_list("state", "rater__name"))
+
+
+def tables() -> list[int]:
+    kinds = (Pair, Rating, RatingEvent, Rater, Grade, Document, Assignment)
+    return [(kind.written if kind is Document else kind.objects).count() for kind in kinds]
+
+
+@pytest.mark.parametrize("pieces", [0, 1, 3, 5])
+def test_an_import_of_ratings_that_died_leaves_nothing_to_see_and_the_next_goes_through(
+    dying, monkeypatch, pieces
+):
+    """Six pieces: for each of three lines its document and what is to be a rating."""
+    monkeypatch.setattr(intake.ratings, "PIECE", 1)
+    monkeypatch.setattr(publishing, "PIECE", 1)
+    collection = make_collection(scale={}, documents="")
+    before, rows = seen(collection), tables()
+    dying(pieces)
+    with pytest.raises(Died):
+        taken_in(collection, "q1 0 a 3\nq1 0 b 0\nq2 0 c 1\n")
+    assert StagedRating.objects.count() == pieces // 2
+    rows[5] = Document.written.count()
+    assert (seen(collection), tables()) == (before, rows)
+    monkeypatch.undo()
+    Job.objects.update(beat_at=timezone.now() - timedelta(minutes=2))
+    taken_in(collection, "q1 0 a 3\nq1 0 b 0\nq2 0 c 1\n")
+    assert tables() == [3, 3, 3, 1, 3, 3, 0]
+    assert leftovers() == [0, 0, 0, 0, 0]
+
+
+def test_what_was_staged_goes_when_it_is_published_even_where_the_worker_died_over_that(monkeypatch):
     collection = make_collection()
-    intake.import_qrels(collection, [source("q1 0 a 3\n")])
-    (said,) = undone(Job.objects.get())
-    assert said.startswith("Ratings stay in the record")
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing, "_end", lambda job: None)
+        taken_in(collection, "q1 0 a 3\n")
+    assert (StagedRating.objects.count(), Rating.objects.count()) == (1, 1)
+    jobs.reap()
+    assert (StagedRating.objects.count(), Rating.objects.count()) == (0, 1)
+
+
+def staged(collection: Collection, *rows: queue.ImportedRating) -> Job:
+    facts = {"kind": "ratings", "state": "running", "staging": True}
+    job = Job.objects.create(collection=collection, **facts)
+    queue.stage(job, queue.differing(collection, rows))
+    return job
+
+
+def test_a_rating_that_changed_after_it_was_looked_at_is_not_overwritten():
+    collection = make_collection()
+    taken_in(collection, "q1 0 a 3\n")
+    rating = Rating.objects.get()
+    job = staged(collection, queue.ImportedRating("qrels", rating.query_id, rating.document_id, Decimal(1)))
+    Rating.objects.update(revision=2, grade=grade(collection, "2"))
+    with pytest.raises(IntegrityError, match="somebody changed these ratings"), transaction.atomic():
+        queue.record_staged(job)
+    assert given() == {("q1", "a", "qrels"): (2, "")}
+    assert RatingEvent.objects.count() == 1
+
+
+def test_a_name_that_became_a_persons_is_not_spoken_for():
+    collection = make_collection()
+    pair = make_pair(collection)
+    job = staged(collection, queue.ImportedRating("alice", pair.query_id, pair.document_id, Decimal(1)))
+    make_rater(collection, "alice")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        queue.record_staged(job)
+    assert given() == {}
+
+
+def test_grades_of_several_imported_raters_fill_as_many_places_of_a_pair_the_first_the_first():
+    collection = make_collection()
+    pair, retired = make_pair(collection, wanted=3), make_pair(collection, "q2", "b")
+    queue.retire([retired.pk])
+    queue.claim(make_rater(collection, "carla"))
+    head = "query,document,rater,grade,reason\n"
+    taken_in(collection, f"{head}q1,a,ann,3,\nq1,a,ben,,language\nq1,a,dora,1,\nq2,b,ann,1,\nq1,a,eva,1,\n")
+    assert held_by(pair) == [("leased", "carla"), ("done", "ann"), ("done", "dora")]
+    assert held_by(retired) == []
+
+
+def test_a_grade_that_becomes_a_reason_gives_its_place_back_and_the_other_way_round():
+    collection = make_collection()
+    pair, head = make_pair(collection), "query,document,rater,grade,reason\n"
+    taken_in(collection, f"{head}q1,a,ann,3,\n")
+    taken_in(collection, f"{head}q1,a,ann,,language\n")
+    assert held_by(pair) == [("open", None)]
+    taken_in(collection, f"{head}q1,a,ann,2,\n")
+    assert held_by(pair) == [("done", "ann")]
+    assert given() == told_by_events() == {("q1", "a", "ann"): (2, "")}
+
+
+def test_ratings_are_taken_back_and_those_that_changed_are_as_before():
+    collection = make_collection()
+    ada = make_member(collection, "ada", "admin")
+    head = "query,document,rater,grade,reason,comment\n"
+    first = taken_in(collection, f"{head}q1,a,ann,3,,sure\nq1,b,ann,,language,\nq1,c,ann,0,,\n")
+    before, events = given(), RatingEvent.objects.count()
+    second = taken_in(collection, f"{head}q1,a,ann,1,,\nq1,b,ann,2,,\nq1,c,ann,0,,\nq1,d,ann,0,,\n")
+    assert second.report["counts"] | {"new": 1, "changed": 2, "unchanged": 1} == second.report["counts"]
+    version = collection.version
+    assert undone(first, ada) == [
+        f"2 ratings of it were changed later by ratings from file (import {second.pk}). Undo that first."
+    ]
+    assert undone(second, ada) == []
+    assert given() == told_by_events() == before
+    assert Rating.objects.get(document__key="a").comment == "sure"
+    assert Rating.objects.get(document__key="a").revision == 3
+    undos = RatingEvent.objects.filter(kind="undo")
+    assert {(event.undoes.job_id, event.actor, event.rater.name) for event in undos} == {(second.pk, ada, "ann")}
+    assert RatingEvent.objects.count() == events + 3 + 3
+    assert Collection.objects.get(pk=collection.pk).version > version
+    second.refresh_from_db()
+    assert (second.state, second.staging) == ("undone", False)
+    assert undone(second, ada) == ["It is not in the record: there is nothing to undo."]
+    assert undone(first) == []
+    assert given() == told_by_events() == {}
+    # And it can come again, and go again.
+    third = taken_in(collection, f"{head}q1,a,ann,3,,sure\n")
+    assert given() == told_by_events() == {("q1", "a", "ann"): (3, "")}
+    assert undone(third) == []
+    assert given() == told_by_events() == {}
+
+
+def test_what_an_import_had_filled_is_open_again_or_filled_by_who_came_late():
+    collection = make_collection()
+    one, two, extra, retired = (make_pair(collection, "q1", document) for document in "abcd")
+    job = taken_in(collection, "".join(f"q1 0 {document} 3\n" for document in "abcd"))
+    # Alice's grade of the second pair filled nothing: it was done already.
+    alice = make_rater(collection)
+    queue.save(alice, two, grade=grade(collection, "2"))
+    extra.assignments.update(extra=True)
+    queue.retire([retired.pk])
+    assert held_by(two) == [("done", "qrels")]
+    assert undone(job) == []
+    assert held_by(one) == [("open", None)]
+    assert held_by(two) == [("done", "alice")]
+    assert held_by(extra) == held_by(retired) == []
+    assert [task.pair for task in queue.claim(alice, 5)] == [one]
+
+
+def test_what_people_said_and_decided_stands_when_an_import_is_undone():
+    collection = make_collection(scale={}, documents="")
+    job = taken_in(collection, "q1 0 a 3\nq1 0 b 0\n")
+    pair = Pair.objects.get(document__key="a")
+    alice = make_rater(collection)
+    queue.save(alice, pair, grade=grade(collection, "0"))
+    adjudication.adjudicate(
+        pair, grade(collection, "0"), reason="It is so.", actor=make_member(collection, "ada", "admin")
+    )
+    assert undone(job) == []
+    assert given() == {("q1", "a", "alice"): (0, "")}
+    assert pair.adjudication.grade.value == 0
+    assert kept(job) == [
+        "The history tells what was said and that it was taken back.",
+        "2 documents that it brought stay for the history.",
+        "The scale of 2 grades that came with it stays. It is changed in the admin.",
+        "1 decision on its pairs stands until withdrawn.",
+    ]
+    assert (collection.documents.count(), collection.grades.count()) == (2, 2)
+
+
+def test_ratings_are_not_taken_back_to_a_grade_that_is_gone_nor_while_another_import_writes():
+    collection = make_collection()
+    taken_in(collection, "q1 0 a 3\n")
+    job = taken_in(collection, "q1 0 a 1\n")
+    Grade.objects.filter(value=3).delete()
+    other = staged(collection)
+    assert undone(job) == [
+        "Another import is under way. Wait until it is over, or cancel it.",
+        "Ratings would go back to 3, which the scale no longer has. Add it to the scale first.",
+    ]
+    other.delete()
+    Grade.objects.create(collection=collection, value=3)
+    assert undone(job) == []
+    assert given() == {("q1", "a", "qrels"): (3, "")}
+
+
+def test_an_import_of_ratings_is_undone_where_its_archive_was_imported(tmp_path):
+    collection = make_collection()
+    make_pair(collection)
+    taken_in(collection, "q1 0 a 3\nq1 0 b 0\n")
+    assert undone(taken_in(collection, "q1 0 a 1\n")) == []
+    path = tmp_path / "a.zip"
+    path.write_bytes(content := archived(collection))
+    with archive.opened(path) as found:
+        assert not archive.restore(found, "there").refused
+    there = Collection.objects.get(slug="there")
+    last, first = there.jobs.all()
+    assert [(job.state, str(job)) for job in (first, last)] == [
+        ("published", "ratings from file"),
+        ("undone", "ratings from file"),
+    ]
+    assert archived(there) != content  # tokens of a copy are others
+    assert undone(first) == []
+    assert not Rating.objects.filter(rater__collection=there).exists()
+    assert Rating.objects.filter(rater__collection=collection).count() == 2
+
+
+def archived(collection: Collection) -> bytes:
+    out = io.BytesIO()
+    archive.write(collection, out)
+    return out.getvalue()
+
+
+def test_the_command_undoes_ratings_and_says_what_stays(tmp_path, capsys):
+    make_collection(documents="")
+    file = tmp_path / "qrels.txt"
+    file.write_text("q1 0 a 3\n")
+    call_command("import_qrels", "hills", str(file))
+    capsys.readouterr()
+    call_command("undo_import", "hills", Job.objects.get().pk)
+    assert capsys.readouterr().out == (
+        "Undone: ratings from qrels.txt. The history tells what was said and that it was taken back."
+        " 1 document that it brought stays for the history.\n"
+    )
+    assert (Rating.objects.count(), Document.objects.count()) == (0, 1)

@@ -1,3 +1,4 @@
+from collections import Counter
 from datetime import timedelta
 from uuid import uuid4
 
@@ -7,7 +8,17 @@ from django.db import IntegrityError, transaction
 from ratings import queue
 from ratings.models import Pair, Rater, Rating, RatingEvent
 
-from .cast import NOW, grade, make_collection, make_pair, make_rater, next_pair, pair_held
+from .cast import (
+    NOW,
+    Imported,
+    grade,
+    make_collection,
+    make_pair,
+    make_rater,
+    next_pair,
+    pair_held,
+    record_imported,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -257,11 +268,11 @@ def test_wanting_more_ratings_adds_assignments_and_counts_what_is_there(collecti
 def test_imported_ratings_are_recorded_once_and_fill_what_was_wanted(collection):
     pair = make_pair(collection)
     rater = Rater.objects.create(collection=collection, name="qrels", kind="imported")
-    row = queue.ImportedRating(pair.query_id, pair.document_id, grade(collection, "2"))
-    other = queue.ImportedRating(pair.query_id, pair.document_id, grade(collection, "3"))
-    assert queue.record_imported(rater, [row]) == queue.ImportedRatings(new=1, changed=0, unchanged=0)
-    assert queue.record_imported(rater, [row]) == queue.ImportedRatings(new=0, changed=0, unchanged=1)
-    assert queue.record_imported(rater, [other]) == queue.ImportedRatings(new=0, changed=1, unchanged=0)
+    row = Imported(pair.query_id, pair.document_id, grade(collection, "2"))
+    other = Imported(pair.query_id, pair.document_id, grade(collection, "3"))
+    assert record_imported(rater, [row]) == Counter(new=1, changed=0, unchanged=0)
+    assert record_imported(rater, [row]) == Counter(new=0, changed=0, unchanged=1)
+    assert record_imported(rater, [other]) == Counter(new=0, changed=1, unchanged=0)
     assert states(pair) == ["done"]
     assert [str(e.value.normalize()) for e in RatingEvent.objects.all()] == ["2", "3"]
 

@@ -8,7 +8,7 @@ from ratings import queue
 from ratings.models import Assignment, Collection, LostLease, Pair, Rater, Rating
 from ratings.pooling import pool
 
-from .cast import NOW, grade, make_collection, make_pair, make_ranking, make_rater
+from .cast import NOW, Imported, grade, make_collection, make_pair, make_ranking, make_rater, record_imported
 from .test_queue_batches import make_pool, statements
 
 pytestmark = pytest.mark.django_db
@@ -195,8 +195,8 @@ def test_release_lets_a_late_grade_fill_the_place(collection, alice):
 
 def test_an_import_for_who_holds_the_pair_fills_their_own_assignment(collection, alice):
     (task,) = queue.claim(alice, now=NOW)
-    row = queue.ImportedRating(task.pair.query_id, task.pair.document_id, grade(collection, "2"))
-    queue.record_imported(alice, [row], at=NOW)
+    row = Imported(task.pair.query_id, task.pair.document_id, grade(collection, "2"))
+    record_imported(alice, [row], at=NOW)
     assert states(task.pair) == ["done"]
     assert queue.held(alice) == []
 

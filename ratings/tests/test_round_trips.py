@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from ratings import intake, outlet, queue
+from ratings import intake, outlet
 from ratings.formats.known import BY_NAME
 from ratings.formats.source import Source
 from ratings.models import Collection, Grade, Rater
 
-from .cast import make_collection
+from .cast import Imported, make_collection, record_imported
 
 EXAMPLES = int(os.environ.get("IDEALIST_ROUND_TRIPS", "20"))
 RATINGS = ["csv", "jsonl", "parquet"]
@@ -71,8 +71,8 @@ def built(record: dict) -> Collection:
             steps[value] = grade
         rater, _ = Rater.objects.get_or_create(collection=collection, name=name, kind="imported")
         pair = queries[query].pk, documents[document % len(documents)].pk
-        row = queue.ImportedRating(*pair, grade, "" if grade else said, comment, took, at)
-        queue.record_imported(rater, [row])
+        row = Imported(*pair, grade, "" if grade else said, comment, took, at)
+        record_imported(rater, [row])
     lines = [
         f"{queries[query].key} Q0 {document.key} {rank} {score!r} {record['system']}\n"
         for query, found in record["runs"].items()

@@ -17,6 +17,7 @@ from .. import jobs, uploads
 from ..access import collection_for
 from ..formats.refusal import Refusal, counted
 from ..import_forms import USUAL, HowForm, SendForm
+from ..intake.undoing import kept
 from ..models import Collection, Job, Role
 from ..preview import BY_LINES, Preview, kind_seen, preview, refused_lines
 
@@ -109,11 +110,13 @@ def cancel_import(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def undo_import(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Take the whole import back, or say what rests on it."""
     job = job_of(collection_for(request, slug, Role.ADMIN), pk)
-    against = jobs.undo(job)
+    against = jobs.undo(job, request.user)
     for sentence in against:
         messages.warning(request, sentence)
     if not against:
-        messages.success(request, "Undone. Nothing of it is in the record any more.")
+        ratings = job.kind == Job.Kind.RATINGS
+        what = "Each rating is what it was before" if ratings else "Nothing of it is in the record any more"
+        messages.success(request, f"Undone. {what}.")
     return redirect("import_job", slug, pk)
 
 
@@ -171,6 +174,7 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
         "more": report.get("refused", 0) + report.get("left_out", 0) - min(len(refusals), LISTED),
         "grades": histogram(report.get("grades", {})),
         "scale": [grade.value for grade in collection.grades.all()],
+        "kept": kept(job) if job.state in (State.PUBLISHED, State.UNDONE) else [],
     }
     if job.is_over and job.state not in (State.CANCELLED, State.UNDONE):
         seen = seen_of(job)
@@ -215,12 +219,11 @@ def will_happen(job: Job) -> list[str]:
         Job.Kind.RATINGS: ("rating", "ratings"),
     }[job.kind]
     said = []
-    if job.kind == Job.Kind.RATINGS:
-        said.append("These ratings are added. Those that are here already, the same, stay as they are.")
     if new:
         said.append(f"{counted(new, one + ' is', many + ' are')} added.")
     if changed:
-        said.append(f"{counted(changed, one + ' gets', many + ' get')} another text.")
+        other = "another grade, reason or comment" if job.kind == Job.Kind.RATINGS else "another text"
+        said.append(f"{counted(changed, one + ' gets', many + ' get')} {other}.")
     if same:
         said.append(f"{counted(same, one + ' is', many + ' are')} here already, the same, and left as it is.")
     if documents := counts.get("documents"):
@@ -228,7 +231,7 @@ def will_happen(job: Job) -> list[str]:
         said.append(f"{made} made with their id alone, and get their text when it comes.")
     if grades := counts.get("grades"):
         said.append(f"The collection takes its scale of {counted(grades, 'grade')} from here.")
-    if job.kind in (Job.Kind.RESULTS, Job.Kind.RATINGS) and (new or job.kind == Job.Kind.RATINGS):
+    if job.kind in (Job.Kind.RESULTS, Job.Kind.RATINGS) and (new or changed):
         said.append("Results change; frozen evaluations do not.")
     return said
 

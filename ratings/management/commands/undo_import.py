@@ -1,5 +1,5 @@
 from ratings.intake.publishing import remove
-from ratings.intake.undoing import undone
+from ratings.intake.undoing import kept, undone
 from ratings.models import Job
 
 from ._collection_command import CollectionCommand, Refused
@@ -24,4 +24,4 @@ class Command(CollectionCommand):
         if against := undone(job):
             raise Refused(" ".join(against))
         remove(job)
-        self.stdout.write(f"Undone: {job}.")
+        self.stdout.write(" ".join([f"Undone: {job}.", *kept(job)]))
