@@ -8,7 +8,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
@@ -19,33 +19,44 @@ from django.db import connection
 from django.utils import timezone
 
 from ratings import jobs, uploads
-from ratings.models import Collection, Document, Job, Query, Ranking, System
+from ratings.models import (
+    Collection,
+    Document,
+    Grade,
+    Job,
+    Pair,
+    Query,
+    Ranking,
+    Rater,
+    Rating,
+    RatingEvent,
+    StagedRating,
+    System,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = int(os.environ.get("IDEALIST_KILLS", "2"))
 RESULTS = int(os.environ.get("IDEALIST_RESULTS", "10000"))
+DOCUMENTS = int(os.environ.get("IDEALIST_DOCUMENTS", RESULTS))
 DEPTH = 100
 QUERIES = 50
-DOCUMENTS = int(os.environ.get("IDEALIST_DOCUMENTS", RESULTS))
 RANKINGS = RESULTS // DEPTH
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def job(settings, tmp_path) -> Job:
-    """A run of many systems, of documents that nobody knows."""
+def collection(settings, tmp_path) -> Collection:
     settings.DATA_DIR = tmp_path
     collection = Collection.objects.create(slug="kills", name="Kills")
     Query.objects.bulk_create(Query(collection=collection, key=f"q{i}", text="x") for i in range(QUERIES))
-    places = range(1, DEPTH + 1)
-    lines = (
-        f"q{n % QUERIES} Q0 d{(n * DEPTH + rank) % DOCUMENTS} {rank} {DEPTH - rank} s{n // QUERIES}\n"
-        for n in range(RANKINGS)
-        for rank in places
-    )
-    file = uploads.keep(SimpleUploadedFile("many.run", "".join(lines).encode()))
-    job = Job.objects.create(collection=collection, kind="results", files=[file], beat_at=timezone.now())
+    return collection
+
+
+def asked(collection: Collection, kind: str, lines: Iterator[str], **options) -> Job:
+    file = uploads.keep(SimpleUploadedFile("many", "".join(lines).encode()))
+    facts = {"files": [file], "options": options, "beat_at": timezone.now()}
+    job = Job.objects.create(collection=collection, kind=kind, **facts)
     jobs.look_at.enqueue(job.pk)
     return job
 
@@ -80,16 +91,8 @@ def until(true, seconds: float = 600) -> None:
         time.sleep(0.02)
 
 
-def share() -> float:
-    """How much is written: documents first, and then rankings."""
-    return (Document.written.count() / DOCUMENTS + Ranking.written.count() / RANKINGS) / 2
-
-
-def seen() -> tuple[int, int, int]:
-    return Document.objects.count(), System.objects.count(), Ranking.objects.count()
-
-
-def test_who_is_killed_at_any_point_leaves_nothing_to_see_and_the_next_goes_on(job, worker):
+def killed(job: Job, worker, share: Callable[[], float], seen: Callable[[], tuple[int, ...]]) -> Job:
+    """The job as the last worker left it, after some that were killed while the `share` that is written grew."""
     drawn, where = random.Random(RESULTS), []
     for _ in range(KILLS):
         process = worker()
@@ -105,10 +108,10 @@ def test_who_is_killed_at_any_point_leaves_nothing_to_see_and_the_next_goes_on(j
         process.kill()
         process.wait()
         now = Job.objects.get(pk=job.pk)
-        where.append((now.state, now.message, Document.written.count(), Ranking.written.count()))
+        where.append((now.state, now.message, written()))
         if now.state == "published":
             break
-        assert seen() == (0, 0, 0)
+        assert not any(seen())
         # Half a minute passes, and it is not the fifth death.
         Job.objects.update(beat_at=timezone.now() - timedelta(minutes=1), deaths=0)
         jobs.reap()
@@ -118,6 +121,41 @@ def test_who_is_killed_at_any_point_leaves_nothing_to_see_and_the_next_goes_on(j
     until(lambda: Job.objects.get(pk=job.pk).is_over)
     done = Job.objects.get(pk=job.pk)
     assert (done.state, done.staging) == ("published", False)
+    return done
+
+
+def test_who_is_killed_at_any_point_leaves_nothing_to_see_and_the_next_goes_on(collection, worker):
+    """A run of many systems, of documents that nobody knows."""
+    lines = (
+        f"q{n % QUERIES} Q0 d{(n * DEPTH + rank) % DOCUMENTS} {rank} {DEPTH - rank} s{n // QUERIES}\n"
+        for n in range(RANKINGS)
+        for rank in range(1, DEPTH + 1)
+    )
+
+    def share() -> float:
+        """Documents first, and then rankings."""
+        return (Document.written.count() / DOCUMENTS + Ranking.written.count() / RANKINGS) / 2
+
+    def seen() -> tuple[int, int, int]:
+        return Document.objects.count(), System.objects.count(), Ranking.objects.count()
+
+    job = killed(asked(collection, "results", lines), worker, share, seen)
     assert seen() == (DOCUMENTS, -(-RANKINGS // QUERIES), RANKINGS)
     assert (Document.written.count(), Ranking.written.count()) == (DOCUMENTS, RANKINGS)
-    assert done.collection.documents.filter(job=job).values("key").distinct().count() == DOCUMENTS
+    assert collection.documents.filter(job=job).values("key").distinct().count() == DOCUMENTS
+
+
+def test_the_same_of_ratings(collection, worker):
+    """Each of another pair, and its document not known."""
+    lines = (f"q{number % QUERIES} 0 d{number} {number % 4}\n" for number in range(RESULTS))
+
+    def share() -> float:
+        return StagedRating.objects.count() / RESULTS
+
+    def seen() -> tuple[int, ...]:
+        return tuple(kind.objects.count() for kind in (Document, Pair, Rating, RatingEvent, Rater, Grade))
+
+    job = killed(asked(collection, "ratings", lines, rater="qrels"), worker, share, seen)
+    assert seen() == (RESULTS, RESULTS, RESULTS, RESULTS, 1, 4)
+    assert job.events.filter(kind="import").values("pair").distinct().count() == RESULTS
+    until(lambda: not StagedRating.objects.exists())
