@@ -107,7 +107,7 @@ def _import(
         report.grades.update({_plain(text): count for text, count in stage.execute(grades)})
         rated = {query for (query,) in stage.execute("SELECT DISTINCT query FROM rating")}
         if job and job.checking:
-            _foresee(stage, collection, scale, report, progress)
+            total = _foresee(stage, collection, sources, scale, total, report, progress)
         elif not report.refused:
             write = partial(_publish, stage, scale, total, report, progress)
             land(collection, sources, report, Job.Kind.RATINGS, job, write)
@@ -211,19 +211,32 @@ def _can_leave_out(report: Report) -> bool:
 
 def _leave_out(stage: sqlite3.Connection, sources: Sequence[Source], report: Report) -> int:
     """Go on without the refused lines, which stay listed. Returns how many pairs of rater and pair are left."""
-    files = {source.name: file for file, source in enumerate(sources)}
-    lines = [(files[refusal.file], refusal.line) for refusal in report.refusals]
-    stage.executemany("DELETE FROM rating WHERE file = ? AND line = ?", lines)
+    total = _without_refused(stage, sources, report)
     report.left_out, report.refused = report.refused, 0
     lines = counted(report.left_out, "refused line was", "refused lines were")
     report.facts.append(f"{lines} left out.")
+    return total
+
+
+def _without_refused(stage: sqlite3.Connection, sources: Sequence[Source], report: Report) -> int:
+    files = {source.name: file for file, source in enumerate(sources)}
+    lines = [(files[refusal.file], refusal.line) for refusal in report.refusals]
+    stage.executemany("DELETE FROM rating WHERE file = ? AND line = ?", lines)
     return stage.execute("SELECT COUNT(*) FROM (SELECT DISTINCT rater, query, document FROM rating)").fetchone()[0]
 
 
 def _foresee(
-    stage: sqlite3.Connection, collection: Collection, scale: dict[str, Grade], report: Report, progress: Progress
-) -> None:
-    """Of a check: what the import would make."""
+    stage: sqlite3.Connection,
+    collection: Collection,
+    sources: Sequence[Source],
+    scale: dict[str, Grade],
+    total: int,
+    report: Report,
+    progress: Progress,
+) -> int:
+    """Of a check: what the import would make, without what is refused. Returns of how many ratings."""
+    if _can_leave_out(report):
+        total = _without_refused(stage, sources, report)
     strangers, done = Strangers(stage, collection), 0
     for batch in _batches(stage):
         keys = {row[2] for row in batch}
@@ -235,6 +248,7 @@ def _foresee(
     for what, column in (("raters", "rater"), ("queries", "query")):
         (report.counts[what],) = stage.execute(f"SELECT COUNT(DISTINCT {column}) FROM rating").fetchone()
     report.counts["grades"] = sum(grade.pk is None for grade in scale.values())
+    return total
 
 
 def _batches(stage: sqlite3.Connection) -> Iterator[list[tuple]]:

@@ -12,7 +12,7 @@ from django_tasks_db.management.commands import db_worker
 from ratings import intake, jobs, uploads
 from ratings.formats.source import Source
 from ratings.management.commands.work import work
-from ratings.models import Job, Ranking, Rating, Role
+from ratings.models import Job, Ranking, Rating, RatingEvent, Role
 
 from .cast import make_collection, make_member
 from .test_jobs import RUN
@@ -158,6 +158,8 @@ def test_refused_lines_come_as_a_file_and_the_rest_without_them(admin, collectio
     assert "2 lines are refused until they are mended" in html
     assert "The grade 7 is not on the scale of the collection." in html
     assert "“Words that stand for grades”: good=… says which grade it is." in html
+    assert "3 ratings by 1 rater for 2 queries: 3 new, 0 changed, 0 unchanged." in html
+    assert "<li>3 ratings are added.</li>" in html
     file = admin.get(reverse("refused", args=["hills", job.pk]))
     assert file.content.decode() == "query,docid,who,label\nq1,b,Ann,7\nq2,b,Ben,good\n"
     assert file["Content-Disposition"] == 'attachment; filename="refused-march.csv"'
@@ -169,10 +171,37 @@ def test_refused_lines_come_as_a_file_and_the_rest_without_them(admin, collectio
     assert Job.objects.get(pk=job.pk).state == "published"
     assert Rating.objects.count() == 3
     assert "2 refused lines were left out." in page(admin, job)
-    mended = sent(admin, "ratings", "query,docid,who,label\nq1,b,Ann,2\nq2,b,Ben,1\n")
+    mended = sent(admin, "ratings", "query,docid,who,label\nq1,b,Ann,2\nq2,b,Ben,1\nq1,a,Ann,2\nq2,a,Ben,0\n")
+    html = page(admin, mended)
+    assert "<li>2 ratings are added.</li>" in html
+    assert "<li>1 rating gets another grade, reason or comment.</li>" in html
+    assert "<li>1 rating is here already, the same, and left as it is.</li>" in html
     act(admin, "start_import", mended)
     work()
     assert Rating.objects.count() == 5
+
+
+def test_ratings_are_undone_and_the_page_says_what_stays(admin, collection):
+    collection.grades.all().delete()
+    job = sent(admin, "ratings", "q1 0 a 3\nq1 0 x 0\n")
+    act(admin, "start_import", job)
+    work()
+    stays = "1 document that it brought stays for the history."
+    html = page(admin, job)
+    assert "as long as no later import changed it." in html and stays in html
+    later = sent(admin, "ratings", "q1 0 a 0\n")
+    act(admin, "start_import", later)
+    work()
+    response = admin.post(reverse("undo_import", args=["hills", job.pk]), follow=True)
+    assert "1 rating of it was changed later by ratings from file" in response.content.decode()
+    act(admin, "undo_import", later)
+    act(admin, "undo_import", job)
+    work()
+    html = page(admin, job)
+    assert "It was taken back." in html and "Undone. Each rating is what it was before." in html
+    assert stays in html and "The scale of 2 grades that came with it stays." in html
+    assert not Rating.objects.exists()
+    assert {event.actor.username for event in RatingEvent.objects.filter(kind="undo")} == {"ada"}
 
 
 def test_a_cancelled_import_is_over_and_its_file_is_gone(admin):
