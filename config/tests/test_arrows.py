@@ -1,6 +1,7 @@
 """The house keeps its arrows: config -> both apps, evaluation -> ratings, and pure code knows no Django."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PURE = ["evaluation/measures", "evaluation/agreement", "evaluation/significance", "evaluation/charts.py"]
 PURE += ["evaluation/dawid_skene.py", "evaluation/files", "ratings/formats"]
 WRITERS = {
-    "Assignment": {"ratings/queue/wanting.py", "ratings/queue/mixing.py"},
+    "Assignment": {"ratings/queue/wanting.py", "ratings/queue/mixing.py", "ratings/queue/importing.py"},
     "Rating": {"ratings/queue/saving.py", "ratings/queue/importing.py", "ratings/queue/tasks.py"},
     "RatingEvent": {"ratings/queue/acts.py", "ratings/queue/importing.py", "ratings/adjudication.py"},
     "LostLease": {"ratings/queue/leases.py"},
@@ -84,6 +85,12 @@ def test_only_the_queue_and_adjudication_write_what_people_said():
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in others:
                 written.append(f"{file.relative_to(ROOT)}:{node.lineno} makes a {node.func.id}")
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                tables = {f"ratings_{model.lower()}" for model in others}
+                found = re.findall(r"(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)", node.value)
+                written += [
+                    f"{file.relative_to(ROOT)}:{node.lineno} writes {table}" for table in tables & {*found}
+                ]
             if isinstance(node, ast.Attribute) and node.attr in {"create", "bulk_create", "get_or_create"}:
                 owner = ast.unparse(node.value)
                 if owner in {f"{model}.objects" for model in others}:

@@ -1,7 +1,7 @@
 """Rows -> records: stage, check, publish.
 
-Each import reads its sources once into a file on disk, checks everything, and only then writes, in one
-transaction. It returns a Report; where the report holds a refusal, nothing was written. The same import again
+Each import reads its sources once into a file on disk, checks everything, and only then writes, in pieces that are
+seen all at once. It returns a Report; where the report holds a refusal, nothing was written. The same import again
 changes nothing.
 """
 

@@ -33,12 +33,15 @@ def undone(job: Job, by=None) -> list[str]:
 
     Ratings are taken back at once, `by` an account. The history keeps them, and what it names stays: see `kept`.
     """
+    ratings = job.kind == Job.Kind.RATINGS
     try:
         with transaction.atomic():
-            collection = Collection.objects.select_for_update().get(pk=job.collection_id)
+            Job.objects.select_for_update().get(pk=job.pk)
+            # Raters wait for it, and what they do meanwhile changes nothing that ratings brought.
+            if not ratings:
+                Collection.objects.select_for_update().get(pk=job.collection_id)
             if against := list(obstacles(job)):
                 return against
-            ratings = job.kind == Job.Kind.RATINGS
             if ratings:
                 queue.take_back_import(job, by=by)
             else:
@@ -46,7 +49,7 @@ def undone(job: Job, by=None) -> list[str]:
                 _give_back_queries(job)
             done = Job.objects.filter(pk=job.pk, state=Job.State.PUBLISHED)
             done.update(state=Job.State.UNDONE, staging=not ratings, ended_at=timezone.now())
-            collection.touch()
+            job.collection.touch()
     except IntegrityError:
         return [CHANGED_MEANWHILE]
     return []
