@@ -9,7 +9,8 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from evaluation import record
@@ -497,6 +498,21 @@ def test_ratings_are_taken_back_and_those_that_changed_are_as_before():
     assert given() == told_by_events() == {("q1", "a", "ann"): (3, "")}
     assert undone(third) == []
     assert given() == told_by_events() == {}
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
+def test_raters_do_not_wait_for_the_collection_while_links_are_checked():
+    collection = make_collection()
+    with CaptureQueriesContext(connection) as asked:
+        assert undone(taken_in(collection, "q1 0 a 3\n")) == []
+    said = [query["sql"] for query in asked.captured_queries]
+    steps = [
+        sql.split()[0]
+        for sql in said
+        if "CONSTRAINTS ALL IMMEDIATE" in sql or 'UPDATE "ratings_collection"' in sql
+    ]
+    assert steps == ["SET", "UPDATE"] * 2
+    assert not [sql for sql in said if "FOR UPDATE" in sql and "ratings_collection" in sql]
 
 
 def test_what_an_import_had_filled_is_open_again_or_filled_by_who_came_late():
