@@ -108,7 +108,7 @@ def killed(job: Job, worker, share: Callable[[], float], seen: Callable[[], tupl
         process.kill()
         process.wait()
         now = Job.objects.get(pk=job.pk)
-        where.append((now.state, now.message, written()))
+        where.append((now.state, now.message, share()))
         if now.state == "published":
             break
         assert not any(seen())
