@@ -33,11 +33,11 @@ def rows(queries: int) -> dict[str, Iterator[dict]]:
     pair = [{"query": f"q{q}", "document": f"d{q}-{d}"} for q, d in of]
     fact = {"name": "Bench", "description": "", "relevant_from": "1", "order": "query", "gold_share": "0"}
     fact |= {"repeat_share": "0", "break_after": 50, "scale_version": 1, "created_at": AT}
-    person = {"kind": "person", "weight": "1", "active": True, "limit": None, "queries": [], "guidelines_read": 0}
+    person = {"kind": "person", "weight": "1", "active": True, "limit": None, "guidelines_read": 0}
     said = {"value": "1", "reason": "", "comment": "", "undoes": None, "scale_version": 1, "guidelines_version": 0}
     said |= {"seconds": 2.5, "shown": "one", "client_key": None, "created_at": AT}
     rated = {"grade": "1", "reason": "", "comment": "", "revision": 1, "created_at": AT, "changed_at": AT}
-    wanted = {"wanted": 1, "depth": 1, "retired_at": None, "anchor": None}
+    wanted = {"wanted": 1, "depth": 1, "retired_at": None}
     return {
         "collection": iter([fact]),
         "grades": ({"value": value, "label": "", "meaning": ""} for value in "012"),
@@ -60,9 +60,12 @@ def rows(queries: int) -> dict[str, Iterator[dict]]:
             for q in range(queries)
         ),
         "raters": iter([{"name": "ann", **person, "warmed_up_at": None}]),
+        "queries_of_raters": iter([]),
         "pairs": ({**each, "token": str(UUID(int=n + 1)), **wanted} for n, each in enumerate(pair)),
+        "anchors": iter([]),
         "assignments": (
-            {**each, "rater": "ann", "extra": False, "depth": 1, "lot": n} for n, each in enumerate(pair)
+            {**each, "rater": "ann", "state": "done", "extra": False, "depth": 1, "lot": n}
+            for n, each in enumerate(pair)
         ),
         "ratings": ({**each, "rater": "ann", **rated} for each in pair),
         "adjudications": iter([]),
@@ -76,13 +79,12 @@ def rows(queries: int) -> dict[str, Iterator[dict]]:
 def make(queries: int, path: Path) -> None:
     """The archive, by the parts that write any."""
     from ratings.archive.members import FORMAT, MANIFEST, MEMBERS, VERSION, snapshot_of
-    from ratings.archive.writing import line_of
     from ratings.formats.zipped import FixedZip
 
     found, archive, counts = rows(queries), FixedZip(), {}
     with path.open("wb") as file:
         for member in MEMBERS:
-            lines = [line_of(row).encode() for row in found[member.name]]
+            lines = [(json.dumps(row, separators=(",", ":")) + "\n").encode() for row in found[member.name]]
             counts[member.name] = len(lines)
             file.writelines(archive.add(member.file, [b"".join(lines)], large=True))
         told = [

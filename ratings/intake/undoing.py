@@ -37,6 +37,9 @@ def obstacles(job: Job) -> Iterator[str]:
     if job.state != Job.State.PUBLISHED:
         yield "It is not in the record: there is nothing to undo."
         return
+    if job.kind == Job.Kind.ARCHIVE:
+        yield "It made the whole collection, which is not taken back."
+        return
     if job.kind == Job.Kind.RATINGS:
         yield "Ratings stay in the record of who said what. Import other grades by the same rater to replace them."
         return
