@@ -175,8 +175,10 @@ def test_raters_of_other_collections_save_meanwhile(monkeypatch, tmp_path, setti
     assert written()
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_the_reaper_removes_what_a_dead_command_left(monkeypatch, tmp_path):
+    """In pieces that are each whole for the database: what refers to a row goes before it."""
+    monkeypatch.setattr(publishing, "PIECE", 1)
     monkeypatch.setattr(publishing, "_end", lambda job: None)
     monkeypatch.setattr(Landing, "published", _fails)
     with pytest.raises(RuntimeError):
