@@ -77,8 +77,10 @@ def test_an_archive_is_sent_shown_and_made(root):
 
 
 def test_a_slug_that_is_taken_is_told_and_another_can_be_given(root):
-    make_collection("hills")
     job = sent(root, GOOD)
+    assert "already" not in page(root, job)
+    make_collection("hills")
+    assert "There is a collection &#x27;hills&#x27; already. Choose another name." in page(root, job)
     refused = root.post(f"/archives/{job.pk}/start/", {"slug": "hills"})
     assert refused.status_code == 400
     assert "There is a collection &#x27;hills&#x27; already. Choose another name." in refused.content.decode()

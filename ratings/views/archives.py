@@ -13,7 +13,7 @@ from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from .. import jobs, uploads
+from .. import archive, jobs, uploads
 from ..access import archives_for
 from ..formats.refusal import Refusal
 from ..import_forms import ArchiveForm, SlugForm
@@ -109,6 +109,7 @@ def job_page(request: HttpRequest, job: Job, form: SlugForm) -> HttpResponse:
         "report": report,
         "refusals": refusals[:LISTED],
         "more": report.get("refused", 0) - min(len(refusals), LISTED),
+        "taken": not form.is_bound and form.initial["slug"] and archive.wrong_slug(form.initial["slug"]),
         "form": form if offers and not (job.checking and refusals) else None,
     }
     return render(request, "ratings/archive.html", context, status=400 if form.errors else 200)
