@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import numpy as np
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, connection
+from django.db import IntegrityError
 from django.db.models import Field, Model
 
 from ..intake.publishing import Landing, land, remove_dead_archives
@@ -37,6 +37,7 @@ from ..models import (
 from .checking import TABLES, check, joined, pieces
 from .members import BY_NAME, MEMBERS, NUMBER, Member
 from .reading import Archive
+from .rows import among, insert, new_ids
 
 MODELS: dict[str, type[Model]] = {
     "grades": Grade,
@@ -195,38 +196,9 @@ class _Copy:
     def _renew_tokens(self, model: type[Model], rows: list[list], place: int) -> None:
         """A copy beside its original gets its own: a token stands for one pair alone."""
         tokens = [row[place] for row in rows]
-        taken = {each.hex for each in model.objects.filter(token__in=tokens).values_list("token", flat=True)}
+        here = model.objects.filter(token__in=among(tokens, "uuid")).values_list("token", flat=True)
+        taken = {token.hex for token in here}
         for row in rows:
             if row[place] in taken:
                 row[place] = uuid4().hex
         self.report.counts["tokens"] += len(taken)
-
-
-# Rows come by the million. They go in as they are, ten times as fast as by a model instance for each.
-
-
-def new_ids(model: type[Model], count: int) -> Sequence[int]:
-    """Nobody else gets them, in a transaction."""
-    table = model._meta.db_table
-    with connection.cursor() as cursor:
-        if connection.vendor == "sqlite":
-            # Who writes is alone there, and what is written takes them.
-            cursor.execute("SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence WHERE name = %s", [table])
-            (last,) = cursor.fetchone()
-            return range(last + 1, last + count + 1)
-        drawn = "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)"
-        cursor.execute(drawn, [table, count])
-        return [pk for (pk,) in cursor.fetchall()]
-
-
-def insert(model: type[Model], columns: Sequence[str], rows: Sequence[Sequence]) -> None:
-    """Values as SQLite keeps them, which PostgreSQL reads, too. In a transaction."""
-    table, names = model._meta.db_table, ", ".join(f'"{name}"' for name in columns)
-    with connection.cursor() as cursor:
-        if connection.vendor == "sqlite":
-            marks = ", ".join(["%s"] * len(columns))
-            cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)
-        else:
-            with cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
-                for row in rows:
-                    copy.write_row(row)

@@ -1,6 +1,6 @@
 """A collection -> its archive, in flat memory and as of one moment.
 
-Values go from the database into a line without a detour: by way of models it takes several times as long.
+Values go from the database into a line without a detour by way of models.
 """
 
 import json
@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
-from django.db import connection
 from django.db.models import QuerySet
-from django.db.models.expressions import RawSQL
 
 from ..formats.zipped import FixedZip
 from ..models import (
@@ -30,9 +28,10 @@ from ..models import (
 )
 from ..snapshot import snapshot
 from .members import BY_NAME, FORMAT, MANIFEST, MEMBERS, VERSION, Member, snapshot_of
+from .rows import among, read
 
 AT_ONCE = 2_000
-LARGE_AT_ONCE = 200  # documents with their texts, rankings
+LARGE_AT_ONCE = 500  # documents with their texts, rankings
 RESULTS_AT_ONCE = 100_000
 PIECE = 1 << 18
 
@@ -41,8 +40,6 @@ Rows = Iterator[Sequence[Any]]  # the values of each line, in the order of its f
 # What a field is called in the database, where it is called otherwise.
 OF_PAIR = {"query": "pair__query__key", "document": "pair__document__key", "rater": "rater__name"}
 BY_KEY = {"query": "query__key", "document": "document__key", "rater": "rater__name"}
-# Not the list of the ids: each of them would be a parameter.
-AMONG = {"sqlite": "SELECT value FROM json_each(%s)", "postgresql": "SELECT unnest(%s::bigint[])"}
 
 
 def write(collection: Collection, file: BinaryIO, *, progress: Progress = lambda *told: None) -> str:
@@ -101,20 +98,10 @@ def _rows(rows: QuerySet, member: str, called: dict[str, str] | None = None, at_
 
 
 def _of(model: type, ids: np.ndarray, columns: Iterable[str], at_once: int = AT_ONCE) -> Rows:
-    """Values as the database gives them, of the rows with these ids and in their order."""
-    sql, given = "", ()
+    """The rows with these ids and in their order."""
     for start in range(0, len(ids), at_once):
-        some = ids[start : start + at_once].tolist()
-        among = json.dumps(some) if connection.vendor == "sqlite" else some
-        if not sql:
-            chosen = model._default_manager.filter(pk__in=RawSQL(AMONG[connection.vendor], [PLACE]))
-            sql, given = chosen.order_by("pk").values_list(*columns).query.sql_with_params()
-        with connection.cursor() as cursor:
-            cursor.execute(sql, [among if value is PLACE else value for value in given])
-            yield from cursor.fetchall()
-
-
-PLACE = object()  # among the parameters of a query: that of the ids
+        some = among(ids[start : start + at_once].tolist(), "bigint")
+        yield from read(model._default_manager.filter(pk__in=some).order_by("pk"), columns)
 
 
 def _ids(rows: QuerySet) -> np.ndarray:
