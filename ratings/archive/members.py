@@ -193,18 +193,6 @@ def _written_token(value: UUID | str) -> str:
     return f'"{found}"'
 
 
-def canonical(value: Any) -> Any:
-    """JSON as every database gives it back: PostgreSQL sorts names, and has neither exponents nor -0."""
-    if isinstance(value, dict):
-        return {name: canonical(value[name]) for name in sorted(value)}
-    if isinstance(value, list):
-        return [canonical(each) for each in value]
-    if isinstance(value, float):
-        exact = Decimal(repr(value))
-        return int(exact) if "e" in repr(value) and exact == exact.to_integral_value() else value + 0.0
-    return value
-
-
 def _object(value: Any) -> str:
     if not isinstance(value, dict):
         raise ValueError(f"{values.shown(value)} is no object")
@@ -216,9 +204,17 @@ def _tags(value: Any) -> str:
 
 
 def _written_json(value: str) -> str:
+    """As every database gives it back: PostgreSQL sorts names, and has neither exponents nor -0."""
     if value in ("{}", "[]"):
         return value
-    return json.dumps(canonical(json.loads(value)), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    found = json.loads(value, parse_float=_without_exponent)
+    return json.dumps(found, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _without_exponent(text: str) -> float | int:
+    value = float(text)
+    exact = Decimal(repr(value))
+    return int(exact) if "e" in repr(value) and exact == exact.to_integral_value() else value + 0.0
 
 
 def _texts(value: Any) -> list[str]:

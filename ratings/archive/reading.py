@@ -64,7 +64,11 @@ def _values(member: Member, line: bytes) -> list:
     if not line.endswith(b"\n"):
         too_long = f"the line is longer than {LONGEST >> 20} MB"
         raise ValueError(too_long if len(line) == LONGEST else "the line is cut off")
-    return member.checked(strict_json.loaded(line.decode()))
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError("the line is not UTF-8") from error
+    return member.checked(strict_json.loaded(text))
 
 
 @contextmanager

@@ -78,7 +78,7 @@ HILLS = {
 
 def packed(contents_of: dict[str, str], **changed) -> bytes:
     """An archive of these members, made without the code under test. `changed`: of the manifest."""
-    contents = {f"{name}.jsonl": text.encode() for name, text in contents_of.items()}
+    contents = {f"{name}.jsonl": text.encode(errors="surrogateescape") for name, text in contents_of.items()}
     sums = {name: sha256(content).hexdigest() for name, content in contents.items()}
     manifest = {
         "format": "idealist collection",
@@ -353,6 +353,26 @@ def test_a_manifest_that_tells_of_other_lines_is_refused_before_room_is_made_for
     refused = restored(tmp_path, packed(HILLS | {"collection": HILLS["collection"] * 2}))
     assert "collection.jsonl: there are 2 lines, and it must have 1" in refused[0]
     assert not Collection.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_line_without_an_end_is_refused_and_of_a_long_one_no_more_is_read(tmp_path, monkeypatch):
+    cut = packed(HILLS | {"checks": HILLS["checks"][:-1]})
+    assert "checks.jsonl, line 1: the line is cut off" in restored(tmp_path, cut)[0]
+    monkeypatch.setattr(archive.reading, "LONGEST", 1 << 20)
+    long = HILLS["grades"].replace('"a\\nb"', f'"{"x" * (1 << 20)}"')
+    assert len(long) > 1 << 20
+    assert (
+        "grades.jsonl, line 2: the line is longer than 1 MB"
+        in restored(tmp_path, packed(HILLS | {"grades": long}))[0]
+    )
+    assert not Collection.written.exists()
+
+
+@pytest.mark.django_db
+def test_what_is_no_text_is_refused(tmp_path):
+    odd = packed(HILLS | {"guidelines": HILLS["guidelines"].replace("## 1", "\udcff")})
+    assert "guidelines.jsonl, line 1: the line is not UTF-8" in restored(tmp_path, odd)[0]
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
