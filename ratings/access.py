@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 
-from .models import Collection, Rater, Role
+from .models import Collection, Job, Rater, Role
 from .prepared import Blank, Prepared
 
 
@@ -50,6 +50,13 @@ def rater_for(request: HttpRequest, collection: Collection) -> Rater:
     if rater is None:
         raise Http404("No such rater.")
     return rater
+
+
+def archives_for(request: HttpRequest) -> QuerySet[Job]:
+    """The archives that were brought. Raises Http404 for who makes no collections: for all but superusers."""
+    if not request.user.is_superuser:
+        raise Http404("You make no collections here.")
+    return Job.objects.filter(kind=Job.Kind.ARCHIVE).select_related("by", "collection")
 
 
 def account_key(user) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from django import forms
 
+from . import archive
 from .formats import values
 from .formats.known import KEY, TEXT, readable
 from .formats.source import ENCODINGS
@@ -48,6 +49,25 @@ class SendForm(forms.Form):
         help_text="Plain or gzipped; several of one kind at once are one import.",
         error_messages={"required": "Choose a file.", "empty": "The file is empty."},
     )
+
+
+class ArchiveForm(forms.Form):
+    file = forms.FileField(
+        label="File",
+        help_text="As <i>Export</i> or export_collection wrote it, here or on another server.",
+        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
+    )
+
+
+class SlugForm(forms.Form):
+    """What a collection is to be called in addresses and commands."""
+
+    slug = forms.CharField(label="Name in addresses", max_length=80, help_text="Letters, digits, - and _.")
+
+    def clean_slug(self) -> str:
+        if problem := archive.wrong_slug(self.cleaned_data["slug"]):
+            raise forms.ValidationError(f"{problem}.")
+        return self.cleaned_data["slug"]
 
 
 class HowForm(forms.Form):

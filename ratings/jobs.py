@@ -1,4 +1,4 @@
-"""Imports that a worker does: asked for, done, cancelled, taken up again when a worker died, undone.
+"""Imports and archives that a worker takes in: asked for, done, cancelled, taken up again when one died, undone.
 
 The row of a job says what is the case. The queue of tasks only says "look at job 7": to look twice does no harm,
 and a look that got lost is asked for again.
@@ -16,7 +16,7 @@ from django.utils import timezone
 from django_tasks import task
 from django_tasks_db.models import DBTaskResult
 
-from . import intake, uploads
+from . import archive, intake, uploads
 from .formats import values
 from .formats.source import Source
 from .intake.publishing import Busy, Superseded, forget_staged, remove
@@ -53,8 +53,8 @@ def look_at(pk: int) -> None:
 # What people ask for
 
 
-def check(collection: Collection, kind: str, files: Sequence[dict], options: dict, by) -> Job:
-    """A new job, of which a worker is to find out what it would do."""
+def check(collection: Collection | None, kind: str, files: Sequence[dict], options: dict, by) -> Job:
+    """A new job, of which a worker is to find out what it would do. An archive has no collection yet."""
     facts = {"kind": kind, "files": list(files), "options": options, "by": by}
     with transaction.atomic():
         job = Job.objects.create(collection=collection, checking=True, beat_at=timezone.now(), **facts)
@@ -133,6 +133,8 @@ def work_on(job: Job) -> None:
 
 
 def _take_in(job: Job) -> Report:
+    if job.kind == Job.Kind.ARCHIVE:
+        return _bring(job)
     given = dict(job.options)
     grades = {word: values.grade(value) for word, value in given.pop("grades", {}).items()}
     said = {"encoding": given.pop("encoding", None), "columns": given.pop("columns", {}), "grades": grades}
@@ -140,6 +142,17 @@ def _take_in(job: Job) -> Report:
         files = [(file["name"], stack.enter_context(uploads.path_of(file).open("rb"))) for file in job.files]
         sources = [Source(name, stream, **said) for name, stream in files]
         return INTAKES[job.kind](job.collection, sources, progress=Progress(job), job=job, **given)
+
+
+def _bring(job: Job) -> Report:
+    (file,) = job.files
+    try:
+        with archive.opened(uploads.path_of(file), file["name"]) as opened:
+            return archive.restore(opened, job.options.get("slug", ""), progress=Progress(job), job=job)
+    except archive.Unreadable as unreadable:
+        report = Report()
+        report.refuse(unreadable.refusal)
+        return report
 
 
 def _tell(job: Job, report: Report) -> None:

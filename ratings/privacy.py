@@ -137,7 +137,7 @@ def invitation(row: Invitation) -> dict:
 
 def imported(row: Job) -> dict:
     return {
-        "collection": row.collection.name,
+        "collection": row.collection.name if row.collection else None,
         "kind": row.kind,
         "files": [file["name"] for file in row.files],
         "state": row.state,

@@ -60,6 +60,13 @@ TABLE = {
     "make_token": ("post", [SIGN_IN, 400, 200, 200, 400]),
     "revoke_token": ("post", [SIGN_IN, 404, 302, 404, 404]),
     "api_nothing": ("get", [404, 404, 404, 404, 404]),
+    # For superusers, who are none of these: see ratings/tests/test_archives_page.py.
+    "archives": ("get", [SIGN_IN, 404, 404, 404, 404]),
+    "archive_job": ("get", [SIGN_IN, 404, 404, 404, 404]),
+    "archive_progress": ("get", [SIGN_IN, 404, 404, 404, 404]),
+    "send_archive": ("post", [SIGN_IN, 404, 404, 404, 404]),
+    "start_archive": ("post", [SIGN_IN, 404, 404, 404, 404]),
+    "cancel_archive": ("post", [SIGN_IN, 404, 404, 404, 404]),
     "join": ("get", [200, 200, 200, 200, 200]),
     "guidelines": MEMBERS,
     "guidelines_versions": MEMBERS,
@@ -147,6 +154,7 @@ TABLE = {
 }
 
 JOB = ["import_job", "import_progress", "refused", "check_import", "start_import", "cancel_import", "undo_import"]
+ARCHIVE = ["archive_job", "archive_progress", "start_archive", "cancel_archive"]
 
 
 class World:
@@ -178,6 +186,7 @@ class World:
         self.frozen, _ = frozen.freeze(self.collection, "first", ["nDCG@10", "AP"], options)
         frozen.freeze(self.collection, "second", ["nDCG@10"], options)
         self.job = Job.objects.create(collection=self.collection, kind="queries", files=[{"name": "queries.tsv"}])
+        self.archive = Job.objects.create(kind="archive", files=[{"name": "shop.zip"}])
         for name in ("admin", "stranger"):
             self.users[name].is_staff = True
             self.users[name].save()
@@ -220,6 +229,7 @@ class World:
                 "erase_rater": self.rater.pk,
                 "rater": self.rater.pk,
                 **dict.fromkeys(JOB, self.job.pk),
+                **dict.fromkeys(ARCHIVE, self.archive.pk),
             }.get(name),
         }
         return {key: known[key] for key in converters()[name]}

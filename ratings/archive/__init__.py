@@ -1,7 +1,7 @@
 """A whole collection as one file, and a collection made of one: the same on every server and database."""
 
-from .reading import opened
-from .restoring import restore
+from .reading import Unreadable, opened
+from .restoring import restore, wrong_slug
 from .writing import file_name, write
 
-__all__ = ["file_name", "opened", "restore", "write"]
+__all__ = ["Unreadable", "file_name", "opened", "restore", "write", "wrong_slug"]

@@ -1,16 +1,22 @@
-"""What an archive holds: its files, the fields of a line in each, and what a value may be. Knows no database.
+"""What an archive holds: its files, the fields of a line in each, and how a value stands there. Knows no database.
 
 Rows are named as people outside know them: queries and documents by key, raters and systems by name, an event by
 the number of its line. Accounts are no part of it: no password, no address, no name but that of a rater.
 """
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import cached_property, lru_cache
 from hashlib import sha256
+from json.encoder import encode_basestring as quoted
 from typing import Any, NamedTuple
 from uuid import UUID
+
+import numpy as np
 
 from ..formats import values
 from ..formats.zipped import sums_as_text
@@ -18,28 +24,75 @@ from ..formats.zipped import sums_as_text
 FORMAT, VERSION = "idealist collection", 1
 MANIFEST = "manifest.json"
 LARGEST = 2**31 - 1  # that both databases keep
-
-Check = Callable[[Any], Any]  # the value as the record keeps it; ValueError says what is wrong
-Fields = Mapping[str, Check]
-Named = Callable[[dict], Iterable[tuple]]  # the lines that a row names, by their first unique fields
+NUMBER = "number"  # of a line: what other lines name an event by
 
 
-class Member(NamedTuple):
+class Form(NamedTuple):
+    """How one value stands in a line and in the record."""
+
+    read: Callable[
+        [Any], Any
+    ]  # JSON as SQLite keeps it, which PostgreSQL takes, too; ValueError says what is wrong
+    written: Callable[[Any], str]  # what either database gives, as JSON
+
+
+Fields = Mapping[str, Form]
+Reference = tuple[str, tuple[str, ...]]  # a member, and the fields that name one of its lines
+
+
+@dataclass(frozen=True)
+class Member:
     """One file of an archive, with a JSON object on each line."""
 
     name: str
     fields: Fields
-    unique: tuple[tuple[str, ...], ...] = ()  # no two lines have the same in these; the first is what others name
-    refers: tuple[tuple[str, "Named"], ...] = ()  # to lines of which members, and how those are named
+    unique: tuple[
+        tuple[str, ...], ...
+    ] = ()  # no two lines have the same in these; others name a line by the first
+    refers: Mapping[str, Reference] = field(default_factory=dict)  # by what the record calls the reference
     rule: Callable[[dict], str] = lambda row: ""  # what is wrong with the line as a whole
 
     @property
     def file(self) -> str:
         return f"{self.name}.jsonl"
 
+    def checked(self, row: dict[str, Any]) -> list:
+        """The values of a line as the record keeps them. Raises ValueError."""
+        if row.keys() != self.fields.keys():
+            odd = sorted(row.keys() ^ self.fields.keys())
+            raise ValueError(f"the line has not just {', '.join(self.fields)}: {values.shown(odd[0])}")
+        found = []
+        for name, read in self._reading:
+            try:
+                found.append(read(row[name]))
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+        if problem := self.rule(row):
+            raise ValueError(problem)
+        return found
 
-def text(longest: int | None = None, *, empty: bool = True) -> Check:
-    def check(value: Any) -> str:
+    def line(self, row: Iterable[Any]) -> str:
+        """The one way to write a line."""
+        return self._line % tuple(written(value) for written, value in zip(self._writing, row, strict=True))
+
+    @cached_property
+    def _reading(self) -> list[tuple[str, Callable]]:
+        return [(name, form.read) for name, form in self.fields.items()]
+
+    @cached_property
+    def _writing(self) -> list[Callable]:
+        return [form.written for form in self.fields.values()]
+
+    @cached_property
+    def _line(self) -> str:
+        return "{" + ",".join(f'"{name}":%s' for name in self.fields) + "}\n"
+
+
+# The forms of values
+
+
+def text(longest: int | None = None, *, empty: bool = True) -> Form:
+    def read(value: Any) -> str:
         if not isinstance(value, str):
             raise ValueError(f"{values.shown(value)} is no text")
         if longest is not None and len(value) > longest:
@@ -48,145 +101,210 @@ def text(longest: int | None = None, *, empty: bool = True) -> Check:
             raise ValueError("it is empty")
         return value
 
-    return check
+    return Form(read, quoted)
 
 
-def key(longest: int) -> Check:
-    return lambda value: values.checked_key(text()(value), "key", longest)
+def key(longest: int) -> Form:
+    return Form(lambda value: values.checked_key(TEXT.read(value), "key", longest), quoted)
 
 
-def whole(low: int = 0, high: int = LARGEST) -> Check:
-    def check(value: Any) -> int:
+def whole(low: int = 0, high: int = LARGEST) -> Form:
+    def read(value: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             raise ValueError(f"{values.shown(value)} is no whole number from {low} to {high}")
         return value
 
-    return check
+    return Form(read, str)
 
 
-def number(low: float = -math.inf) -> Check:
-    def check(value: Any) -> float:
-        if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value < math.inf:
+def number(low: float = -math.inf) -> Form:
+    def read(value: Any) -> float:
+        try:
+            found = float(value) if type(value) in (int, float) else math.nan
+        except OverflowError:
+            found = math.nan
+        if not low <= found < math.inf:
             raise ValueError(f"{values.shown(value)} is no number{'' if low < 0 else f' from {low:g} on'}")
-        return float(value)
+        return found
 
-    return check
+    return Form(read, lambda value: repr(value + 0.0))  # no negative zero
 
 
-def decimal(low: str = "-Infinity", high: str = "Infinity", *, places: int = 9) -> Check:
-    def check(value: Any) -> Decimal:
-        found = values.grade(text()(value))
+def decimal(low: str = "-Infinity", high: str = "Infinity", *, places: int = 9) -> Form:
+    """To its last digit, and with as many places as its column has."""
+
+    @lru_cache(maxsize=4096)
+    def kept(text: str) -> str:
+        found = values.grade(text)
         if not Decimal(low) <= found <= Decimal(high) or round(found, places) != found:
-            raise ValueError(f"{values.shown(value)} is not from {low} to {high} with {places} places at most")
-        return round(found, places)
+            raise ValueError(f"{values.shown(text)} is not from {low} to {high} with {places} places at most")
+        return f"{round(found, places):f}"
 
-    return check
+    return Form(lambda value: kept(TEXT.read(value)), _plain_decimal)
 
 
-def one_of(*known: str) -> Check:
-    def check(value: Any) -> str:
+@lru_cache(maxsize=4096)
+def _plain_decimal(value: Decimal | float | str) -> str:
+    """SQLite gives numbers, which hold the 15 digits of any column."""
+    exact = Decimal(f"{value:.9f}") if isinstance(value, float) else Decimal(value)
+    return f'"{values.plain(exact + 0)}"'
+
+
+def one_of(*known: str) -> Form:
+    def read(value: Any) -> str:
         if value not in known:
             raise ValueError(f"{values.shown(value)} is none of {', '.join(filter(None, known))}")
         return value
 
-    return check
+    return Form(read, quoted)
 
 
-def flag(value: Any) -> bool:
+def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{values.shown(value)} is neither true nor false")
     return value
 
 
-def moment(value: Any) -> datetime:
+def _moment(value: Any) -> str:
     try:
-        found = datetime.fromisoformat(text()(value))
-        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+        found = datetime.fromisoformat(TEXT.read(value))
+        return str(found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{values.shown(value)} is no time such as 2026-03-02T09:00:00+00:00") from error
 
 
-def token(value: Any) -> UUID:
+def _written_moment(value: datetime) -> str:
+    """In UTC to the microsecond. SQLite gives it without its zone."""
+    return f'"{value.isoformat()}"' if value.tzinfo else f'"{value.isoformat()}+00:00"'
+
+
+def _token(value: Any) -> str:
     try:
-        return UUID(text()(value))
+        return UUID(TEXT.read(value)).hex
     except ValueError as error:
         raise ValueError(f"{values.shown(value)} is no UUID") from error
 
 
-def maybe(check: Check) -> Check:
-    return lambda value: None if value is None else check(value)
+def _written_token(value: UUID | str) -> str:
+    """SQLite gives it without its hyphens."""
+    found = str(value)
+    if len(found) == 32:
+        found = f"{found[:8]}-{found[8:12]}-{found[12:16]}-{found[16:20]}-{found[20:]}"
+    return f'"{found}"'
 
 
-def listed(check: Check) -> Check:
-    def check_all(value: Any) -> list:
-        if not isinstance(value, list):
-            raise ValueError(f"{values.shown(value)} is no list")
-        return [check(each) for each in value]
-
-    return check_all
+def _object(value: Any) -> str:
+    if not isinstance(value, dict):
+        raise ValueError(f"{values.shown(value)} is no object")
+    return json.dumps(value)
 
 
-def anything(value: Any) -> Any:
+def _tags(value: Any) -> str:
+    return json.dumps(_texts(value))
+
+
+def _files(value: Any) -> str:
+    return json.dumps([{"name": name} for name in _texts(value)])
+
+
+def _written_files(value: str) -> str:
+    return f"[{','.join(quoted(file['name']) for file in json.loads(value))}]"
+
+
+def _written_json(value: str) -> str:
+    """As every database gives it back: PostgreSQL sorts names, and has neither exponents nor -0."""
+    if value in ("{}", "[]"):
+        return value
+    found = json.loads(value, parse_float=_without_exponent)
+    return json.dumps(found, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _without_exponent(text: str) -> float | int:
+    value = float(text)
+    exact = Decimal(repr(value))
+    return int(exact) if "e" in repr(value) and exact == exact.to_integral_value() else value + 0.0
+
+
+def _texts(value: Any) -> list[str]:
+    if not isinstance(value, list) or not set(map(type, value)) <= {str}:
+        raise ValueError(f"{values.shown(value)} is no list of texts")
     return value
 
 
-def anchor(value: Any) -> dict:
-    if not isinstance(value, dict):
-        raise ValueError(f"{values.shown(value)} is no object")
-    found = checked(ANCHOR, value)
-    if found["use"] == "warm_up" and not found["explanation"]:
-        raise ValueError("a warm-up has no explanation")
-    return found
+def _keys(value: Any) -> list[str]:
+    if len(set(_texts(value))) < len(value):
+        again = next(each for each in value if value.count(each) > 1)
+        raise ValueError(f"{values.shown(again)} stands twice in the list")
+    return value
 
 
-def by(*fields: str) -> Named:
-    """One line is named by these fields, or none where one of them is null."""
-    return lambda row: [key] if None not in (key := tuple(row[name] for name in fields)) else []
+def _scores(value: Any) -> bytes:
+    if not isinstance(value, list) or not set(map(type, value)) <= {int, float}:
+        raise ValueError(f"{values.shown(value)} is no list of numbers")
+    try:
+        return np.array(value, "<f8").tobytes()
+    except OverflowError as error:
+        raise ValueError(f"{values.shown(value)} has a number that is too large") from error
 
 
-def by_each(field: str) -> Named:
-    return lambda row: ((value,) for value in row[field])
+def maybe(form: Form) -> Form:
+    read, written = form
+    return Form(
+        lambda value: None if value is None else read(value),
+        lambda value: "null" if value is None else written(value),
+    )
 
 
-def checked(fields: Fields, row: dict[str, Any]) -> dict[str, Any]:
-    """The values of a line as the record keeps them. Raises ValueError."""
-    if row.keys() != fields.keys():
-        odd = sorted(row.keys() ^ fields.keys())
-        raise ValueError(f"the line has not just {', '.join(fields)}: {values.shown(odd[0])}")
-    found = {}
-    for name, check in fields.items():
-        try:
-            found[name] = check(row[name])
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from error
-    return found
-
-
-_query, _document = key(values.QUERY_KEY_LENGTH), key(values.DOCUMENT_KEY_LENGTH)
-_system, _rater = text(values.SYSTEM_NAME_LENGTH, empty=False), text(values.RATER_NAME_LENGTH, empty=False)
-_grade = decimal()
-_reason = one_of("", "broken", "language", "knowledge", "unclear", "other")
-_share = decimal("0", "0.5", places=2)
-_pair = {"query": _query, "document": _document}
-PAIR = ("query", "document")
-OF_PAIR = ("pairs", by(*PAIR))
-OF_RATER = ("raters", by("rater"))
-ANCHOR = {"use": one_of("warm_up", "gold"), "grade": _grade, "explanation": text(), "created_at": moment}
+TEXT = text()
+FLAG = Form(_flag, lambda value: "true" if value else "false")
+MOMENT = Form(_moment, _written_moment)
+TOKEN = Form(_token, _written_token)
+OBJECT = Form(_object, _written_json)
+TAGS = Form(_tags, _written_json)
+FILES = Form(_files, _written_files)
+KEYS = Form(_keys, lambda keys: f"[{','.join(map(quoted, keys))}]")
+SCORES = Form(_scores, lambda scores: f"[{','.join(map(repr, scores))}]")
+GRADE = decimal()
+SHARE = decimal("0", "0.5", places=2)
+REASON = one_of("", "broken", "language", "knowledge", "unclear", "other")
 EVENTS = ("grade", "cannot", "skip", "undo", "import", "adjudicate", "warm_up", "repeat")
+
+# What names a line of an earlier member need not be looked at twice: where there is no such line, it is refused.
+PAIR = ("query", "document")
+OF_PAIR = {"query": TEXT, "document": TEXT}
+TO_PAIR: dict[str, Reference] = {"pair": ("pairs", PAIR)}
+TO_QUERY: dict[str, Reference] = {"query": ("queries", ("query",))}
+TO_DOCUMENT: dict[str, Reference] = {"document": ("documents", ("document",))}
+TO_RATER: dict[str, Reference] = {"rater": ("raters", ("rater",))}
+TO_GRADE: dict[str, Reference] = {"grade": ("grades", ("grade",))}
+TO_SYSTEM: dict[str, Reference] = {"system": ("systems", ("system",))}
+
+
+# Rules of a line as a whole
+
+
+def _as_many_scores(row: dict) -> str:
+    fits = row["scores"] is None or len(row["scores"]) == len(row["documents"])
+    return "" if fits else "there are not as many scores as documents"
+
+
+def _is_explained(row: dict) -> str:
+    return "" if row["use"] == "gold" or row["explanation"] else "a warm-up has no explanation"
+
+
+def _who_fills(row: dict) -> str:
+    if (row["state"] == "done") != (row["rater"] is not None):
+        return "what is done has a rater, and what is open has none"
+    return "" if row["rater"] or not row["extra"] else "what is extra has a rater"
 
 
 def _grade_or_reason(row: dict) -> str:
-    return (
-        "" if (row["grade"] is None) != (row["reason"] == "") else "a rating is a grade or a reason, and not both"
-    )
+    fits = (row["grade"] is None) != (row["reason"] == "")
+    return "" if fits else "a rating is a grade or a reason, and not both"
 
 
 def _has_a_reason(row: dict) -> str:
     return "" if row["reason"] else "a decision has a reason"
-
-
-def _who_fills(row: dict) -> str:
-    return "" if row["rater"] or not row["extra"] else "what is extra has a rater"
 
 
 def _is_an_event(row: dict) -> str:
@@ -205,148 +323,155 @@ MEMBERS = (
         "collection",
         {
             "name": text(200, empty=False),
-            "description": text(),
-            "relevant_from": _grade,
+            "description": TEXT,
+            "relevant_from": GRADE,
             "order": one_of("query", "depth", "random"),
-            "gold_share": _share,
-            "repeat_share": _share,
+            "gold_share": SHARE,
+            "repeat_share": SHARE,
             "break_after": whole(high=32767),
             "scale_version": whole(),
-            "created_at": moment,
+            "created_at": MOMENT,
         },
     ),
-    Member("grades", {"value": _grade, "label": text(60), "meaning": text()}, unique=(("value",),)),
-    Member("guidelines", {"version": whole(), "text": text(), "created_at": moment}, unique=(("version",),)),
+    Member("grades", {"value": GRADE, "label": text(60), "meaning": TEXT}, unique=(("value",),)),
+    Member("guidelines", {"version": whole(), "text": TEXT, "created_at": MOMENT}, unique=(("version",),)),
     Member(
         "queries",
-        {"key": _query, "text": text(), "need": text(), "tags": anything, "weight": number(0)},
+        {"key": key(values.QUERY_KEY_LENGTH), "text": TEXT, "need": TEXT, "tags": TAGS, "weight": number(0)},
         unique=(("key",),),
     ),
     Member(
         "documents",
-        {"key": _document, "title": text(), "body": text(), "url": text(), "fields": anything},
+        {"key": key(values.DOCUMENT_KEY_LENGTH), "title": TEXT, "body": TEXT, "url": TEXT, "fields": OBJECT},
         unique=(("key",),),
     ),
-    Member("systems", {"name": _system, "description": text(), "created_at": moment}, unique=(("name",),)),
+    Member(
+        "systems",
+        {"name": text(values.SYSTEM_NAME_LENGTH, empty=False), "description": TEXT, "created_at": MOMENT},
+        unique=(("name",),),
+    ),
     Member(
         "rankings",
-        {"system": _system, "query": _query, "documents": listed(_document), "scores": maybe(listed(number()))},
+        {"system": TEXT, "query": TEXT, "documents": KEYS, "scores": maybe(SCORES)},
         unique=(("system", "query"),),
-        refers=(("systems", by("system")), ("queries", by("query")), ("documents", by_each("documents"))),
-        rule=lambda row: (
-            "there are not as many scores as documents"
-            if row["scores"] is not None and len(row["scores"]) != len(row["documents"])
-            else ""
-        ),
+        refers=TO_SYSTEM | TO_QUERY,
+        rule=_as_many_scores,
     ),
     Member(
         "raters",
         {
-            "name": _rater,
+            "name": text(values.RATER_NAME_LENGTH, empty=False),
             "kind": one_of("person", "imported", "machine"),
             "weight": decimal("0", "9999.999", places=3),
-            "active": flag,
+            "active": FLAG,
             "limit": maybe(whole()),
-            "queries": listed(_query),
             "guidelines_read": whole(),
-            "warmed_up_at": maybe(moment),
+            "warmed_up_at": maybe(MOMENT),
         },
         unique=(("name",),),
-        refers=(("queries", by_each("queries")),),
+    ),
+    Member(
+        "queries_of_raters",
+        {"rater": TEXT, "query": TEXT},
+        unique=(("rater", "query"),),
+        refers=TO_RATER | TO_QUERY,
     ),
     Member(
         "pairs",
-        {
-            **_pair,
-            "token": token,
-            "wanted": whole(high=32767),
-            "depth": whole(),
-            "retired_at": maybe(moment),
-            "anchor": maybe(anchor),
-        },
+        OF_PAIR | {"token": TOKEN, "wanted": whole(high=32767), "depth": whole(), "retired_at": maybe(MOMENT)},
         unique=(PAIR, ("token",)),
-        refers=(
-            ("queries", by("query")),
-            ("documents", by("document")),
-            ("grades", lambda row: [(row["anchor"]["grade"],)] if row["anchor"] else []),
-        ),
+        refers=TO_QUERY | TO_DOCUMENT,
+    ),
+    Member(
+        "anchors",
+        OF_PAIR | {"use": one_of("warm_up", "gold"), "grade": GRADE, "explanation": TEXT, "created_at": MOMENT},
+        unique=(PAIR,),
+        refers=TO_PAIR | TO_GRADE,
+        rule=_is_explained,
     ),
     Member(
         "assignments",
-        {**_pair, "rater": maybe(_rater), "extra": flag, "depth": whole(), "lot": whole()},
+        OF_PAIR
+        | {
+            "rater": maybe(TEXT),
+            "state": one_of("open", "done"),
+            "extra": FLAG,
+            "depth": whole(),
+            "lot": whole(),
+        },
         unique=((*PAIR, "rater"),),
-        refers=(OF_PAIR, OF_RATER),
+        refers=TO_PAIR | TO_RATER | TO_QUERY,
         rule=_who_fills,
     ),
     Member(
         "ratings",
-        {
-            **_pair,
-            "rater": _rater,
-            "grade": maybe(_grade),
-            "reason": _reason,
-            "comment": text(),
+        OF_PAIR
+        | {
+            "rater": TEXT,
+            "grade": maybe(GRADE),
+            "reason": REASON,
+            "comment": TEXT,
             "revision": whole(1),
-            "created_at": moment,
-            "changed_at": moment,
+            "created_at": MOMENT,
+            "changed_at": MOMENT,
         },
         unique=((*PAIR, "rater"),),
-        refers=(OF_PAIR, OF_RATER, ("grades", by("grade"))),
+        refers=TO_PAIR | TO_RATER | TO_GRADE | TO_QUERY | TO_DOCUMENT,
         rule=_grade_or_reason,
     ),
     Member(
         "adjudications",
-        {**_pair, "grade": _grade, "reason": text(), "created_at": moment},
+        OF_PAIR | {"grade": GRADE, "reason": TEXT, "created_at": MOMENT},
         unique=(PAIR,),
-        refers=(OF_PAIR, ("grades", by("grade"))),
+        refers=TO_PAIR | TO_GRADE,
         rule=_has_a_reason,
     ),
     Member(  # of ratings: they can be undone where the archive is imported
         "imports",
         {
-            "number": whole(1),
-            "files": listed(text()),
+            NUMBER: whole(1),
+            "files": FILES,
             "state": one_of("published", "undone"),
-            "created_at": moment,
-            "ended_at": moment,
+            "created_at": MOMENT,
+            "ended_at": MOMENT,
         },
-        unique=(("number",),),
+        unique=((NUMBER,),),
     ),
     Member(
         "events",
-        {
-            "number": whole(1),
-            **_pair,
-            "rater": maybe(_rater),
+        {NUMBER: whole(1)}
+        | OF_PAIR
+        | {
+            "rater": maybe(TEXT),
             "kind": one_of(*EVENTS),
-            "value": maybe(_grade),
-            "reason": _reason,
-            "comment": text(),
+            "value": maybe(GRADE),
+            "reason": REASON,
+            "comment": TEXT,
             "undoes": maybe(whole(1)),
             "import": maybe(whole(1)),
             "scale_version": whole(),
             "guidelines_version": whole(),
             "seconds": maybe(number(0)),
             "shown": one_of("", "one", "list"),
-            "client_key": maybe(token),
-            "created_at": moment,
+            "client_key": maybe(TOKEN),
+            "created_at": MOMENT,
         },
-        unique=(("number",), ("undoes",), ("rater", "client_key")),
-        refers=(OF_PAIR, OF_RATER, ("events", by("undoes")), ("imports", by("import"))),
+        unique=((NUMBER,), ("undoes",), ("rater", "client_key")),
+        refers=TO_PAIR | TO_RATER | {"undoes": ("events", ("undoes",)), "job": ("imports", ("import",))},
         rule=_is_an_event,
     ),
     Member(
         "checks",
-        {
-            **_pair,
-            "rater": _rater,
+        OF_PAIR
+        | {
+            "rater": TEXT,
             "kind": one_of("warm_up", "repeat"),
-            "token": token,
+            "token": TOKEN,
             "event": maybe(whole(1)),
-            "created_at": moment,
+            "created_at": MOMENT,
         },
         unique=((*PAIR, "rater", "kind"), ("token",), ("event",)),
-        refers=(OF_PAIR, OF_RATER, ("events", by("event"))),
+        refers=TO_PAIR | TO_RATER | {"event": ("events", ("event",))},
     ),
 )
 BY_NAME = {member.name: member for member in MEMBERS}

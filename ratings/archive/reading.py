@@ -14,7 +14,7 @@ from typing import Any
 from ..formats import strict_json, values
 from ..formats.refusal import Refusal
 from ..formats.source import HARMLESS, TIGHTEST
-from .members import FILES, FORMAT, MANIFEST, VERSION, Member, checked, snapshot_of
+from .members import FILES, FORMAT, MANIFEST, VERSION, Member, snapshot_of
 
 PIECE = 1 << 20
 LONGEST = 1 << 26  # bytes of a line
@@ -28,7 +28,8 @@ class Unreadable(ValueError):
     """It is no whole archive. Says the place, what is wrong and the cure."""
 
     def __init__(self, file: str, line: int, problem: str, cure: str) -> None:
-        super().__init__(str(Refusal(file, line, problem, cure)))
+        self.refusal = Refusal(file, line, problem, cure)
+        super().__init__(str(self.refusal))
 
 
 @dataclass(frozen=True)
@@ -38,38 +39,45 @@ class Archive:
     lines: dict[str, int]  # by file
     zip: zipfile.ZipFile
 
-    def rows(self, member: Member) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
-        """Number and checked values of each line of a member, or what is wrong with it."""
+    def rows(self, member: Member) -> Iterator[tuple[int, int, list] | Refusal]:
+        """Number, bytes and checked values of each line of a member, or what is wrong with it."""
         with self.zip.open(member.file) as packed, io.BufferedReader(packed, PIECE) as file:
             number = 0
             while line := file.readline(LONGEST):
                 number += 1
                 try:
-                    yield number, _row(member, line)
+                    yield number, len(line), _values(member, line)
                 except ValueError as error:
-                    yield self.refusal(member, number, str(error))
+                    yield self.refused(member, number, str(error))
                     if len(line) == LONGEST:
                         return
 
-    def refusal(self, member: Member, number: int, problem: str) -> Refusal:
+    def refused(self, member: Member, number: int, problem: str) -> Refusal:
         cure = "An archive is not to be edited by hand: export it again."
         return Refusal(f"{self.name}, {member.file}", number, problem, cure)
 
+    def refusal(self, line: int, problem: str, cure: str) -> Refusal:
+        return Refusal(self.name, line, problem, cure)
 
-def _row(member: Member, line: bytes) -> dict[str, Any]:
+
+def _values(member: Member, line: bytes) -> list:
     if not line.endswith(b"\n"):
         too_long = f"the line is longer than {LONGEST >> 20} MB"
         raise ValueError(too_long if len(line) == LONGEST else "the line is cut off")
-    row = checked(member.fields, strict_json.loaded(line.decode()))
-    if problem := member.rule(row):
-        raise ValueError(problem)
-    return row
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError("the line is not UTF-8") from error
+    return member.checked(strict_json.loaded(text))
 
 
 @contextmanager
-def opened(path: str | Path) -> Iterator[Archive]:
-    """The archive, every file of which has the sum that the manifest gives it. Raises OSError and Unreadable."""
-    name = str(path)
+def opened(path: str | Path, name: str = "") -> Iterator[Archive]:
+    """The archive, every file of which has the sum that the manifest gives it. Raises OSError and Unreadable.
+
+    `name`: what messages call it.
+    """
+    name = name or str(path)
     with open(path, "rb") as file:
         try:
             found = zipfile.ZipFile(file)

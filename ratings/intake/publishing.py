@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+from django.apps import apps
 from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 
@@ -21,13 +23,9 @@ from ..models import (
     Document,
     Job,
     OtherText,
-    Pair,
-    Ranking,
-    Rating,
-    RatingEvent,
-    System,
 )
 from .report import Report
+from .unmade import everything_of
 
 CONTENT = ["title", "body", "url", "fields"]
 PIECE = 2_000  # rows
@@ -126,7 +124,7 @@ def land(
     finally:
         _end(place.job)
     report.job = place.job.pk
-    place.analyze(Document, Ranking, System, OtherText, Pair, Rating, RatingEvent)
+    place.analyze(*apps.get_app_config("ratings").get_models())
 
 
 def _begun(collection: Collection, sources: Sequence[Source], kind: str, job: Job | None) -> Job:
@@ -135,7 +133,7 @@ def _begun(collection: Collection, sources: Sequence[Source], kind: str, job: Jo
     for _ in range(3):
         try:
             with transaction.atomic():
-                return _made(collection, sources, kind) if job is None else _staging(job)
+                return _made(collection, sources, kind) if job is None else _staging(job, collection)
         except IntegrityError:
             other = Job.objects.staging().filter(collection=collection).first()
             if other and not _removed_if_dead(other):
@@ -144,6 +142,7 @@ def _begun(collection: Collection, sources: Sequence[Source], kind: str, job: Jo
 
 
 def _made(collection: Collection, sources: Sequence[Source], kind: str) -> Job:
+    _saved(collection)
     now = timezone.now()
     times = {"beat_at": now, "started_at": now}
     files = [{"name": PurePath(source.name).name} for source in sources]
@@ -151,10 +150,24 @@ def _made(collection: Collection, sources: Sequence[Source], kind: str) -> Job:
     return Job.objects.create(collection=collection, kind=kind, files=files, **running, **times)
 
 
-def _staging(job: Job) -> Job:
-    if not job.mine().update(staging=True):
+def _staging(job: Job, collection: Collection) -> Job:
+    _saved(collection)
+    if not job.mine().update(staging=True, collection=collection):
         raise Superseded
+    job.collection = collection
     return job
+
+
+def _saved(collection: Collection) -> None:
+    """What an archive makes comes to be together with what knows that it is not done."""
+    if collection.pk is None:
+        collection.save()
+
+
+def remove_dead_archives() -> None:
+    """What commands left that died. What workers left, others take up."""
+    for job in Job.objects.staging().filter(kind=Job.Kind.ARCHIVE, attended=True):
+        _removed_if_dead(job)
 
 
 def _removed_if_dead(other: Job) -> bool:
@@ -198,12 +211,29 @@ def remove(job: Job) -> None:
         job.documents(manager="written"),
     ):
         _delete_in_pieces(rows)
+    if unmade := Collection.written.filter(pk=job.collection_id, slug=None).first():
+        _remove_collection(unmade)
     Job.objects.filter(pk=job.pk).update(staging=False)
 
 
 def forget_staged(job: Job) -> None:
     """Of what became ratings, or never will."""
     _delete_in_pieces(job.staged_ratings)
+
+
+def _remove_collection(unmade: Collection) -> None:
+    """All that an archive brought, what refers to others first; then the collection itself."""
+    for rows in everything_of(unmade):
+        # To look again for each piece would take the square of the time. An undo is younger than what it undoes.
+        pks = np.sort(np.fromiter(rows.order_by().values_list("pk", flat=True).iterator(), np.int64))[::-1]
+        every = models.QuerySet(rows.model)
+        for start in range(0, len(pks), PIECE):
+            some = every.filter(pk__in=pks[start : start + PIECE].tolist())
+            _piece(lambda some=some: some._raw_delete(some.db))
+    with transaction.atomic():
+        unmade.jobs.update(staging=False, collection=None)
+        gone = Collection.written.filter(pk=unmade.pk)
+        gone._raw_delete(gone.db)
 
 
 def _piece(work: Callable[[], Any]) -> Any:

@@ -61,6 +61,9 @@ def obstacles(job: Job) -> Iterator[str]:
     if job.state != Job.State.PUBLISHED:
         yield "It is not in the record: there is nothing to undo."
         return
+    if job.kind == Job.Kind.ARCHIVE:
+        yield "It made the whole collection, which is not taken back."
+        return
     if job.kind == Job.Kind.RATINGS:
         yield from _obstacles_of_ratings(job)
         return

@@ -28,13 +28,21 @@ class CollectionQuerySet(models.QuerySet):
         return self.filter(pk__in=memberships.values("collection"))
 
 
+class SeenManager(models.Manager.from_queryset(CollectionQuerySet)):
+    """Leaves out what an archive is still making: it gets its slug last."""
+
+    def get_queryset(self) -> CollectionQuerySet:
+        return super().get_queryset().filter(slug__isnull=False)
+
+
 class Collection(models.Model):
     class Order(models.TextChoices):
         QUERY = "query", "query by query, in random order"
         DEPTH = "depth", "what systems rank best first"
         RANDOM = "random", "at random"
 
-    slug = models.SlugField(max_length=80, unique=True, help_text="The name in addresses and commands.")
+    # None while an archive is making it: it has no address, and nobody sees it.
+    slug = models.SlugField(max_length=80, unique=True, null=True, help_text="The name in addresses and commands.")
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     relevant_from = models.DecimalField(
@@ -78,7 +86,8 @@ class Collection(models.Model):
     version_of_all = models.PositiveBigIntegerField(default=0, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = CollectionQuerySet.as_manager()
+    objects = SeenManager()
+    written = CollectionQuerySet.as_manager()  # and what an archive is still making
 
     class Meta:
         ordering = ["name"]

@@ -34,6 +34,7 @@ class Job(models.Model):
         DOCUMENTS = "documents", "documents"
         RESULTS = "results", "runs"
         RATINGS = "ratings", "ratings"
+        ARCHIVE = "archive", "collection"
 
     class State(models.TextChoices):
         QUEUED = "queued", "waiting"
@@ -45,7 +46,8 @@ class Job(models.Model):
         FAILED = "failed", "failed"
         UNDONE = "undone", "undone"
 
-    collection = models.ForeignKey(Collection, models.CASCADE, related_name="jobs")
+    # Of an archive: the one that it makes, none before and where nothing came of it.
+    collection = models.ForeignKey(Collection, models.CASCADE, null=True, related_name="jobs")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     kind = models.CharField(max_length=10, choices=Kind.choices)
     options = models.JSONField(default=dict, help_text="What was said about reading the files.")
@@ -86,6 +88,10 @@ class Job(models.Model):
             ),
             models.CheckConstraint(
                 condition=~Q(state="published") | Q(staging=False), name="what_is_published_is_seen"
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="archive", staging=False) | Q(collection__isnull=False),
+                name="job_has_its_collection",
             ),
         ]  # fmt: skip
 

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from ratings import adjudication, anchors, archive, people, privacy, queue
 from ratings.archive.members import BY_NAME, FILES, MANIFEST, MEMBERS
-from ratings.archive.writing import canonical, line_of
 from ratings.management.commands._collection_command import Refused
 from ratings.models import Assignment, Check, Collection, Pair, Rater, Rating, RatingEvent
 
@@ -42,16 +41,19 @@ HILLS = {
     '"scores":[0.30000000000000004,-0.0]}\n'
     '{"system":"my system","query":"=q2","documents":[],"scores":null}\n',
     "raters": '{"name":"rater 1f","kind":"person","weight":"0.125","active":false,"limit":7,'
-    '"queries":["q10","=q2"],"guidelines_read":1,"warmed_up_at":"2026-03-01T08:00:00+00:00"}\n'
-    '{"name":"gpt","kind":"machine","weight":"1","active":true,"limit":null,"queries":[],"guidelines_read":0,'
+    '"guidelines_read":1,"warmed_up_at":"2026-03-01T08:00:00+00:00"}\n'
+    '{"name":"gpt","kind":"machine","weight":"1","active":true,"limit":null,"guidelines_read":0,'
     '"warmed_up_at":null}\n',
+    "queries_of_raters": '{"rater":"rater 1f","query":"q10"}\n{"rater":"rater 1f","query":"=q2"}\n',
     "pairs": '{"query":"=q2","document":"d1","token":"00000000-0000-4000-8000-000000000001","wanted":2,"depth":3,'
-    '"retired_at":null,"anchor":{"use":"gold","grade":"0.5","explanation":"",'
-    '"created_at":"2026-03-01T08:00:00+00:00"}}\n'
+    '"retired_at":null}\n'
     '{"query":"q10","document":"-d2","token":"00000000-0000-4000-8000-000000000002","wanted":1,"depth":2147483647,'
-    '"retired_at":"2026-03-02T08:00:00+00:00","anchor":null}\n',
-    "assignments": '{"query":"=q2","document":"d1","rater":"rater 1f","extra":true,"depth":3,"lot":11}\n'
-    '{"query":"=q2","document":"d1","rater":null,"extra":false,"depth":3,"lot":12}\n',
+    '"retired_at":"2026-03-02T08:00:00+00:00"}\n',
+    "anchors": '{"query":"=q2","document":"d1","use":"gold","grade":"0.5","explanation":"",'
+    '"created_at":"2026-03-01T08:00:00+00:00"}\n',
+    "assignments": '{"query":"=q2","document":"d1","rater":"rater 1f","state":"done",'
+    '"extra":true,"depth":3,"lot":11}\n'
+    '{"query":"=q2","document":"d1","rater":null,"state":"open","extra":false,"depth":3,"lot":12}\n',
     "ratings": '{"query":"=q2","document":"d1","rater":"rater 1f","grade":"0.5","reason":"",'
     '"comment":"so\\r\\nso","revision":2,"created_at":"2026-03-02T08:00:00+00:00","changed_at":"2026-03-02T08:00:01.500000+00:00"}\n'
     '{"query":"=q2","document":"d1","rater":"gpt","grade":null,"reason":"other","comment":"","revision":1,'
@@ -82,7 +84,7 @@ HILLS = {
 
 def packed(contents_of: dict[str, str], **changed) -> bytes:
     """An archive of these members, made without the code under test. `changed`: of the manifest."""
-    contents = {f"{name}.jsonl": text.encode() for name, text in contents_of.items()}
+    contents = {f"{name}.jsonl": text.encode(errors="surrogateescape") for name, text in contents_of.items()}
     sums = {name: sha256(content).hexdigest() for name, content in contents.items()}
     manifest = {
         "format": "idealist collection",
@@ -250,7 +252,7 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("member", "before", "after", "said"),
     [
-        ("grades", '"value":"0.5"', '"value":"-1"', "grades.jsonl, line 2: -1.000000000 stands on line 1 already"),
+        ("grades", '"value":"0.5"', '"value":"-1"', "grades.jsonl, line 2: -1 stands on line 1 already"),
         ("grades", '"value":"0.5"', '"value":"1e9"', "line 2: value: the grade '1e9' has more than 6 digits"),
         ("queries", '"weight":0.1', '"weight":-1', "queries.jsonl, line 2: weight: -1 is no number from 0 on"),
         ("queries", '"weight":0.1', '"weight":NaN', "queries.jsonl, line 2: NaN is not a JSON number"),
@@ -259,14 +261,26 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
         ("rankings", '"d1"]', '"d9"]', "rankings.jsonl, line 1: documents.jsonl has no d9"),
         ("rankings", ",-0.0]", "]", "line 1: there are not as many scores as documents"),
         ("raters", '"machine"', '"robot"', "raters.jsonl, line 2: kind: 'robot' is none of person, imported"),
-        ("raters", '["q10","=q2"]', '["q11","=q2"]', "raters.jsonl, line 1: queries.jsonl has no q11"),
+        ("queries_of_raters", '"query":"q10"', '"query":"q11"', "raters.jsonl, line 1: queries.jsonl has no q11"),
         ("pairs", "0000000002", "0000000001", "line 2: 00000000-0000-4000-8000-000000000001 stands on line 1"),
-        ("pairs", '"grade":"0.5"', '"grade":"2"', "pairs.jsonl, line 1: grades.jsonl has no 2.000000000"),
-        ("assignments", '"rater":"rater 1f"', '"rater":null', "line 1: what is extra has a rater"),
+        ("anchors", '"grade":"0.5"', '"grade":"2"', "anchors.jsonl, line 1: grades.jsonl has no 2"),
+        ("anchors", '"gold"', '"warm_up"', "line 1: a warm-up has no explanation"),
+        ("documents", '"fields":{}', '"fields":[]', "documents.jsonl, line 2: fields: [] is no object"),
+        ("rankings", '["-d2","d1"]', '["d1","d1"]', "line 1: documents: 'd1' stands twice in the list"),
+        ("rankings", ",-0.0]", ",1" + "0" * 400 + "]", "line 1: scores: "),
+        ("queries", '"weight":0.1', '"weight":1' + "0" * 400, "line 2: weight: 1000"),
+        ("assignments", '"rater":"rater 1f"', '"rater":null', "line 1: what is done has a rater"),
+        (
+            "assignments",
+            '"rater":null,"state":"open","extra":false',
+            '"rater":null,"state":"open","extra":true',
+            "line 2: what is extra has a rater",
+        ),
         ("ratings", '"reason":"other"', '"reason":""', "line 2: a rating is a grade or a reason, and not both"),
         ("ratings", '"rater":"gpt"', '"rater":"nobody"', "line 2: raters.jsonl has no nobody"),
         ("adjudications", '"document":"d1"', '"document":"-d2"', "line 1: pairs.jsonl has no =q2 and -d2"),
         ("events", '"undoes":1', '"undoes":3', "events.jsonl, line 2: events.jsonl has no 3"),
+        ("events", '"undoes":1', '"undoes":2', "events.jsonl, line 2: events.jsonl has no 2"),
         ("events", '"number":5', '"number":6', "events.jsonl, line 5: the number is 6"),
         ("events", '"undoes":1', '"undoes":null', "line 2: an undo, and nothing else, undoes an event"),
         ("checks", '"event":5', '"event":9', "checks.jsonl, line 1: events.jsonl has no 9"),
@@ -345,6 +359,26 @@ def test_a_manifest_that_tells_of_other_lines_is_refused_before_room_is_made_for
     refused = restored(tmp_path, packed(HILLS | {"collection": HILLS["collection"] * 2}))
     assert "collection.jsonl: there are 2 lines, and it must have 1" in refused[0]
     assert not Collection.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_line_without_an_end_is_refused_and_of_a_long_one_no_more_is_read(tmp_path, monkeypatch):
+    cut = packed(HILLS | {"checks": HILLS["checks"][:-1]})
+    assert "checks.jsonl, line 1: the line is cut off" in restored(tmp_path, cut)[0]
+    monkeypatch.setattr(archive.reading, "LONGEST", 1 << 20)
+    long = HILLS["grades"].replace('"a\\nb"', f'"{"x" * (1 << 20)}"')
+    assert len(long) > 1 << 20
+    assert (
+        "grades.jsonl, line 2: the line is longer than 1 MB"
+        in restored(tmp_path, packed(HILLS | {"grades": long}))[0]
+    )
+    assert not Collection.written.exists()
+
+
+@pytest.mark.django_db
+def test_what_is_no_text_is_refused(tmp_path):
+    odd = packed(HILLS | {"guidelines": HILLS["guidelines"].replace("## 1", "\udcff")})
+    assert "guidelines.jsonl, line 1: the line is not UTF-8" in restored(tmp_path, odd)[0]
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -426,10 +460,6 @@ def collections(draw) -> dict[str, list[dict]]:
             | st.sampled_from(["broken", "other"]).map(lambda reason: {"grade": None, "reason": reason})
         )
 
-    def anchor():
-        made = {"use": st.sampled_from(["gold", "warm_up"]), "grade": st.sampled_from(scale)}
-        return row(**made, explanation=names, created_at=moments) if draw(st.booleans()) else None
-
     events, imports = [], []
     for number, (pair, rater) in enumerate(by_rater * 2, 1):
         undone = {event["undoes"] for event in events}
@@ -438,7 +468,7 @@ def collections(draw) -> dict[str, list[dict]]:
         brought = draw(st.none() | st.integers(1, len(imports) + 1)) if not undoes else None
         if brought and brought > len(imports):
             state = st.sampled_from(["published", "undone"])
-            files = st.lists(names, max_size=2)
+            files = st.lists(names.map(lambda name: {"name": name}), max_size=2).map(json.dumps)
             imports.append(row(number=brought, files=files, state=state, created_at=moments, ended_at=moments))
         events.append(
             {
@@ -482,7 +512,7 @@ def collections(draw) -> dict[str, list[dict]]:
         "grades": [row(value=value, label=texts, meaning=texts) for value in scale],
         "guidelines": [row(version=n, text=texts, created_at=moments) for n in range(1, draw(st.integers(1, 3)))],
         "queries": [
-            row(key=key, text=texts, need=texts, tags=st.lists(texts, max_size=2), weight=weight)
+            row(key=key, text=texts, need=texts, tags=st.lists(texts, max_size=2).map(json.dumps), weight=weight)
             for key in queries
         ],
         "documents": [
@@ -491,7 +521,7 @@ def collections(draw) -> dict[str, list[dict]]:
                 title=texts,
                 body=texts,
                 url=texts,
-                fields=st.dictionaries(texts, jsons, max_size=3).map(canonical),
+                fields=st.dictionaries(texts, jsons, max_size=3).map(json.dumps),
             )
             for key in documents
         ],
@@ -510,12 +540,13 @@ def collections(draw) -> dict[str, list[dict]]:
                 weight=st.decimals("0", "9999.999", places=3),
                 active=st.booleans(),
                 limit=st.none() | st.integers(0, 99),
-                # In the order of the queries.
-                queries=st.sets(one_of["q"]).map(lambda narrowed: [key for key in queries if key in narrowed]),
                 guidelines_read=st.integers(0, 9),
                 warmed_up_at=st.none() | moments,
             )
             for name in raters
+        ],
+        "queries_of_raters": [
+            {"rater": rater, "query": query} for rater in raters for query in queries if draw(st.booleans())
         ],
         "pairs": [
             of(pair)
@@ -525,12 +556,24 @@ def collections(draw) -> dict[str, list[dict]]:
                 depth=st.integers(0, 2**31 - 1),
                 retired_at=st.none() | moments,
             )
-            | {"anchor": anchor()}
             for pair in pairs
+        ],
+        "anchors": [
+            of(pair)
+            | row(use=st.sampled_from(["gold", "warm_up"]), grade=st.sampled_from(scale))
+            | row(explanation=names, created_at=moments)
+            for pair in pairs
+            if draw(st.booleans())
         ],
         "assignments": [
             of(pair)
-            | row(rater=rater, extra=st.booleans(), depth=st.integers(0, 9), lot=st.integers(0, 2**31 - 2))
+            | row(
+                rater=rater,
+                state="done",
+                extra=st.booleans(),
+                depth=st.integers(0, 9),
+                lot=st.integers(0, 2**31 - 2),
+            )
             for pair, rater in by_rater
         ],
         "ratings": [
@@ -560,7 +603,7 @@ def collections(draw) -> dict[str, list[dict]]:
 @given(collections())
 def test_any_collection_comes_back_to_the_byte(tmp_path_factory, members):
     """1,000 and more: IDEALIST_ROUND_TRIPS=1000."""
-    lines = {name: "".join(map(line_of, rows)) for name, rows in members.items()}
+    lines = {name: "".join(BY_NAME[name].line(row.values()) for row in rows) for name, rows in members.items()}
     folder = tmp_path_factory.getbasetemp()
     try:
         with transaction.atomic():

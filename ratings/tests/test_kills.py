@@ -18,7 +18,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.utils import timezone
 
-from ratings import jobs, uploads
+from ratings import archive, jobs, uploads
 from ratings.models import (
     Collection,
     Document,
@@ -33,6 +33,8 @@ from ratings.models import (
     StagedRating,
     System,
 )
+
+from .test_archive import HILLS, packed, written
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = int(os.environ.get("IDEALIST_KILLS", "2"))
@@ -159,3 +161,41 @@ def test_the_same_of_ratings(collection, worker):
     assert seen() == (RESULTS, RESULTS, RESULTS, RESULTS, 1, 4)
     assert job.events.filter(kind="import").values("pair").distinct().count() == RESULTS
     until(lambda: not StagedRating.objects.exists())
+
+
+def test_of_an_archive_whose_maker_is_killed_nothing_is_seen_and_the_next_makes_it(settings, tmp_path, worker):
+    settings.DATA_DIR = tmp_path
+    count = RESULTS // 2
+    documents = (f'{{"key":"x{n}","title":"","body":"","url":"","fields":{{}}}}\n' for n in range(count))
+    content = packed(HILLS | {"documents": HILLS["documents"] + "".join(documents)})
+    file = uploads.keep(SimpleUploadedFile("hills.zip", content))
+    options = {"slug": "there"}
+    job = Job.objects.create(kind="archive", files=[file], options=options, beat_at=timezone.now())
+    jobs.look_at.enqueue(job.pk)
+    drawn, killed = random.Random(count), 0
+    for _ in range(KILLS):
+        process = worker()
+        point = drawn.uniform(0, 0.7) * count
+        until(lambda point=point: Document.written.count() >= point or Job.objects.get(pk=job.pk).is_over)
+        process.kill()
+        process.wait()
+        if Job.objects.get(pk=job.pk).state == "published":
+            break
+        killed += 1
+        assert Collection.written.count() <= 1
+        assert not Collection.objects.exists()
+        Job.objects.update(beat_at=timezone.now() - timedelta(minutes=1), deaths=0)
+        jobs.reap()
+    assert killed
+    worker()
+    until(lambda: Job.objects.get(pk=job.pk).is_over)
+    assert Job.objects.get(pk=job.pk).state == "published"
+    assert (Collection.written.count(), Document.written.count()) == (1, count + 2)
+    with archive.opened(made(tmp_path, written())) as again, archive.opened(made(tmp_path, content)) as before:
+        assert again.snapshot == before.snapshot
+
+
+def made(folder: Path, content: bytes) -> Path:
+    path = folder / f"{len(list(folder.iterdir()))}.zip"
+    path.write_bytes(content)
+    return path

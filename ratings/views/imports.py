@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -147,7 +148,7 @@ def refused(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 def imports_page(request: HttpRequest, collection: Collection, form: SendForm) -> HttpResponse:
-    page = Paginator(collection.jobs.select_related("by"), AT_ONCE).get_page(request.GET.get("page"))
+    page = Paginator(imports_of(collection), AT_ONCE).get_page(request.GET.get("page"))
     context = {
         "collection": collection,
         "role": collection.role,
@@ -190,7 +191,12 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
 
 
 def job_of(collection: Collection, pk: int) -> Job:
-    return get_object_or_404(collection.jobs.select_related("by"), pk=pk)
+    return get_object_or_404(imports_of(collection), pk=pk)
+
+
+def imports_of(collection: Collection) -> QuerySet[Job]:
+    """Not the archive that the whole collection came from."""
+    return collection.jobs.exclude(kind=Job.Kind.ARCHIVE).select_related("by")
 
 
 def seen_of(job: Job) -> Preview:

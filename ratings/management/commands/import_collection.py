@@ -1,4 +1,5 @@
 from ratings import archive
+from ratings.models import Job
 
 from ._collection_command import ProgressLine, Refused, TellingCommand
 
@@ -11,6 +12,8 @@ class Command(TellingCommand):
         parser.add_argument("--slug", required=True, metavar="NEW", help="the name in addresses and commands")
 
     def handle(self, *, file: str, slug: str, **options) -> None:
+        if problem := archive.wrong_slug(slug):
+            raise Refused(f"{problem} with --slug. Nothing was written.")
         progress = ProgressLine(self.stderr)
         try:
             with archive.opened(file) as opened:
@@ -21,5 +24,7 @@ class Command(TellingCommand):
             raise Refused(f"{str(error).rstrip('.')}. Nothing was written.") from error
         finally:
             progress.clear()
+        # What is told after it was published belongs to it, too.
+        Job.objects.filter(pk=report.job).update(report=report.as_json())
         self.tell(report)
         self.stderr.write(f"It has no members yet: python3 run.py manage add_member {slug} NAME admin")

@@ -1,0 +1,71 @@
+"""Bringing a collection in a real browser: without a script, and as axe sees every state."""
+
+import pytest
+from django.contrib.auth import get_user_model
+from playwright.sync_api import Page, expect
+
+from ratings.management.commands.work import work
+from ratings.models import Collection, Job
+from ratings.tests.cast import make_collection
+from ratings.tests.test_archive import GOOD
+
+from .looks import examine
+
+pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture(autouse=True)
+def root(settings, tmp_path) -> None:
+    settings.DATA_DIR = tmp_path
+    get_user_model().objects.create_superuser("root", password="a pass phrase")
+
+
+def sent(page: Page) -> None:
+    page.goto("/")
+    page.get_by_role("link", name="Bring a collection").click()
+    file = {"name": "hills.zip", "mimeType": "application/zip", "buffer": GOOD}
+    page.get_by_label("File", exact=True).set_input_files(file)
+    page.get_by_role("button", name="Send and check").click()
+
+
+def test_without_a_script_from_a_file_to_a_collection(visit):
+    make_collection("hills")
+    page = visit.sign_in(visit.page(java_script_enabled=False), "root")
+    sent(page)
+    expect(page.locator("#running")).to_contain_text("It waits for a worker.")
+    work()
+    page.get_by_role("link", name="Refresh").click()
+    expect(page.locator("h1")).to_have_text("Check: collection from hills.zip")
+    expect(page.locator("#make .look")).to_contain_text("There is a collection 'hills' already.")
+    page.get_by_label("Name in addresses").fill("hills-2")
+    page.get_by_role("button", name="Make it").click()
+    work()
+    page.get_by_role("link", name="Refresh").click()
+    expect(page.locator("h1")).to_have_text("Made: collection from hills.zip")
+    page.get_by_role("link", name="Results").click()
+    expect(page).to_have_url("/collections/hills-2/")
+    assert Collection.objects.count() == 2
+
+
+def test_axe_finds_nothing_in_any_state(visit):
+    page = visit.sign_in(visit.page(), "root")
+    page.goto("/")
+    examine(page, "home of a superuser")
+    page.goto("/archives/")
+    examine(page, "archives")
+    sent(page)
+    examine(page, "waiting")
+    work()
+    expect(page.locator("h1")).to_have_text("Check: collection from hills.zip")  # the script noticed
+    examine(page, "checked")
+    page.get_by_role("button", name="Make it").click()
+    work()
+    expect(page.locator("h1")).to_have_text("Made: collection from hills.zip")
+    examine(page, "made")
+    job = Job.objects.get()
+    for state in ("refused", "failed", "cancelled"):
+        Job.objects.filter(pk=job.pk).update(state=state, message="Why.")
+        page.reload()
+        examine(page, state)
+    page.goto("/archives/")
+    examine(page, "archives with one")

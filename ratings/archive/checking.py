@@ -1,0 +1,171 @@
+"""An archive -> its lines in a file on disk, every one of them checked. Knows no table of the record.
+
+There each member is a table with its fields, the number and the bytes of each line. What one line says of others
+is asked of all lines at once.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..formats.refusal import Refusal
+from ..intake.report import KEPT, Report
+from ..intake.stage import Progress
+from .members import BY_NAME, MEMBERS, NUMBER, Member, Reference
+from .reading import Archive
+
+AT_ONCE = 2_000  # lines
+LARGE = 1 << 20  # bytes of lines, after which it is enough in any case
+
+
+def columns(member: Member) -> list[str]:
+    """As they stand on disk. The number of an event is that of its line."""
+    return [name for name in member.fields if name != NUMBER]
+
+
+def table(member: Member) -> str:
+    names = ", ".join(f'"{name}"' for name in columns(member))
+    return f'"{member.name}" ({NUMBER} INTEGER PRIMARY KEY, size INTEGER, {names})'
+
+
+TABLES = [table(member) for member in MEMBERS]
+
+
+def check(archive: Archive, stage: sqlite3.Connection, report: Report, progress: Progress) -> None:
+    """Put every line on disk. Ends with the first member of which something is refused."""
+    for member in MEMBERS:
+        _take_in(archive, member, stage, report, progress)
+        problems = [*_repeats(member, stage), *_strangers(member, stage)] if not report.refused else []
+        for number, problem in problems:
+            report.refuse(archive.refused(member, number, problem))
+        if report.refused:
+            return
+        report.counts[member.name] = archive.lines[member.file]
+
+
+def pieces(rows: Iterable[tuple]) -> Iterator[list[tuple]]:
+    """Some at a time. A row begins with its bytes."""
+    piece, size = [], 0
+    for row in rows:
+        piece.append(row)
+        size += row[0]
+        if len(piece) == AT_ONCE or size > LARGE:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece
+
+
+def _take_in(
+    archive: Archive, member: Member, stage: sqlite3.Connection, report: Report, progress: Progress
+) -> None:
+    seen, told = 0, 1 if member.name == "collection" else archive.lines[member.file]
+
+    def found() -> Iterator[tuple]:
+        nonlocal seen
+        for item in archive.rows(member):
+            seen += 1
+            if isinstance(item, Refusal):
+                report.refuse(item)
+                continue
+            number, size, values = item
+            if NUMBER in member.fields and (said := values.pop(0)) != number:
+                report.refuse(archive.refused(member, number, f"the number is {said:,}"))
+            yield size, number, *values
+
+    marks = ", ".join("?" * len(columns(member)))
+    for piece in pieces(found()):
+        if member.name == "rankings":
+            piece = list(_numbered(archive, member, stage, piece, report))
+        stage.executemany(
+            f'INSERT INTO "{member.name}" (size, {NUMBER}, {_named(member)}) VALUES (?, ?, {marks})', piece
+        )
+        progress(f"checking {member.name}", min(1.0, seen / max(told, 1)), seen)
+    if seen != told:
+        report.refuse(archive.refused(member, 0, f"there are {seen:,} lines, and it must have {told:,}"))
+
+
+def _named(member: Member) -> str:
+    return ", ".join(f'"{name}"' for name in columns(member))
+
+
+def _numbered(
+    archive: Archive, member: Member, stage: sqlite3.Connection, piece: list[tuple], report: Report
+) -> Iterator[tuple]:
+    """Rankings whose documents are the numbers of their lines."""
+    keys = [key for *_, documents, _ in piece for key in documents]
+    found = stage.execute(
+        f"SELECT d.{NUMBER} FROM json_each(?) AS k LEFT JOIN documents AS d ON d.key = k.value ORDER BY k.key",
+        [json.dumps(keys)],
+    )
+    numbers = [number for (number,) in found]
+    end = 0
+    for size, number, system, query, documents, scores in piece:
+        begin, end = end, end + len(documents)
+        own = numbers[begin:end]
+        if None in own:
+            problem = f"documents.jsonl has no {documents[own.index(None)]}"
+            report.refuse(archive.refused(member, number, problem))
+        else:
+            yield size, number, system, query, np.array(own, "<u4").tobytes(), scores
+
+
+def _repeats(member: Member, stage: sqlite3.Connection) -> Iterator[tuple[int, str]]:
+    """Lines that are named as an earlier one is, and what is wrong with them. Afterwards a name finds its line."""
+    for place, fields in enumerate(member.unique):
+        if fields == (NUMBER,):
+            continue
+        names = ", ".join(f'"{name}"' for name in fields)
+        try:
+            stage.execute(f'CREATE UNIQUE INDEX "{member.name} by {place}" ON "{member.name}" ({names})')
+        except sqlite3.IntegrityError:
+            yield from _repeated(member, fields, names, stage)
+            return
+
+
+def _repeated(
+    member: Member, fields: tuple[str, ...], names: str, stage: sqlite3.Connection
+) -> Iterator[tuple[int, str]]:
+    known = " AND ".join(f'"{name}" IS NOT NULL' for name in fields)
+    found = stage.execute(
+        f"SELECT * FROM (SELECT {NUMBER} AS line, MIN({NUMBER}) OVER (PARTITION BY {names}) AS first, {names}"
+        f' FROM "{member.name}" WHERE {known}) WHERE line > first ORDER BY line LIMIT {KEPT}'
+    )
+    for line, first, *key in found:
+        yield line, f"{_shown(member, fields, key)} stands on line {first:,} already"
+
+
+def _strangers(member: Member, stage: sqlite3.Connection) -> Iterator[tuple[int, str]]:
+    """Lines that name what no line is named, and what is wrong with them."""
+    for reference in member.refers.values():
+        target, fields = reference
+        names = ", ".join(f'm."{name}"' for name in fields)
+        known = " AND ".join(f'm."{name}" IS NOT NULL' for name in fields)
+        found = stage.execute(
+            f'SELECT m.{NUMBER}, {names} FROM "{member.name}" AS m {joined(member, "t", reference)}'
+            f" WHERE t.{NUMBER} IS NULL AND {known} ORDER BY m.{NUMBER} LIMIT {KEPT}"
+        )
+        missing = [(number, f"{target}.jsonl has no {_shown(member, fields, key)}") for number, *key in found]
+        if missing:
+            yield from missing
+            return
+
+
+def joined(member: Member, name: str, reference: Reference) -> str:
+    """To each line of a member, m, the line that it refers to."""
+    target, fields = reference
+    on = [
+        f'{name}."{theirs}" = m."{ours}"' for theirs, ours in zip(BY_NAME[target].unique[0], fields, strict=True)
+    ]
+    if target == member.name:
+        on.append(f"{name}.{NUMBER} < m.{NUMBER}")
+    return f'LEFT JOIN "{target}" AS {name} ON {" AND ".join(on)}'
+
+
+def _shown(member: Member, fields: tuple[str, ...], key: list[Any]) -> str:
+    """As it stands in the file."""
+    written = (member.fields[name].written(value) for name, value in zip(fields, key, strict=True))
+    return " and ".join(value.strip('"') for value in written)

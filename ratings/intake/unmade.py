@@ -1,0 +1,41 @@
+"""All rows of a collection that an archive began to make and that nobody will see."""
+
+from collections.abc import Iterator
+
+from django.db.models import QuerySet
+
+from ..models import (
+    Adjudication,
+    Anchor,
+    Assignment,
+    Check,
+    Collection,
+    Document,
+    Grade,
+    Guidelines,
+    Job,
+    Pair,
+    Query,
+    Ranking,
+    Rater,
+    Rating,
+    RatingEvent,
+    System,
+)
+
+
+def everything_of(collection: Collection) -> Iterator[QuerySet]:
+    """Table by table, so that nothing refers to what goes next."""
+    by_pair = {"pair__query__collection": collection}
+    yield Check.objects.filter(rater__collection=collection)
+    for model in (RatingEvent, Adjudication, Rating, Assignment, Anchor):
+        yield model.objects.filter(**by_pair)
+    yield Job.objects.filter(collection=collection).exclude(kind=Job.Kind.ARCHIVE)
+    yield Pair.objects.filter(query__collection=collection)
+    yield Rater.queries.through.objects.filter(rater__collection=collection)
+    yield Rater.objects.filter(collection=collection)
+    yield Ranking.written.filter(system__collection=collection)
+    yield System.written.filter(collection=collection)
+    yield Document.written.filter(collection=collection)
+    for model in (Query, Guidelines, Grade):
+        yield model.objects.filter(collection=collection)

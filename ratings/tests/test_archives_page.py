@@ -1,0 +1,216 @@
+"""Bring a collection by page: its archive is sent, checked, named and made by a worker, refused or cancelled."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+from django_tasks_db.management.commands import db_worker
+
+from ratings import archive, jobs, privacy, uploads
+from ratings.archive import checking
+from ratings.intake.publishing import Landing, Superseded
+from ratings.management.commands.work import work
+from ratings.models import Collection, Job, Role
+
+from .cast import make_collection, make_member
+from .test_archive import BOMB, GOOD, HILLS, members_of, packed, written
+from .test_archive_pieces import left, look_at_each_piece
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def own_folder(settings, tmp_path, monkeypatch) -> None:
+    settings.DATA_DIR = tmp_path
+    monkeypatch.setattr(db_worker, "close_old_connections", lambda: None)
+
+
+@pytest.fixture
+def root() -> Client:
+    client = Client()
+    client.force_login(get_user_model().objects.create_superuser("root", password="a pass phrase"))
+    return client
+
+
+def sent(client: Client, content: bytes, name: str = "hills-0123456789ab.zip") -> Job:
+    """Sent and checked."""
+    response = client.post("/archives/send/", {"file": SimpleUploadedFile(name, content)})
+    job = Job.objects.first()
+    assert (response.status_code, response.url) == (302, f"/archives/{job.pk}/")
+    work()
+    return Job.objects.get(pk=job.pk)
+
+
+def page(client: Client, job: Job) -> str:
+    response = client.get(f"/archives/{job.pk}/")
+    assert response.status_code == 200
+    return " ".join(response.content.decode().split())
+
+
+def made(client: Client, job: Job, slug: str = "there") -> Job:
+    assert client.post(f"/archives/{job.pk}/start/", {"slug": slug}).status_code == 302
+    work()
+    return Job.objects.get(pk=job.pk)
+
+
+def test_an_archive_is_sent_shown_and_made(root):
+    assert "/archives/" in root.get("/").content.decode()
+    job = sent(root, GOOD)
+    assert (job.state, job.collection, left()) == ("checked", None, {})
+    shown = page(root, job)
+    assert "Collection Hills, with 2 queries, 2 documents, 1 system, 2 raters, 2 ratings." in shown
+    assert 'value="hills"' in shown  # suggested
+    assert "Nothing is written yet." in shown
+    job = made(root, job)
+    assert (job.state, job.staging, job.collection.slug) == ("published", False, "there")
+    assert 'href="/collections/there/"' in page(root, job)
+    assert members_of(written()) == HILLS
+    assert not list(uploads.folder().iterdir())
+    assert "Hills</a>" in root.get("/archives/").content.decode()
+    # It is no import that could be undone.
+    assert root.get(f"/collections/there/import/{job.pk}/").status_code == 404
+    assert "hills-0123456789ab.zip" not in root.get("/collections/there/import/").content.decode()
+    assert "whole collection" in " ".join(jobs.undo(job))
+
+
+def test_a_slug_that_is_taken_is_told_and_another_can_be_given(root):
+    job = sent(root, GOOD)
+    assert "already" not in page(root, job)
+    make_collection("hills")
+    assert "There is a collection &#x27;hills&#x27; already. Choose another name." in page(root, job)
+    refused = root.post(f"/archives/{job.pk}/start/", {"slug": "hills"})
+    assert refused.status_code == 400
+    assert "There is a collection &#x27;hills&#x27; already. Choose another name." in refused.content.decode()
+    assert root.post(f"/archives/{job.pk}/start/", {"slug": "a b"}).status_code == 400
+    assert root.post(f"/archives/{job.pk}/start/", {"slug": "~1"}).status_code == 400
+    assert root.post(f"/archives/{job.pk}/start/", {}).status_code == 400
+    assert Collection.written.count() == 1
+    assert made(root, job, "hills-2").state == "published"
+
+
+def test_a_slug_that_is_taken_later_ends_it_and_it_can_be_tried_again(root, monkeypatch):
+    job = sent(root, GOOD)
+    with monkeypatch.context() as meanwhile:
+        look_at_each_piece(meanwhile, lambda: Collection.objects.get_or_create(slug="there", name="Another"))
+        job = made(root, job)
+    assert (job.state, job.collection) == ("refused", None)
+    assert "Somebody made a collection &#x27;there&#x27; meanwhile" in page(root, job)
+    assert Collection.written.count() == 1
+    assert made(root, job, "there-2").state == "published"
+    late = sent(root, packed(HILLS))
+    root.post(f"/archives/{late.pk}/start/", {"slug": "late"})
+    make_collection("late")
+    work()
+    assert "There is a collection &#x27;late&#x27; already." in page(root, late)
+    assert made(root, late, "later").state == "published"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"PK no zip", "It is no whole ZIP"),
+        (BOMB, "It would grow to 150,0"),
+        (packed(HILLS | {"checks": HILLS["checks"] * 2}), "checks.jsonl"),
+    ],
+    ids=["no zip", "bomb", "edited"],
+)
+def test_what_is_no_archive_of_ours_is_refused_with_its_place_and_cannot_be_started(root, content, said):
+    job = sent(root, content)
+    shown = page(root, job)
+    assert said in shown
+    assert "hills-0123456789ab.zip" in shown
+    assert str(uploads.folder()) not in shown
+    assert "/start/" not in shown
+    root.post(f"/archives/{job.pk}/start/", {"slug": "there"})
+    work()
+    assert Job.objects.get(pk=job.pk).state == "refused"
+    assert left() == {}
+
+
+def test_what_was_cancelled_half_way_leaves_nothing(root, monkeypatch):
+    monkeypatch.setattr(checking, "AT_ONCE", 1)
+    job = sent(root, GOOD)
+
+    def cancelled() -> None:
+        if Collection.written.exists():
+            root.post(f"/archives/{job.pk}/cancel/")
+
+    seen = look_at_each_piece(monkeypatch, cancelled)
+    job = made(root, job)
+    assert len(seen) == 1  # who lost the job writes no more
+    assert (job.state, job.staging, job.collection) == ("cancelled", False, None)
+    assert left() == {}
+    assert "Nothing of it is in the record" in page(root, job)
+    assert not list(uploads.folder().iterdir())
+
+
+def test_what_a_worker_left_that_died_is_removed_and_another_makes_it(root, monkeypatch):
+    monkeypatch.setattr(checking, "AT_ONCE", 1)
+    job = sent(root, GOOD)
+    with monkeypatch.context() as dying:
+        begun = look_at_each_piece(dying, lambda: None)
+        piece = Landing.piece
+
+        def lost(self, rows):
+            if len(begun) == 12:
+                raise Superseded  # as seen by who comes back from the dead
+            return piece(self, rows)
+
+        dying.setattr(Landing, "piece", lost)
+        dying.setattr("ratings.intake.publishing._end", lambda job: None)
+        made(root, job)
+    assert left()["ratings_collection"] == 1
+    assert not Collection.objects.exists()
+    Job.objects.update(beat_at=timezone.now() - timedelta(minutes=1))
+    jobs.reap()
+    work()
+    job = Job.objects.get(pk=job.pk)
+    assert (job.state, job.deaths, job.collection.slug) == ("published", 1, "there")
+    assert Collection.written.count() == 1
+
+
+def test_without_a_file_or_with_an_empty_one_nothing_is_kept(root):
+    assert root.post("/archives/send/").status_code == 400
+    assert root.post("/archives/send/", {"file": SimpleUploadedFile("a.zip", b"")}).status_code == 400
+    assert not Job.objects.exists()
+
+
+def test_progress_is_told_to_the_script(root):
+    root.post("/archives/send/", {"file": SimpleUploadedFile("a.zip", GOOD)})
+    job = Job.objects.get()
+    assert f'data-progress="/archives/{job.pk}/progress/"' in page(root, job)
+    assert root.get(f"/archives/{job.pk}/progress/").json()["state"] == "queued"
+
+
+def test_only_who_makes_collections_brings_them(root):
+    job = sent(root, GOOD)
+    make_collection()
+    client = Client()
+    client.force_login(make_member(Collection.objects.get(), "ada", Role.ADMIN))
+    assert "/archives/" not in client.get("/").content.decode()
+    for address in ("/archives/", f"/archives/{job.pk}/", f"/archives/{job.pk}/progress/"):
+        assert client.get(address).status_code == 404
+        assert root.get(address).status_code == 200
+    for act in ("send/", f"{job.pk}/start/", f"{job.pk}/cancel/"):
+        assert client.post(f"/archives/{act}", {"slug": "there"}).status_code == 404
+    assert Job.objects.get().state == "checked"
+
+
+def test_it_is_told_with_the_data_that_are_kept_about_a_person(root):
+    sent(root, GOOD)
+    told = "".join(privacy.export(get_user_model().objects.get()))
+    assert '"kind": "archive"' in told
+
+
+def test_no_other_job_is_there(root):
+    job = Job.objects.create(collection=make_collection(), kind="queries", files=[{"name": "q.tsv"}])
+    assert root.get(f"/archives/{job.pk}/").status_code == 404
+
+
+def test_the_name_that_is_given_is_checked_as_by_command():
+    assert archive.wrong_slug("hills") == ""
+    assert "cannot stand in an address" in archive.wrong_slug("")
+    assert "cannot stand in an address" in archive.wrong_slug("x" * 81)
