@@ -13,6 +13,7 @@ from ratings.anchors import set_anchor
 from ratings.models import Anchor, Assignment, Collection, LostLease, Pair, Rater, Rating, RatingEvent
 from ratings.models.rating import AssignmentQuerySet
 from ratings.queue import acts, choosing, claiming, saving, wanting
+from ratings.queue.mixing import drawn
 
 from .cast import NOW, grade, make_collection, make_pair, make_rater, next_pair
 from .races import all_have_looked, race, unlocked, unqueued
@@ -117,7 +118,13 @@ def make_gold(pairs: int) -> tuple[Collection, Rater]:
     for pair in list(Pair.objects.order_by("pk"))[::2]:
         set_anchor(pair, use="gold", grade=grade(collection, "0"), now=NOW)
         queue.save(bob, pair, grade=grade(collection, "0"), now=NOW)
-    return collection, make_rater(collection, "alice")
+    raters = (make_rater(collection, f"alice {number}") for number in range(9))
+    return collection, next(alice for alice in raters if 1 < sum(places_of_gold(alice)) < 7)
+
+
+def places_of_gold(rater: Rater) -> list[bool]:
+    """Where chance, which is drawn from the rater's id, puts gold among the first eight."""
+    return [drawn(rater.pk, 0, place) < 0.5 for place in range(8)]
 
 
 def test_two_tabs_get_a_gold_pair_once():
