@@ -58,9 +58,9 @@ function showTask(task) {
   shownAt = Infinity;
   requestAnimationFrame(() => {
     shownAt = performance.now();
+    setTimeout(() => tasks.stock());
     // What else changes has time until the document is there.
     whenIdle(() => {
-      tasks.stock();
       prepare(tasks.following);
       announce(`${task.document.title || "A document without a title"}. Query: ${task.query.text}. ${outlook.done + 1} of about ${outlook.done + outlook.left}`);
       showCounts();

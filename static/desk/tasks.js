@@ -69,7 +69,7 @@ export class Tasks extends EventTarget {
   /** Ask for more where few are left. */
   stock() {
     // Near the end the server gives fewer than asked for: then to ask at every step brings nothing.
-    if (this.#next.length < (this.#last ? 1 : Math.ceil(this.#wanted / 2))) this.fetch();
+    if (this.#next.length < (this.#last ? 2 : Math.ceil(this.#wanted / 2))) this.fetch();
   }
 
   /** The current task was done in so many seconds: not to do again until it is undone, or given out anew. */
