@@ -5,6 +5,7 @@ IDEALIST_DATA     folder for the database, the secret key and collected static f
 IDEALIST_HOSTS    host names to answer to, separated by commas (default: this machine only)
 IDEALIST_HTTPS    1 behind TLS: secure cookies, HSTS, redirect from http
 IDEALIST_PATIENCE seconds that a page waits for a lock before it asks to try again (4; commands wait longer)
+IDEALIST_LARGEST_UPLOAD  megabytes of the files that are sent at once (4096)
 IDEALIST_PULL_HOSTS  hosts, addresses and networks that `pull` may ask, separated by commas (default: none)
 IDEALIST_DEMO     1 offers "look around as …" to visitors; run.py sets it on a loopback address
 SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent
@@ -28,6 +29,13 @@ def env_bool(name: str) -> bool:
     if value in {"", "0", "false", "no"}:
         return False
     raise ImproperlyConfigured(f"{name} is {value!r}; write 1 or 0.")
+
+
+def env_int(name: str, usual: int) -> int:
+    value = os.environ.get(name, "").strip() or str(usual)
+    if not value.isdecimal():
+        raise ImproperlyConfigured(f"{name} is {value!r}; write a whole number.")
+    return int(value)
 
 
 def made_secret(path: Path) -> str:
@@ -63,6 +71,8 @@ DEMO = env_bool("IDEALIST_DEMO")
 HTTPS = env_bool("IDEALIST_HTTPS")
 ALLOWED_HOSTS = os.environ.get("IDEALIST_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
 
+LARGEST_UPLOAD = env_int("IDEALIST_LARGEST_UPLOAD", 4096) * 2**20  # bytes
+
 # An address that is not public must be listed itself, or its network, beside the name of its host.
 PULL_HOSTS = [host.strip() for host in os.environ.get("IDEALIST_PULL_HOSTS", "").split(",") if host.strip()]
 
@@ -92,6 +102,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "ratings.uploads.SizeLimit",  # before what was sent is read: the look for forged forms waits for the view
     "ratings.access.SignInRequired",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

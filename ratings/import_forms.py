@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from django import forms
+from django.conf import settings
 
 from . import archive
 from .formats import values
@@ -12,6 +13,7 @@ from .formats.tables import NAMES, RATERS
 from .models import Job
 
 MOST_FILES = 20
+LARGEST = f"{settings.LARGEST_UPLOAD // 2**20:,} MB"
 SEEN = "seen from the file"
 KINDS = [
     ("queries", "queries: what was searched for"),
@@ -46,7 +48,7 @@ class SendForm(forms.Form):
     )
     files = Files(
         label="File",
-        help_text="Plain or gzipped; several of one kind at once are one import.",
+        help_text=f"Plain or gzipped; several of one kind at once are one import. At most {LARGEST} together.",
         error_messages={"required": "Choose a file.", "empty": "The file is empty."},
     )
 
@@ -54,7 +56,7 @@ class SendForm(forms.Form):
 class ArchiveForm(forms.Form):
     file = forms.FileField(
         label="File",
-        help_text="As <i>Export</i> or export_collection wrote it, here or on another server.",
+        help_text=f"As <i>Export</i> or export_collection wrote it, here or on another server. At most {LARGEST}.",
         error_messages={"required": "Choose a file.", "empty": "The file is empty."},
     )
 

@@ -3,14 +3,33 @@
 import hashlib
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from secrets import token_hex
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 
 KEPT = 30 * 24 * 60 * 60  # seconds
+
+
+class SizeLimit:
+    """413 for files that are too large, before any of them is read. Who is not signed in sends none."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        size = int(request.META.get("CONTENT_LENGTH") or 0)
+        small = min(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, settings.LARGEST_UPLOAD)
+        if request.content_type != "multipart/form-data" or size <= small:
+            return self.get_response(request)
+        if size <= settings.LARGEST_UPLOAD and request.user.is_authenticated:
+            return self.get_response(request)
+        context = {"megabytes": size / 2**20, "most": settings.LARGEST_UPLOAD / 2**20}
+        return render(request, "413.html", context, status=413)
 
 
 def keep(sent: UploadedFile) -> dict:

@@ -29,7 +29,7 @@ async function look() {
     part("message").textContent = seen.message;
     if (seen.share === null) bar.removeAttribute("value");
     else bar.value = seen.share;
-    part("left").textContent = seen.state === "queued" ? "It waits for a worker." : timeLeft(performance.now(), seen);
+    part("left").textContent = seen.waits || timeLeft(performance.now(), seen);
   } catch {
     part("left").textContent = "The server does not answer. It is asked again.";
     wait = 3000;

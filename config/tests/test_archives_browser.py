@@ -42,7 +42,7 @@ def test_without_a_script_from_a_file_to_a_collection(visit):
     work()
     page.get_by_role("link", name="Refresh").click()
     expect(page.locator("h1")).to_have_text("Made: collection from hills.zip")
-    page.get_by_role("link", name="Results").click()
+    page.get_by_role("link", name="See the results").click()
     expect(page).to_have_url("/collections/hills-2/")
     assert Collection.objects.count() == 2
 

@@ -63,6 +63,20 @@ def test_one_press_a_judgment_and_no_page_is_loaded(page, collection):
     assert all(event.seconds and 0 < event.seconds < 60 for event in RatingEvent.objects.all())
 
 
+def test_a_pressed_key_is_being_saved_from_that_moment(page):
+    """Before the browser has written the act, and before anything is sent."""
+    begin(page)
+    page.wait_for_timeout(BOUNCE)
+    state = page.evaluate("""() => {
+        const before = document.getElementById("state").dataset.kind;
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "3", bubbles: true }));
+        return [before, document.getElementById("state").dataset.kind];
+    }""")
+    assert state == ["saved", "saving"]
+    all_saved(page)
+    eventually(lambda: Rating.objects.count() == 1)
+
+
 def test_the_next_document_does_not_wait_for_the_network(page, expected):
     expected.append("Failed to load resource")
     begin(page)

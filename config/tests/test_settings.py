@@ -42,6 +42,10 @@ def test_a_boolean_that_is_none_is_refused_by_name(tmp_path):
     assert "IDEALIST_DEMO is 'maybe'" in start(tmp_path, IDEALIST_DEMO="maybe").stderr
 
 
+def test_a_number_that_is_none_is_refused_by_name(tmp_path):
+    assert "IDEALIST_LARGEST_UPLOAD is '4GB'" in start(tmp_path, IDEALIST_LARGEST_UPLOAD="4GB").stderr
+
+
 def options(tmp_path: Path, module: str, **environment: str) -> dict:
     """The options of the database, in a new process that imports `module`."""
     code = f"import {module}; from django.conf import settings; print(settings.DATABASES['default']['OPTIONS'])"

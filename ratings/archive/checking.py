@@ -44,6 +44,9 @@ def check(archive: Archive, stage: sqlite3.Connection, report: Report, progress:
         if report.refused:
             return
         report.counts[member.name] = archive.lines[member.file]
+    # An import without events would not come out again.
+    for (number,) in stage.execute(f"SELECT {NUMBER} FROM imports EXCEPT SELECT import FROM events LIMIT {KEPT}"):
+        report.refuse(archive.refused(BY_NAME["imports"], number, "no event is of this import"))
 
 
 def pieces(rows: Iterable[tuple]) -> Iterator[list[tuple]]:

@@ -30,9 +30,8 @@ NUMBER = "number"  # of a line: what other lines name an event by
 class Form(NamedTuple):
     """How one value stands in a line and in the record."""
 
-    read: Callable[
-        [Any], Any
-    ]  # JSON as SQLite keeps it, which PostgreSQL takes, too; ValueError says what is wrong
+    # JSON as SQLite keeps it, which PostgreSQL takes, too. ValueError says what is wrong.
+    read: Callable[[Any], Any]
     written: Callable[[Any], str]  # what either database gives, as JSON
 
 
@@ -46,9 +45,8 @@ class Member:
 
     name: str
     fields: Fields
-    unique: tuple[
-        tuple[str, ...], ...
-    ] = ()  # no two lines have the same in these; others name a line by the first
+    # No two lines have the same in these; others name a line by the first.
+    unique: tuple[tuple[str, ...], ...] = ()
     refers: Mapping[str, Reference] = field(default_factory=dict)  # by what the record calls the reference
     rule: Callable[[dict], str] = lambda row: ""  # what is wrong with the line as a whole
 

@@ -14,7 +14,8 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.db.models import Field, Model
 
-from ..intake.publishing import Landing, land, remove_dead_archives
+from ..bulk import among, insert, new_ids
+from ..intake.publishing import GROWING, Landing, land, remove_dead_archives
 from ..intake.report import Report, counted
 from ..intake.stage import Progress, silent, staged
 from ..models import (
@@ -38,7 +39,6 @@ from ..models import (
 from .checking import TABLES, check, joined, pieces
 from .members import BY_NAME, MEMBERS, NUMBER, Member
 from .reading import Archive
-from .rows import among, insert, new_ids
 
 MODELS: dict[str, type[Model]] = {
     "grades": Grade,
@@ -124,6 +124,7 @@ def _write(
     copy = _Copy(stage, place, report, progress)
     for name in MODELS:
         copy.member(BY_NAME[name])
+    place.analyze(*(set(MODELS.values()) - set(GROWING)))
     report.counts["new"] = 1
     collection = Collection.written.filter(pk=place.job.collection_id)
     created_at = datetime.fromisoformat(_about(stage)["created_at"]).replace(tzinfo=UTC)

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from django.db.models import Exists, OuterRef, QuerySet
 
+from ..bulk import among, read
 from ..formats.zipped import FixedZip
 from ..models import (
     Adjudication,
@@ -29,7 +30,6 @@ from ..models import (
 )
 from ..snapshot import snapshot
 from .members import BY_NAME, FORMAT, MANIFEST, MEMBERS, VERSION, Member, snapshot_of
-from .rows import among, read
 
 AT_ONCE = 2_000
 LARGE_AT_ONCE = 500  # documents with their texts, rankings

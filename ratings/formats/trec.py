@@ -11,15 +11,18 @@ from .source import Line, Source, Start
 from .values import KEY, NUMBER
 
 # A line that fits is read by one expression; only a line that does not is looked at cell by cell.
+_blanks = " \t\v\f\r"
 _gap = r"[ \t\v\f]+"
 _query = rf"({KEY}{{1,{values.QUERY_KEY_LENGTH}}})"
 _document = rf"({KEY}{{1,{values.DOCUMENT_KEY_LENGTH}}})"
 _system = rf"({KEY}{{1,{values.SYSTEM_NAME_LENGTH}}})"
+_more = rf"([ \t\v\f][{_blanks}]*[^{_blanks}].*)?"
 _run = re.compile(
-    _gap.join([_query, r"\S+", _document, rf"({values.INTEGER})", rf"({NUMBER})", rf"{_system}({_gap}.*)?"])
+    rf"[{_blanks}]*"
+    + _gap.join([_query, r"\S+", _document, rf"({values.INTEGER})", rf"({NUMBER})", _system])
+    + rf"{_more}[{_blanks}]*"
 )
 _qrels = re.compile(_gap.join([_query, r"\S+", _document, rf"({NUMBER})"]))
-_blanks = " \t\v\f\r"
 
 RUN_CURE = "A run has six columns: query, Q0, document, rank, score, system."
 QRELS_CURE = "Qrels have four columns: query, iteration, document, grade."
@@ -28,17 +31,17 @@ QRELS_CURE = "Qrels have four columns: query, iteration, document, grade."
 def read_run(source: Source) -> Iterator[RunLine | Refusal]:
     """Results in the order of the file. Blank lines and lines that begin with # are passed over."""
     fits = _run.fullmatch
-    for item in _filled_lines(source):
+    for item in source.lines():
         if isinstance(item, Refusal):
             yield item
             continue
         number, text = item
         cells = fits(text)
         score = float(cells[4]) if cells else math.nan
-        if math.isfinite(score):
-            query, document, rank, _, system, extra = cells.groups()
-            yield RunLine(number, query, document, int(rank), score, system, extra is not None)
-        else:
+        if math.isfinite(score) and cells[1][0] != "#":
+            query, document, rank, _, system, more = cells.groups()
+            yield RunLine(number, query, document, int(rank), score, system, more is not None)
+        elif text := _filled(source, text):
             yield source.refusal(number, _wrong_in_run(_cells(text)), RUN_CURE)
 
 
@@ -91,11 +94,16 @@ def _filled_lines(source: Source) -> Iterator[Line | Refusal]:
         if isinstance(item, Refusal):
             yield item
             continue
-        text = item.text.strip(_blanks)
-        if text.startswith("#"):
-            source.comments += 1
-        elif text:
+        if text := _filled(source, item.text):
             yield Line(item.number, text)
+
+
+def _filled(source: Source, text: str) -> str:
+    """What stands on a line; "" for a comment, which is counted."""
+    text = text.strip(_blanks)
+    comment = text.startswith("#")
+    source.comments += comment
+    return "" if comment else text
 
 
 def _cells(text: str) -> list[str]:

@@ -13,6 +13,7 @@ from .stage import Progress, batched, format_of, put, refuse_repeats, rows_of, s
 
 TABLE = "document (key TEXT, title TEXT, body TEXT, url TEXT, fields TEXT, file INTEGER, line INTEGER)"
 READ = 1_000  # rows at a time
+LARGE_PIECE = 10_000  # bare documents, on PostgreSQL: nobody waits for a piece to end there
 
 
 def import_documents(
@@ -108,34 +109,30 @@ def _publish(found: _Found, place: Landing, report: Report) -> None:
         exchange(place.job)
 
 
-# Keys come by the million with a run. They travel as one array: ten times as fast as a model instance and a
-# placeholder for each, and no database limits its length.
-_ROWS_OF_KEYS = {"sqlite": "json_each(%s)", "postgresql": "unnest(%s::text[]) AS value"}
-_AMONG_KEYS = {
-    "sqlite": "key IN (SELECT value FROM json_each(%s))",
-    # Not a sub-select: PostgreSQL takes one for a hundred rows and may then read the table for each.
-    "postgresql": "key = ANY(%s::text[])",
-}
-
-
-def _array(keys: list[str]) -> str | list[str]:
-    return json.dumps(keys) if connection.vendor == "sqlite" else keys
-
-
 # Not a join: with the keys in hand the index is the way, and hardly ever is a job staging.
-_SEEN = "(job_id IS NULL OR job_id NOT IN (SELECT id FROM ratings_job WHERE staging AND id <> %s))"
+_SEEN = "(job_id IS NULL OR job_id NOT IN (SELECT id FROM ratings_job WHERE staging AND id <> %(job)s))"
+# Keys come by the million with a run. They travel as one text: ten times as fast as a model instance and a
+# placeholder for each, and no database limits its length.
+_KEYS = {"sqlite": "json_each(%(keys)s)", "postgresql": "json_array_elements_text(%(keys)s) AS given (value)"}
+_FIND = {
+    "sqlite": f"""
+        SELECT key, id FROM ratings_document
+        WHERE collection_id = %(collection)s AND {_SEEN} AND key IN (SELECT value FROM {_KEYS["sqlite"]})""",
+    # One by one: PostgreSQL would rather read the whole table for some thousand keys, and again for the next.
+    "postgresql": f"""
+        SELECT given.value, found.id FROM {_KEYS["postgresql"]} CROSS JOIN LATERAL (
+            SELECT id FROM ratings_document
+            WHERE collection_id = %(collection)s AND {_SEEN} AND key = given.value LIMIT 1) AS found""",
+}
 
 
 def known_ids(collection: Collection, keys: Iterable[str], job: Job | None = None) -> dict[str, int]:
     """Key -> id of the documents that all see, and of those that `job` wrote. One query for 5,000 keys."""
-    found, own = {}, job.pk if job else 0
+    found = {}
     with connection.cursor() as cursor:
-        for batch in batched(keys):
-            cursor.execute(
-                "SELECT key, id FROM ratings_document WHERE collection_id = %s"
-                f" AND {_AMONG_KEYS[connection.vendor]} AND {_SEEN}",
-                [collection.pk, _array(batch), own],
-            )
+        for batch in batched(sorted(keys)):
+            given = {"collection": collection.pk, "job": job.pk if job else 0, "keys": json.dumps(batch)}
+            cursor.execute(_FIND[connection.vendor], given)
             found.update(cursor.fetchall())
     return found
 
@@ -145,23 +142,23 @@ def ids_of(place: Landing, keys: set[str], report: Report) -> dict[str, int]:
     job = place.job
     ids = known_ids(job.collection, keys, job)
     missing = sorted(keys - ids.keys())
-    for piece in batched(missing, PIECE):
+    for piece in batched(missing, PIECE if connection.vendor == "sqlite" else LARGE_PIECE):
         with place.piece(len(piece)):
-            _make_bare(job, piece)
-    if missing:
-        ids |= known_ids(job.collection, missing, job)
-        report.counts["documents"] += len(missing)
-    return ids
+            ids.update(_made_bare(job, piece))
+    report.counts["documents"] += len(missing)
+    return ids | known_ids(job.collection, keys - ids.keys(), job)
 
 
-def _make_bare(job: Job, keys: list[str]) -> None:
+def _made_bare(job: Job, keys: list[str]) -> list[tuple[str, int]]:
+    """Key and id of each that was not there."""
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO ratings_document (collection_id, job_id, key, title, body, url, fields)"
-            f" SELECT %s, %s, value, '', '', '', '{{}}' FROM {_ROWS_OF_KEYS[connection.vendor]} WHERE true"
-            " ON CONFLICT DO NOTHING",
-            [job.collection_id, job.pk, _array(keys)],
+            " SELECT %(collection)s, %(job)s, value, '', '', '', '{}'"
+            f" FROM {_KEYS[connection.vendor]} WHERE true ON CONFLICT DO NOTHING RETURNING key, id",
+            {"collection": job.collection_id, "job": job.pk, "keys": json.dumps(keys)},
         )
+        return cursor.fetchall()
 
 
 class Strangers:

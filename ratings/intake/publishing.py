@@ -1,9 +1,9 @@
 """How what an import writes comes to be seen: in small pieces that nobody sees, then all of it at once.
 
-SQLite has one writer at a time, and raters write too. A piece is a transaction of at most PIECE rows, and after
-it raters get as long as it took. What is written carries the job of the import and is hidden while that is
-staging; the last transaction ends that. Whatever goes wrong before, the pieces are removed again, in pieces; if
-the process dies, by whoever comes next.
+SQLite has one writer at a time, and raters write too. A piece is a transaction of at most PIECE rows (on
+PostgreSQL, where nobody waits, more of what is small), and after it raters get as long as it took. What is written
+carries the job of the import and is hidden while that is staging; the last transaction ends that. Whatever goes
+wrong before, the pieces are removed again, in pieces; if the process dies, by whoever comes next.
 """
 
 import time
@@ -13,17 +13,11 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-from django.apps import apps
 from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 
 from ..formats.source import Source
-from ..models import (
-    Collection,
-    Document,
-    Job,
-    OtherText,
-)
+from ..models import Collection, Document, Job, OtherText, Pair, Ranking, Rating, RatingEvent, System
 from .report import Report
 from .unmade import everything_of
 
@@ -31,6 +25,7 @@ CONTENT = ["title", "body", "url", "fields"]
 PIECE = 2_000  # rows
 TEXTS = 500  # documents whose text is exchanged in one piece
 SHORTEST_BREATH, LONGEST_BREATH = 0.002, 0.2  # seconds
+GROWING = (Document, OtherText, System, Ranking, Pair, Rating, RatingEvent)
 MANY = 10_000  # rows, after which the planner of PostgreSQL should look again
 
 
@@ -124,7 +119,7 @@ def land(
     finally:
         _end(place.job)
     report.job = place.job.pk
-    place.analyze(*apps.get_app_config("ratings").get_models())
+    place.analyze(*GROWING)
 
 
 def _begun(collection: Collection, sources: Sequence[Source], kind: str, job: Job | None) -> Job:

@@ -126,14 +126,20 @@ def _stage(
             continue
         by = queries_by or found.queries_by
         topics, extra = Topics(names.ids(by)), 0
-        held, count = _no_pieces(), 0
+        held, count, named_last = _no_pieces(), 0, None
         for row in rows_of(source, found.reads["results"], report, progress):
-            tags.setdefault(row.system, (file, row.line))
             extra += row.extra
-            query = topics.id_of(row.query)
+            # Most lines stand behind one of the same ranking.
+            if (row.system, row.query) != named_last:
+                named_last = row.system, row.query
+                tags.setdefault(row.system, (file, row.line))
+                query = topics.id_of(row.query)
+                if query is not None:
+                    lines, ranks, scores, documents = held[system or row.system, query]
+            elif query is None:
+                topics.skipped += 1
             if query is None:
                 continue
-            lines, ranks, scores, documents = held[system or row.system, query]
             lines.append(row.line)
             ranks.append(row.rank)
             scores.append(row.score)
@@ -141,7 +147,7 @@ def _stage(
             count += 1
             if count == HELD:
                 _put(stage, file, held)
-                held, count = _no_pieces(), 0
+                held, count, named_last = _no_pieces(), 0, None
         _put(stage, file, held)
         names.refuse_doubt(source, topics, by, report)
         refuse_strangers(source, topics, report)

@@ -1,4 +1,8 @@
-"""The record: what was ranked, who graded what."""
+"""The record: what was ranked, who graded what.
+
+In the tables that grow with imports and ratings, a reference that is the first column of another index has none of
+its own: every row written would pay for both.
+"""
 
 from .anchor import Anchor, Check
 from .collection import (

@@ -40,7 +40,7 @@ class DocumentQuerySet(models.QuerySet):
 
 
 class Document(models.Model):
-    collection = models.ForeignKey(Collection, models.CASCADE, related_name="documents")
+    collection = models.ForeignKey(Collection, models.CASCADE, db_index=False, related_name="documents")
     key = models.CharField(max_length=500, validators=[key_validator], help_text="The id outside Idealist.")
     title = models.TextField(blank=True)
     body = models.TextField(blank=True)
@@ -75,7 +75,7 @@ class Document(models.Model):
 class OtherText(models.Model):
     """The text that an import has for a document that was there; once exchanged, the text that it had before."""
 
-    job = models.ForeignKey(Job, models.CASCADE, related_name="other_texts")
+    job = models.ForeignKey(Job, models.CASCADE, db_index=False, related_name="other_texts")
     document = models.ForeignKey(Document, models.CASCADE, related_name="other_texts")
     title = models.TextField()
     body = models.TextField()

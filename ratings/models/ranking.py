@@ -33,7 +33,7 @@ class System(models.Model):
 class Ranking(models.Model):
     """The ordered documents of one system for one query: written once, read whole, never edited."""
 
-    system = models.ForeignKey(System, models.CASCADE, related_name="rankings")
+    system = models.ForeignKey(System, models.CASCADE, db_index=False, related_name="rankings")
     query = models.ForeignKey(Query, models.CASCADE, related_name="rankings")
     documents = PackedArrayField("uint32", help_text="Document ids, best first.")
     scores = PackedArrayField("float64", null=True, help_text="The system's scores beside them, as read.")

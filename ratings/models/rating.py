@@ -36,7 +36,7 @@ UNRANKED = 2**31 - 1  # the depth of what no system of a pool ranks: after every
 class Pair(models.Model):
     """One (query, document) that wants ratings. The pool is all pairs of a collection."""
 
-    query = models.ForeignKey(Query, models.CASCADE, related_name="pairs")
+    query = models.ForeignKey(Query, models.CASCADE, db_index=False, related_name="pairs")
     document = models.ForeignKey(Document, models.RESTRICT, related_name="pairs")
     # What raters see in addresses: random, so that it tells neither rank nor order of import.
     token = models.UUIDField(default=uuid4, unique=True, editable=False)
@@ -146,7 +146,7 @@ class LostLease(models.Model):
 class Rating(models.Model):
     """What one rater says of one pair now: a grade, or that it cannot be judged and why. Never both."""
 
-    pair = models.ForeignKey(Pair, models.CASCADE, related_name="ratings")
+    pair = models.ForeignKey(Pair, models.CASCADE, db_index=False, related_name="ratings")
     rater = models.ForeignKey(Rater, models.RESTRICT, related_name="ratings")
     grade = models.ForeignKey(Grade, models.RESTRICT, null=True, blank=True, related_name="ratings")
     reason = models.CharField(max_length=10, choices=Reason.choices, blank=True)
@@ -254,7 +254,7 @@ class RatingEvent(models.Model):
 
     pair = models.ForeignKey(Pair, models.CASCADE, db_index=False, related_name="events")
     # None: an adjudication or its withdrawal, by `actor`.
-    rater = models.ForeignKey(Rater, models.RESTRICT, null=True, related_name="events")
+    rater = models.ForeignKey(Rater, models.RESTRICT, null=True, db_index=False, related_name="events")
     kind = models.CharField(max_length=10, choices=Kind.choices)
     # The number itself, not the row of the scale: history stays true when the scale gets a new version.
     value = models.DecimalField(max_digits=15, decimal_places=9, null=True)

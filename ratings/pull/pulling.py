@@ -5,15 +5,15 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import BinaryIO
 
-from django.db import transaction
-
 from .. import intake
 from ..formats import tables, values
 from ..formats.rows import RunLine
 from ..formats.source import Source
 from ..intake import Report
+from ..intake.publishing import remove
 from ..intake.stage import batched
-from ..models import Collection, Query, Ranking
+from ..intake.undoing import undone
+from ..models import Collection, Job, Query, Ranking
 from .fetching import Limits, Refused, fetched
 from .places import Place
 from .shapes import Hit, Shape
@@ -48,11 +48,7 @@ def pull(
             run.writelines(line.encode() for line in tables.write_run_as_json(_lines(query, hits, system)))
             _keep(documents, hits, seen)
             progress("asking", done / len(asked), done)
-        with transaction.atomic():
-            report = _imported(collection, system, run, documents, keep_first, progress)
-            if report.refused:
-                transaction.set_rollback(True)
-    return report
+        return _imported(collection, system, run, documents, keep_first, progress)
 
 
 def _asked(collection: Collection, system: str, keys: list[str]) -> list[Query]:
@@ -110,28 +106,46 @@ def _keep(file: BinaryIO, hits: list[Hit], seen: set[str]) -> None:
 def _imported(
     collection: Collection, system: str, run: BinaryIO, documents: BinaryIO, keep_first: bool, progress: Progress
 ) -> Report:
-    """The order in which the engine returned them is the ranking, whatever the scores say."""
+    """The order in which the engine returned them is the ranking, whatever the scores say.
+
+    Two imports, texts first: should the process die between them, the next pull finds the texts and goes on.
+    """
+    report = Report()
     if not run.tell():
-        report = Report()
         report.warnings.append("The engine returned nothing for any of the queries, and nothing was written.")
         return report
+    texts = _texts(collection, documents, progress)
+    if texts.refused:
+        return texts
     run.seek(0)
     given = {"system": system, "order": "rank", "keep_first": keep_first, "format": "jsonl", "queries_by": "key"}
-    report = intake.import_run(collection, [Source("the answers", run)], **given, progress=progress)
-    report.facts = [fact for fact in report.facts if "are kept by key alone" not in fact]
-    if report.refused:
-        return report
+    try:
+        report = intake.import_run(collection, [Source("the answers", run)], **given, progress=progress)
+    finally:
+        written = report.changed and not report.refused
+        stay = [] if written else _taken_back(texts)
+    report.warnings += texts.warnings + [f"The texts that came with it stay. {sentence}" for sentence in stay]
+    report.facts += [f"Texts: {fact}" for fact in texts.facts if written]
+    return report
+
+
+def _texts(collection: Collection, documents: BinaryIO, progress: Progress) -> Report:
     with tempfile.TemporaryFile() as new:
         _put_new(collection, documents, new)
         if not new.tell():
-            return report
+            return Report()
         new.seek(0)
-        texts = intake.import_documents(collection, [Source("the texts", new)], format="jsonl", progress=progress)
-    for refusal in texts.refusals:
-        report.refuse(refusal)
-    report.warnings += texts.warnings
-    report.facts += [f"Texts: {fact}" for fact in texts.facts]
-    return report
+        return intake.import_documents(collection, [Source("the texts", new)], format="jsonl", progress=progress)
+
+
+def _taken_back(texts: Report) -> list[str]:
+    """Without the results nobody asked for their texts. Returns what stands against it; they stay then."""
+    job = Job.objects.filter(pk=texts.job, state=Job.State.PUBLISHED).first()
+    against = undone(job) if job else []
+    if job and not against:
+        remove(job)
+        job.delete()
+    return against
 
 
 def _put_new(collection: Collection, documents: BinaryIO, new: BinaryIO) -> None:

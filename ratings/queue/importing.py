@@ -14,7 +14,8 @@ from uuid import uuid4
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from ..models import UNRANKED, Collection, Job, Rater, RatingEvent
+from ..bulk import insert
+from ..models import UNRANKED, Collection, Job, Rater, RatingEvent, StagedRating
 from .undoing import SAID
 
 
@@ -75,11 +76,9 @@ def differing(collection: Collection, rows: Sequence[ImportedRating]) -> list[Im
 def stage(job: Job, rows: Iterable[ImportedRating]) -> None:
     """Keep them where nobody looks, for `record_staged`. In a piece of the import."""
     moment = connection.ops.adapt_datetimefield_value
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            _STAGE,
-            [(job.pk, uuid4().hex, *row._replace(value=_plain(row.value), at=moment(row.at))) for row in rows],
-        )
+    columns = ["job_id", "token", *ImportedRating._fields[:7], "rated_at", *ImportedRating._fields[8:]]
+    values = (row._replace(value=_plain(row.value), at=moment(row.at)) for row in rows)
+    insert(StagedRating, columns, ((job.pk, uuid4().hex, *row) for row in values))
 
 
 def _plain(value: Decimal | None) -> str | None:
@@ -166,10 +165,6 @@ def _check_links() -> None:
 
 
 Kind = RatingEvent.Kind
-
-_STAGE = f"""
-    INSERT INTO ratings_stagedrating (job_id, token, rater, query_id, document_id, value, reason, comment, seconds,
-        rated_at, rating_id, revision) VALUES ({", ".join(["%s"] * 12)})"""
 
 _STAGED = """ratings_stagedrating AS staged
     JOIN ratings_rater AS rater ON rater.collection_id = %(collection)s AND rater.name = staged.rater

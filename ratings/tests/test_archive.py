@@ -283,6 +283,7 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
         ("events", '"undoes":1', '"undoes":2', "events.jsonl, line 2: events.jsonl has no 2"),
         ("events", '"number":5', '"number":6', "events.jsonl, line 5: the number is 6"),
         ("events", '"undoes":1', '"undoes":null', "line 2: an undo, and nothing else, undoes an event"),
+        ("events", '"import":1', '"import":null', "imports.jsonl, line 1: no event is of this import"),
         ("checks", '"event":5', '"event":9', "checks.jsonl, line 1: events.jsonl has no 9"),
         (
             "collection",

@@ -33,8 +33,9 @@ def test_a_run_has_six_columns_between_blanks_or_tabs():
     ]
 
 
-def test_further_columns_of_a_run_are_tolerated_and_marked():
-    (row,) = run_of("301\tQ0\tFBIS3-27619\t99\t  2.138276\tSTANDARD more junk at\r\n")
+@pytest.mark.parametrize("further", [" more junk at\r", "\t\rjunk"])
+def test_further_columns_of_a_run_are_tolerated_and_marked(further):
+    (row,) = run_of(f"301\tQ0\tFBIS3-27619\t99\t  2.138276\tSTANDARD{further}\n")
     assert row == RunLine(1, "301", "FBIS3-27619", 99, 2.138276, "STANDARD", extra=True)
 
 

@@ -2,17 +2,20 @@
 
 import gzip
 import io
+from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from django_tasks_db.management.commands import db_worker
 
 from ratings import intake, jobs, uploads
 from ratings.formats.source import Source
 from ratings.management.commands.work import work
 from ratings.models import Job, Ranking, Rating, RatingEvent, Role
+from ratings.models.job import LEASE
 
 from .cast import make_collection, make_member
 from .test_jobs import RUN
@@ -88,6 +91,25 @@ def test_a_run_is_sent_shown_imported_and_undone(admin, collection):
     assert "undone" in admin.get("/collections/hills/import/").content.decode()
 
 
+def test_what_waits_says_for_what(admin, collection):
+    send(admin, "results", ("bm25.run", RUN))
+    waiting = Job.objects.filter(kind="results")
+    told = reverse("import_progress", args=["hills", waiting.get().pk])
+    assert admin.get(told).json()["waits"] == "It waits for a worker."
+    waiting.update(beat_at=timezone.now() - LEASE - timedelta(seconds=1))
+    assert "No worker takes it up." in admin.get(told).json()["waits"]
+    assert "python3 run.py manage work" in page(admin, waiting.get())
+    other = Job.objects.create(collection=collection, kind="queries", state="running", beat_at=timezone.now())
+    assert "that is at work on something else" in admin.get(told).json()["waits"]
+    for changed in ({"beat_at": timezone.now() - 2 * LEASE}, {"attended": True, "beat_at": timezone.now()}):
+        Job.objects.filter(pk=other.pk).update(**changed)
+        assert "No worker takes it up." in admin.get(told).json()["waits"], "it is dead, or no worker's"
+    Job.objects.filter(pk=other.pk).update(state="cancelled", staging=True)
+    assert "first removes what another import left" in admin.get(told).json()["waits"]
+    waiting.update(state="running")
+    assert admin.get(told).json()["waits"] == ""
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [(RUN, "results"), (RATINGS.replace("q_id", "query"), "ratings"), ("q3\tfog on hills\n", "queries")],
@@ -150,6 +172,15 @@ def test_columns_are_guessed_shown_and_changed(admin, collection):
     assert "Both “q_id” and “docid” are said to be the query." in twice.content.decode()
     wrong = act(admin, "check_import", job, {"kind": "ratings", "map": "good"}, 400)
     assert "is no word and grade" in wrong.content.decode()
+
+
+def test_refusals_stand_in_the_order_of_the_file_whoever_found_them(admin, collection):
+    """The check against the scale comes after the reader, and line 2 before line 3."""
+    text = "query,document,rater,grade\nq1,a,Ann,7\nq1,b,Ann\n"
+    job = sent(admin, "ratings", text)
+    assert [refusal["line"] for refusal in job.report["refusals"]] == [3, 2]
+    html = page(admin, job)
+    assert html.index("The grade 7 is not on the scale") < html.index("There are 3 cells")
 
 
 def test_refused_lines_come_as_a_file_and_the_rest_without_them(admin, collection):
@@ -220,7 +251,7 @@ def test_progress_is_told_to_the_script(admin, collection):
     )
     jobs.Progress(job)("writing", 0.25, 500)
     told = admin.get(reverse("import_progress", args=["hills", job.pk])).json()
-    assert told == {"state": "running", "message": "writing", "done": 500, "share": 0.25}
+    assert told == {"state": "running", "message": "writing", "done": 500, "share": 0.25, "waits": ""}
     assert 'value="0.2500"' in page(admin, job)
 
 

@@ -38,7 +38,8 @@ from .test_archive import HILLS, packed, written
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = int(os.environ.get("IDEALIST_KILLS", "2"))
-RESULTS = int(os.environ.get("IDEALIST_RESULTS", "10000"))
+RESULTS = int(os.environ.get("IDEALIST_RESULTS", "60000"))  # less would be over before anybody is killed
+ROWS = int(os.environ.get("IDEALIST_RESULTS", "10000"))  # of ratings and archives, which take longer
 DOCUMENTS = int(os.environ.get("IDEALIST_DOCUMENTS", RESULTS))
 DEPTH = 100
 QUERIES = 50
@@ -149,23 +150,23 @@ def test_who_is_killed_at_any_point_leaves_nothing_to_see_and_the_next_goes_on(c
 
 def test_the_same_of_ratings(collection, worker):
     """Each of another pair, and its document not known."""
-    lines = (f"q{number % QUERIES} 0 d{number} {number % 4}\n" for number in range(RESULTS))
+    lines = (f"q{number % QUERIES} 0 d{number} {number % 4}\n" for number in range(ROWS))
 
     def share() -> float:
-        return StagedRating.objects.count() / RESULTS
+        return StagedRating.objects.count() / ROWS
 
     def seen() -> tuple[int, ...]:
         return tuple(kind.objects.count() for kind in (Document, Pair, Rating, RatingEvent, Rater, Grade))
 
     job = killed(asked(collection, "ratings", lines, rater="qrels"), worker, share, seen)
-    assert seen() == (RESULTS, RESULTS, RESULTS, RESULTS, 1, 4)
-    assert job.events.filter(kind="import").values("pair").distinct().count() == RESULTS
+    assert seen() == (ROWS, ROWS, ROWS, ROWS, 1, 4)
+    assert job.events.filter(kind="import").values("pair").distinct().count() == ROWS
     until(lambda: not StagedRating.objects.exists())
 
 
 def test_of_an_archive_whose_maker_is_killed_nothing_is_seen_and_the_next_makes_it(settings, tmp_path, worker):
     settings.DATA_DIR = tmp_path
-    count = RESULTS // 2
+    count = ROWS // 2
     documents = (f'{{"key":"x{n}","title":"","body":"","url":"","fields":{{}}}}\n' for n in range(count))
     content = packed(HILLS | {"documents": HILLS["documents"] + "".join(documents)})
     file = uploads.keep(SimpleUploadedFile("hills.zip", content))

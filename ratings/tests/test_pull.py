@@ -13,14 +13,14 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.core.management import call_command
 
-from ratings import intake, pull
+from ratings import intake, pull, queue
 from ratings.formats.source import Source
 from ratings.management.commands._collection_command import Refused
-from ratings.models import Collection, Document, Ranking, System
+from ratings.models import Collection, Document, Job, Query, Ranking, System
 from ratings.pull import fetching, places, pulling
 from ratings.pull.shapes import PRESETS, Shape
 
-from .cast import make_collection
+from .cast import make_collection, make_rater
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ["127.0.0.1/32"]
@@ -88,8 +88,10 @@ def allowed(settings) -> None:
     settings.PULL_HOSTS = HERE
 
 
-def asked(url: str, *options: str, preset: str = "elasticsearch", depth: int = 2) -> str:
-    out = io.StringIO()
+def asked(
+    url: str, *options: str, preset: str = "elasticsearch", depth: int = 2, out: io.StringIO | None = None
+) -> str:
+    out = out or io.StringIO()
     given = ["--preset", preset] if preset else []
     arguments = ["hills", "--system", "live", "--url", url, *given, "--depth", str(depth), *options]
     call_command("pull", *arguments, stdout=out, stderr=out)
@@ -161,7 +163,7 @@ def test_each_preset_asks_its_engine_and_reads_its_answers(engine, preset):
     assert (new.title, new.body) == ("T x/1", "é")
     assert Document.objects.get(key="b").title == "Title b"  # what is there stays
     assert "live: 1 ranking with 2 results; 1 new" in text
-    assert "Texts: 1 document: 0 new, 1 changed" in text
+    assert "Texts: 1 document: 1 new, 0 changed" in text
 
 
 @pytest.mark.django_db
@@ -299,7 +301,9 @@ HOSTILE = {
     "huge": (lambda handler: handler.send(b'{"hits": {"hits": [{"_id": "a", "_score": 1e999}]}}'), "is too large"),
     "score is text": (of(_id="a", _score="9"), "hit 1 has '9' at _score, which is no score"),
     "twice": (
-        lambda handler: handler.send({"hits": {"hits": [{"_id": "a", "_score": 2}, {"_id": "a", "_score": 1}]}}),
+        lambda handler: handler.send(
+            {"hits": {"hits": [{"_id": "n", "_score": s, "_source": {"title": "New"}} for s in (2, 1)]}}
+        ),
         "",
     ),
     "half scored": (
@@ -328,7 +332,7 @@ def test_a_hostile_or_broken_answer_is_refused_with_its_query(engine, name):
 
     begun = time.monotonic()
     told = refused(engine(reply).url, "--size", "1", "--seconds", "0.5")
-    assert said in told
+    assert said in told and not Document.written.exclude(title__startswith="Title ").exists()
     assert told.startswith("Query q1: ") or name == "twice"
     assert time.monotonic() - begun < 5
 
@@ -349,13 +353,35 @@ def test_all_together_have_a_limit_of_time_and_of_size(engine, monkeypatch):
 
 
 @pytest.mark.django_db
-def test_stopping_leaves_nothing(engine):
+def test_texts_that_somebody_needs_by_now_stay_and_it_says_so(engine, monkeypatch):
     make_collection()
-    found = engine(elastic)
+    real = intake.import_run
+
+    def meanwhile(*args, **kwargs):
+        pair = queue.pairs_for([(Query.objects.first().pk, Document.objects.get(key="n").pk)])
+        queue.want(list(pair.values()), 1)
+        queue.claim(make_rater(Collection.objects.get()))
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(intake, "import_run", meanwhile)
+    out = io.StringIO()
+    with pytest.raises(Refused):
+        asked(engine(HOSTILE["twice"][0]).url, out=out)
+    assert "The texts that came with it stay. 1 pair of what it brought has been rated" in out.getvalue()
+    assert Document.objects.filter(key="n").exists() and not System.written.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("which", [1, 2], ids=["while texts are written", "while results are written"])
+def test_stopping_leaves_nothing(engine, which):
+    make_collection()
+    found, begun = engine(elastic), []
 
     def stop(name: str, share: float | None, rows: int) -> None:
         if name == "writing":
-            raise KeyboardInterrupt
+            begun.append(Document.objects.count())
+            if len(begun) == which:
+                raise KeyboardInterrupt
 
     given = {
         "system": "live",
@@ -366,8 +392,9 @@ def test_stopping_leaves_nothing(engine):
     }
     with pytest.raises(KeyboardInterrupt):
         pulling.pull(Collection.objects.get(), place=pull.checked_place(found.url, HERE), progress=stop, **given)
-    assert not System.objects.exists()
-    assert Document.objects.count() == 4
+    assert (begun[-1] > 4) == (which == 2), "texts were not there before the results"
+    assert not System.written.exists() and not Job.objects.exists()
+    assert Document.written.count() == 4
 
 
 @pytest.mark.django_db

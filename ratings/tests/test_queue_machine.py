@@ -6,6 +6,7 @@ others each time; every twenty games are told, so that whoever stops it knows ho
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -29,7 +30,8 @@ from hypothesis.stateful import (
 
 from ratings import people, queue
 from ratings.anchors import remove_anchor, set_anchor
-from ratings.models import Anchor, Assignment, Check, Collection, Pair, Rater, Rating, RatingEvent
+from ratings.intake.undoing import undone
+from ratings.models import Anchor, Assignment, Check, Collection, Job, Pair, Rater, Rating, RatingEvent
 from ratings.queue import mixing
 
 from .cast import NOW, make_collection, make_rater
@@ -38,6 +40,7 @@ pytestmark = pytest.mark.django_db
 
 RATERS, QUERIES, DOCUMENTS = 4, 3, 8
 STEPS, STEPS_A_GAME, GAMES_AT_A_TIME = 800, 50, 20
+ELSEWHERE = ("team", "trec")  # who graded what is imported
 REPEAT_AFTER = 3  # acts: nobody does 20 in a short game
 
 raters = st.integers(0, RATERS - 1)
@@ -116,6 +119,15 @@ class Player:
         return [act for act in self.acts if act.standing]
 
 
+@dataclass
+class Brought:
+    """An import of grades, and what had been said before of each rater's pair that it changed."""
+
+    job: Job
+    before: dict[tuple[str, tuple[int, int]], tuple | None]
+    standing: bool = True
+
+
 class Game(RuleBasedStateMachine):
     seen: Counter = Counter()  # what was played in all games: a promise about what never happens is worth nothing
 
@@ -139,6 +151,7 @@ class Game(RuleBasedStateMachine):
         self.pairs: list[Pair] = []
         self.sent: list[tuple] = []
         self.late: Counter = Counter()  # pair -> grades that found no free assignment
+        self.imports: list[Brought] = []
 
     def teardown(self) -> None:
         transaction.set_rollback(True)
@@ -623,6 +636,78 @@ class Game(RuleBasedStateMachine):
             player.given.add(pair.pk)
             self.seen["given"] += 1
 
+    def said_elsewhere(self) -> dict[tuple[str, tuple[int, int]], tuple]:
+        """What is said by those who graded elsewhere, by name and place."""
+        given = Rating.objects.filter(rater__kind=Rater.Kind.IMPORTED)
+        rows = given.values_list("rater__name", "query", "document", "grade__value", "reason", "comment")
+        return {(name, (query, document)): tuple(said) for name, query, document, *said in rows}
+
+    def settled(self, change: Callable[[], None]) -> None:
+        """An import or its undoing: each grade of it fills its rater's place or a free one, each place without a
+        grade is free again, and what was claimed stays."""
+        free_before = Counter(row.pair_id for row in self.rows() if row.state == "open")
+        done = {(row.pair_id, row.rater_id): row.extra for row in self.rows() if row.state == "done"}
+        held = [row for row in self.rows() if row.state == "leased"]
+        late_before = self.uncounted()
+        graded_before = self.graded()
+        change()
+        assert [row for row in self.rows() if row.state == "leased"] == held, "an import took what was claimed"
+        graded, gone, late = self.graded(), self.retired(), self.uncounted()
+        for pair in {pair for pair, _ in graded ^ graded_before}:
+            emptied = [place for place in done if place[0] == pair and place not in graded]
+            free = free_before[pair] + (0 if pair in gone else sum(not done[place] for place in emptied))
+            waiting = late_before[pair] + sum(
+                (one in graded and one not in done) - (one in graded_before and one not in done)
+                for one in graded ^ graded_before
+                if one[0] == pair
+            )
+            assert late[pair] == max(0, waiting - free), "an import left a grade beside a free place, or took two"
+            self.late[pair] += max(0, late[pair] - late_before[pair])
+
+    @rule(
+        names=st.sampled_from([ELSEWHERE[:1], ELSEWHERE[1:], ELSEWHERE]),
+        place=places,
+        values=st.lists(grades, min_size=1, max_size=6),
+    )
+    def grades_are_imported(self, names: tuple[str, ...], place: int, values: list[str | None]) -> None:
+        """Also of pairs that nobody wanted, and again with other grades."""
+        rows = []
+        for name in names:
+            for at, value in zip(self.places[place:], values, strict=False):
+                said = (None, "unclear") if value is None else (self.grades[value].value,)
+                rows.append(queue.ImportedRating(name, *at, *said))
+        before = self.said_elsewhere()
+        changing = queue.differing(self.collection, rows)
+        keys = {(row.rater, (row.query_id, row.document_id)): row for row in rows}
+        assert {(row.rater, (row.query_id, row.document_id)) for row in changing} == {
+            key for key, row in keys.items() if before.get(key) != row[3:6]
+        }
+        job = Job.objects.create(collection=self.collection, kind=Job.Kind.RATINGS, state=Job.State.PUBLISHED)
+        queue.stage(job, changing)
+        self.settled(lambda: queue.record_staged(job, now=self.now))
+        job.staged_ratings.all().delete()
+        assert self.said_elsewhere() == before | {key: row[3:6] for key, row in keys.items()}
+        changed = [(row.rater, (row.query_id, row.document_id)) for row in changing]
+        self.imports.append(Brought(job, {key: before.get(key) for key in changed}))
+        self.ask([], 0, 0)
+        self.seen["grades imported"] += len(changing)
+
+    @rule(back=st.integers(0, 3))
+    def an_import_is_taken_back(self, back: int) -> None:
+        if not self.imports:
+            return
+        which = len(self.imports) - 1 - back % len(self.imports)
+        brought, before, against = self.imports[which], self.said_elsewhere(), []
+        later = [one for one in self.imports[which + 1 :] if one.standing]
+        self.settled(lambda: against.extend(undone(brought.job)))
+        free = brought.standing and not any(one.before.keys() & brought.before.keys() for one in later)
+        assert (not against) == free
+        if free:
+            said = before | brought.before
+            assert self.said_elsewhere() == {key: what for key, what in said.items() if what is not None}
+            brought.standing = False
+            self.seen["imports taken back"] += 1
+
     # What always holds
 
     @invariant()
@@ -665,7 +750,7 @@ class Game(RuleBasedStateMachine):
         said = {
             (pair, rater): (value, reason)
             for kind, pair, rater, value, reason, undone, _ in events()
-            if kind in ("grade", "cannot") and undone is None
+            if kind in ("grade", "cannot", "import") and undone is None
         }
         assert said == {(pair, rater): (value, reason) for pair, rater, value, reason, *_ in ratings_given()}
 
@@ -698,4 +783,5 @@ def test_the_queue_keeps_its_promises_in_any_order_of_acts(monkeypatch, capsys):
         play(GAMES_AT_A_TIME, the_same=False)
         with capsys.disabled():
             print(dict(Game.seen), flush=True)
-    assert min(Game.seen["given"], Game.seen["gold beside what is wanted"]) > 0
+    rare = ("given", "gold beside what is wanted", "grades imported", "imports taken back")
+    assert all(Game.seen[what] for what in rare), dict(Game.seen)

@@ -15,22 +15,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from .. import archive, jobs, uploads
 from ..access import archives_for
-from ..formats.refusal import Refusal
 from ..import_forms import ArchiveForm, SlugForm
 from ..models import Job
+from .job_pages import cancel, heading, progress, refusals_of, waits
 
 AT_ONCE = 50
 LISTED = 100  # refused lines on the page
 State = Job.State
-HEADINGS = {
-    State.QUEUED: "Waiting",
-    State.RUNNING: "Making",
-    State.CHECKED: "Check",
-    State.PUBLISHED: "Made",
-    State.REFUSED: "Refused",
-    State.CANCELLED: "Cancelled",
-    State.FAILED: "Not made",
-}
 
 
 @require_safe
@@ -75,19 +66,14 @@ def start_archive(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def cancel_archive(request: HttpRequest, pk: int) -> HttpResponse:
-    if jobs.cancel(job_of(request, pk)):
-        messages.success(request, "Cancelled. Nothing of it is in the record.")
-    else:
-        messages.warning(request, "It was over already: see what became of it.")
+    cancel(request, job_of(request, pk))
     return redirect("archive_job", pk)
 
 
 @require_safe
 @never_cache
 def archive_progress(request: HttpRequest, pk: int) -> JsonResponse:
-    """How far it is, for the script of the page."""
-    job = job_of(request, pk)
-    return JsonResponse({"state": job.state, "message": job.message, "done": job.done, "share": job.share})
+    return progress(job_of(request, pk))
 
 
 def archives_page(request: HttpRequest, form: ArchiveForm) -> HttpResponse:
@@ -100,12 +86,13 @@ def archives_page(request: HttpRequest, form: ArchiveForm) -> HttpResponse:
 def job_page(request: HttpRequest, job: Job, form: SlugForm) -> HttpResponse:
     """At work, checked with what is in it and a name to give, or over with what happened."""
     report = job.report
-    refusals = [Refusal(**given) for given in report.get("refusals", [])]
+    refusals = refusals_of(job)
     offers = job.state in (State.CHECKED, State.REFUSED, State.FAILED) and "stored" in job.files[0]
     context = {
         "section": "archives",
         "job": job,
-        "heading": "Checking" if job.checking and job.state == State.RUNNING else HEADINGS[job.state],
+        "heading": heading(job, "Making", "Made"),
+        "waits": waits(job),
         "report": report,
         "refusals": refusals[:LISTED],
         "more": report.get("refused", 0) - min(len(refusals), LISTED),

@@ -21,20 +21,11 @@ from ..import_forms import USUAL, HowForm, SendForm
 from ..intake.undoing import kept
 from ..models import Collection, Job, Role
 from ..preview import BY_LINES, Preview, kind_seen, preview, refused_lines
+from .job_pages import cancel, heading, progress, refusals_of, waits
 
 AT_ONCE = 50
 LISTED = 100  # refused lines on the page
 State = Job.State
-HEADINGS = {
-    State.QUEUED: "Waiting",
-    State.RUNNING: "Importing",
-    State.CHECKED: "Check",
-    State.PUBLISHED: "Imported",
-    State.REFUSED: "Refused",
-    State.CANCELLED: "Cancelled",
-    State.FAILED: "Not imported",
-    State.UNDONE: "Undone",
-}
 
 
 @require_safe
@@ -51,20 +42,20 @@ def send_files(request: HttpRequest, slug: str) -> HttpResponse:
     form = SendForm(request.POST, request.FILES)
     if not form.is_valid():
         return imports_page(request, collection, form)
-    kept = []
+    files = []
     try:
         for sent in form.cleaned_data["files"]:
-            kept.append(uploads.keep(sent))
+            files.append(uploads.keep(sent))
     except OSError as error:
-        uploads.forget(kept)
+        uploads.forget(files)
         form.add_error("files", f"It cannot be kept here: {error.strerror or error}.")
         return imports_page(request, collection, form)
-    kind = form.cleaned_data["kind"] or kind_seen(kept[0], has_queries=collection.queries.exists())
+    kind = form.cleaned_data["kind"] or kind_seen(files[0], has_queries=collection.queries.exists())
     if kind is None:
-        uploads.forget(kept)
+        uploads.forget(files)
         form.add_error("kind", "The file does not show it. Say what is in it, and send it again.")
         return imports_page(request, collection, form)
-    return redirect("import_job", slug, jobs.check(collection, kind, kept, USUAL[kind], request.user).pk)
+    return redirect("import_job", slug, jobs.check(collection, kind, files, USUAL[kind], request.user).pk)
 
 
 @require_safe
@@ -99,11 +90,7 @@ def start_import(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 def cancel_import(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    job = job_of(collection_for(request, slug, Role.ADMIN), pk)
-    if jobs.cancel(job):
-        messages.success(request, "Cancelled. Nothing of it is in the record.")
-    else:
-        messages.warning(request, "It was over already: see what became of it.")
+    cancel(request, job_of(collection_for(request, slug, Role.ADMIN), pk))
     return redirect("import_job", slug, pk)
 
 
@@ -124,10 +111,7 @@ def undo_import(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @require_safe
 @never_cache
 def import_progress(request: HttpRequest, slug: str, pk: int) -> JsonResponse:
-    """How far it is, for the script of the page."""
-    job = job_of(collection_for(request, slug, Role.ADMIN), pk)
-    facts = {"state": job.state, "message": job.message, "done": job.done, "share": job.share}
-    return JsonResponse(facts)
+    return progress(job_of(collection_for(request, slug, Role.ADMIN), pk))
 
 
 @require_safe
@@ -163,13 +147,14 @@ def imports_page(request: HttpRequest, collection: Collection, form: SendForm) -
 def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowForm | None = None) -> HttpResponse:
     """The state of a job: at work, checked with what would happen, or over with what happened."""
     report = job.report
-    refusals = [on_page(Refusal(**given), job) for given in report.get("refusals", [])]
+    refusals = [on_page(refusal, job) for refusal in refusals_of(job)]
     context = {
         "collection": collection,
         "role": collection.role,
         "section": "imports",
         "job": job,
-        "heading": "Checking" if job.checking and job.state == State.RUNNING else HEADINGS[job.state],
+        "heading": heading(job, "Importing", "Imported"),
+        "waits": waits(job),
         "report": report,
         "refusals": refusals[:LISTED],
         "more": report.get("refused", 0) + report.get("left_out", 0) - min(len(refusals), LISTED),

@@ -12,6 +12,7 @@ export class Outbox extends EventTarget {
   #store;
   #wire;
   #acts = [];
+  #adding = 0; // acts that are being written
   #tries = 0;
   #nextTry = null; // ms, by the clock of Date
   #problem = ""; // "", "offline", "server" or "browser": who does not answer
@@ -39,7 +40,7 @@ export class Outbox extends EventTarget {
   state() {
     const needs = this.#acts.filter((act) => act.refused).length;
     return {
-      waiting: this.#acts.length - needs,
+      waiting: this.#acts.length + this.#adding - needs,
       needs,
       problem: this.#problem,
       nextTry: this.#nextTry,
@@ -68,7 +69,9 @@ export class Outbox extends EventTarget {
   /** Keep a new act and send it. Resolves when it is kept. */
   async add(act) {
     act.at = Date.now();
-    const seq = await this.#store.add(act);
+    this.#adding += 1;
+    this.#emit("change"); // from now on not all is saved
+    const seq = await this.#store.add(act).finally(() => { this.#adding -= 1; });
     if (!this.#acts.some((kept) => kept.seq === seq)) this.#acts.push({ ...act, seq });
     this.#changed();
     if (!this.#nextTry) this.drain();

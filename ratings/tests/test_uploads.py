@@ -1,0 +1,55 @@
+"""How much can be sent at once, and by whom. What becomes of it: test_imports_page."""
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
+from django.test import Client
+
+from ratings.models import Job, Role
+
+from .cast import make_collection, make_member
+
+pytestmark = pytest.mark.django_db
+SEND = "/collections/hills/import/send/"
+
+
+@pytest.fixture
+def received(settings, tmp_path, monkeypatch) -> list:
+    """The limits are a kilobyte and ten. Holds what came so far that a file was made of it."""
+    settings.DATA_DIR, settings.DATA_UPLOAD_MAX_MEMORY_SIZE, settings.LARGEST_UPLOAD = tmp_path, 1_000, 10_000
+    seen, init = [], UploadedFile.__init__
+
+    def told(self, *args, **kwargs) -> None:
+        seen.append(self)
+        init(self, *args, **kwargs)
+
+    monkeypatch.setattr(UploadedFile, "__init__", told)
+    return seen
+
+
+def file(size: int) -> dict:
+    return {"kind": "queries", "files": [SimpleUploadedFile("file", b"q1\tone\n" + b"#" * size)]}
+
+
+def test_a_file_above_the_limit_is_not_read_and_one_below_it_is(received):
+    client = Client()
+    client.force_login(make_member(make_collection(), "ada", Role.ADMIN))
+    sent = file(10_000)
+    received.clear()
+    refused = client.post(SEND, sent)
+    assert refused.status_code == 413 and not received and not Job.objects.exists()
+    assert "at most 0 MB can be sent at once" in refused.content.decode()
+    sent = file(9_000)
+    received.clear()
+    assert client.post(SEND, sent).status_code == 302
+    assert received and Job.objects.count() == 1
+
+
+@pytest.mark.parametrize("size, status", [(2_000, 413), (10, 403)])
+def test_who_is_not_signed_in_sends_no_files(received, size, status):
+    make_collection()
+    sent = file(size)
+    received.clear()
+    client = Client(enforce_csrf_checks=True)  # which reads what was sent where there is a cookie, true or made up
+    client.cookies["csrftoken"] = 32 * "a"
+    assert client.post(SEND, sent).status_code == status
+    assert bool(received) == (status == 403)
