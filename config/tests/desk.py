@@ -10,6 +10,8 @@ from ratings.tests.cast import make_collection, make_pair, make_rater
 # Whether there is another task on the screen than the one with the address `before`, or nothing more to do.
 MOVED_ON = """before => document.querySelector(".work").dataset.view !== "task"
     || document.getElementById("rating").getAttribute("action") !== before"""
+# What is on the screen, once it is a document or the end of them.
+SETTLED = """() => ["task", "none"].find(one => one === document.querySelector(".work").dataset.view)"""
 BOUNCE = 160  # ms; a press that follows a new document faster than 150 ms is not counted
 
 
@@ -52,6 +54,19 @@ def press(page: Page, key: str) -> str:
     page.keyboard.press(key)
     page.wait_for_function(MOVED_ON, arg=before)
     return before
+
+
+def press_till_the_end(page: Page, key: str) -> list[str]:
+    """Press a key for every document that there is; the tasks that were judged."""
+    done = []
+    while not ended(page):
+        done.append(press(page, key))
+    return done
+
+
+def ended(page: Page) -> bool:
+    """Whether there is no document any more, once the page knows: what comes next may be awaited."""
+    return page.wait_for_function(SETTLED).json_value() == "none"
 
 
 def comes_back(page: Page, task: str) -> None:

@@ -9,6 +9,7 @@ from ratings.models import Role
 from ratings.tests.cast import make_collection, make_member
 
 from .looks import examine
+from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
@@ -39,11 +40,11 @@ def test_a_token_is_made_shown_and_used_on_the_page_of_the_api(live_server, page
     page.goto(f"{live_server.url}/accounts/sign-in/?next=/accounts/tokens/")
     page.get_by_label("Name").fill("ana")
     page.get_by_label("Password").fill("a pass phrase")
-    page.get_by_role("button", name=re.compile("Sign in")).click()
+    follow(page.get_by_role("button", name=re.compile("Sign in")))
     page.get_by_label("What it is for").fill("nightly build")
     page.get_by_label("read: results").check()
     examine(page, "tokens")
-    page.get_by_role("button", name="Make the token").click()
+    follow(page.get_by_role("button", name="Make the token"))
     key = page.get_by_label("nightly build").input_value()
     examine(page, "a new token")
     page.goto(f"{live_server.url}/api/v1/docs")

@@ -10,6 +10,7 @@ from ratings.tests.cast import make_collection
 from ratings.tests.test_archive import GOOD
 
 from .looks import examine
+from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
@@ -22,10 +23,10 @@ def root(settings, tmp_path) -> None:
 
 def sent(page: Page) -> None:
     page.goto("/")
-    page.get_by_role("link", name="Bring a collection").click()
+    follow(page.get_by_role("link", name="Bring a collection"))
     file = {"name": "hills.zip", "mimeType": "application/zip", "buffer": GOOD}
     page.get_by_label("File", exact=True).set_input_files(file)
-    page.get_by_role("button", name="Send and check").click()
+    follow(page.get_by_role("button", name="Send and check"))
 
 
 def test_without_a_script_from_a_file_to_a_collection(visit):
@@ -34,15 +35,15 @@ def test_without_a_script_from_a_file_to_a_collection(visit):
     sent(page)
     expect(page.locator("#running")).to_contain_text("It waits for a worker.")
     work()
-    page.get_by_role("link", name="Refresh").click()
+    follow(page.get_by_role("link", name="Refresh"))
     expect(page.locator("h1")).to_have_text("Check: collection from hills.zip")
     expect(page.locator("#make .look")).to_contain_text("There is a collection 'hills' already.")
     page.get_by_label("Name in addresses").fill("hills-2")
-    page.get_by_role("button", name="Make it").click()
+    follow(page.get_by_role("button", name="Make it"))
     work()
-    page.get_by_role("link", name="Refresh").click()
+    follow(page.get_by_role("link", name="Refresh"))
     expect(page.locator("h1")).to_have_text("Made: collection from hills.zip")
-    page.get_by_role("link", name="See the results").click()
+    follow(page.get_by_role("link", name="See the results"))
     expect(page).to_have_url("/collections/hills-2/")
     assert Collection.objects.count() == 2
 
@@ -58,7 +59,7 @@ def test_axe_finds_nothing_in_any_state(visit):
     work()
     expect(page.locator("h1")).to_have_text("Check: collection from hills.zip")  # the script noticed
     examine(page, "checked")
-    page.get_by_role("button", name="Make it").click()
+    follow(page.get_by_role("button", name="Make it"))
     work()
     expect(page.locator("h1")).to_have_text("Made: collection from hills.zip")
     examine(page, "made")

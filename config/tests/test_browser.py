@@ -15,6 +15,7 @@ from ratings.tests.cast import grade, make_collection, make_member, make_pair, m
 
 from .desk import BOUNCE, MOVED_ON, all_saved, press, ready, shown
 from .looks import examine
+from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
@@ -135,12 +136,12 @@ def test_a_key_held_down_rates_once(visit, collection):
 def test_a_round_without_javascript(visit, collection):
     page = visit.sign_in(visit.page(java_script_enabled=False), "rater")
     page.goto("/collections/hills/rate/")
-    page.get_by_role("button", name="Start").click()
-    page.locator("button.grade", has_text="Good").click()
+    follow(page.get_by_role("button", name="Start"))
+    follow(page.locator("button.grade", has_text="Good"))
     page.get_by_role("button", name="Cannot judge").click()
-    page.get_by_role("button", name="The query is unclear").click()
-    page.get_by_role("button", name="Undo").click()
-    page.locator("button.grade", has_text="Harmful").click()
+    follow(page.get_by_role("button", name="The query is unclear"))
+    follow(page.get_by_role("button", name="Undo"))
+    follow(page.locator("button.grade", has_text="Harmful"))
     assert sorted(float(r.grade.value) for r in Rating.objects.all()) == [-1, 2]
 
 
@@ -152,10 +153,9 @@ def test_a_round_of_adjudication_by_keyboard_alone_and_without_javascript(visit,
             queue.save(who, pair, grade=grade(collection, value))
     page = visit.sign_in(visit.page(java_script_enabled=False), "admin")
     page.goto("/collections/hills/")
-    page.get_by_role("link", name="Judging").click()
-    page.get_by_role("link", name="Adjudicate").click()
-    page.get_by_role("link", name="Title a").focus()
-    page.keyboard.press("Enter")
+    follow(page.get_by_role("link", name="Judging"))
+    follow(page.get_by_role("link", name="Adjudicate"))
+    follow(page.get_by_role("link", name="Title a"), "Enter")
     page.get_by_role("radio", name="Harmful").focus()
     for key in ("ArrowRight", "ArrowRight", "Tab"):
         page.keyboard.press(key)
@@ -165,9 +165,9 @@ def test_a_round_of_adjudication_by_keyboard_alone_and_without_javascript(visit,
     page.keyboard.press("Enter")
     expect(page.locator(".messages")).to_contain_text("“Title a” for “text of q1” is now 1 Related.")
     expect(page.locator("article.doc h2")).to_have_text("Title b")
-    page.get_by_role("link", name="Adjudicate").first.click()
-    page.get_by_role("link", name="Decided: 1").click()
-    page.get_by_role("link", name="Title a").click()
+    follow(page.get_by_role("link", name="Adjudicate").first)
+    follow(page.get_by_role("link", name="Decided: 1"))
+    follow(page.get_by_role("link", name="Title a"))
     page.get_by_label("Why should it be withdrawn?").fill("Another hill of that name.")
     page.get_by_role("button", name="Withdraw the decision").click()
     expect(page.locator(".messages")).to_contain_text("the ratings of the pair count again")
@@ -177,7 +177,7 @@ def test_a_round_of_adjudication_by_keyboard_alone_and_without_javascript(visit,
 def test_a_pool_and_an_anchor_by_keyboard_alone_and_without_javascript(visit, collection):
     page = visit.sign_in(visit.page(java_script_enabled=False, viewport={"width": 390, "height": 844}), "admin")
     page.goto("/collections/hills/progress/")
-    page.get_by_role("link", name="Pool").first.click()
+    follow(page.get_by_role("link", name="Pool").first)
     page.get_by_label("Ratings of each pair").focus()
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("2")
@@ -191,7 +191,7 @@ def test_a_pool_and_an_anchor_by_keyboard_alone_and_without_javascript(visit, co
     page.get_by_role("button", name="Bring back Title a").press("Enter")
     expect(page.locator("#retired h2")).to_have_text("4 retired pairs")
 
-    page.get_by_role("link", name="Anchors").first.click()
+    follow(page.get_by_role("link", name="Anchors").first)
     page.get_by_label("Id of the query").fill("q1")
     page.get_by_label("Id of the document").fill("c")
     page.keyboard.press("Enter")

@@ -12,7 +12,18 @@ from ratings.anchors import set_anchor
 from ratings.models import Anchor, Rating, RatingEvent
 from ratings.tests.cast import grade, make_rater
 
-from .desk import BOUNCE, all_saved, begin, comes_back, eventually, make_round, press, ready, shown
+from .desk import (
+    BOUNCE,
+    all_saved,
+    begin,
+    comes_back,
+    eventually,
+    make_round,
+    press,
+    press_till_the_end,
+    ready,
+    shown,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
@@ -58,6 +69,7 @@ def test_one_press_a_judgment_and_no_page_is_loaded(page, collection):
     page.wait_for_timeout(BOUNCE)
     page.keyboard.press("2")
     expect(page.locator("#nothing")).to_contain_text("All done. Thank you for 16 ratings.")
+    all_saved(page)
     assert Rating.objects.count() == page.evaluate("presses") == 16
     assert page.evaluate("samePage")
     assert all(event.seconds and 0 < event.seconds < 60 for event in RatingEvent.objects.all())
@@ -447,9 +459,7 @@ def test_what_was_thrown_away_is_still_to_do(page, collection, expected):
     decide(page, "2")
     expect(page.locator("#done")).to_have_text("0")
     expect(page.locator("#last")).to_be_hidden()
-    done = []
-    while page.locator("#nothing").is_hidden():
-        done.append(press(page, "5"))
+    done = press_till_the_end(page, "5")
     all_saved(page)
     assert task in done
     assert Rating.objects.count() == len(done) == 8
@@ -535,8 +545,7 @@ def test_nothing_left_looks_again_by_itself(page, collection):
     queue.claim(boris, 20)
     page.clock.install()
     begin(page)
-    while page.locator("#nothing").is_hidden():
-        press(page, "3")
+    press_till_the_end(page, "3")
     expect(page.locator("#nothing")).to_contain_text("open at other raters and may come back at")
     queue.stop(boris)
     page.clock.fast_forward(25_000)

@@ -9,6 +9,7 @@ from ratings.models import Anchor, Rating
 from ratings.tests.cast import grade, make_pair
 
 from .desk import BOUNCE, all_saved, begin, comes_back, eventually, make_round, press, ready, shown
+from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
@@ -248,7 +249,7 @@ def test_grades_can_be_met_with_a_thumb(visit, collection, address):
     if address == "list":
         page.goto(SETTINGS)
         page.get_by_label("All of a query in a list").check()
-        page.get_by_role("button", name="Save").click()
+        follow(page.get_by_role("button", name="Save"))
     page.goto("/collections/hills/rate/")
     page.locator("main .btn.main:visible").click()
     expect(page.locator("#state")).to_have_attribute("data-kind", "saved")

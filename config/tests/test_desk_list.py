@@ -8,6 +8,7 @@ from ratings.models import Rating, RatingEvent
 from ratings.tests.cast import grade
 
 from .desk import BOUNCE, all_saved, eventually, make_round
+from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
@@ -216,12 +217,12 @@ def test_without_a_script_each_document_is_a_form(visit, collection):
     page = visit.sign_in(visit.page(java_script_enabled=False), "rater")
     page.goto("/collections/hills/settings/")
     page.get_by_label("All of a query in a list").check()
-    page.get_by_role("button", name="Save").click()
+    follow(page.get_by_role("button", name="Save"))
     page.goto("/collections/hills/rate/")
-    page.locator("main .btn.main").click()
-    page.locator(".row").nth(2).locator("button.grade", has_text="Good").click()
+    follow(page.locator("main .btn.main"))
+    follow(page.locator(".row").nth(2).locator("button.grade", has_text="Good"))
     expect(page.locator(".row")).to_have_count(3)
     page.locator(".row").first.locator(".cannot summary").click()
-    page.get_by_role("button", name="I do not read this language").first.click()
+    follow(page.get_by_role("button", name="I do not read this language").first)
     expect(page.locator(".row")).to_have_count(2)
     assert Rating.objects.count() == 2

@@ -17,7 +17,7 @@ from ratings.models import Rating, RatingEvent, Role
 from ratings.tests.cast import grade, make_member, make_rater
 
 from .conftest import FLAGS
-from .desk import BOUNCE, all_saved, begin, eventually, make_round, press, ready, shown
+from .desk import BOUNCE, all_saved, begin, ended, eventually, make_round, press, ready, shown
 from .flaky import CUT, DROP, LATE, TWICE, WHOLE, Proxy, proxy_to
 from .looks import examine
 
@@ -139,7 +139,7 @@ def test_what_was_loaded_can_be_judged_offline_and_then_it_says_so(page, proxy):
     page.wait_for_timeout(500)
     proxy.fate = lambda line: DROP
     done = []
-    while page.locator("#nothing").is_hidden():
+    while not ended(page):
         done += judge(page, 1)
     assert len(done) >= 3
     expect(page.locator("#nothing")).to_contain_text("You have rated all that was loaded.")

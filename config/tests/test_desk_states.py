@@ -12,8 +12,9 @@ from ratings.anchors import set_anchor
 from ratings.models import Anchor, Collection
 from ratings.tests.cast import grade, make_pair, make_rater
 
-from .desk import BOUNCE, all_saved, begin, make_round, press, ready, shown
+from .desk import BOUNCE, all_saved, begin, make_round, press, press_till_the_end, ready, shown
 from .looks import examine, wide
+from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
@@ -137,24 +138,21 @@ def no_text(page: Page, collection: Collection) -> None:
 def all_done(page: Page, collection: Collection) -> None:
     queue.retire(list(collection.queries.get(key="q2").pairs.values_list("pk", flat=True)))
     begin(page)
-    while page.locator("#nothing").is_hidden():
-        press(page, "4")
+    press_till_the_end(page, "4")
     expect(page.locator("#nothing")).to_contain_text("All done. Thank you for 8 ratings.")
 
 
 def held_by_others(page: Page, collection: Collection) -> None:
     begin(page)
     queue.claim(make_rater(collection, "boris"), 20)
-    while page.locator("#nothing").is_hidden():
-        press(page, "4")
+    press_till_the_end(page, "4")
     expect(page.locator("#nothing")).to_contain_text("open at other raters and may come back at")
 
 
 def limit_reached(page: Page, collection: Collection) -> None:
     collection.raters.update(limit=2)
     begin(page)
-    while page.locator("#nothing").is_hidden():
-        press(page, "4")
+    press_till_the_end(page, "4")
     expect(page.locator("#nothing")).to_contain_text("You have rated all that you were asked for: 2 documents.")
 
 
@@ -162,8 +160,7 @@ def all_loaded_is_rated(page: Page, collection: Collection) -> None:
     begin(page)
     page.wait_for_timeout(500)
     page.route("**/rate/**", lambda route: route.abort())
-    while page.locator("#nothing").is_hidden():
-        press(page, "4")
+    press_till_the_end(page, "4")
     expect(page.locator("#nothing")).to_contain_text("You have rated all that was loaded.")
 
 
@@ -201,7 +198,7 @@ def in_a_list(page: Page, collection: Collection) -> None:
     guidelines.publish(collection, "# How to grade\n\n## 2 Good\n\nSomething is missing.\n", base=0)
     page.goto("/collections/hills/settings/")
     page.get_by_label("All of a query in a list").check()
-    page.get_by_role("button", name="Save").click()
+    follow(page.get_by_role("button", name="Save"))
     page.goto("/collections/hills/rate/")
     page.locator("main .btn.main:visible").click()
     expect(page.locator("#state")).to_have_attribute("data-kind", "saved")
@@ -260,7 +257,7 @@ def chosen_dark_and_very_large(page: Page, collection: Collection) -> None:
     page.goto("/collections/hills/settings/")
     page.get_by_label("Dark").check()
     page.get_by_label("Very large").check()
-    page.get_by_role("button", name="Save").click()
+    follow(page.get_by_role("button", name="Save"))
     begin(page)
     press(page, "4")
 

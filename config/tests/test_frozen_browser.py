@@ -14,6 +14,7 @@ from ratings.models import Guidelines, Role
 from ratings.tests.cast import make_member, make_ranking
 
 from .looks import drawn, examine
+from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
@@ -81,8 +82,7 @@ def test_without_a_script_every_chart_is_a_picture(visit, collection, width):
 def test_freeze_compare_and_cite_by_keyboard_and_without_a_script(visit, collection):
     page = visit.sign_in(visit.page(java_script_enabled=False), "analyst")
     page.goto("/collections/hills/?measure=P@5")
-    page.get_by_role("link", name="Freeze and cite").focus()
-    page.keyboard.press("Enter")
+    follow(page.get_by_role("link", name="Freeze and cite"), "Enter")
     page.get_by_label("Name").focus()
     page.keyboard.press("Control+A")
     page.keyboard.type("Autumn")

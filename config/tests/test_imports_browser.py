@@ -12,6 +12,7 @@ from ratings.models import Job, Rating, Role
 from ratings.tests.cast import make_collection, make_member
 
 from .looks import examine
+from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
@@ -30,7 +31,7 @@ def sent(page: Page) -> None:
     page.goto("/collections/hills/import/")
     file = {"name": "march.csv", "mimeType": "text/csv", "buffer": RATINGS.encode()}
     page.get_by_label("File", exact=True).set_input_files(file)
-    page.get_by_role("button", name="Send and check").click()
+    follow(page.get_by_role("button", name="Send and check"))
 
 
 def test_without_a_script_from_a_file_to_the_record(visit, collection):
@@ -38,12 +39,12 @@ def test_without_a_script_from_a_file_to_the_record(visit, collection):
     sent(page)
     expect(page.locator("#running")).to_contain_text("It waits for a worker.")
     work()
-    page.get_by_role("link", name="Refresh").click()
+    follow(page.get_by_role("link", name="Refresh"))
     expect(page.locator("h1")).to_have_text("Check: ratings from march.csv")
     page.get_by_label("Leave the 1 refused line out").check()
-    page.get_by_role("button", name="Import").click()
+    follow(page.get_by_role("button", name="Import"))
     work()
-    page.get_by_role("link", name="Refresh").click()
+    follow(page.get_by_role("link", name="Refresh"))
     expect(page.locator("h1")).to_have_text("Imported: ratings from march.csv")
     assert Rating.objects.count() == 2
 

@@ -12,6 +12,7 @@ from ratings.models import Invitation, Role
 from ratings.tests.cast import make_collection, make_member, make_pair
 
 from .looks import examine
+from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
@@ -35,7 +36,7 @@ def invited(page: Page, names: str) -> list[str]:
     """The links of the page that is shown once."""
     page.goto("/collections/hills/people/")
     page.get_by_label("Names or addresses, one a line").fill(names)
-    page.get_by_role("button", name="Make links").click()
+    follow(page.get_by_role("button", name="Make links"))
     return page.locator("dl.handed code").all_inner_texts()
 
 
@@ -79,18 +80,18 @@ def test_an_admin_writes_guidelines_and_a_rater_sees_what_changed(visit, collect
     anna.goto(invited(page, "anna")[0])
     anna.get_by_label("Name", exact=True).fill("anna")
     anna.get_by_label("Password").first.fill(PASSWORD)
-    anna.get_by_role("button", name="Join", exact=True).click()
+    follow(anna.get_by_role("button", name="Join", exact=True))
     anna.goto("/collections/hills/guidelines/")
     anna.get_by_role("button", name="I have read it").click()
     anna.wait_for_url("**/rate/")
 
     page.goto("/collections/hills/guidelines/")
-    page.get_by_role("link", name="Write a new version").click()
+    follow(page.get_by_role("link", name="Write a new version"))
     page.get_by_label("Text").fill("## 3 Perfect\n\nNothing at all is missing.\n")
-    page.get_by_role("button", name="Preview").click()
+    follow(page.get_by_role("button", name="Preview"))
     expect(page.get_by_role("heading", name="Preview, not saved yet")).to_be_visible()
     expect(page.locator(".changes ins")).to_contain_text("at all")
-    page.get_by_role("button", name="Save as a new version").click()
+    follow(page.get_by_role("button", name="Save as a new version"))
     expect(page.locator(".messages")).to_contain_text("Version 2 is saved.")
 
     anna.goto("/collections/hills/guidelines/")
@@ -111,27 +112,26 @@ def test_axe_finds_nothing_on_the_pages_that_an_act_shows(visit, collection):
     examine(page, "a refused invitation")
     page.goto("/collections/hills/guidelines/edit/")
     page.get_by_label("Text").fill("## 3 Perfect\n\nRead the whole page.")
-    page.get_by_role("button", name="Preview").click()
+    follow(page.get_by_role("button", name="Preview"))
     examine(page, "a preview")
     guidelines.publish(collection, "Somebody else was faster.\n", base=1)
-    page.get_by_role("button", name="Save as a new version").click()
+    follow(page.get_by_role("button", name="Save as a new version"))
     expect(page.get_by_role("alert")).to_contain_text("Somebody saved version 2")
     examine(page, "a text that came too late")
     page.goto(link)
     examine(page, "an invitation to a member")
-    page.get_by_role("link", name="Your collections").first.click()
-    page.get_by_role("button", name="Sign out").click()
+    follow(page.get_by_role("link", name="Your collections").first)
+    follow(page.get_by_role("button", name="Sign out"))
     page.goto(link)
     page.get_by_label("Password").first.fill("short")
     page.get_by_label("Name", exact=True).fill("admin")
-    page.get_by_role("button", name="Join", exact=True).click()
+    follow(page.get_by_role("button", name="Join", exact=True))
     examine(page, "a refused account")
     page.goto("/accounts/sign-in/")
     for _ in range(6):
         page.get_by_label("Username").fill("nobody")
         page.get_by_label("Password").fill("wrong")
-        with page.expect_navigation():  # else the next name may be typed into the page that goes
-            page.get_by_role("button", name="Sign in").click()
+        follow(page.get_by_role("button", name="Sign in"))
     expect(page.get_by_role("alert")).to_contain_text("Too many tries")
     examine(page, "too many tries")
     visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 4(00|09|29) ", c)]
