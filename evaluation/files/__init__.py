@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from evaluation.measures import Judgments, Rankings
+from ratings.formats.cells import Irregular
 from ratings.formats.rankings import ORDERS
 from ratings.formats.refusal import Refusal, counted, some
 
 from . import regular, tolerant
-from .cells import Irregular
 from .text import Text, opened, plain
 from .tolerant import Refused
 

@@ -16,9 +16,7 @@ import numpy as np
 
 from evaluation.measures import Judgments, Rankings
 from ratings.formats import values
-from ratings.formats.rankings import as_trec_eval
-
-from .cells import (
+from ratings.formats.cells import (
     COMMENT,
     Column,
     Irregular,
@@ -31,6 +29,9 @@ from .cells import (
     same_as_before,
     whole_numbers,
 )
+from ratings.formats.plain_run import refuse_long, score_of
+from ratings.formats.rankings import as_trec_eval
+
 from .text import Plain
 
 THREADS = 8
@@ -98,7 +99,7 @@ class Piece:
 def read_qrels(text: Plain) -> Judged:
     """The judgments of qrels. Raises Irregular."""
     query, _, document, grade = columns(text.all_words, 4)
-    _refuse_long(query=query, document=document)
+    refuse_long(query=query, document=document)
     keys, count = _groups(query)
     queries = sorted({key.decode() for key in keys}, key=values.natural)
     index = {key.encode(): number for number, key in enumerate(queries)}
@@ -164,10 +165,10 @@ def _read_rows(words: np.ndarray, judged: Judged, tag: bytes) -> tuple[Rows, Cou
     query, _, document, rank, score, system = columns(words, 6)
     if not is_everywhere(system, tag):
         raise Irregular
-    _refuse_long(query=query, document=document, system=system)
+    refuse_long(query=query, document=document, system=system)
     keys, count = _groups(query)
     number = np.repeat([judged.index.get(key, -1) for key in keys], count)
-    rank, score = whole_numbers(rank), decimals(score, _score)
+    rank, score = whole_numbers(rank), decimals(score, score_of)
     strangers = Counter()
     if number.min() < 0:
         for key, lines in zip(keys, count.tolist(), strict=True):
@@ -259,14 +260,6 @@ def _groups(query: Column) -> tuple[list[bytes], np.ndarray]:
     return keys, np.diff(np.append(first, len(query)))
 
 
-def _refuse_long(*, query: Column, document: Column, system: Column | None = None) -> None:
-    """Bytes are at least as many as characters, which the limits count."""
-    limits = [(query, values.QUERY_KEY_LENGTH), (document, values.DOCUMENT_KEY_LENGTH)]
-    limits += [(system, values.SYSTEM_NAME_LENGTH)] if system else []
-    if any(column.longest > limit for column, limit in limits):
-        raise Irregular
-
-
 def _bits(queries: int) -> int:
     return max(1, (queries - 1).bit_length())
 
@@ -278,13 +271,6 @@ def _pairs(query: np.ndarray, document: Column, queries: int) -> np.ndarray:
     pair >>= bits
     pair |= query.view(np.uint64) << (np.uint64(64) - bits)
     return pair
-
-
-def _score(text: str) -> float:
-    try:
-        return values.number(text, "score")
-    except ValueError as error:
-        raise Irregular from error
 
 
 def _grades(grade: Column) -> np.ndarray:

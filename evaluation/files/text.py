@@ -13,9 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
+from ratings.formats.cells import AFTER, BEFORE, NEWLINE, Irregular
 from ratings.formats.source import BOM, Source
-
-from .cells import AFTER, BEFORE, NEWLINE, Irregular
 
 PIECE = 1 << 19  # what is worked out of so much text stays in the processor's cache
 LONGEST_LINE = 1 << 16

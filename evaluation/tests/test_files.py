@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation import files
-from evaluation.files import cells, regular, text
+from evaluation.files import regular, text
 from evaluation.measures import PROFILES, evaluate
-from ratings.formats import values
+from ratings.formats import cells, values
 
 MEASURES = ["nDCG@10", "nDCG", "AP", "RR", "P@5", "Judged@10"]
 

@@ -30,6 +30,8 @@ class Format(NamedTuple):
     binary: bool = False
     spreadsheet: bool = False  # opened by people, and kept from being computed
     ending: str = "txt"  # of a file's name
+    # Results at their fastest, where there is such a way: many lines at a time, if the file allows it.
+    reads_stretches: Reader | None = None
 
     def written(self, kind: str, rows: Iterable, *, raw: bool = False) -> Iterator[str | bytes]:
         """The rows in this format. `raw`: cells as they are, even those that a spreadsheet would compute."""
@@ -177,6 +179,7 @@ FORMATS = (
         {"results": trec.read_run},
         {"results": trec.write_run},
         ending="run",
+        reads_stretches=trec.read_stretches,
     ),
     Format(
         "trec-qrels",

@@ -1,9 +1,12 @@
 """What a format reads and writes: one shape for each kind of row, with the line on which it begins."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from . import values
 from .refusal import Refusal
@@ -38,6 +41,21 @@ class RunLine(NamedTuple):
     score: float
     system: str  # "" where the file names none
     extra: bool = False  # further columns stood behind the six
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Lines of a run that follow each other and are of one ranking: what a RunLine says, for all of them."""
+
+    line: int  # the first
+    query: str
+    system: str
+    documents: list[str]
+    ranks: np.ndarray  # int64
+    scores: np.ndarray  # float64
+
+    def __len__(self) -> int:
+        return len(self.documents)
 
 
 class RatingLine(NamedTuple):

@@ -35,6 +35,11 @@ class Line(NamedTuple):
     text: str  # without the final \n; a \r stays, because a cell of a CSV file may hold one
 
 
+class Block(NamedTuple):
+    first: int  # the number of its first line
+    lines: bytes  # whole lines, without the final \n
+
+
 class Start(NamedTuple):
     """The first 64 kB of a file, by which its format is known."""
 
@@ -92,14 +97,21 @@ class Source:
 
     def lines(self) -> Iterator[Line | Refusal]:
         """Lines in order. A line that is no text comes as a Refusal; after one that cannot be read, nothing."""
+        for block in self.blocks():
+            if isinstance(block, Refusal):
+                yield block
+            else:
+                yield from lines_of(self, block)
+
+    def blocks(self) -> Iterator[Block | Refusal]:
+        """The same some thousand lines at a time, and not yet as text."""
         number, rest = 0, b""
         try:
             for block in self._blocks():
                 whole, newline, rest = (rest + block).rpartition(b"\n")
                 if newline:
-                    for line in self._decoded(whole, number + 1):
-                        number += 1
-                        yield line
+                    yield Block(number + 1, whole)
+                    number += whole.count(b"\n") + 1
                 if len(rest) > LONGEST_LINE:
                     yield self.refusal(
                         number + 1,
@@ -111,7 +123,7 @@ class Source:
             yield self._broken(number + 1, error)
             return
         if rest:
-            yield from self._decoded(rest, number + 1)
+            yield Block(number + 1, rest)
 
     def text(self) -> Iterator[str | Refusal]:
         """All of it in pieces, for what has no lines. Ends with a Refusal where it cannot be read."""
@@ -175,27 +187,31 @@ class Source:
     def refusal(self, line: int, problem: str, cure: str) -> Refusal:
         return Refusal(self.name, line, problem, cure)
 
-    def _decoded(self, lines: bytes, first: int) -> Iterator[Line | Refusal]:
-        try:
-            text = lines.decode()
-        except UnicodeDecodeError:
-            text = "\0"
-        if "\0" not in text:
-            yield from map(Line, range(first, first + text.count("\n") + 1), text.split("\n"))
-            return
-        for number, line in enumerate(lines.split(b"\n"), first):
-            yield self._decoded_line(line, number)
 
-    def _decoded_line(self, line: bytes, number: int) -> Line | Refusal:
-        cure = ENCODING_CURE
-        try:
-            text = line.decode()
-        except UnicodeDecodeError as error:
-            byte = f"0x{line[error.start]:02x}"
-            return self.refusal(number, f"byte {error.start + 1} of the line, {byte}, is not UTF-8", cure)
-        if "\0" in text:
-            return self.refusal(number, f"character {text.index(chr(0)) + 1} of the line is a NUL", cure)
-        return Line(number, text)
+def lines_of(source: Source, block: Block) -> Iterator[Line | Refusal]:
+    """The lines of a block of `source`, each that is no text as a Refusal."""
+    try:
+        text = block.lines.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" not in text:
+        yield from map(Line, range(block.first, block.first + text.count("\n") + 1), text.split("\n"))
+        return
+    for number, line in enumerate(block.lines.split(b"\n"), block.first):
+        yield _decoded(source, line, number)
+
+
+def _decoded(source: Source, line: bytes, number: int) -> Line | Refusal:
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        byte = f"0x{line[error.start]:02x}"
+        problem = f"byte {error.start + 1} of the line, {byte}, is not UTF-8"
+        return source.refusal(number, problem, ENCODING_CURE)
+    if "\0" in text:
+        problem = f"character {text.index(chr(0)) + 1} of the line is a NUL"
+        return source.refusal(number, problem, ENCODING_CURE)
+    return Line(number, text)
 
 
 class _TooTight(ValueError):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from django.db import connection
 
+from .. import bulk
 from ..formats.source import Source
 from ..models import Collection, Document, Job, OtherText
 from .publishing import CONTENT, PIECE, TEXTS, Landing, exchange, land
@@ -146,19 +147,30 @@ def ids_of(place: Landing, keys: set[str], report: Report) -> dict[str, int]:
         with place.piece(len(piece)):
             ids.update(_made_bare(job, piece))
     report.counts["documents"] += len(missing)
-    return ids | known_ids(job.collection, keys - ids.keys(), job)
+    return ids
 
 
-def _made_bare(job: Job, keys: list[str]) -> list[tuple[str, int]]:
-    """Key and id of each that was not there."""
+def _made_bare(job: Job, keys: list[str]) -> Iterable[tuple[str, int]]:
+    """Key and id of each: in the way that is the fastest on each database."""
+    columns = "collection_id, job_id, key, title, body, url, fields"
     with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO ratings_document (collection_id, job_id, key, title, body, url, fields)"
-            " SELECT %(collection)s, %(job)s, value, '', '', '', '{}'"
-            f" FROM {_KEYS[connection.vendor]} WHERE true ON CONFLICT DO NOTHING RETURNING key, id",
-            {"collection": job.collection_id, "job": job.pk, "keys": json.dumps(keys)},
-        )
-        return cursor.fetchall()
+        if connection.vendor == "sqlite":
+            cursor.execute(
+                f"INSERT INTO ratings_document ({columns})"
+                " SELECT %(collection)s, %(job)s, value, '', '', '', '{}'"
+                f" FROM {_KEYS['sqlite']} RETURNING key, id",
+                {"collection": job.collection_id, "job": job.pk, "keys": json.dumps(keys)},
+            )
+            return cursor.fetchall()
+        ids = bulk.new_ids(Document, len(keys))
+        with cursor.copy(f"COPY ratings_document (id, {columns}) FROM STDIN") as copy:
+            of_all = f"{job.collection_id}\t{job.pk}"
+            # A key has no blank in it, but may have what COPY escapes with.
+            escaped = (key.replace("\\", "\\\\") for key in keys)
+            copy.write(
+                "".join(f"{pk}\t{of_all}\t{key}\t\t\t\t{{}}\n" for pk, key in zip(ids, escaped, strict=True))
+            )
+        return zip(keys, ids, strict=True)
 
 
 class Strangers:

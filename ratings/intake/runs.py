@@ -25,6 +25,7 @@ from ..formats.rankings import (
     repeats,
 )
 from ..formats.refusal import Refusal
+from ..formats.rows import Stretch
 from ..formats.source import Source
 from ..models import Collection, Job, Query, Ranking, System
 from .documents import Strangers, ids_of, known_ids, tell_of_bare_documents
@@ -127,25 +128,32 @@ def _stage(
         by = queries_by or found.queries_by
         topics, extra = Topics(names.ids(by)), 0
         held, count, named_last = _no_pieces(), 0, None
-        for row in rows_of(source, found.reads["results"], report, progress):
-            extra += row.extra
+        for row in rows_of(source, found.reads_stretches or found.reads["results"], report, progress):
+            size = len(row) if isinstance(row, Stretch) else 1
             # Most lines stand behind one of the same ranking.
             if (row.system, row.query) != named_last:
                 named_last = row.system, row.query
                 tags.setdefault(row.system, (file, row.line))
-                query = topics.id_of(row.query)
+                query = topics.id_of(row.query, size)
                 if query is not None:
                     lines, ranks, scores, documents = held[system or row.system, query]
             elif query is None:
-                topics.skipped += 1
+                topics.skipped += size
             if query is None:
                 continue
-            lines.append(row.line)
-            ranks.append(row.rank)
-            scores.append(row.score)
-            documents.append(row.document)
-            count += 1
-            if count == HELD:
+            if isinstance(row, Stretch):
+                lines.extend(range(row.line, row.line + size))
+                ranks.extend(row.ranks.tolist())
+                scores.extend(row.scores.tolist())
+                documents.extend(row.documents)
+            else:
+                extra += row.extra
+                lines.append(row.line)
+                ranks.append(row.rank)
+                scores.append(row.score)
+                documents.append(row.document)
+            count += size
+            if count >= HELD:
                 _put(stage, file, held)
                 held, count, named_last = _no_pieces(), 0, None
         _put(stage, file, held)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..formats.known import BY_NAME, Format, recognised
 from ..formats.refusal import Refusal
+from ..formats.rows import Stretch
 from ..formats.source import Source, place
 from .report import Report, counted
 
@@ -61,10 +62,12 @@ def format_of(source: Source, kind: str, name: str | None, default: str, report:
 
 def rows_of(source: Source, read: Callable, report: Report, progress: Progress) -> Iterator[Any]:
     """The rows that `read` finds in `source`. What it refuses, and an empty source, go to the report."""
-    count, row = 0, None
-    for count, row in enumerate(read(source), 1):
-        if count % TICK == 0:
+    count, told, row = 0, 0, None
+    for row in read(source):
+        count += len(row) if isinstance(row, Stretch) else 1
+        if count >= told + TICK:
             progress(source.name, source.share, count)
+            told = count
         if isinstance(row, Refusal):
             report.refuse(row)
         else:

@@ -49,11 +49,12 @@ class Topics:
     named: set[str] = field(default_factory=set)
     skipped: int = 0  # lines
 
-    def id_of(self, key: str) -> int | None:
-        """None for a query outside the collection, whose line is to be skipped."""
+    def id_of(self, key: str, lines: int = 1) -> int | None:
+        """None for a query outside the collection, whose lines are to be skipped."""
         self.named.add(key)
         found = self.ids.get(key)
-        self.skipped += found is None
+        if found is None:
+            self.skipped += lines
         return found
 
 

@@ -1,16 +1,18 @@
 """TREC runs and qrels, as they are found."""
 
 import io
+from collections.abc import Iterable
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratings.formats import source as sources
 from ratings.formats.refusal import Refusal
-from ratings.formats.rows import RatingLine, RunLine
+from ratings.formats.rows import RatingLine, RunLine, Stretch
 from ratings.formats.source import Source
-from ratings.formats.trec import read_qrels, read_run, write_run
+from ratings.formats.trec import read_qrels, read_run, read_stretches, write_run
 
 
 def source(text: str | bytes) -> Source:
@@ -120,3 +122,91 @@ def test_a_written_run_reads_as_the_same_floats(score, rank):
 def test_no_bytes_at_all_break_a_reader(content):
     for item in [*read_run(source(content)), *read_qrels(source(content))]:
         assert item.line >= 1
+
+
+# A run by stretches
+
+
+def line_by_line(found: Iterable) -> list[RunLine | Refusal]:
+    lines = []
+    for item in found:
+        if isinstance(item, Stretch):
+            cells = zip(item.documents, item.ranks.tolist(), item.scores.tolist(), strict=True)
+            for line, (document, rank, score) in enumerate(cells, item.line):
+                lines.append(RunLine(line, item.query, document, rank, score, item.system))
+        else:
+            lines.append(item)
+    return lines
+
+
+def test_a_run_that_is_grouped_by_query_comes_in_stretches():
+    text = "".join(f"{query} Q0 d{n} {n} {9 - n / 8} s\r\n" for query in "ab" for n in range(1, 6))
+    first, second = read_stretches(source(text))
+    assert (first.line, first.query, first.system, len(first)) == (1, "a", "s", 5)
+    assert (second.line, second.query, second.documents) == (6, "b", ["d1", "d2", "d3", "d4", "d5"])
+    assert (second.ranks.tolist(), second.scores.tolist()) == ([1, 2, 3, 4, 5], [8.875, 8.75, 8.625, 8.5, 8.375])
+
+
+def test_one_odd_line_is_told_and_the_others_of_its_block_are_read():
+    text = "".join(f"a Q0 d{n} {n} {9 - n} s\n" for n in range(1, 6)) + "a Q0 d6 6 high s\na Q0 d7 7 1 s more\n"
+    *rows, refusal, extra = read_stretches(source(text))
+    assert rows == [RunLine(n, "a", f"d{n}", n, 9 - n, "s") for n in range(1, 6)]
+    assert (refusal.line, extra.line, extra.extra) == (6, 7, True)
+
+
+def test_lines_that_are_not_grouped_come_one_by_one():
+    text = "".join(f"q{n % 7} Q0 d{n} {n} {-n} s\n" for n in range(70))
+    assert {type(item) for item in read_stretches(source(text))} == {RunLine}
+
+
+KEYS = st.sampled_from(
+    ["a", "b", "301", "d-1", "d\\2", "naïve", "文", "#1", "x" * 40, "x" * 501, "a\u00a0b", "\x7f"]
+)
+RANKS = st.one_of(st.integers(-2, 10**10).map(str), st.sampled_from(["+3", "007", "1.0", "x", ""]))
+SCORES = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.decimals(-100, 100, places=3).map(str),
+    st.sampled_from(["1e400", "nan", "+1", ".5", "5.", "1_0", "0x1", "-0.0", "9" * 30]),
+)
+ODD = st.sampled_from(
+    ["", "# a comment", "  a Q0 b 1 2 s", "a Q0 b 1 2 s more", "a\tQ0\tb\t1\t2\ts\t", "\0", "\ud800"]
+)
+
+
+@st.composite
+def runs(draw) -> bytes:
+    """Some rankings, most of them plain, with an odd line here and there."""
+    lines = []
+    for _ in range(draw(st.integers(1, 4))):
+        query, system = draw(KEYS.filter(lambda key: len(key) < 99)), draw(st.sampled_from(["s", "t", "bm25"]))
+        gap = draw(st.sampled_from([" ", "\t", "  "]))
+        plain = draw(st.booleans())
+        for rank in range(1, draw(st.integers(1, 12))):
+            cells = (
+                (f"d{rank}", str(rank), f"{20 - rank / 8:.3f}")
+                if plain
+                else (draw(KEYS), draw(RANKS), draw(SCORES))
+            )
+            lines.append(gap.join([query, "Q0", *cells, system]))
+    if draw(st.integers(0, 3)) == 0:
+        lines.insert(draw(st.integers(0, len(lines))), draw(ODD))
+    newline = draw(st.sampled_from(["\n", "\n", "\r\n"]))
+    text = newline.join(lines) + draw(st.sampled_from(["", newline]))
+    return text.encode("utf-8", "surrogatepass")
+
+
+@given(runs(), st.sampled_from([48, 300, 1 << 16]))
+def test_stretches_say_what_lines_say(content, block):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sources, "START", block)
+        patch.setattr(sources, "BLOCK", block)
+        by_lines, by_stretches = source(content), source(content)
+        expected = list(read_run(by_lines))
+        found = line_by_line(read_stretches(by_stretches))
+    assert [repr(item) for item in found] == [repr(item) for item in expected]
+    assert by_stretches.comments == by_lines.comments
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_at_all_part_the_two(content):
+    assert line_by_line(read_stretches(source(content))) == list(read_run(source(content)))

@@ -2,6 +2,7 @@
 
 import io
 import json
+import threading
 from datetime import timedelta
 from decimal import Decimal
 
@@ -608,3 +609,32 @@ def test_the_command_undoes_ratings_and_says_what_stays(tmp_path, capsys):
         " 1 document that it brought stays for the history.\n"
     )
     assert (Rating.objects.count(), Document.objects.count()) == (0, 1)
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="on PostgreSQL nobody waits for an import")
+@pytest.mark.django_db(transaction=True)
+def test_raters_who_write_are_given_as_long_as_they_had_to_wait(monkeypatch):
+    slept = []
+    monkeypatch.setattr(publishing, "_seen", threading.local())
+    monkeypatch.setattr(publishing.time, "sleep", slept.append)
+
+    def by_another(write) -> None:
+        def act() -> None:
+            write()
+            connection.close()
+
+        thread = threading.Thread(target=act)
+        thread.start()
+        thread.join()
+
+    publishing.breathe(0.08)
+    by_another(lambda: Collection.objects.count())
+    publishing.breathe(0.08)
+    make_collection("own")
+    publishing.breathe(0.08)
+    by_another(lambda: make_collection("of-another"))
+    publishing.breathe(0.08)
+    publishing.breathe(0.08)
+    monkeypatch.setattr(publishing, "QUIET", 0)
+    publishing.breathe(0.08)
+    assert slept == [0.02, 0.02, 0.02, 0.08, 0.08, 0.02]
