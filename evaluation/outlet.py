@@ -6,9 +6,10 @@ from decimal import Decimal
 
 import numpy as np
 
-from ratings.formats.known import TEXT, Format
+from ratings.formats.known import Format
 from ratings.formats.rows import RatingLine
 from ratings.models import Collection
+from ratings.outlet import query_names
 
 from . import record
 from .judgments import combine
@@ -34,22 +35,9 @@ def judgments(
         between = rule in MEANS and any(row[3] not in scale for row in refused)
         cure = "; --rule median keeps to the grades of the scale" if between else ""
         raise ValueError(refusal(refused, len(rows), format.name.removeprefix("trec-")) + cure)
-    names = names_of(read, format)
+    names = query_names(collection, format)
     in_order = sorted(rows, key=lambda row: (record.natural(row[0]), record.natural(row[1])))
     return [RatingLine(0, names[row[0]], row[1], "", Decimal(plain(row[2]))) for row in in_order]
-
-
-def names_of(read: record.Record, format: Format) -> dict[str, str]:
-    """What `format` calls each query: its key, or its text where no other query has the same."""
-    keys = read.queries["key"].tolist()
-    if format.queries_by != TEXT:
-        return {key: key for key in keys}
-    names = dict(zip(keys, read.queries["text"].tolist(), strict=True))
-    for text, count in Counter(names.values()).items():
-        if count > 1:
-            same = ", ".join(key for key in keys if names[key] == text)
-            raise ValueError(f"{format.name} names queries by their text, and {same} have the same: {text!r}")
-    return names
 
 
 def refusal(refused: list[tuple], total: int, format: str) -> str:

@@ -1,9 +1,11 @@
 """Records -> rows, streamed."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from .formats.known import TEXT, Format
 from .formats.rows import RatingLine, RunLine
 from .models import Collection, Document, Rating, RatingEvent, System
 
@@ -37,11 +39,27 @@ def keys_of(ids: list[int]) -> dict[int, str]:
     return found
 
 
-def ratings(collection: Collection, names: Mapping[int, str] | None = None) -> Iterator[RatingLine]:
+def query_names(collection: Collection, format: Format) -> dict[str, str]:
+    """Key -> what `format` calls the query: its key, or its text where no other query has the same."""
+    names = dict(collection.queries.order_by("pk").values_list("key", "text"))
+    if format.queries_by != TEXT:
+        return {key: key for key in names}
+    for text, count in Counter(names.values()).items():
+        if count > 1:
+            same = ", ".join(key for key, other in names.items() if other == text)
+            raise ValueError(f"{format.name} names queries by their text, and {same} have the same: {text!r}")
+    return names
+
+
+def ratings(
+    collection: Collection, format: Format, names: Mapping[int, str] | None = None
+) -> Iterator[RatingLine]:
     """Every present rating, ordered by query, document and rater, so that equal records give equal files.
 
-    `names`: what raters are to be called, by id. Two queries for each query of the collection.
+    `names`: what raters are to be called, by id. Two queries for each query of the collection, and two more.
+    Raises ValueError where `format` cannot tell queries apart.
     """
+    called = query_names(collection, format)
     for query, key in sorted(collection.queries.values_list("pk", "key"), key=lambda row: row[1]):
         rows = Rating.objects.filter(pair__query=query).values_list(
             "pair",
@@ -56,10 +74,9 @@ def ratings(collection: Collection, names: Mapping[int, str] | None = None) -> I
         seconds = _seconds(query)
         if names is not None:
             rows = (row[:3] + (names[row[2]],) + row[4:] for row in rows)
-        for pair, document, rater, name, grade, reason, comment, at in sorted(
-            rows, key=lambda row: (row[1], row[3])
-        ):
-            yield RatingLine(0, key, document, name, grade, reason, comment, seconds.get((pair, rater)), at)
+        in_order = sorted(rows, key=lambda row: (row[1], row[3]))
+        for pair, document, rater, name, *said, at in in_order:
+            yield RatingLine(0, called[key], document, name, *said, seconds.get((pair, rater)), at)
 
 
 def _seconds(query: int) -> dict[tuple[int, int], float | None]:

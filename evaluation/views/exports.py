@@ -126,7 +126,7 @@ def export_ratings(request: HttpRequest, slug: str) -> HttpResponse:
     """Every rating; who gave it is named as on the page of agreement."""
 
     def rows(collection: Collection, given: dict, format: Format) -> Iterable:
-        return ratings_outlet.ratings(collection, names_in(collection))
+        return ratings_outlet.ratings(collection, format, names_in(collection))
 
     return export(request, slug, "ratings", rows, lambda given: "")
 

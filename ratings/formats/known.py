@@ -163,6 +163,16 @@ FORMATS = (
         ending="csv",
     ),
     Format(
+        "quepid-book-csv",
+        "Quepid book (CSV, a column a rater, without comments, times and reasons); read as csv",
+        lambda kind, start: False,
+        {},
+        {"ratings": quepid.write_book},
+        TEXT,
+        spreadsheet=True,
+        ending="csv",
+    ),
+    Format(
         "quepid-csv",
         "Quepid ratings (CSV); read as csv",
         lambda kind, start: False,

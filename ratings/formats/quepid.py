@@ -1,11 +1,12 @@
 """Quepid: what it exports of a book, a case and a snapshot. All of it names queries by their text."""
 
 import json
+import tempfile
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any
 
-from . import jsonl, spreadsheet, strict_json, values
+from . import jsonl, spreadsheet, strict_json, tables, values
 from .refusal import Refusal
 from .rows import DocumentLine, RatingLine, RunLine, Topic, once
 from .source import Source, Start
@@ -14,6 +15,7 @@ from .strict_json import list_of, object_of, text_of
 CURE = "Correct it, or export it from Quepid again."
 ANONYMOUS = "Anonymous"  # as Quepid names a judge without an account
 UNRATEABLE = "other"  # the reason: Quepid keeps none
+PAIR = ["query", "docid"]
 
 
 def is_book(start: Start) -> bool:
@@ -137,6 +139,31 @@ def read_snapshot_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
                         yield _described(part.line, key, fields)
             except ValueError as error:
                 yield source.refusal(part.line, str(error), CURE)
+
+
+def write_book(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:
+    """A pair a row and a rater a column, as Quepid imports them into a book: grades, and what is unrateable.
+
+    There is no room for comments, times and reasons. Ratings of a pair come one after the other. Raises ValueError
+    for a rater who is called as another column is.
+    """
+    columns: dict[str, int] = {}  # rater -> the number that their cells have in `held`
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as held:
+        for (query, document), ratings in groupby(rows, key=lambda row: (row.query, row.document)):
+            cells = {columns.setdefault(row.rater, len(columns)): _cell(row) for row in ratings}
+            held.write(json.dumps([query, document, cells]) + "\n")
+        for name in columns:
+            if role := tables.usual_role("ratings", name):
+                raise ValueError(f"the column of the rater {values.shown(name)} would be read as the {role}")
+        in_order = sorted(columns)
+        held.seek(0)
+        pairs = map(json.loads, held)
+        table = ([q, d, *(cells.get(str(columns[name]), "") for name in in_order)] for q, d, cells in pairs)
+        yield from spreadsheet.written(chain([[*PAIR, *in_order]], table), raw=raw)
+
+
+def _cell(row: RatingLine) -> str:
+    return tables.CANNOT if row.grade is None else values.plain(row.grade)
 
 
 def write_judgments(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from ratings.formats import quepid
+from ratings.formats.known import BY_NAME
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic
 from ratings.formats.source import Source
 
@@ -150,3 +151,32 @@ def test_a_query_with_two_information_needs_is_refused():
     refusal, topic = quepid.read_book_queries(source(text))
     assert (refusal.line, refusal.problem) == (3, "query 'hats' has another information need on line 2")
     assert topic.need == "To buy"
+
+
+# A book as CSV
+
+
+def test_a_book_is_written_with_a_column_a_rater_and_read_again():
+    rows = [
+        RatingLine(0, "red shoes", "d1", "bob", Decimal("-0.5"), "", "a comment"),
+        RatingLine(0, "red shoes", "d1", "=ann", Decimal(3)),
+        RatingLine(0, "red shoes", "d2", "bob", None, "language"),
+        RatingLine(0, "hats", "d1", "=ann", Decimal(0)),
+    ]
+    written = "".join(quepid.write_book(rows))
+    assert written == (
+        "query,docid,'=ann,bob\r\nred shoes,d1,3,-0.5\r\nred shoes,d2,,unrateable\r\nhats,d1,0,\r\n"
+    )
+    found = BY_NAME["csv"].reads["ratings"](source(written))
+    assert {row[1:6] for row in found} == {
+        ("red shoes", "d1", "bob", Decimal("-0.5"), ""),
+        ("red shoes", "d1", "=ann", Decimal(3), ""),
+        ("red shoes", "d2", "bob", None, "other"),
+        ("hats", "d1", "=ann", Decimal(0), ""),
+    }
+
+
+@pytest.mark.parametrize("name", ["grade", "DocId", "user email", "comment"])
+def test_a_rater_who_would_be_taken_for_another_column_is_refused(name):
+    with pytest.raises(ValueError, match="would be read as the"):
+        list(quepid.write_book([RatingLine(0, "q", "d", name, Decimal(1))]))

@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from ratings import outlet, people, privacy, queue
 from ratings.adjudication import adjudicate
+from ratings.formats.known import BY_NAME
 from ratings.models import Check, Collection, Rater, Rating, RatingEvent, Role
 
 from .cast import NOW, Imported, grade, make_collection, make_member, make_pair, make_rater, record_imported
@@ -75,7 +76,7 @@ def world() -> World:
 def everything() -> str:
     """Every row of every table, and the export of the ratings."""
     rows = {model._meta.label: list(model.objects.values()) for model in apps.get_models()}
-    lines = list(outlet.ratings(Collection.objects.first()))
+    lines = list(outlet.ratings(Collection.objects.first(), BY_NAME["csv"]))
     return (repr(rows) + repr(lines)).casefold()
 
 

@@ -97,10 +97,10 @@ def test_any_record_comes_back_in_every_format_that_holds_it(record):
         with transaction.atomic():
             first = built(record)
             for number, format in enumerate(RATINGS):
-                text = out(format, "ratings", outlet.ratings(first))
+                text = out(format, "ratings", outlet.ratings(first, BY_NAME[format]))
                 other = elsewhere(first, number)
                 taken_in(intake.import_ratings(other, [source(format, text)], format=format, queries_by="key"))
-                assert out(format, "ratings", outlet.ratings(other)) == text, format
+                assert out(format, "ratings", outlet.ratings(other, BY_NAME[format])) == text, format
             system = first.systems.get()
             for number, format in enumerate(RUNS, len(RATINGS)):
                 text = out(format, "results", outlet.run(system))

@@ -1,4 +1,5 @@
 from ratings import outlet
+from ratings.formats.known import BY_NAME
 
 from ._collection_command import ExportRowsCommand
 
@@ -9,4 +10,5 @@ class Command(ExportRowsCommand):
     default = "csv"
 
     def handle(self, *, slug: str, format: str, output: str | None, **options) -> None:
-        self.write(outlet.ratings(self.collection(slug)), format, output, raw=options["raw"])
+        rows = outlet.ratings(self.collection(slug), BY_NAME[format])
+        self.write(rows, format, output, raw=options["raw"])
