@@ -68,7 +68,8 @@ def _values(member: Member, line: bytes) -> list:
         text = line.decode()
     except UnicodeDecodeError as error:
         raise ValueError("the line is not UTF-8") from error
-    return member.checked(strict_json.loaded(text))
+    # A document is a line of its own where it comes from, and a part of one here.
+    return member.checked(strict_json.loaded(text, deepest=strict_json.DEEPEST + 1))
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from .refusal import Refusal
 from .source import LONGEST_LINE, Source
 
 CURE = "Check that the file is whole and that it is JSON."
+DEEPEST = 100
+TOO_DEEP = "the JSON is nested too deeply"
 # What can stand behind a value. Until one of them is seen a number may go on, as 0. and 1e do.
 _ENDS = set(",:]} \t\r\n")
 _blanks = re.compile(r"[ \t\r\n]*")
@@ -24,14 +26,15 @@ class Part(NamedTuple):
     value: Any
 
 
-def loaded(text: str) -> dict[str, Any]:
-    """The object in `text`. ValueError says what is wrong with it."""
+def loaded(text: str, deepest: int = DEEPEST) -> dict[str, Any]:
+    """The object in `text`. ValueError says what is wrong with it, also where it is nested deeper than that."""
     try:
         record = DECODER.decode(text)
         if "\\u" in text:
             _check_storable(record)
+        _check_depth(record, deepest)
     except RecursionError as error:
-        raise ValueError("the JSON is nested too deeply") from error
+        raise ValueError(TOO_DEEP) from error
     except json.JSONDecodeError as error:
         raise ValueError(f"the line is not JSON: {error.msg} at character {error.pos + 1}") from error
     if not isinstance(record, dict):
@@ -175,12 +178,13 @@ class _Text:
             value, end = DECODER.raw_decode(self.buffer, self.at)
             if self.buffer.find("\\u", self.at, end) >= 0:
                 _check_storable(value)
+            _check_depth(value, DEEPEST)
             return None, value, end
         except json.JSONDecodeError as error:
             line = self.line + self.buffer.count("\n", self.at, error.pos)
             return _Broken(line, f"this is not JSON: {error.msg}"), None, self.at
         except RecursionError:
-            raise _Broken(self.line, "the JSON is nested too deeply") from None
+            raise _Broken(self.line, TOO_DEEP) from None
         except ValueError as error:
             raise _Broken(self.line, str(error)) from error
 
@@ -212,6 +216,21 @@ def _check_storable(value: Any) -> None:
             _check_storable(inner)
     elif isinstance(value, str) and ("\0" in value or any("\ud800" <= c <= "\udfff" for c in value)):
         raise ValueError(f"the text {values.shown(value)} holds a NUL or half a surrogate pair")
+
+
+def _check_depth(value: Any, deepest: int) -> None:
+    """What is read here is written again by others, who have less room on their stack."""
+    level = [value]
+    for _ in range(deepest + 1):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return
+    raise ValueError(TOO_DEEP)
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

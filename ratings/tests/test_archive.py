@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from ratings import adjudication, anchors, archive, people, privacy, queue
+from ratings import adjudication, anchors, archive, intake, people, privacy, queue
 from ratings.archive.members import BY_NAME, FILES, MANIFEST, MEMBERS
+from ratings.formats.source import Source
 from ratings.management.commands._collection_command import Refused
-from ratings.models import Assignment, Check, Collection, Pair, Rater, Rating, RatingEvent
+from ratings.models import Assignment, Check, Collection, Document, Pair, Rater, Rating, RatingEvent
 
 from .cast import NOW, grade, make_collection, make_pair, make_ranking, make_rater, next_pair
 
@@ -193,6 +194,15 @@ def test_a_collection_that_was_lived_in_comes_back_to_the_byte_on_another_server
     assert set(Pair.objects.values_list("token", flat=True)) == pairs
     assert RatingEvent.objects.count() == events > 5
     assert not Assignment.objects.filter(state="leased").exists()
+
+
+@pytest.mark.django_db
+def test_the_deepest_document_that_an_import_takes_comes_back(tmp_path):
+    collection = make_collection("hills", documents="")
+    line = '{"id": "a", "x": ' + "[" * 100 + "1" + "]" * 100 + "}"
+    assert not intake.import_documents(collection, [Source("file", io.BytesIO(line.encode()))]).refused
+    assert restored(tmp_path, written("hills"), "copy") == []
+    assert Document.objects.get(collection__slug="copy").fields == collection.documents.get().fields
 
 
 @pytest.mark.django_db
