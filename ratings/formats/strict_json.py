@@ -220,17 +220,12 @@ def _check_storable(value: Any) -> None:
 
 def _check_depth(value: Any, deepest: int) -> None:
     """What is read here is written again by others, who have less room on their stack."""
-    level = [value]
-    for _ in range(deepest + 1):
-        level = [
-            inner
-            for each in level
-            if isinstance(each, dict | list)
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-        if not level:
-            return
-    raise ValueError(TOO_DEEP)
+    level, depth = [value], 0
+    while level := [each for each in level if isinstance(each, dict | list)]:
+        depth += 1
+        if depth > deepest:
+            raise ValueError(TOO_DEEP)
+        level = [inner for each in level for inner in (each.values() if isinstance(each, dict) else each)]
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

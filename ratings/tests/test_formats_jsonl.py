@@ -62,7 +62,7 @@ def test_a_document_without_text_and_a_null_title_are_taken():
         ('{"id": "a", "x": ["\\u0000"]}', "holds a NUL or half a surrogate pair"),
         ('{"id": "a", "\\ud800": 1}', "holds a NUL or half a surrogate pair"),
         ('{"id": "a", "x": ' + "[" * 100_000 + "}", "the JSON is nested too deeply"),
-        ('{"id": "a", "x": ' + "[" * 101 + "]" * 101 + "}", "the JSON is nested too deeply"),
+        ('{"id": "a", "x": ' + "[" * 100 + "]" * 100 + "}", "the JSON is nested too deeply"),
         ('{"id": "a", "x": ' + "1" * 5_000 + "}", "Exceeds the limit"),
     ],
 )
