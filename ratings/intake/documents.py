@@ -110,21 +110,17 @@ def _publish(found: _Found, place: Landing, report: Report) -> None:
         exchange(place.job)
 
 
-# Not a join: with the keys in hand the index is the way, and hardly ever is a job staging.
+# Hardly ever is a job staging.
 _SEEN = "(job_id IS NULL OR job_id NOT IN (SELECT id FROM ratings_job WHERE staging AND id <> %(job)s))"
 # Keys come by the million with a run. They travel as one text: ten times as fast as a model instance and a
 # placeholder for each, and no database limits its length.
-_KEYS = {"sqlite": "json_each(%(keys)s)", "postgresql": "json_array_elements_text(%(keys)s) AS given (value)"}
-_FIND = {
-    "sqlite": f"""
-        SELECT key, id FROM ratings_document
-        WHERE collection_id = %(collection)s AND {_SEEN} AND key IN (SELECT value FROM {_KEYS["sqlite"]})""",
-    # One by one: PostgreSQL would rather read the whole table for some thousand keys, and again for the next.
-    "postgresql": f"""
-        SELECT given.value, found.id FROM {_KEYS["postgresql"]} CROSS JOIN LATERAL (
-            SELECT id FROM ratings_document
-            WHERE collection_id = %(collection)s AND {_SEEN} AND key = given.value LIMIT 1) AS found""",
+_GIVEN = {
+    "sqlite": "json_each(%(keys)s) AS given ORDER BY given.key",
+    "postgresql": "json_array_elements_text(%(keys)s) WITH ORDINALITY AS given (value, place) ORDER BY place",
 }
+# One by one: PostgreSQL would rather read the whole table for some thousand keys, and again for the next.
+_FIND = f"""SELECT (SELECT id FROM ratings_document
+    WHERE collection_id = %(collection)s AND {_SEEN} AND key = given.value) FROM """
 
 
 def known_ids(collection: Collection, keys: Iterable[str], job: Job | None = None) -> dict[str, int]:
@@ -133,8 +129,8 @@ def known_ids(collection: Collection, keys: Iterable[str], job: Job | None = Non
     with connection.cursor() as cursor:
         for batch in batched(sorted(keys)):
             given = {"collection": collection.pk, "job": job.pk if job else 0, "keys": json.dumps(batch)}
-            cursor.execute(_FIND[connection.vendor], given)
-            found.update(cursor.fetchall())
+            cursor.execute(_FIND + _GIVEN[connection.vendor], given)
+            found.update((key, pk) for key, (pk,) in zip(batch, cursor.fetchall(), strict=True) if pk)
     return found
 
 
@@ -158,7 +154,7 @@ def _made_bare(job: Job, keys: list[str]) -> Iterable[tuple[str, int]]:
             cursor.execute(
                 f"INSERT INTO ratings_document ({columns})"
                 " SELECT %(collection)s, %(job)s, value, '', '', '', '{}'"
-                f" FROM {_KEYS['sqlite']} RETURNING key, id",
+                " FROM json_each(%(keys)s) RETURNING key, id",
                 {"collection": job.collection_id, "job": job.pk, "keys": json.dumps(keys)},
             )
             return cursor.fetchall()
