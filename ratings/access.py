@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from .models import Collection, Job, Rater, Role
 from .prepared import Blank, Prepared
+from .queue.acts import with_guidelines
 
 
 def collection_for(request: HttpRequest, slug: str, *roles: str) -> Collection:
@@ -23,7 +24,9 @@ def collection_for(request: HttpRequest, slug: str, *roles: str) -> Collection:
 
 
 def rater_in(request: HttpRequest, slug: str) -> Rater:
-    """This account as a rater of the collection, which is loaded along. One query, for it is asked at every save.
+    """This account as a rater of the collection, which is loaded along, as is the latest version of its guidelines.
+
+    One query, for it is asked at every save.
 
     Raises Http404 for everybody who does not rate there; superusers are admins.
     """
@@ -37,7 +40,7 @@ def rater_in(request: HttpRequest, slug: str) -> Rater:
 def _who_rates() -> QuerySet:
     user = Blank("user", Rater, "user")
     rates = {"collection__memberships__user": user, "collection__memberships__role": Role.RATER}
-    raters = Rater.objects.select_related("collection").filter(user=user, **rates)
+    raters = with_guidelines(Rater.objects.filter(user=user, **rates))
     return raters.filter(collection__slug=Blank("slug", Collection, "slug"))
 
 

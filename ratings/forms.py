@@ -35,6 +35,7 @@ class RatingForm(forms.Form):
     client_key = forms.UUIDField(required=False)
     seconds = forms.FloatField(required=False, min_value=0)
     shown = forms.ChoiceField(choices=[("", ""), *Shown.choices], required=False)
+    guidelines = forms.IntegerField(required=False, min_value=0)  # the version that was beside the document
 
     def __init__(self, *args, collection: Collection, **kwargs) -> None:
         self.collection = collection

@@ -57,24 +57,32 @@ def lock(rater: Rater) -> Rater:
 
 
 def locking(raters: QuerySet) -> QuerySet:
-    """`raters` so that reading them locks them, with their collections and the version of its guidelines."""
+    """`raters` so that reading them locks them, with what `with_guidelines` adds."""
+    return with_guidelines(raters).select_for_update(of=("self",), no_key=True)
+
+
+def with_guidelines(raters: QuerySet) -> QuerySet:
+    """`raters` with their collections and, as `guidelines_now`, the latest version of its guidelines."""
     guidelines = Guidelines.objects.filter(collection=OuterRef("collection")).order_by("-version")
     raters = raters.annotate(guidelines_now=Subquery(guidelines.values("version")[:1]))
-    return raters.select_related("collection").select_for_update(of=("self",), no_key=True)
+    return raters.select_related("collection")
 
 
 _locked = Prepared(lambda: locking(Rater.objects.filter(pk=Blank("rater", Rating, "rater"))))
 
 
-def record(rater: Rater, pair: Pair, kind: str, now: datetime, **facts) -> RatingEvent:
-    """Write the event of an act by a rater who came from `lock`."""
+def record(
+    rater: Rater, pair: Pair, kind: str, now: datetime, guidelines: int | None = None, **facts
+) -> RatingEvent:
+    """Write the event of an act by a rater who came from `lock`, and had these `guidelines` before them."""
+    latest = rater.guidelines_now or 0
     event = RatingEvent(
         rater=rater,
         pair=pair,
         kind=kind,
         actor_id=rater.user_id,
         scale_version=rater.collection.scale_version,
-        guidelines_version=rater.guidelines_now or 0,
+        guidelines_version=latest if guidelines is None else min(guidelines, latest),
         created_at=now,
         **facts,
     )

@@ -1,12 +1,13 @@
 """What comes between a rater's pairs: warm-ups before the first, gold pairs and repeats unseen among them."""
 
+from collections import deque
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
 from itertools import chain, groupby, zip_longest
 
-from django.db.models import Case, Exists, F, OuterRef, QuerySet, Subquery, When
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 
 from .. import order
 from ..models import Anchor, Assignment, Check, Collection, Rater, Rating, RatingEvent
@@ -80,25 +81,32 @@ def mixed(me: Rater, fresh: list[Line], held: int, now: datetime) -> list[Item]:
     """`fresh`, with gold pairs and repeats among them, as chance decides by the collection's shares.
 
     As many as before: what would have come last waits, first of all what was put off. Chance is a hash of the
-    rater and the number of their acts: to look again changes nothing. What is of a query that none of the others
-    is of comes last, and only one of it: between documents of one query it would tell what it is.
+    rater and the number of their acts: to look again changes nothing.
+
+    Where a query's documents come together, one of another query would tell what it is. A gold pair then stands
+    only where a pair of its own query would have stood, so that each place of a query is gold as often as any
+    other. A repeat, whose query is mostly done, may also stand between two queries.
     """
     gold, repeat = float(me.collection.gold_share), float(me.collection.repeat_share)
     if not (gold or repeat):
         return fresh
     chances = [drawn(me.pk, me.acts, held + place) for place in range(len(fresh))]
-    golds = _gold_for(me, fresh, sum(chance < gold for chance in chances), now)
-    repeats = _repeats_for(me, fresh, sum(gold <= chance < gold + repeat for chance in chances))
+    golds = _gold_for(me, fresh, now) if min(chances, default=1) < gold else []
+    repeats = _repeats_for(me, sum(gold <= chance < gold + repeat for chance in chances))
+    by_query = me.collection.order == Collection.Order.QUERY
     items: list[Item] = []
-    rest = iter(fresh)
+    rest = deque(fresh)
+    before = me.at_query
     for chance in chances:
-        instead = golds if chance < gold else repeats if chance < gold + repeat else []
-        items.append(instead.pop(0) if instead else next(rest))
-    if me.collection.order != Collection.Order.QUERY:
-        return items
-    usual = {line.query for line in fresh}
-    foreign = [item for item in items if item.query not in usual]
-    return [item for item in items if item.query in usual] + foreign[:1]
+        extras = golds if chance < gold else repeats if chance < gold + repeat else []
+        here = rest[0].query
+        anywhere = not by_query or (extras is repeats and before not in (None, here))
+        fitting = extras if anywhere else [extra for extra in extras if extra.query == here]
+        if fitting:
+            extras.remove(fitting[0])
+        items.append(fitting[0] if fitting else rest.popleft())
+        before = items[-1].query
+    return items
 
 
 def hold_extras(me: Rater, turns: dict[Extra, int], now: datetime) -> None:
@@ -122,17 +130,16 @@ def drawn(*facts: object) -> float:
     return int.from_bytes(blake2b("/".join(map(str, facts)).encode(), digest_size=8).digest()) / 2**64
 
 
-def _gold_for(me: Rater, fresh: list[Line], count: int, now: datetime) -> list[Item]:
-    """Gold pairs that `me` has not had: by an assignment that is free, or beside those that are wanted."""
-    if not count:
-        return []
+def _gold_for(me: Rater, fresh: list[Line], now: datetime) -> list[Item]:
+    """Gold pairs that `me` has not had: by an assignment that is free, or beside those that are wanted.
+
+    In an order that chance drew, those of the queries at hand first.
+    """
     taken, usual = {line.pair for line in fresh}, {line.query for line in fresh}
     (rows,) = _golds(bool(me.narrowed))(rater=me.pk, collection=me.collection_id, now=now)
     rows = [row for row in rows if row[1] not in taken]
     rows.sort(key=lambda row: (row[2] not in usual, drawn(me.pk, me.acts, row[1])))
-    return [
-        Extra(pair, query) if pk is None else Line(pk, pair, query, who) for pk, pair, query, who in rows[:count]
-    ]
+    return [Extra(pair, query) if pk is None else Line(pk, pair, query, who) for pk, pair, query, who in rows]
 
 
 @cache
@@ -150,7 +157,7 @@ def _golds(narrowed: bool) -> order.Together:
     return order.Together(lambda: [golds.values_list("place", "pair", "pair__query", "holder")])
 
 
-def _repeats_for(me: Rater, fresh: list[Line], count: int) -> list[Again]:
+def _repeats_for(me: Rater, count: int) -> list[Again]:
     """Pairs that `me` graded long enough ago and has not been asked again, from a point of their own on."""
     if not count:
         return []
@@ -161,7 +168,7 @@ def _repeats_for(me: Rater, fresh: list[Line], count: int) -> list[Again]:
     point = first + int(drawn(me.pk, me.acts) * (before - first))
     found = _graded(count)(rater=me.pk, before=before, point=point, at=me.at_query)
     rows = dict.fromkeys(chain.from_iterable(found))
-    return [Again(*row) for row in rows][:count]
+    return [Again(*row) for row in rows]
 
 
 @cache
@@ -199,9 +206,11 @@ def _graded(count: int) -> order.Together:
         pair__retired_at__isnull=True,
     )
     at_hand = graded.filter(pair__query=Blank("at", Assignment, "query"))
-    parts = [aside]
-    for near in (at_hand, graded):
-        parts += near.filter(pk__gte=point), near.filter(pk__lt=point)
-    return order.Together(
-        lambda: [part.order_by("pk").values_list("pair", "pair__query")[:count] for part in parts]
-    )
+    parts = [near.filter(way) for near in (at_hand, graded) for way in (Q(pk__gte=point), Q(pk__lt=point))]
+
+    def found() -> list[QuerySet]:
+        # All that were laid aside, which are few: the first may be of another query than what is at hand.
+        first, *others = (part.order_by("pk").values_list("pair", "pair__query") for part in (aside, *parts))
+        return [first, *(other[:count] for other in others)]
+
+    return order.Together(found)

@@ -48,11 +48,12 @@ def save(
     client_key: UUID | None = None,
     seconds: float | None = None,
     shown: str = Shown.ALONE,
+    guidelines: int | None = None,
     now: datetime | None = None,
 ) -> Saved:
     """Record a grade, or why the pair cannot be judged. The same `client_key` again is the same save.
 
-    `base_revision` is the revision of the rating that the rater saw, 0 for none. Raises Conflict when it is no
+    `guidelines` is the version that the rater had before them, None for the latest. `base_revision` is the revision of the rating that the rater saw, 0 for none. Raises Conflict when it is no
     longer the stored one, ValueError for a grade or pair of another collection or for both or neither of grade
     and reason. Late work, after the lease was lost or the pair retired, is kept. Five queries for a grade of a
     pair that the rater holds.
@@ -64,7 +65,7 @@ def save(
     if rater.collection_id != pair.query.collection_id or (grade and grade.collection_id != rater.collection_id):
         raise ValueError("The grade, the pair and the rater must belong to one collection.")
     said = {"value": grade.value if grade else None, "reason": reason, "comment": comment}
-    sent = {**said, "seconds": seconds, "shown": shown, "client_key": client_key}
+    sent = {**said, "seconds": seconds, "shown": shown, "client_key": client_key, "guidelines": guidelines}
     if isinstance(task, Task) and task.kind != PAIR:
         return _save_check(rater, task, grade, base_revision, sent, now)
     me = _look(rater=rater.pk, pair=pair.pk, client_key=client_key)[0]

@@ -454,6 +454,8 @@ def test_cannot_judge_uses_a_rater_up_too(world):
     queue.save(world.anna, world.pairs["a"], reason="language", now=NOW)
     queue.save(world.boris, world.pairs["a"], reason="language", now=NOW)
     assert world.stuck().unreachable == [world.pairs["a"]]
+    page = world.get().content.decode()
+    assert f'<option value="{world.anna.pk}">anna</option>' in page
 
 
 @pytest.mark.parametrize("how", ["inactive", "limit", "account", "role"])

@@ -60,6 +60,7 @@ def claim(request: HttpRequest, rater: Rater) -> HttpResponse:
             "tasks": [task_shown(task) for task in tasks if str(task.token) not in have],
             "order": [str(task.token) for task in tasks],
             "outlook": outlook_shown(queue.outlook(rater)) if counted else None,
+            "guidelines": rater.guidelines_now or 0,
         }
     )
 

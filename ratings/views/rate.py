@@ -175,6 +175,7 @@ def around(request: HttpRequest, rater: Rater, task: Task) -> dict:
             "signIn": reverse("sign_in"),
             "mine": reverse("my_ratings", args=[collection.slug]),
             "read": reverse("read_guidelines", args=[collection.slug]),
+            "guidelines": version,
             "unread": version if unread else 0,
             "break": collection.break_after,
             "outlook": outlook_shown(outlook),

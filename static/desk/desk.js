@@ -113,7 +113,7 @@ function act(kind, fields, button) {
   if (!ready()) return;
   const task = tasks.current;
   const seconds = clock.seconds;
-  const sent = kind === "save" ? { ...fields, comment: comment.value, base_revision: task.base_revision, seconds: seconds.toFixed(2) } : {};
+  const sent = kind === "save" ? { ...fields, comment: comment.value, base_revision: task.base_revision, seconds: seconds.toFixed(2), guidelines: data.guidelines } : {};
   const done = { key: uuid(), kind, base: data.base, token: task.token, fields: sent };
   written = outbox.add(done);
   closeSheets();
@@ -318,16 +318,21 @@ tasks.addEventListener("outlook", ({ detail }) => {
   showCounts();
 });
 
+tasks.addEventListener("guidelines", ({ detail }) => drawer.latest(detail));
+
 addEventListener("beforeunload", (event) => { if (outbox.worries) event.preventDefault(); });
 addEventListener("pageshow", (event) => { if (event.persisted) outbox.retry(); });
 
 // Beginning: what an earlier page left in the outbox is done already.
 
 await outbox.begin();
-for (const kept of outbox.acts.filter((act) => act.kind !== "undo")) {
-  const { grade = null, reason = "" } = kept.fields;
-  past = [...past, { key: kept.key, token: kept.token, task: null, grade, reason }].slice(-BACK);
-}
+const left = outbox.acts.filter((act) => act.kind !== "undo");
 tasks.take(data.tasks, data.tasks.map((task) => task.token));
+for (const kept of left) {
+  const { grade = null, reason = "" } = kept.fields;
+  const fresh = kept.kind === "save" && !tasks.known(kept.token)?.own;
+  past = [...past, { key: kept.key, token: kept.token, task: null, grade, reason, fresh }].slice(-BACK);
+  if (fresh) count(1);
+}
 showCounts();
 showNext();

@@ -1,6 +1,9 @@
 // The guidelines beside the desk: one key opens them at the grade in question.
 
+import { note } from "./state.js";
+
 const guide = document.querySelector("#guidelines details");
+const newer = document.getElementById("newer");
 const NARROW = matchMedia("(max-width: 64rem)");
 
 export class Drawer {
@@ -9,7 +12,7 @@ export class Drawer {
   #wire;
   #data;
 
-  /** `data`: `unread`, the version that is new to the person, and `read`, where the server is told that they opened it. */
+  /** `data`: `guidelines`, the version on this page, `unread`, the one that is new to the person, and `read`, where the server is told that they opened it. */
   constructor(wire, data) {
     this.#wire = wire;
     this.#data = data;
@@ -36,6 +39,13 @@ export class Drawer {
     goal.scrollIntoView({ block: NARROW.matches ? "start" : "nearest" });
     goal.focus({ preventScroll: true });
     this.#read();
+  }
+
+  /** What the server says is the latest version. The page goes on with the one that is before the person. */
+  latest(version) {
+    if (!(version > this.#data.guidelines) || !newer.hidden) return;
+    newer.hidden = false;
+    note("The guidelines have changed.");
   }
 
   async #read() {

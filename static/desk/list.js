@@ -94,7 +94,7 @@ function count(step) {
 function act(row, kind, fields) {
   if (performance.now() - movedAt < BOUNCE) return note("That came too soon for a new document and was not counted.");
   const seconds = clock.seconds.toFixed(2);
-  const sent = kind === "save" ? { ...fields, comment: row.comment.value, base_revision: row.revision, seconds, shown: "list" } : {};
+  const sent = kind === "save" ? { ...fields, comment: row.comment.value, base_revision: row.revision, seconds, shown: "list", guidelines: data.guidelines } : {};
   const key = uuid();
   written = outbox.add({ key, kind, base: data.base, token: row.task.token, fields: sent });
   const { grade = null, reason = "" } = fields;
@@ -250,8 +250,10 @@ addEventListener("pageshow", (event) => { if (event.persisted) outbox.retry(); }
 
 await outbox.begin();
 for (const { key, kind, token, fields: { grade = null, reason = "" } } of outbox.acts.filter((one) => one.kind !== "undo")) {
-  past = [...past, { key, token, grade, reason }].slice(-BACK);
   const row = rowOf(token);
+  const fresh = kind === "save" && !row?.own;
+  past = [...past, { key, token, grade, reason, fresh }].slice(-BACK);
+  if (fresh) count(1);
   if (row) Object.assign(row, kind === "save" ? { own: { grade, reason } } : { gone: true });
 }
 show();

@@ -7,7 +7,8 @@ const HELD = 20; // what the server lets a rater hold at most
 const COUNT_ANEW = 60_000; // ms between two counts of what is left: others rate, too
 const RENEW = 5 * 60_000; // ms between two signs to the server that the person is still there
 
-/** The documents that come next. Tells by events: "more" when some came, "outlook" {outlook} now and then. */
+/** The documents that come next. Tells by events: "more" when some came, "outlook" {outlook} now and then,
+ *  "guidelines" {version}: the latest. */
 export class Tasks extends EventTarget {
   #wire;
   #outbox;
@@ -123,6 +124,7 @@ export class Tasks extends EventTarget {
     if (status !== 200 || !body?.order) return false;
     this.#last = body.order.length < count;
     this.take(body.tasks, body.order, claim);
+    this.dispatchEvent(new CustomEvent("guidelines", { detail: body.guidelines }));
     if (body.outlook) {
       this.#counted = Date.now();
       this.dispatchEvent(new CustomEvent("outlook", { detail: body.outlook }));
