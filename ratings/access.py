@@ -24,7 +24,7 @@ def collection_for(request: HttpRequest, slug: str, *roles: str) -> Collection:
 
 
 def rater_in(request: HttpRequest, slug: str) -> Rater:
-    """This account as a rater of the collection, which is loaded along, as is the latest version of its guidelines.
+    """This account as a rater of the collection, with that and with what `with_guidelines` adds.
 
     One query, for it is asked at every save.
 

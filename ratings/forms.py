@@ -18,6 +18,7 @@ from .tokens import MOST_DAYS, scopes_of
 LONGEST_VISIT = 600.0  # seconds; a page left open overnight says nothing about effort
 MOST_INVITED = 500  # at once
 LONGEST_NAME = 150
+LONGEST_COMMENT = 5_000
 EVERYWHERE = "*"  # in place of a slug: all collections
 NAME_TAKEN = "Somebody has this name already. If it is you, sign in with it below; otherwise choose another."
 
@@ -30,7 +31,7 @@ class RatingForm(forms.Form):
 
     grade = forms.DecimalField(required=False)
     reason = forms.ChoiceField(choices=[("", ""), *Reason.choices], required=False)
-    comment = forms.CharField(max_length=5_000, required=False)
+    comment = forms.CharField(max_length=LONGEST_COMMENT, required=False)
     base_revision = forms.IntegerField(min_value=0)
     client_key = forms.UUIDField(required=False)
     seconds = forms.FloatField(required=False, min_value=0)
@@ -46,7 +47,7 @@ class RatingForm(forms.Form):
         return None if value is None else on_scale(value, scale_of(collection=self.collection.pk))
 
     def clean_comment(self) -> str:
-        return self.cleaned_data["comment"].replace("\x00", "").strip()
+        return comment_of(self.cleaned_data["comment"])
 
     def clean_seconds(self) -> float | None:
         seconds = self.cleaned_data["seconds"]
@@ -60,6 +61,11 @@ class RatingForm(forms.Form):
         if not self.errors and (cleaned["grade"] is None) == (cleaned["reason"] == ""):
             raise forms.ValidationError("Choose a grade, or say why this cannot be judged.")
         return cleaned
+
+
+def comment_of(text: str) -> str:
+    """What is kept of a comment."""
+    return text.replace("\x00", "").strip()[:LONGEST_COMMENT]
 
 
 class ClaimForm(forms.Form):

@@ -7,7 +7,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from playwright.sync_api import Page, expect
 
-from ratings import queue
+from ratings import guidelines, queue
 from ratings.anchors import set_anchor
 from ratings.models import Anchor, Rating, RatingEvent
 from ratings.tests.cast import grade, make_rater
@@ -24,6 +24,7 @@ from .desk import (
     ready,
     shown,
 )
+from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
 
@@ -559,3 +560,40 @@ def test_plain_forms_of_an_open_page_still_work(collection):
     page = client.post("/collections/hills/rate/next/", follow=True)
     save = f"/collections/hills/rate/{page.context['token']}/save/"
     assert client.post(save, {"grade": "1", "base_revision": "0"}).status_code == 302
+
+
+def test_a_comment_comes_back_with_a_document_that_was_put_off(page, collection):
+    queue.retire(list(collection.queries.get(key="q2").pairs.values_list("pk", flat=True)))
+    begin(page)
+    page.keyboard.press("c")
+    page.keyboard.type("half read")
+    page.keyboard.press("Escape")
+    task = press(page, "l")
+    for _ in range(7):
+        press(page, "3")
+    comes_back(page, task)
+    expect(page.locator("#comment-text")).to_have_value("half read")
+    all_saved(page)
+    page.reload()
+    ready(page)
+    comes_back(page, task)
+    expect(page.locator("#comment-text")).to_have_value("half read")
+
+
+def test_an_open_desk_hears_of_new_guidelines_and_says_which_it_had(page, collection):
+    guidelines.publish(collection, "Read it.\n", base=0)
+    begin(page)
+    guidelines.publish(collection, "Read all of it.\n", base=1)
+    press(page, "3")
+    expect(page.locator("#newer")).to_be_hidden()
+    for _ in range(6):
+        press(page, "3")
+    expect(page.locator("#newer")).to_be_visible()
+    all_saved(page)
+    assert set(RatingEvent.objects.values_list("guidelines_version", flat=True)) == {1}
+    follow(page.get_by_role("link", name="Load the new version"))
+    ready(page)
+    expect(page.locator("#newer")).to_be_hidden()
+    press(page, "3")
+    all_saved(page)
+    assert RatingEvent.objects.latest("pk").guidelines_version == 2

@@ -20,6 +20,7 @@ from .conftest import FLAGS
 from .desk import BOUNCE, all_saved, begin, ended, eventually, make_round, press, ready, shown
 from .flaky import CUT, DROP, LATE, TWICE, WHOLE, Proxy, proxy_to
 from .looks import examine
+from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -148,6 +149,38 @@ def test_what_was_loaded_can_be_judged_offline_and_then_it_says_so(page, proxy):
     expect(page.locator("article.doc")).to_be_visible()
     all_saved(page)
     assert graded() == sorted(done)
+
+
+def test_the_desk_stays_where_the_next_page_cannot_come(page, proxy):
+    begin(page)
+    proxy.fate = lambda line: DROP
+    done = judge(page, 2)
+    for leave in (page.get_by_role("button", name="Stop").click, lambda: page.keyboard.press("m")):
+        leave()
+        expect(page.locator("#notice")).to_contain_text("The server does not answer now. What you did is kept")
+        expect(page.locator("#notice")).to_be_hidden()
+    done += judge(page, 1)
+    proxy.fate = lambda line: WHOLE
+    page.evaluate("dispatchEvent(new Event('online'))")
+    all_saved(page)
+    follow(page.get_by_role("button", name="Stop"))
+    expect(page.get_by_role("heading", name="Your collections")).to_be_visible()
+    assert graded() == sorted(done)
+
+
+def test_what_an_earlier_page_left_is_counted(page, proxy):
+    begin(page)
+    judge(page, 1)
+    all_saved(page)
+    proxy.fate = lambda line: DROP if is_act(line) else WHOLE
+    judge(page, 3)
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    expect(page.locator("#done")).to_have_text("4")
+    proxy.fate = lambda line: WHOLE
+    page.evaluate("dispatchEvent(new Event('online'))")
+    all_saved(page)
+    expect(page.locator("#done")).to_have_text("4")
 
 
 def test_a_closed_tab_sends_the_rest_when_the_desk_is_opened_again(page, visit, proxy):

@@ -20,6 +20,7 @@ Kind = RatingEvent.Kind
 
 # A pair comes again after so many acts at the earliest: by then its grade is hardly remembered.
 REPEAT_AFTER = 20
+LAID_ASIDE = 100  # repeats that a rater gave back are looked at
 # Turns of warm-ups: before everything else that a rater may hold, and among them later what they put off.
 FIRST_TURN, LATER_TURN = -2_000_000, -1_000_000
 
@@ -209,8 +210,8 @@ def _graded(count: int) -> order.Together:
     parts = [near.filter(way) for near in (at_hand, graded) for way in (Q(pk__gte=point), Q(pk__lt=point))]
 
     def found() -> list[QuerySet]:
-        # All that were laid aside, which are few: the first may be of another query than what is at hand.
+        # Of what was laid aside, which is little, the first may be of another query than what is at hand.
         first, *others = (part.order_by("pk").values_list("pair", "pair__query") for part in (aside, *parts))
-        return [first, *(other[:count] for other in others)]
+        return [first[:LAID_ASIDE], *(other[:count] for other in others)]
 
     return order.Together(found)

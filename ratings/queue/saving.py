@@ -53,10 +53,10 @@ def save(
 ) -> Saved:
     """Record a grade, or why the pair cannot be judged. The same `client_key` again is the same save.
 
-    `guidelines` is the version that the rater had before them, None for the latest. `base_revision` is the revision of the rating that the rater saw, 0 for none. Raises Conflict when it is no
-    longer the stored one, ValueError for a grade or pair of another collection or for both or neither of grade
-    and reason. Late work, after the lease was lost or the pair retired, is kept. Five queries for a grade of a
-    pair that the rater holds.
+    `guidelines` is the version that the rater had before them, None for the latest. `base_revision` is the
+    revision of the rating that they saw, 0 for none. Raises Conflict when it is no longer the stored one,
+    ValueError for a grade or pair of another collection or for both or neither of grade and reason. Late work,
+    after the lease was lost or the pair retired, is kept. Five queries for a grade of a pair that the rater holds.
     """
     now = now or timezone.now()
     if (grade is None) == (reason == ""):
@@ -85,10 +85,18 @@ def save(
 
 
 @transacted
-def skip(rater: Rater, task: Task | Pair, *, client_key: UUID | None = None, now: datetime | None = None) -> None:
+def skip(
+    rater: Rater,
+    task: Task | Pair,
+    *,
+    comment: str = "",
+    client_key: UUID | None = None,
+    now: datetime | None = None,
+) -> None:
     """Put the pair off: it goes back to the pool and comes to this rater again after everything else.
 
-    A warm-up comes again after the others; a repeat when its turn is drawn again.
+    What they wrote so far is there again then. A warm-up comes again after the others; a repeat when its turn is
+    drawn again.
     """
     now = now or timezone.now()
     me = lock(rater)
@@ -104,7 +112,7 @@ def skip(rater: Rater, task: Task | Pair, *, client_key: UUID | None = None, now
         me.checks.filter(token=task.token, event__isnull=True).update(turn=None)
     else:
         give_back(row_of(pair, me).filter(state=State.LEASED))
-    record(me, pair, Kind.SKIP, now, client_key=client_key)
+    record(me, pair, Kind.SKIP, now, comment=comment, client_key=client_key)
 
 
 def write(

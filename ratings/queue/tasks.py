@@ -135,9 +135,12 @@ def acts_on(rater: Rater | Blank, pair: str) -> QuerySet:
 
 
 def with_own(rows: QuerySet, rater: Rater | Blank, pair: str) -> QuerySet:
-    """`rows` with the id of the rater's rating, and what they wrote last: it is still there after an undo."""
+    """`rows` with the id of the rater's rating, and what they wrote last: it is there after an undo, and after it
+    was put off."""
     own = Rating.objects.filter(rater=rater, pair=OuterRef(pair))
-    wrote = RatingEvent.objects.filter(rater=rater, pair=OuterRef(pair), kind__in=[Kind.GRADE, Kind.CANNOT])
+    wrote = RatingEvent.objects.filter(
+        rater=rater, pair=OuterRef(pair), kind__in=[Kind.GRADE, Kind.CANNOT, Kind.SKIP]
+    )
     return rows.annotate(
         own=Subquery(own.values("pk")[:1]), said=Subquery(wrote.order_by("-pk").values("comment")[:1])
     )

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 
 from .. import queue
 from ..access import account_key, rater_in, wants_json
-from ..forms import ClaimForm, RatingForm
+from ..forms import ClaimForm, RatingForm, comment_of
 from ..models import Rater
 from ..preferences import in_list
 from ..shown import FATES, outlook_shown, rating_shown, saved_shown, task_shown
@@ -88,8 +88,8 @@ def save_rating(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse
 
 @act_of_rater
 def skip_pair(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse:
-    key = sent_key(request, "client_key")
-    queue.skip(rater, task_or_404(rater, token), client_key=key)
+    key, comment = sent_key(request, "client_key"), comment_of(request.POST.get("comment", ""))
+    queue.skip(rater, task_or_404(rater, token), comment=comment, client_key=key)
     return JsonResponse({"key": text_of(key)}) if wants_json(request) else next_page(request, rater)
 
 

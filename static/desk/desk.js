@@ -6,6 +6,7 @@ import { Clock } from "./clock.js";
 import { Decision, SignIn } from "./dialogs.js";
 import { Drawer } from "./drawer.js";
 import { listen } from "./keys.js";
+import { leave } from "./leave.js";
 import { jump, unfold } from "./marks.js";
 import { Outbox } from "./outbox.js";
 import { comment, doc, form, gradeButtons, mark, paint, prepare, show, showAnswer, showNothing, showOwn } from "./page.js";
@@ -113,12 +114,13 @@ function act(kind, fields, button) {
   if (!ready()) return;
   const task = tasks.current;
   const seconds = clock.seconds;
-  const sent = kind === "save" ? { ...fields, comment: comment.value, base_revision: task.base_revision, seconds: seconds.toFixed(2), guidelines: data.guidelines } : {};
+  const sent = kind === "save" ? { ...fields, comment: comment.value, base_revision: task.base_revision, seconds: seconds.toFixed(2), guidelines: data.guidelines } : { comment: comment.value };
   const done = { key: uuid(), kind, base: data.base, token: task.token, fields: sent };
   written = outbox.add(done);
   closeSheets();
   tasks.did(seconds);
   whenIdle(() => worked(data.break, () => clock.restart()), { timeout: 100 });
+  if (kind === "skip") task.comment = comment.value; // it comes again, and its text is not sent a second time
   const after = { ...task, comment: comment.value };
   if (task.warm_up || data.back) {
     waitFor(done);
@@ -244,10 +246,9 @@ form.addEventListener("click", (event) => { if (event.detail > 1) event.preventD
 at("later").addEventListener("click", (event) => { if (event.detail > 1) event.preventDefault(); });
 at("undo").addEventListener("submit", (event) => { event.preventDefault(); undo(); });
 at("go-on").addEventListener("click", showNext);
-at("stop").addEventListener("submit", async (event) => {
+at("stop").addEventListener("submit", (event) => {
   event.preventDefault();
-  await Promise.race([outbox.drain(), new Promise((resolve) => { setTimeout(resolve, 3_000); })]);
-  at("stop").submit();
+  leave(outbox, wire, () => at("stop").submit());
 });
 
 listen({
@@ -266,7 +267,7 @@ listen({
   next: () => jump(doc, 1),
   previous: () => jump(doc, -1),
   guidelines: () => drawer.toggle(past.at(-1)?.grade),
-  mine: () => location.assign(data.mine),
+  mine: () => leave(outbox, wire, () => location.assign(data.mine)),
   help: () => at("help").showModal(),
 }, data.account);
 at("show-keys").hidden = false;
@@ -320,7 +321,10 @@ tasks.addEventListener("outlook", ({ detail }) => {
 
 tasks.addEventListener("guidelines", ({ detail }) => drawer.latest(detail));
 
-addEventListener("beforeunload", (event) => { if (outbox.worries) event.preventDefault(); });
+addEventListener("beforeunload", (event) => {
+  const written = view === "task" && comment.value.trim() !== tasks.current.comment.trim();
+  if (outbox.worries || written) event.preventDefault();
+});
 addEventListener("pageshow", (event) => { if (event.persisted) outbox.retry(); });
 
 // Beginning: what an earlier page left in the outbox is done already.

@@ -5,6 +5,7 @@ import { Clock } from "./clock.js";
 import { Decision, SignIn } from "./dialogs.js";
 import { Drawer } from "./drawer.js";
 import { listen } from "./keys.js";
+import { leave } from "./leave.js";
 import { fold, jump, marked, paragraphs, termsOf, unfold } from "./marks.js";
 import { Outbox } from "./outbox.js";
 import { showLast, showProgress } from "./said.js";
@@ -94,7 +95,7 @@ function count(step) {
 function act(row, kind, fields) {
   if (performance.now() - movedAt < BOUNCE) return note("That came too soon for a new document and was not counted.");
   const seconds = clock.seconds.toFixed(2);
-  const sent = kind === "save" ? { ...fields, comment: row.comment.value, base_revision: row.revision, seconds, shown: "list", guidelines: data.guidelines } : {};
+  const sent = kind === "save" ? { ...fields, comment: row.comment.value, base_revision: row.revision, seconds, shown: "list", guidelines: data.guidelines } : { comment: row.comment.value };
   const key = uuid();
   written = outbox.add({ key, kind, base: data.base, token: row.task.token, fields: sent });
   const { grade = null, reason = "" } = fields;
@@ -152,14 +153,8 @@ for (const row of rows) {
 }
 at("undo").addEventListener("submit", (event) => { event.preventDefault(); undo(); });
 
-/** Leave for a page that stands on what was done here. */
-async function leave(form) {
-  await Promise.race([outbox.drain(), new Promise((resolve) => { setTimeout(resolve, 3_000); })]);
-  form.submit();
-}
-
 for (const form of [at("stop"), at("go-on")]) {
-  form.addEventListener("submit", (event) => { event.preventDefault(); leave(form); });
+  form.addEventListener("submit", (event) => { event.preventDefault(); leave(outbox, wire, () => form.submit()); });
 }
 
 // Keys
@@ -200,7 +195,7 @@ listen({
   down: () => move(1),
   up: () => move(-1),
   guidelines: () => drawer.toggle(past.at(-1)?.grade),
-  mine: () => location.assign(data.mine),
+  mine: () => leave(outbox, wire, () => location.assign(data.mine)),
   help: () => at("help").showModal(),
 }, data.account);
 at("show-keys").hidden = false;
