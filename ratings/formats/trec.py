@@ -82,13 +82,20 @@ def read_qrels(source: Source) -> Iterator[RatingLine | Refusal]:
 
 
 def write_run(rows: Iterable[RunLine]) -> Iterator[str]:
-    """A score is written so that reading it gives the same float again."""
-    return (f"{row.query} Q0 {row.document} {row.rank} {row.score!r} {row.system}\n" for row in rows)
+    """A score is written so that reading it gives the same float again. Raises ValueError as `_told` does."""
+    return (f"{_told(row.query)} Q0 {row.document} {row.rank} {row.score!r} {row.system}\n" for row in rows)
 
 
 def write_qrels(rows: Iterable[RatingLine]) -> Iterator[str]:
-    """Only whole grades: the exporter maps others or refuses them."""
-    return (f"{row.query} 0 {row.document} {row.grade:.0f}\n" for row in rows)
+    """Only whole grades: the exporter maps others or refuses them. Raises ValueError as `_told` does."""
+    return (f"{_told(row.query)} 0 {row.document} {row.grade:.0f}\n" for row in rows)
+
+
+def _told(query: str) -> str:
+    """ValueError for a key with which a line would be a comment."""
+    if query.startswith("#"):
+        raise ValueError(f"a line of query {query} would be read as a comment: choose csv or another table")
+    return query
 
 
 def is_run(start: Start) -> bool:

@@ -20,7 +20,7 @@ RATER_NAME_LENGTH = 150
 _key = re.compile(rf"{KEY}+")
 _number = re.compile(NUMBER)
 _integer = re.compile(INTEGER)
-_no_key = re.compile(r"[\s\x00-\x1f\x7f_%]")
+_no_key = re.compile(r"[\s\x00-\x1f\x7f_%]|^#")
 _ESCAPES = {" ": "_", "_": "%5F", "%": "%25"}
 _control = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -69,7 +69,7 @@ def checked_text(text: str, what: str) -> str:
 def key_of_text(text: str) -> str:
     """A key for a query that has a text and no id: the text with _ for blanks, and never that of another text.
 
-    Long ones are cut and end in a digest.
+    Long ones are cut and end in a digest. With a # in front a line of a run would be a comment.
     """
     key = _no_key.sub(lambda match: _ESCAPES.get(match[0]) or quote(match[0], safe=""), text)
     return key if len(key) <= QUERY_KEY_LENGTH else f"{key[:150]}~{sha256(text.encode()).hexdigest()[:32]}"

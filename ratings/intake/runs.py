@@ -90,13 +90,20 @@ def import_run(
     with staged(TABLE) as stage:
         named, unknown = _stage(stage, sources, names, system, format, queries_by, report, progress)
         batches = partial(_batches, stage, partial(_without_copies, order=order) if keep_first else _whole)
-        tallies = _check(batches, collection, sources, order, report, progress)
-        for tally in tallies.values():
-            report.counts.update(new=tally.rankings - tally.unchanged, unchanged=tally.unchanged)
+        check = partial(_check, batches, collection, sources, order, report, progress)
+        seen = _version(collection)
+        tallies = check()
+
+        def write(place: Landing) -> None:
+            # Until now others could import. What they brought for the same queries is looked at again.
+            if _version(collection) != seen:
+                tallies.update(check())
+            if not report.refused:
+                _publish(batches, order, tallies, report, progress, place)
+
         if job and job.checking:
             _count_strangers(stage, batches, collection, report)
         elif report.changed and not report.refused:
-            write = partial(_publish, batches, order, tallies, report, progress)
             land(collection, sources, report, Job.Kind.RESULTS, job, write)
     if not report.refused or (job and job.checking):
         _tell(tallies, report, checked=bool(job and job.checking))
@@ -294,7 +301,13 @@ def _check(
         if tally.first_contradiction:
             counts = tally.contradictions, tally.contradicting, tally.rankings
             report.refuse(all_contradictions(tally.first_contradiction, name, *counts))
+    report.counts["unchanged"] = sum(tally.unchanged for tally in tallies.values())
+    report.counts["new"] = sum(tally.rankings for tally in tallies.values()) - report.counts["unchanged"]
     return tallies
+
+
+def _version(collection: Collection) -> int:
+    return Collection.written.values_list("version", flat=True).get(pk=collection.pk)
 
 
 def _stored(collection: Collection, batch: list[FoundRanking]) -> dict[tuple[str, int], Ranking]:

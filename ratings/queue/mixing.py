@@ -102,10 +102,10 @@ def mixed(me: Rater, fresh: list[Line], held: int, now: datetime) -> list[Item]:
         extras = golds if chance < gold else repeats if chance < gold + repeat else []
         here = rest[0].query
         anywhere = not by_query or (extras is repeats and before not in (None, here))
-        fitting = extras if anywhere else [extra for extra in extras if extra.query == here]
-        if fitting:
-            extras.remove(fitting[0])
-        items.append(fitting[0] if fitting else rest.popleft())
+        extra = next((each for each in extras if anywhere or each.query == here), None)
+        if extra:
+            extras.remove(extra)
+        items.append(extra or rest.popleft())
         before = items[-1].query
     return items
 

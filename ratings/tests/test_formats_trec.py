@@ -12,7 +12,7 @@ from ratings.formats import source as sources
 from ratings.formats.refusal import Refusal
 from ratings.formats.rows import RatingLine, RunLine, Stretch
 from ratings.formats.source import Source
-from ratings.formats.trec import read_qrels, read_run, read_stretches, write_run
+from ratings.formats.trec import read_qrels, read_run, read_stretches, write_qrels, write_run
 
 
 def source(text: str | bytes) -> Source:
@@ -116,6 +116,13 @@ def test_a_line_that_is_no_grade_is_refused_with_a_hint(line, said):
 def test_a_written_run_reads_as_the_same_floats(score, rank):
     row = RunLine(1, "q", "d#1", rank, score, "tag")
     assert run_of("".join(write_run([row]))) == [row]
+
+
+def test_a_query_whose_lines_would_be_comments_is_not_written():
+    with pytest.raises(ValueError, match="a line of query #1 would be read as a comment"):
+        list(write_run([RunLine(1, "#1", "d", 1, 1.0, "s")]))
+    with pytest.raises(ValueError, match="a line of query #1 would be read as a comment"):
+        list(write_qrels([RatingLine(1, "#1", "d", "", Decimal(1))]))
 
 
 @given(st.binary(max_size=300))

@@ -72,6 +72,7 @@ def test_values_are_shown_on_one_line_and_cut():
 def test_a_key_is_made_of_a_text_that_has_none():
     assert values.key_of_text("red shoes") == "red_shoes"
     assert values.key_of_text("50% a_b\tü\u2003") == "50%25_a%5Fb%09ü%E2%80%83"
+    assert values.key_of_text("#10 screw #2") == "%2310_screw_#2"
     long = values.key_of_text("x" * 201)
     assert (len(long), long[:151]) == (183, "x" * 150 + "~")
 

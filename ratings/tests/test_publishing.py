@@ -17,7 +17,7 @@ from django.utils import timezone
 from evaluation import record
 from ratings import adjudication, archive, intake, jobs, queue
 from ratings.formats.source import Source
-from ratings.intake import documents, publishing
+from ratings.intake import documents, publishing, runs
 from ratings.intake.publishing import Landing, Superseded, remove
 from ratings.intake.undoing import kept, undone
 from ratings.models import (
@@ -638,3 +638,23 @@ def test_raters_who_write_are_given_as_long_as_they_had_to_wait(monkeypatch):
     monkeypatch.setattr(publishing, "QUIET", 0)
     publishing.breathe(0.08)
     assert slept == [0.02, 0.02, 0.02, 0.08, 0.08, 0.02]
+
+
+@pytest.mark.parametrize("other", ["q1 Q0 b 1 2 bm25\n", RUN])
+def test_what_somebody_brought_after_the_check_is_never_passed_over(monkeypatch, other):
+    collection = make_collection()
+    land = runs.land
+
+    def later(*given):
+        monkeypatch.setattr(runs, "land", land)
+        assert not intake.import_run(collection, [source(other)]).refused
+        land(*given)
+
+    monkeypatch.setattr(runs, "land", later)
+    report = intake.import_run(collection, [source(RUN)])
+    if other == RUN:
+        assert (report.refused, report.counts["new"], report.counts["unchanged"]) == (0, 0, 2)
+    else:
+        assert "bm25 has another ranking for query q1" in report.refusals[0].problem
+        assert Ranking.written.count() == 1
+    assert not any(leftovers())
