@@ -4,6 +4,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable
+from itertools import chain, count
 from pathlib import Path
 from secrets import token_hex
 
@@ -47,6 +48,17 @@ def keep(sent: UploadedFile) -> dict:
         (folder() / stored).unlink()
         raise
     return {"name": shown(sent.name), "stored": stored, "sha256": sha256.hexdigest(), "size": size}
+
+
+def distinct(files: Iterable[dict]) -> list[dict]:
+    """The same, each under a name of its own, which messages tell it by: s.csv, s (2).csv."""
+    taken: dict[str, dict] = {}
+    for file in files:
+        stem, dot, ending = file["name"].partition(".")
+        names = chain([file["name"]], (f"{stem} ({number}){dot}{ending}" for number in count(2)))
+        name = next(name for name in names if name not in taken)
+        taken[name] = file | {"name": name}
+    return list(taken.values())
 
 
 def folder() -> Path:

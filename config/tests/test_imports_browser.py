@@ -41,7 +41,7 @@ def test_without_a_script_from_a_file_to_the_record(visit, collection):
     work()
     follow(page.get_by_role("link", name="Refresh"))
     expect(page.locator("h1")).to_have_text("Check: ratings from march.csv")
-    page.get_by_label("Leave the 1 refused line out").check()
+    page.get_by_label("Leave the 1 refused rating out").check()
     follow(page.get_by_role("button", name="Import"))
     work()
     follow(page.get_by_role("link", name="Refresh"))

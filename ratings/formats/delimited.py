@@ -60,6 +60,7 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
         for item in source.lines():
             if isinstance(item, Refusal):
                 broken.append(item)  # a cell may run over lines: what follows cannot be trusted
+                source.stopped = True
                 return
             yield item.text + "\n"
 
@@ -80,7 +81,7 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
             begun = reader.line_num + 1
     except csv.Error as error:
         if not broken:
-            yield source.refusal(begun, f"the CSV is broken in the record that begins here ({error})", cure)
+            yield source.stop(begun, f"the CSV is broken in the record that begins here ({error})", cure)
     if kept_off:
         lines = counted(kept_off, "record has a cell", "records have cells")
         source.told.append(

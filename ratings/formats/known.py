@@ -28,6 +28,7 @@ class Format(NamedTuple):
     queries_by: str = KEY
     whole: bool = False  # holds only grades that are whole and not negative
     binary: bool = False
+    by_rows: bool = False  # what it refuses is one row or one cell; all others are read
     spreadsheet: bool = False  # opened by people, and kept from being computed
     ending: str = "txt"  # of a file's name
     # Results at their fastest, where there is such a way: many lines at a time, if the file allows it.
@@ -125,6 +126,7 @@ FORMATS = (
         tables.read_parquet,
         {"results": parquet.write_run, "ratings": parquet.write_ratings, "judgments": parquet.write_judgments},
         binary=True,
+        by_rows=True,
         ending="parquet",
     ),
     Format(
@@ -134,6 +136,7 @@ FORMATS = (
         {"queries": letor.read_queries, "ratings": letor.read_ratings},
         {"judgments": letor.write_judgments},
         whole=True,
+        by_rows=True,
     ),
     Format(
         "jsonl",
@@ -151,6 +154,7 @@ FORMATS = (
             "judgments": tables.write_judgments_as_json,
         },
         EITHER,
+        by_rows=True,
         ending="jsonl",
     ),
     _table(
@@ -159,6 +163,7 @@ FORMATS = (
         tables.is_delimited,
         tables.read_delimited,
         {"results": tables.write_run, "ratings": tables.write_ratings, "judgments": tables.write_judgments},
+        by_rows=True,
         spreadsheet=True,
         ending="csv",
     ),
@@ -198,6 +203,7 @@ FORMATS = (
         {"ratings": trec.read_qrels},
         {"judgments": trec.write_qrels},
         whole=True,
+        by_rows=True,
         ending="qrels",
     ),
     Format(

@@ -30,18 +30,18 @@ def records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
     try:
         with source.copied() as copy, ParquetFile(copy, thrift_string_size_limit=1 << 24) as file:
             if problem := _wrong_in(file):
-                yield source.refusal(0, problem, CURE)
+                yield source.stop(0, problem, CURE)
                 return
             for batch in file.iter_batches(AT_ONCE, use_threads=False):
                 if batch.nbytes > LARGEST:
-                    yield source.refusal(number + 1, "the next rows are too large to be read", CURE)
+                    yield source.stop(number + 1, "the next rows are too large to be read", CURE)
                     return
                 for cells in batch.to_pylist():
                     number += 1
                     yield number, cells
     except (ArrowException, OSError, OverflowError, ValueError, *DAMAGED) as error:
         said = " ".join(str(error).split())[:200].rstrip(".")
-        yield source.refusal(number + 1, f"the Parquet file is broken or cannot be read ({said})", CURE)
+        yield source.stop(number + 1, f"the Parquet file is broken or cannot be read ({said})", CURE)
 
 
 def _wrong_in(file: Any) -> str:

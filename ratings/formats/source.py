@@ -68,6 +68,7 @@ class Source:
         self.name, self.raw = name, raw
         self.columns, self.grades = columns or {}, grades or {}
         self.comments = 0  # comment lines that a reader passed over
+        self.stopped = False  # something kept its reader from reading on
         self.told: list[str] = []  # what else a reader has to say, one sentence each
         self._encoding = encoding
         self._raw = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
@@ -113,7 +114,7 @@ class Source:
                     yield Block(number + 1, whole)
                     number += whole.count(b"\n") + 1
                 if len(rest) > LONGEST_LINE:
-                    yield self.refusal(
+                    yield self.stop(
                         number + 1,
                         f"the line is longer than {LONGEST_LINE // 1_000_000} MB",
                         "Check that this is a text file with one record on each line.",
@@ -178,14 +179,19 @@ class Source:
     def _broken(self, line: int, error: Exception) -> Refusal:
         if isinstance(error, UnicodeError):
             problem = f"from here on it cannot be read as {getattr(error, 'encoding', 'utf-16')} ({error})"
-            return self.refusal(line, problem, ENCODING_CURE)
+            return self.stop(line, problem, ENCODING_CURE)
         if isinstance(error, _TooTight):
-            return self.refusal(line, str(error), "Check that this is the file you meant.")
+            return self.stop(line, str(error), "Check that this is the file you meant.")
         problem = f"the gzip data are cut off or damaged here ({error})"
-        return self.refusal(line, problem, "Copy or download the file again.")
+        return self.stop(line, problem, "Copy or download the file again.")
 
     def refusal(self, line: int, problem: str, cure: str) -> Refusal:
         return Refusal(self.name, line, problem, cure)
+
+    def stop(self, line: int, problem: str, cure: str) -> Refusal:
+        """The refusal behind which nothing more of it is read."""
+        self.stopped = True
+        return self.refusal(line, problem, cure)
 
 
 def lines_of(source: Source, block: Block) -> Iterator[Line | Refusal]:

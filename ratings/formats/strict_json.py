@@ -55,7 +55,7 @@ def parts(source: Source) -> Iterator[Part | Refusal]:
         if text.next():
             raise _Broken(text.line, "more stands behind the end of the JSON")
     except _Broken as broken:
-        yield broken.refusal or source.refusal(broken.line, broken.problem, CURE)
+        yield broken.refusal or source.stop(broken.line, broken.problem, CURE)
 
 
 def rows(source: Source, name: str | None, rows_of: Callable[[int, dict], Iterable], cure: str) -> Iterator:

@@ -193,9 +193,11 @@ def _read(kind: str, source: Source, records: Records, tell: bool) -> Rows:
                 if tell:
                     _tell(source, layouts[names])
         except ValueError as error:
-            yield source.refusal(1 if tell else line, str(error), f"Say which, as in --columns {_example(kind)}.")
+            cure = f"Say which, as in --columns {_example(kind)}."
             if tell:
+                yield source.stop(1, str(error), cure)
                 return
+            yield source.refusal(line, str(error), cure)
             continue
         try:
             yield from row_of(line, cells, layouts[names])
@@ -241,7 +243,7 @@ def _with_names(source: Source, records: Iterator) -> Records:
             if len(set(header)) < len(header):
                 name = next(name for name in header if header.count(name) > 1)
                 problem = f"the header has the column {values.shown(name)} twice"
-                yield source.refusal(item[0], problem, "Give each column its own name.")
+                yield source.stop(item[0], problem, "Give each column its own name.")
                 return
         else:
             yield item[0], dict(zip(header, item[1], strict=True))
@@ -327,7 +329,7 @@ def _results(source: Source) -> Callable:
 
 
 def _ratings(source: Source) -> Callable:
-    def row_of(line: int, cells: dict[str, Any], layout: Layout) -> Iterator[RatingLine]:
+    def row_of(line: int, cells: dict[str, Any], layout: Layout) -> Iterator[RatingLine | Refusal]:
         said = {role: text_of(cells[name]) for role, name in layout.column.items()}
         if layout.raters:
             yield from _of_raters(source, line, said, [(name, cells[name]) for name in layout.raters])
@@ -351,13 +353,16 @@ def _ratings(source: Source) -> Callable:
 
 def _of_raters(
     source: Source, line: int, said: dict[str, str], cells: list[tuple[str, Any]]
-) -> Iterator[RatingLine]:
-    """What each rater says of one pair, whose cell is blank where they say nothing."""
+) -> Iterator[RatingLine | Refusal]:
+    """What each rater says of one pair, whose cell is blank where they say nothing. Each cell may be refused."""
     for name, cell in cells:
-        grade, reason = grade_of(text_of(cell), source)
-        if grade is not None or reason:
-            rater = values.checked_name(name.strip(), "rater", values.RATER_NAME_LENGTH)
-            yield RatingLine(line, *_pair(said), rater, grade, reason)
+        try:
+            grade, reason = grade_of(text_of(cell), source)
+            if grade is not None or reason:
+                rater = values.checked_name(name.strip(), "rater", values.RATER_NAME_LENGTH)
+                yield RatingLine(line, *_pair(said), rater, grade, reason)
+        except ValueError as error:
+            yield source.refusal(line, str(error), CURE)
 
 
 def _pair(said: dict[str, str]) -> tuple[str, str]:

@@ -26,6 +26,7 @@ TABLE = (
     "rating (rater TEXT, query INTEGER, document TEXT, grade TEXT, reason TEXT, comment TEXT, seconds REAL,"
     " rated_at TEXT, file INTEGER, line INTEGER)"
 )
+REFUSED = "refused (row INTEGER PRIMARY KEY)"  # rows of the table above that the checks refused
 WIDE_SCALE = 20
 
 
@@ -82,7 +83,7 @@ def _import(
     refuse_without_queries(names, sources, report)
     if report.refused:
         return report
-    with staged(TABLE) as stage:
+    with staged(TABLE, REFUSED) as stage:
         named: set[str] = set()
         unknown: set[str] = set()
         for file, source in enumerate(sources):
@@ -91,25 +92,31 @@ def _import(
                 continue
             by = queries_by or found.queries_by
             topics = Topics(names.ids(by))
-            rows = rows_of(source, found.reads["ratings"], report, progress)
+            rows, refused = rows_of(source, found.reads["ratings"], report, progress), report.refused
             put(stage, "rating", _known(rows, source, file, rater, topics, report))
+            if report.refused > refused and not found.by_rows:
+                report.cut_off = True  # sound ratings of a refused piece of JSON were not read
             names.refuse_doubt(source, topics, by, report)
             refuse_strangers(source, topics, report)
             named |= topics.named
             unknown |= topics.named - topics.ids.keys()
         stage.execute("CREATE INDEX rating_in_order ON rating (rater, query, document, file, line)")
-        scale = _check_scale(stage, collection, sources, report)
+        unread = report.refused
+        _check_scale(stage, collection, sources, report)
         _check_raters(stage, collection, sources, report)
         total = _check_repeats(stage, sources, report)
+        if report.refused:
+            rows = stage.execute("SELECT COUNT(*) FROM refused").fetchone()[0]
+            report.counts["refused"] = unread + rows
         if leave_out and _can_leave_out(report):
-            total = _leave_out(stage, sources, report)
+            total = _leave_out(stage, report)
         grades = "SELECT grade, COUNT(*) FROM rating WHERE grade IS NOT NULL GROUP BY grade"
         report.grades.update({_plain(text): count for text, count in stage.execute(grades)})
         rated = {query for (query,) in stage.execute("SELECT DISTINCT query FROM rating")}
         if job and job.checking:
-            total = _foresee(stage, collection, sources, scale, total, report, progress)
+            total = _foresee(stage, collection, report, progress)
         elif not report.refused:
-            write = partial(_publish, stage, scale, total, report, progress)
+            write = partial(_publish, stage, _new_scale(stage, collection), total, report, progress)
             land(collection, sources, report, Job.Kind.RATINGS, job, write)
     if not report.refused or (job and job.checking):
         _tell(report, total, what, checked=bool(job and job.checking))
@@ -135,6 +142,7 @@ def _known(
         name = row.rater or rater
         if name is None:
             report.refuse(source.refusal(row.line, "nobody is named who gave it", "Say who, with --rater."))
+            report.cut_off = True  # hardly any other line names somebody
             return
         grade = None if row.grade is None else f"{row.grade:f}"
         at = row.rated_at and row.rated_at.isoformat()
@@ -146,21 +154,29 @@ def _known(
 
 def _check_scale(
     stage: sqlite3.Connection, collection: Collection, sources: Sequence[Source], report: Report
-) -> dict[str, Grade]:
-    """Grades by their text in the stage: the collection's scale or, where it has none, what the files hold."""
+) -> None:
+    """Where the collection has a scale, every grade is a step of it."""
     scale = {f"{grade.value:f}": grade for grade in collection.grades.all()}
     if not scale:
-        texts = stage.execute("SELECT DISTINCT grade FROM rating WHERE grade IS NOT NULL")
-        found = sorted(Decimal(text) for (text,) in texts)
-        return {f"{value:f}": Grade(collection=collection, value=value) for value in found}
+        return
     steps = ", ".join(grade.plain for grade in scale.values())
     cure = f"The scale is {steps}. Correct the line or extend the scale."
     marks = ",".join("?" * len(scale))
-    outside = f"SELECT grade, file, line FROM rating WHERE grade NOT IN ({marks}) ORDER BY file, line"
-    for text, file, line in stage.execute(outside, list(scale)):
+    outside = f"FROM rating WHERE grade NOT IN ({marks})"
+    stage.execute(f"INSERT INTO refused SELECT rowid {outside}", list(scale))
+    found = stage.execute(f"SELECT grade, file, line {outside} ORDER BY file, line", list(scale))
+    for text, file, line in found:
         problem = f"the grade {_plain(text)} is not on the scale of the collection"
         report.refuse(sources[file].refusal(line, problem, cure))
-    return scale
+
+
+def _new_scale(stage: sqlite3.Connection, collection: Collection) -> list[Grade]:
+    """The grades of the stage, for a collection that has no scale yet."""
+    if collection.grades.exists():
+        return []
+    texts = stage.execute("SELECT DISTINCT grade FROM rating WHERE grade IS NOT NULL")
+    values = sorted(Decimal(text) for (text,) in texts)
+    return [Grade(collection=collection, value=value) for value in values]
 
 
 def _plain(text: str) -> str:
@@ -175,6 +191,7 @@ def _check_raters(
     for name in here:
         row = stage.execute("SELECT file, line FROM rating WHERE rater = ? ORDER BY file, line", [name]).fetchone()
         if row:
+            stage.execute("INSERT OR IGNORE INTO refused SELECT rowid FROM rating WHERE rater = ?", [name])
             file, line = row
             problem = f"{name} rates in this collection, and an import cannot speak for them"
             report.refuse(sources[file].refusal(line, problem, "Give the imported rater another name."))
@@ -182,7 +199,7 @@ def _check_raters(
 
 def _rows(stage: sqlite3.Connection) -> Iterator[tuple[tuple, list[tuple]]]:
     """For each rater and pair, in their order, all rows of the files, the first first."""
-    rows = stage.execute("SELECT * FROM rating ORDER BY rater, query, document, file, line")
+    rows = stage.execute("SELECT *, rowid FROM rating ORDER BY rater, query, document, file, line")
     for pair, group in groupby(rows, key=lambda row: row[:3]):
         yield pair, list(group)
 
@@ -196,47 +213,36 @@ def _check_repeats(stage: sqlite3.Connection, sources: Sequence[Source], report:
             if other[3:6] == first[3:6]:
                 report.counts["duplicates"] += 1
                 continue
-            file, line = other[8:]
-            where = place(sources, *first[8:], seen_from=file)
+            file, line, row = other[8:]
+            stage.execute("INSERT OR IGNORE INTO refused VALUES (?)", [row])
+            where = place(sources, *first[8:10], seen_from=file)
             problem = f"document {document} has another grade for the same query on {where}"
             report.refuse(sources[file].refusal(line, problem, "Keep one of the two."))
     return total
 
 
 def _can_leave_out(report: Report) -> bool:
-    """Whether only lines are refused, and each of them is known."""
+    """Whether only lines are refused, each of them is known, and all others were read."""
     lines = [refusal for refusal in report.refusals if refusal.line]
     return 0 < report.refused == len(lines) and not report.cut_off
 
 
-def _leave_out(stage: sqlite3.Connection, sources: Sequence[Source], report: Report) -> int:
-    """Go on without the refused lines, which stay listed. Returns how many pairs of rater and pair are left."""
-    total = _without_refused(stage, sources, report)
+def _leave_out(stage: sqlite3.Connection, report: Report) -> int:
+    """Go on without the refused ratings, which stay listed. Returns how many pairs of rater and pair are left."""
     report.left_out, report.refused = report.refused, 0
-    lines = counted(report.left_out, "refused line was", "refused lines were")
-    report.facts.append(f"{lines} left out.")
-    return total
+    ratings = counted(report.counts["refused"], "refused rating was", "refused ratings were")
+    report.facts.append(f"{ratings} left out.")
+    return _without_refused(stage)
 
 
-def _without_refused(stage: sqlite3.Connection, sources: Sequence[Source], report: Report) -> int:
-    files = {source.name: file for file, source in enumerate(sources)}
-    lines = [(files[refusal.file], refusal.line) for refusal in report.refusals]
-    stage.executemany("DELETE FROM rating WHERE file = ? AND line = ?", lines)
+def _without_refused(stage: sqlite3.Connection) -> int:
+    stage.execute("DELETE FROM rating WHERE rowid IN (SELECT row FROM refused)")
     return stage.execute("SELECT COUNT(*) FROM (SELECT DISTINCT rater, query, document FROM rating)").fetchone()[0]
 
 
-def _foresee(
-    stage: sqlite3.Connection,
-    collection: Collection,
-    sources: Sequence[Source],
-    scale: dict[str, Grade],
-    total: int,
-    report: Report,
-    progress: Progress,
-) -> int:
+def _foresee(stage: sqlite3.Connection, collection: Collection, report: Report, progress: Progress) -> int:
     """Of a check: what the import would make, without what is refused. Returns of how many ratings."""
-    if _can_leave_out(report):
-        total = _without_refused(stage, sources, report)
+    total = _without_refused(stage)
     strangers, done = Strangers(stage, collection), 0
     for batch in _batches(stage):
         keys = {row[2] for row in batch}
@@ -247,7 +253,8 @@ def _foresee(
     report.counts["documents"] = strangers.count
     for what, column in (("raters", "rater"), ("queries", "query")):
         (report.counts[what],) = stage.execute(f"SELECT COUNT(DISTINCT {column}) FROM rating").fetchone()
-    report.counts["grades"] = sum(grade.pk is None for grade in scale.values())
+    report.counts["grades"] = 0
+    _tell_of_scale(_new_scale(stage, collection), report)
     return total
 
 
@@ -267,7 +274,7 @@ def _differing(
 
 
 def _imported(row: tuple, ids: dict[str, int]) -> queue.ImportedRating:
-    rater, query, document, grade, reason, comment, seconds, at, _, _ = row
+    rater, query, document, grade, reason, comment, seconds, at, *_ = row
     value = None if grade is None else Decimal(grade)
     moment = datetime.fromisoformat(at) if at else None
     return queue.ImportedRating(rater, query, ids.get(document), value, reason, comment, seconds, moment)
@@ -278,7 +285,7 @@ def _imported(row: tuple, ids: dict[str, int]) -> queue.ImportedRating:
 
 def _publish(
     stage: sqlite3.Connection,
-    scale: dict[str, Grade],
+    scale: list[Grade],
     total: int,
     report: Report,
     progress: Progress,
@@ -294,24 +301,23 @@ def _publish(
         progress("writing", done / total, done)
     place.analyze(Document, StagedRating)
     with place.published(report):
-        _make_scale(scale, report)
+        Grade.objects.bulk_create(scale)
+        _tell_of_scale(scale, report)
         queue.record_staged(job)
 
 
-def _make_scale(scale: dict[str, Grade], report: Report) -> None:
-    missing = [grade for grade in scale.values() if grade.pk is None]
-    if not missing:
+def _tell_of_scale(scale: list[Grade], report: Report) -> None:
+    """Of a scale that comes with the import, if one does."""
+    if not scale:
         return
-    Grade.objects.bulk_create(missing)
-    report.counts["grades"] = len(missing)
-    report.facts.append(
-        f"The collection takes its scale from here: {', '.join(grade.plain for grade in missing)}."
-    )
-    if min(grade.value for grade in missing) > 0:
+    report.counts["grades"] = len(scale)
+    steps = ", ".join(grade.plain for grade in scale)
+    report.facts.append(f"The collection takes its scale from here: {steps}.")
+    if min(grade.value for grade in scale) > 0:
         report.facts.append("It has no grade of 0 or below. Before people rate, add one for irrelevant documents.")
-    if len(missing) > WIDE_SCALE:
+    if len(scale) > WIDE_SCALE:
         report.warnings.append(
-            f"the scale has {len(missing):,} grades. Check that the grades stand in their column."
+            f"the scale has {len(scale):,} grades. Check that the grades stand in their column."
         )
 
 

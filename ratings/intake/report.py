@@ -19,8 +19,8 @@ class Report:
     warnings: list[str] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)  # the first KEPT of them
     refused: int = 0
-    cut_off: bool = False  # a file ended with what could not be read: more may have followed
-    left_out: int = 0  # lines that were refused, and the rest was taken
+    cut_off: bool = False  # reading stopped somewhere: there may be more than was read
+    left_out: int = 0  # refusals, where the rest was taken
     grades: Counter = field(default_factory=Counter)  # of ratings: how many rows have each, as text
     job: int | None = None  # the import in the list of imports, if it wrote something
 

@@ -62,7 +62,7 @@ def format_of(source: Source, kind: str, name: str | None, default: str, report:
 
 def rows_of(source: Source, read: Callable, report: Report, progress: Progress) -> Iterator[Any]:
     """The rows that `read` finds in `source`. What it refuses, and an empty source, go to the report."""
-    count, told, row = 0, 0, None
+    count, told = 0, 0
     for row in read(source):
         count += len(row) if isinstance(row, Stretch) else 1
         if count >= told + TICK:
@@ -74,7 +74,7 @@ def rows_of(source: Source, read: Callable, report: Report, progress: Progress) 
             yield row
     if count == 0:
         report.refuse(source.refusal(0, "there is nothing in it", "Check that this is the file you meant."))
-    report.cut_off |= isinstance(row, Refusal)
+    report.cut_off |= source.stopped
     report.facts += source.told
     if source.comments:
         lines = counted(source.comments, "comment (line that begins with #)", "comments (lines that begin with #)")

@@ -201,7 +201,7 @@ def test_refused_lines_come_as_a_file_and_the_rest_without_them(admin, collectio
     work()
     assert Job.objects.get(pk=job.pk).state == "published"
     assert Rating.objects.count() == 3
-    assert "2 refused lines were left out." in page(admin, job)
+    assert "2 refused ratings were left out." in page(admin, job)
     mended = sent(admin, "ratings", "query,docid,who,label\nq1,b,Ann,2\nq2,b,Ben,1\nq1,a,Ann,2\nq2,a,Ben,0\n")
     html = page(admin, mended)
     assert "<li>2 ratings are added.</li>" in html
@@ -210,6 +210,96 @@ def test_refused_lines_come_as_a_file_and_the_rest_without_them(admin, collectio
     act(admin, "start_import", mended)
     work()
     assert Rating.objects.count() == 5
+
+
+BOOK = """{"name": "b", "query_doc_pairs": [{"query_text": "text of q1", "doc_id": "a", "judgements": [
+{"rating": 3, "user_email": "Ann"}, {"rating": 7, "user_email": "Ben"}, {"rating": 2, "user_email": "Cem"}]},
+{"query_text": "text of q1", "doc_id": "b", "judgements": [{"rating": 1, "user_email": "Ann"}]}]}"""
+
+
+def taken_without_refused(client: Client, job: Job) -> list[tuple]:
+    act(client, "start_import", job, {"leave_out": "on"})
+    work()
+    rows = Rating.objects.values_list("query__key", "document__key", "rater__name", "grade__value")
+    return sorted((query, document, rater, int(grade)) for query, document, rater, grade in rows)
+
+
+def test_only_the_refused_rating_of_a_piece_of_json_is_left_out(admin, collection):
+    job = sent(admin, "ratings", BOOK.replace("\n", ""), "book.json")
+    html = page(admin, job)
+    assert "Leave the 1 refused rating out" in html and "<li>3 ratings are added.</li>" in html
+    left = [("q1", "a", "Ann", 3), ("q1", "a", "Cem", 2), ("q1", "b", "Ann", 1)]
+    assert taken_without_refused(admin, job) == left
+    assert "1 refused rating was left out." in page(admin, job)
+
+
+def test_nothing_is_left_out_where_a_refusal_ends_the_reading_of_a_piece_of_json(admin, collection):
+    job = sent(admin, "ratings", BOOK.replace("7", '"good"'), "book.json")
+    assert "Nothing, as long as something is refused." in page(admin, job)
+    assert taken_without_refused(admin, job) == []
+
+
+def test_of_a_line_with_several_raters_only_the_refused_cells_are_left_out(admin, collection):
+    job = sent(admin, "ratings", "query,document,Ann,Ben,Cem\nq1,a,3,7,1\nq1,b,good,2,0\n")
+    assert "Leave the 2 refused ratings out" in page(admin, job)
+    left = [("q1", "a", "Ann", 3), ("q1", "a", "Cem", 1), ("q1", "b", "Ben", 2), ("q1", "b", "Cem", 0)]
+    assert taken_without_refused(admin, job) == left
+
+
+def test_of_somebody_who_rates_here_no_line_is_taken(admin, collection):
+    make_member(collection, "bob", Role.RATER)
+    job = sent(admin, "ratings", "query,document,rater,grade\nq1,a,bob,1\nq1,b,bob,2\nq1,a,Ann,3\n")
+    assert "Leave the 2 refused ratings out" in page(admin, job)
+    assert taken_without_refused(admin, job) == [("q1", "a", "Ann", 3)]
+
+
+def test_where_nobody_is_named_the_lines_behind_are_not_lost(admin, collection):
+    job = sent(admin, "ratings", "query,document,grade\nq1,a,1\nq1,b,2\n")
+    act(admin, "check_import", job, {"kind": "ratings", "rater": ""})
+    work()
+    assert "Nothing, as long as something is refused." in page(admin, Job.objects.get())
+
+
+def test_where_all_is_refused_nothing_is_said_to_be_here_already(admin, collection):
+    job = sent(admin, "ratings", "q1 0 a 7\n")
+    assert "Nothing: there is nothing left to import." in page(admin, job)
+    assert taken_without_refused(admin, job) == []
+    html = page(admin, job)
+    assert "There was nothing in it to import: nothing changed." in html and "here already" not in html
+
+
+def test_of_two_files_with_one_name_the_right_line_is_left_out(admin, collection):
+    head = "query,document,rater,grade\n"
+    send(
+        admin,
+        "ratings",
+        ("s.csv", f"{head}q1,a,Ann,7\nq1,b,Ann,1\n"),
+        ("s.csv", f"{head}q2,a,Ann,2\nq2,b,Ann,8\n"),
+    )
+    work()
+    job = Job.objects.get()
+    assert [(refusal["file"], refusal["line"]) for refusal in job.report["refusals"]] == [
+        ("s.csv", 2),
+        ("s (2).csv", 3),
+    ]
+    assert taken_without_refused(admin, job) == [("q1", "b", "Ann", 1), ("q2", "a", "Ann", 2)]
+
+
+def test_each_of_several_files_has_a_name_of_its_own():
+    names = ["s.csv.gz", "s.csv.gz", "s (2).csv.gz", "s", "s"]
+    distinct = [file["name"] for file in uploads.distinct({"name": name} for name in names)]
+    assert distinct == ["s.csv.gz", "s (2).csv.gz", "s (2) (2).csv.gz", "s", "s (2)"]
+
+
+@pytest.mark.parametrize("text", ["query,document,rater,grade\nq1,a,Ann,3\nq1,b,Ann\n", "q1 0 a 3\nq1 0 b\n"])
+def test_a_bad_last_line_can_be_left_out(admin, collection, text):
+    assert "Leave the 1 refused rating out" in page(admin, sent(admin, "ratings", text))
+
+
+@pytest.mark.parametrize("text", [b"q1,a,Ann,\xff\n", b"q1,a,Ann,1\x00\n", b'q1,"a" b,Ann,1\n'])
+def test_where_reading_stops_nothing_can_be_left_out(admin, collection, text):
+    job = sent(admin, "ratings", b"query,document,rater,grade\nq1,a,Ann,3\n" + text + b"q1,c,Ann,1\n")
+    assert "Nothing, as long as something is refused." in page(admin, job)
 
 
 def test_ratings_are_undone_and_the_page_says_what_stays(admin, collection):

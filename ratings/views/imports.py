@@ -50,6 +50,7 @@ def send_files(request: HttpRequest, slug: str) -> HttpResponse:
         uploads.forget(files)
         form.add_error("files", f"It cannot be kept here: {error.strerror or error}.")
         return imports_page(request, collection, form)
+    files = uploads.distinct(files)
     kind = form.cleaned_data["kind"] or kind_seen(files[0], has_queries=collection.queries.exists())
     if kind is None:
         uploads.forget(files)
