@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import islice
 
 from . import uploads
-from .formats import tables, values
+from .formats import delimited, tables, values
 from .formats.known import BY_NAME, Format, kind_of, recognised
 from .formats.refusal import Refusal
 from .formats.source import Source
@@ -22,7 +22,6 @@ HEADS = {
     "results": ["query", "document", "rank", "score", "system"],
     "ratings": ["query", "document", "rater", "grade", "reason", "comment"],
 }
-BY_LINES = {"csv", "jsonl", "letor", "trec-run", "trec-qrels", "topics"}  # of which single lines can be mended
 
 
 @dataclass
@@ -91,23 +90,54 @@ def format_of(job: Job, source: Source) -> Format | Refusal:
     return recognised(source, job.kind, USUAL[job.kind])
 
 
-def refused_lines(job: Job) -> Iterator[str]:
-    """The lines of its files that were refused, below their header, to mend and send again. Raises OSError."""
-    for number, file in enumerate(job.files):
-        wanted = {refusal["line"] for refusal in job.report["refusals"] if refusal["file"] == file["name"]}
-        with source_of(job, number) as source:
-            found = format_of(job, source)
-            if isinstance(found, Refusal) or found.name not in BY_LINES:
-                continue
-            wanted -= {0}
-            if wanted and found.name == "csv":
-                wanted.add(1)
-            for line in source.lines():
-                if not wanted:
-                    break
-                if not isinstance(line, Refusal) and line.number in wanted:
-                    wanted.remove(line.number)
-                    yield line.text.rstrip("\r") + "\n"
+def refused_files(job: Job) -> list[int]:
+    """The numbers of those files of ratings whose refused lines can be given, to mend and send again.
+
+    Of nothing else: a ranking is written once and whole, and of texts nothing is taken while a line is refused.
+    """
+    report = job.report
+    if job.kind != Job.Kind.RATINGS or report.get("cut_off"):
+        return []
+    named = {refusal["file"] for refusal in report.get("refusals", []) if refusal["line"]}
+    try:
+        return [
+            number
+            for number, file in enumerate(job.files)
+            if file["name"] in named and "stored" in file and _has_lines(job, number)
+        ]
+    except OSError:
+        return []
+
+
+def _has_lines(job: Job, number: int) -> bool:
+    with source_of(job, number) as source:
+        found = format_of(job, source)
+        return isinstance(found, Format) and found.by_rows and not found.binary
+
+
+def refused_lines(job: Job, number: int) -> Iterator[bytes]:
+    """The refused lines of one of `refused_files`, in UTF-8 where they are text. Raises OSError.
+
+    A table has its header before them, and a record of it comes whole.
+    """
+    name = job.files[number]["name"]
+    wanted = {refusal["line"] for refusal in job.report["refusals"] if refusal["file"] == name}
+    with source_of(job, number) as source:
+        table = format_of(job, source) is BY_NAME["csv"]
+        records = delimited.texts(source, tables.delimiter_of(source.start)) if table else _numbered(source)
+        if table:
+            yield from (_ended(record) for _, record in islice(records, 1))
+        yield from (_ended(record) for line, record in records if line in wanted)
+
+
+def _numbered(source: Source) -> Iterator[tuple[int, bytes]]:
+    for block in source.blocks():
+        if not isinstance(block, Refusal):
+            yield from enumerate(block.lines.split(b"\n"), block.first)
+
+
+def _ended(line: bytes) -> bytes:
+    return line.rstrip(b"\r\n") + b"\n"
 
 
 def _shown(value: object) -> str:

@@ -90,6 +90,28 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
     yield from broken
 
 
+def texts(source: Source, delimiter: str) -> Iterator[tuple[int, bytes]]:
+    """The lines on which the header and each record begin, and their bytes. Stops where the text is broken."""
+    taken: list[str] = []
+
+    def text_lines() -> Iterator[str]:
+        for item in source.lines():
+            if isinstance(item, Refusal):
+                return
+            taken.append(item.text + "\n")
+            yield taken[-1]
+
+    reader, begun = csv.reader(text_lines(), delimiter=delimiter, strict=True), 1
+    try:
+        for cells in reader:
+            if cells:
+                yield begun, "".join(taken).encode()
+            taken.clear()
+            begun = reader.line_num + 1
+    except csv.Error:
+        return
+
+
 def _wrong_in_header(header: list[str], columns: list[str]) -> str:
     unknown = [name for name in header if name not in columns]
     missing = [name for name in columns[:NEEDED] if name not in header]

@@ -13,6 +13,7 @@ from django_tasks_db.management.commands import db_worker
 
 from ratings import intake, jobs, uploads
 from ratings.formats.source import Source
+from ratings.intake import report
 from ratings.management.commands.work import work
 from ratings.models import Job, Ranking, Rating, RatingEvent, Role
 from ratings.models.job import LEASE
@@ -300,6 +301,89 @@ def test_a_bad_last_line_can_be_left_out(admin, collection, text):
 def test_where_reading_stops_nothing_can_be_left_out(admin, collection, text):
     job = sent(admin, "ratings", b"query,document,rater,grade\nq1,a,Ann,3\n" + text + b"q1,c,Ann,1\n")
     assert "Nothing, as long as something is refused." in page(admin, job)
+
+
+def refused_file(client: Client, job: Job, number: int = 0) -> bytes:
+    assert f"refused/?file={number}" in page(client, job)
+    response = client.get(reverse("refused", args=["hills", job.pk]), {"file": number})
+    assert response.status_code == 200
+    return response.content
+
+
+def no_refused_file(client: Client, job: Job) -> bool:
+    gone = client.get(reverse("refused", args=["hills", job.pk])).status_code == 404
+    return gone and "Download" not in page(client, job)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("results", RUN + "q1 Q0 c\n"),
+        ("queries", "q3\tfog\nno tab\n"),
+        ("ratings", BOOK),
+        ("ratings", "query,document,rater,grade\nq9,a,Ann,1\n"),
+        ("ratings", b"query,document,rater,grade\nq1,a,Ann,3\nq1,b,Ann,\xff\n"),
+    ],
+)
+def test_lines_are_only_offered_where_mending_them_alone_mends_it(admin, collection, kind, text):
+    job = sent(admin, kind, text)
+    assert job.report["refused"] and no_refused_file(admin, job)
+
+
+def test_a_refused_record_comes_whole_and_below_the_header(admin, collection):
+    text = '\r\nquery,document,rater,grade,comment\r\nq1,a,Ann,7,"one\r\ntwo"\r\nq1,b,Ann,3,\r\nq2,b,Ann,8,\r\n'
+    job = sent(admin, "ratings", text)
+    lines = b'query,document,rater,grade,comment\nq1,a,Ann,7,"one\r\ntwo"\nq2,b,Ann,8,\n'
+    assert refused_file(admin, job) == lines
+
+
+def test_each_file_gives_its_refused_lines_below_its_own_header(admin, collection):
+    files = {
+        "s.csv": "query,document,rater,grade\nq1,a,Ann,7\n",
+        "t.csv": "document;query;grade\na;q1;1\nb;q1;9\n",
+    }
+    send(admin, "ratings", *files.items(), ("u.qrels", "q1 0 d 3\n"))
+    work()
+    job = Job.objects.get()
+    assert refused_file(admin, job, 0).decode() == files["s.csv"]
+    assert refused_file(admin, job, 1) == b"document;query;grade\nb;q1;9\n"
+    assert admin.get(reverse("refused", args=["hills", job.pk]), {"file": 2}).status_code == 404
+
+
+def test_a_refused_line_that_is_no_text_comes_as_it_is(admin, collection):
+    job = sent(admin, "ratings", b"q1 0 a 3\nq1 0 \xff 1\nq1 0 b\x00 2\nq2 0 a 1\n")
+    assert refused_file(admin, job) == b"q1 0 \xff 1\nq1 0 b\x00 2\n"
+
+
+def test_where_too_much_is_refused_the_page_says_how_much_and_counts_the_rest(admin, collection, monkeypatch):
+    monkeypatch.setattr(report, "KEPT", 2)
+    job = sent(admin, "ratings", "q1 0 a 7\nq1 0 b 7\nq1 0 c 7\nq1 0 d 3\n")
+    html = page(admin, job)
+    assert "They are the first 2 of 3." in html
+    assert "At most 2 refused ratings can be left out, and these are 3." in html
+    assert "1 rating by 1 rater for 1 query: 1 new, 0 changed, 0 unchanged." in html
+    assert refused_file(admin, job) == b"q1 0 a 7\nq1 0 b 7\n"
+
+
+@pytest.mark.parametrize(
+    ("grades", "said"),
+    [
+        (range(300), "the scale has 300 grades. Check that the grades stand in their column."),
+        ([1, 2], "It has no grade of 0 or below."),
+    ],
+)
+def test_what_is_odd_about_a_new_scale_is_said_before_anything_is_written(admin, collection, grades, said):
+    collection.grades.all().delete()
+    job = sent(admin, "ratings", "".join(f"q1 0 d{grade} {grade}\n" for grade in grades))
+    assert said in page(admin, job) and not collection.grades.exists()
+
+
+def test_no_step_of_a_new_scale_comes_from_a_rating_that_is_left_out(admin, collection):
+    collection.grades.all().delete()
+    job = sent(admin, "ratings", "q1 0 a 0\nq1 0 b 1\nq1 0 b 9\n")
+    assert "takes its scale from here: 0, 1." in page(admin, job)
+    taken_without_refused(admin, job)
+    assert [grade.plain for grade in collection.grades.all()] == ["0", "1"]
 
 
 def test_ratings_are_undone_and_the_page_says_what_stays(admin, collection):

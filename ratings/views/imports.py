@@ -20,7 +20,7 @@ from ..formats.refusal import Refusal, counted
 from ..import_forms import USUAL, HowForm, SendForm
 from ..intake.undoing import kept
 from ..models import Collection, Job, Role
-from ..preview import BY_LINES, Preview, kind_seen, preview, refused_lines
+from ..preview import Preview, kind_seen, preview, refused_files, refused_lines
 from .job_pages import cancel, heading, progress, refusals_of, waits
 
 AT_ONCE = 50
@@ -118,15 +118,14 @@ def import_progress(request: HttpRequest, slug: str, pk: int) -> JsonResponse:
 @require_safe
 @never_cache
 def refused(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The refused lines as a file, to be mended and sent again."""
+    """The refused lines of one file, to be mended and sent again."""
     job = job_of(collection_for(request, slug, Role.ADMIN), pk)
-    try:
-        text = "".join(refused_lines(job)) if job.report.get("refusals") else ""
-    except OSError as error:
-        raise Http404("The file is no longer kept.") from error
-    if not text:
-        raise Http404("No line can be told apart in this file.")
-    name = job.files[0]["name"].removesuffix(".gz")
+    files = refused_files(job)
+    number = next((number for number in files if str(number) == request.GET.get("file", str(number))), None)
+    if number is None:
+        raise Http404("No refused line can be given, or the file is no longer kept.")
+    text = b"".join(refused_lines(job, number))
+    name = job.files[number]["name"].removesuffix(".gz")
     response = HttpResponse(text, content_type="text/plain; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="refused-{plain(name)}"'
     return response
@@ -149,6 +148,7 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
     """The state of a job: at work, checked with what would happen, or over with what happened."""
     report = job.report
     refusals = [on_page(refusal, job) for refusal in refusals_of(job)]
+    every = report.get("refused", 0) + report.get("left_out", 0)
     context = {
         "collection": collection,
         "role": collection.role,
@@ -158,7 +158,8 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
         "waits": waits(job),
         "report": report,
         "refusals": refusals[:LISTED],
-        "more": report.get("refused", 0) + report.get("left_out", 0) - min(len(refusals), LISTED),
+        "more": every - min(len(refusals), LISTED),
+        "every": every,
         "grades": histogram(report.get("grades", {})),
         "scale": [grade.value for grade in collection.grades.all()],
         "kept": kept(job) if job.state in (State.PUBLISHED, State.UNDONE) else [],
@@ -168,7 +169,7 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
         context |= {
             "seen": seen,
             "form": form or HowForm(job=job, columns=seen.columns),
-            "by_lines": bool(refusals and seen.format and seen.format.name in BY_LINES),
+            "files": [(number, job.files[number]["name"]) for number in refused_files(job)],
             "will": will_happen(job),
             "before": sent_before(job),
             "can_leave_out": can_leave_out(job),
