@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from django import forms
 from django.conf import settings
+from django.utils.text import capfirst
 
 from . import archive
 from .formats import values
@@ -195,4 +196,4 @@ def checked(check, *args):
     try:
         return check(*args)
     except ValueError as error:
-        raise forms.ValidationError(f"{error}".capitalize() + ".") from error
+        raise forms.ValidationError(capfirst(f"{error}.")) from error

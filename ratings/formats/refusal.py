@@ -1,9 +1,15 @@
 """What a reader says of text that it cannot take."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 EXAMPLES = 5
+# Our own words, where a problem begins with some; else it begins with a name, which may be one of them.
+_OWN = re.compile(
+    "(?:the|there|it|none|no|nobody|several|somebody|from|more|one|query|document|rank|byte|character|an?)"
+    " (?!is another|has another ranking|rates in)"
+)
 
 
 @dataclass(frozen=True)
@@ -18,6 +24,12 @@ class Refusal:
     def __str__(self) -> str:
         place = f"{self.file}, line {self.line}" if self.line else self.file
         return f"{place}: {self.problem}. {self.cure}"
+
+    @property
+    def sentence(self) -> str:
+        """The problem for itself. A name that begins it stays as it is."""
+        own = _OWN.match(self.problem)
+        return (self.problem[0].upper() + self.problem[1:] if own else self.problem) + "."
 
 
 def some(keys: Iterable[str], *, count: int | None = None) -> str:

@@ -189,5 +189,5 @@ def tell_of_bare_documents(report: Report) -> None:
     if made := report.counts["documents"]:
         report.facts.append(
             f"{counted(made, 'document was', 'documents were')} not known and"
-            f" {'is' if made == 1 else 'are'} kept by key alone until import_documents brings the text."
+            f" {'is' if made == 1 else 'are'} kept by key alone until documents are imported that bring the text."
         )

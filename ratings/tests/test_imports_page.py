@@ -76,7 +76,7 @@ def test_a_run_is_sent_shown_imported_and_undone(admin, collection):
     assert 'Check: <span dir="auto">runs from bm25.run</span>' in html
     assert "Nothing is written yet." in html
     assert "bm25: 1 to 2 results for a query." in html
-    assert "2 rankings are added." in html and "1 document is made with their id alone" in html
+    assert "2 rankings are added." in html and "1 document is made with its id alone" in html
     assert '<td dir="auto">q1</td><td dir="auto">x</td><td dir="auto">1</td><td dir="auto">3.5</td>' in html
     assert not Ranking.written.exists()
     act(admin, "start_import", job)
@@ -384,6 +384,46 @@ def test_no_step_of_a_new_scale_comes_from_a_rating_that_is_left_out(admin, coll
     assert "takes its scale from here: 0, 1." in page(admin, job)
     taken_without_refused(admin, job)
     assert [grade.plain for grade in collection.grades.all()] == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "said"),
+    [
+        ("ratings", "this,that\n1,2\n", "Say below which column holds what.</span>"),
+        ("ratings", "query,document,grade\nq1,a,very good\n", "“Words that stand for grades”: very good=… says"),
+        ("ratings", "q1 0 a 3\nq1 Q0 x 1 3.5 bm25\n", "looks like a run: say so under “What is in it?”."),
+        ("results", "query,document,rank,system\nq1,a,1,two words\n", "with “Name of the system”.</span>"),
+        ("results", "q1 Q0 x 1 1 s\nq1 Q0 y 2 9 s\n", "Say what counts, with “What orders the results”.</span>"),
+        (
+            "results",
+            "q1 Q0 x 1 1 s\nq1 Q0 y 1 1 s\n",
+            "Say what counts, with “What orders the results”: score.</span>",
+        ),
+    ],
+)
+def test_refusals_speak_of_what_is_on_the_page(admin, collection, kind, text, said):
+    html = page(admin, sent(admin, kind, text))
+    assert said in html and " --" not in html and "import_" not in html.split("refused")[-1]
+
+
+def test_no_refusal_alters_a_name(admin, collection):
+    act(admin, "start_import", sent(admin, "results", "q1 Q0 x 1 1 sysA\n"))
+    work()
+    assert "sysA has another ranking for query q1" in page(admin, sent(admin, "results", "q1 Q0 y 1 1 sysA\n"))
+    job = sent(admin, "ratings", "q1 0 a 3\n")
+    response = act(admin, "check_import", job, {"kind": "ratings", "rater": "McAnn\tB"}, 400)
+    assert "The rater &#x27;McAnn" in response.content.decode()
+
+
+def test_sentences_of_the_page_agree_in_number(admin, collection):
+    text = "q1 0 x 3\nq1 0 y 1\n"
+    job = sent(admin, "ratings", text)
+    assert "2 documents are made with their id alone, and get their text when it comes." in page(admin, job)
+    act(admin, "start_import", job)
+    work()
+    assert "are kept by key alone until documents are imported that bring the text." in page(admin, job)
+    html = page(admin, sent(admin, "ratings", text + " \n"))
+    assert "2 ratings are here already, the same, and left as they are." in html
 
 
 def test_ratings_are_undone_and_the_page_says_what_stays(admin, collection):

@@ -209,7 +209,8 @@ def test_documents_that_a_run_names_first_are_made_with_their_key_alone():
     assert collection.documents.get(key="b").body == ""
     assert report.counts["documents"] == 1
     assert (
-        "1 document was not known and is kept by key alone until import_documents brings the text." in report.facts
+        "1 document was not known and is kept by key alone until documents are imported that bring the text."
+        in report.facts
     )
 
 

@@ -25,6 +25,16 @@ from .job_pages import cancel, heading, progress, refusals_of, waits
 
 AT_ONCE = 50
 LISTED = 100  # refused lines on the page
+# An option of a command as refusals name it, with its value; and what the page words otherwise as a whole.
+OPTION = re.compile(r"(?<!['\w-])--([a-z][a-z-]*)(?: (NAME|score|rank|[^=;]+=…))?")
+CURES = [
+    (re.compile(r"^Say which, as in --columns .*"), "Say below which column holds what."),
+    (re.compile(r"--queries-by key or --queries-by text"), "--queries-by"),
+    (re.compile(r"--order rank or --order score"), "--order"),
+    (re.compile(r"^Give --order(?= rank\.| score\.|\.)"), "Say what counts, with --order"),
+    (re.compile(r", with import_[a-z]+"), ""),
+    (re.compile(r": use import_[a-z]+\."), ": say so under “What is in it?”."),
+]
 State = Job.State
 
 
@@ -218,10 +228,12 @@ def will_happen(job: Job) -> list[str]:
         other = "another grade, reason or comment" if job.kind == Job.Kind.RATINGS else "another text"
         said.append(f"{counted(changed, one + ' gets', many + ' get')} {other}.")
     if same:
-        said.append(f"{counted(same, one + ' is', many + ' are')} here already, the same, and left as it is.")
+        left = "the same, and left as it is" if same == 1 else "the same, and left as they are"
+        said.append(f"{counted(same, one + ' is', many + ' are')} here already, {left}.")
     if documents := counts.get("documents"):
-        made = counted(documents, "document is", "documents are")
-        said.append(f"{made} made with their id alone, and get their text when it comes.")
+        one = "document is made with its id alone, and gets its text when it comes"
+        many = "documents are made with their id alone, and get their text when it comes"
+        said.append(f"{counted(documents, one, many)}.")
     if grades := counts.get("grades"):
         said.append(f"The collection takes its scale of {counted(grades, 'grade')} from here.")
     if job.kind in (Job.Kind.RESULTS, Job.Kind.RATINGS) and (new or changed):
@@ -250,14 +262,21 @@ def on_page(refusal: Refusal, job: Job) -> Refusal:
 
     def label(option: re.Match) -> str:
         name, value = option.groups()
+        value = "" if value == "NAME" else value
         field = fields.get(name.replace("-", "_"))
         if field:
             return f"“{field.label}”" + (f": {value}" if value else "")
         return "the columns" if name == "columns" else option[0]
 
-    option = re.compile(r"--([a-z][a-z-]*)(?: (score|rank|\S+=\S+))?")
-    problem, cure = (option.sub(label, text) for text in (refusal.problem, refusal.cure))
+    problem, cure = (OPTION.sub(label, text) for text in (refusal.problem, of_page(refusal.cure)))
     return replace(refusal, problem=problem, cure=cure)
+
+
+def of_page(cure: str) -> str:
+    """A sentence that is about more than one option, or about a command."""
+    for said, instead in CURES:
+        cure = said.sub(instead, cure)
+    return cure
 
 
 def plain(name: str) -> str:
