@@ -105,7 +105,7 @@ def refused_files(job: Job) -> list[int]:
             for number, file in enumerate(job.files)
             if file["name"] in named and "stored" in file and _has_lines(job, number)
         ]
-    except OSError:
+    except (OSError, ValueError):
         return []
 
 
