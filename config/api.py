@@ -22,6 +22,11 @@ from ratings.api.access import Bearer
 from ratings.api.problems import MEDIA_TYPE, PLAIN, Problem
 from ratings.formats import strict_json
 
+# Where a status has more than one cause, all of them.
+TOLD = PLAIN | {
+    503: "The database is locked or away or, with the type urn:idealist:problem:busy, another import is under way."
+    " Nothing was written; send the same again after the seconds of Retry-After."
+}
 # What pydantic says, in words for people where its own are of its insides.
 SAID = {
     "extra_forbidden": "There is no such member here.",
@@ -76,7 +81,7 @@ def described(prefix: str) -> dict:
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
     for operation in (each for methods in schema["paths"].values() for each in methods.values()):
         for status in PROBLEMS:
-            told = {"description": PLAIN.get(status, HTTPStatus(status).phrase), "content": content}
+            told = {"description": TOLD.get(status, HTTPStatus(status).phrase), "content": content}
             operation["responses"].setdefault(status, told)
     return schema
 

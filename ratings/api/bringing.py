@@ -7,6 +7,7 @@ place in the batch, and then nothing of the batch was written.
 import io
 import json
 import re
+import time
 from collections.abc import Callable, Iterable
 from typing import Annotated, Literal
 
@@ -19,6 +20,7 @@ from ..formats import values
 from ..formats.refusal import counted
 from ..formats.source import Source
 from ..intake import Report
+from ..intake.publishing import Busy
 from ..models import Collection, Reason, Scope
 from .access import collection_in
 from .problems import Problem
@@ -28,6 +30,8 @@ from .shapes import DocumentKey, Number, QueryKey, RaterName, Sent, SystemName, 
 
 NAME = "the batch"
 MOST_RESULTS = 50_000  # of the rankings of one batch
+WAIT, PAUSE, LATER = 3, 0.1, 5  # seconds: for another import, between two looks, until the caller tries again
+UNDER_WAY = "Another import is under way in this collection. Nothing was written; send the same again later."
 OWN_NAMES = {"id", "title", "body", "url"}  # members of a document that are no fields
 
 IdempotencyKey = Annotated[
@@ -225,17 +229,36 @@ def brought(
 ) -> dict:
     collection = collection_in(request, slug, Scope.IMPORT)
     lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    return once(request, collection, key, lambda: imported(collection, batch, lines, take_in, how))
+    return patiently(
+        lambda: once(request, collection, key, lambda: imported(collection, batch, lines, take_in, how))
+    )
+
+
+def patiently(act: Callable[[], dict]) -> dict:
+    """What `act` answers, tried again for a while as long as another import is in its way.
+
+    Between two tries no transaction is open, on SQLite the other import could not end. Raises Problem.
+    """
+    end = time.monotonic() + WAIT
+    while True:
+        try:
+            return act()
+        except Busy:
+            if time.monotonic() >= end:
+                raise Problem(503, UNDER_WAY, kind="busy", headers={"Retry-After": f"{LATER}"}) from None
+        time.sleep(PAUSE)
 
 
 def imported(
     collection: Collection, batch: Batch, lines: bytes, take_in: Callable[..., Report], how: dict
 ) -> dict:
-    """What the import did. Raises Problem with all that it refuses."""
+    """What the import did. Raises Problem with all that it refuses, and Busy."""
     try:
         report = take_in(collection, [Source(NAME, io.BytesIO(lines))], format="jsonl", **how)
     except ValueError as error:
         raise Problem(422, f"{error}. Nothing was written.", kind="refused") from error
+    if report.busy:
+        raise Busy(None)
     if report.refused:
         detail = f"Nothing was written: {counted(report.refused, 'thing')} to correct."
         raise Problem(422, detail, kind="refused", errors=[batch.entry(each) for each in report.refusals])

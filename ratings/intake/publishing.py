@@ -128,6 +128,7 @@ def land(
             raise
         problem, cure = f"{busy}", "Wait until it is over, or cancel it on the page Import."
         report.refuse(sources[0].refusal(0, problem, cure))
+        report.busy = True
         return
     try:
         write(place)

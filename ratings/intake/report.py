@@ -20,6 +20,7 @@ class Report:
     refusals: list[Refusal] = field(default_factory=list)  # the first KEPT of them
     refused: int = 0
     cut_off: bool = False  # reading stopped somewhere: there may be more than was read
+    busy: bool = False  # refused for another import that is under way: there is nothing to correct
     left_out: int = 0  # refusals, where the rest was taken
     grades: Counter = field(default_factory=Counter)  # of ratings: how many rows have each, as text
     job: int | None = None  # the import in the list of imports, if it wrote something
