@@ -42,7 +42,7 @@ def build(live_server, tmp_path):
 
 def test_they_are_about_twenty_lines():
     lines = [line for code in LINES.values() for line in code.splitlines() if line.strip()]
-    assert LINES.keys() == {"bash", "python"} and len(lines) <= 20
+    assert LINES.keys() == {"bash", "python"} and len(lines) <= 22
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
@@ -50,6 +50,23 @@ def test_the_lines_for_curl(build):
     said, status = build(["bash", "-euc", LINES["bash"]], "adb")
     assert status == 0, said
     assert '"new": 2' in said and '"mean": 1.0' in said and '"items": []' in said
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+def test_the_lines_for_curl_print_what_is_refused(build):
+    said, status = build(["bash", "-euc", LINES["bash"]], "aa")
+    assert status != 0 and '"status": 422' in said and "Keep one of the two" in said
+
+
+def test_the_lines_for_python_print_what_is_refused(build):
+    said, status = build([sys.executable, "-c", LINES["python"]], "aa")
+    assert status == 1 and '"status": 422' in said and "Keep one of the two" in said
+
+
+def test_the_lines_for_python_name_all_that_is_unjudged_however_many_pages_it_takes(build):
+    code = LINES["python"].replace("limit=1000", "limit=1")
+    said, _ = build([sys.executable, "-c", code], "xyzab")
+    assert [line.split()[2] for line in said.splitlines() if line.startswith("unjudged")] == ["x", "y", "z"]
 
 
 def test_the_lines_for_python_let_a_good_build_pass(build):
