@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 
 from ..formats.refusal import EXAMPLES, Refusal, counted, some
+from ..models.job import CHANGES
 
 __all__ = ["EXAMPLES", "Report", "counted", "some", "tell_of_repeats"]
 
@@ -28,7 +29,7 @@ class Report:
     @property
     def changed(self) -> bool:
         """Whether the record is no longer what it was."""
-        return any(self.counts[name] for name in ("new", "changed", "documents", "grades"))
+        return any(self.counts[name] for name in CHANGES)
 
     def refuse(self, refusal: Refusal) -> None:
         self.refused += 1

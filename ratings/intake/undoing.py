@@ -22,6 +22,7 @@ from ..models import (
     RatingEvent,
     plain_value,
 )
+from .publishing import remove
 from .queries import FACTS
 from .report import counted
 
@@ -34,6 +35,7 @@ def undone(job: Job, by=None) -> list[str]:
     Ratings are taken back at once, `by` an account. The history keeps them, and what it names stays: see `kept`.
     """
     ratings = job.kind == Job.Kind.RATINGS
+    _remove_what_was_undone(job)
     try:
         with transaction.atomic():
             Job.objects.select_for_update().get(pk=job.pk)
@@ -55,11 +57,21 @@ def undone(job: Job, by=None) -> list[str]:
     return []
 
 
+def _remove_what_was_undone(job: Job) -> None:
+    """What earlier undos hid and a worker has not removed yet would stand against this one."""
+    at_work = [Job.State.QUEUED, Job.State.RUNNING]
+    for other in Job.objects.staging().filter(collection=job.collection_id).exclude(state__in=at_work):
+        remove(other)
+
+
 def obstacles(job: Job) -> Iterator[str]:
     """What stands against it, in sentences. Reads every ranking of the collection if the import made documents."""
     job.refresh_from_db()
     if job.state != Job.State.PUBLISHED:
         yield "It is not in the record: there is nothing to undo."
+        return
+    if not job.changed:
+        yield "It changed nothing: there is nothing to undo."
         return
     if job.kind == Job.Kind.ARCHIVE:
         yield "It made the whole collection, which is not taken back."

@@ -10,6 +10,7 @@ from django.utils import timezone
 from .collection import Collection
 
 LEASE = timedelta(seconds=30)  # who has not been heard of for so long is dead
+CHANGES = ("new", "changed", "documents", "grades")  # counts of a report that tell of a change
 
 
 class JobQuerySet(models.QuerySet):
@@ -102,6 +103,12 @@ class Job(models.Model):
     @property
     def is_over(self) -> bool:
         return self.state not in (self.State.QUEUED, self.State.RUNNING)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the record became another by it. Of one that came with an archive nobody knows: it may have."""
+        counts = self.report.get("counts")
+        return counts is None or any(counts.get(name) for name in CHANGES)
 
     def mine(self) -> JobQuerySet:
         """The row, as long as nobody else took the job up and nobody cancelled it: the fence."""

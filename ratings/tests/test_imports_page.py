@@ -449,6 +449,22 @@ def test_ratings_are_undone_and_the_page_says_what_stays(admin, collection):
     assert {event.actor.username for event in RatingEvent.objects.filter(kind="undo")} == {"ada"}
 
 
+@pytest.mark.parametrize(
+    ("kind", "text"), [("results", RUN), ("ratings", "q1 0 a 3\n"), ("queries", "q9\tnine\n")]
+)
+def test_what_changed_nothing_is_not_undone(admin, collection, kind, text):
+    for _ in range(2):
+        job = sent(admin, kind, text)
+        act(admin, "start_import", job)
+        work()
+    html = page(admin, job)
+    assert "All of it was here already: nothing changed." in html and "Undo this import" not in html
+    assert "Undo this import" in page(admin, Job.objects.earliest("pk"))
+    act(admin, "undo_import", job)
+    assert "It changed nothing: there is nothing to undo." in page(admin, job)
+    assert Job.objects.get(pk=job.pk).state == "published"
+
+
 def test_a_cancelled_import_is_over_and_its_file_is_gone(admin):
     job = sent(admin, "results", RUN)
     act(admin, "cancel_import", job)

@@ -325,6 +325,18 @@ def test_what_was_rated_after_its_text_changed_keeps_that_text():
     assert undone(Job.objects.get()) == ["1 rating came after it, of documents whose text it changed."]
 
 
+def test_an_import_is_undone_directly_after_the_one_that_rested_on_it():
+    collection = make_collection(documents="b")
+    intake.import_run(collection, [source(RUN)])
+    intake.import_run(collection, [source("q1 Q0 x 1 1 dense\n")])
+    later, first = Job.objects.all()
+    assert undone(first)
+    assert undone(later) == []
+    assert undone(first) == []  # no worker has removed anything yet
+    remove(first)
+    assert (Document.written.count(), System.written.count()) == (1, 0)
+
+
 def test_the_command_lists_imports_and_undoes_one(tmp_path, capsys):
     make_collection()
     file = tmp_path / "bm25.run"
