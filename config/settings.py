@@ -71,6 +71,8 @@ DEMO = env_bool("IDEALIST_DEMO")
 HTTPS = env_bool("IDEALIST_HTTPS")
 ALLOWED_HOSTS = os.environ.get("IDEALIST_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
 
+# Django takes 1,000; in the admin a grade has six fields, and a wrong file makes a scale of hundreds of grades.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
 LARGEST_UPLOAD = env_int("IDEALIST_LARGEST_UPLOAD", 4096) * 2**20  # bytes
 
 # An address that is not public must be listed itself, or its network, beside the name of its host.

@@ -1,6 +1,7 @@
 """Taking a whole import back: all of it, and only while nothing depends on it."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 import numpy as np
 from django.db import IntegrityError, transaction
@@ -13,6 +14,7 @@ from ..models import (
     Anchor,
     Assignment,
     Collection,
+    Grade,
     Job,
     OtherText,
     Pair,
@@ -22,9 +24,10 @@ from ..models import (
     RatingEvent,
     plain_value,
 )
-from .publishing import remove
+from .publishing import PIECE, remove
 from .queries import FACTS
 from .report import counted
+from .stage import batched
 
 CHANGED_MEANWHILE = "Somebody began to rate what it brought, or another import is under way. Look again."
 
@@ -32,7 +35,8 @@ CHANGED_MEANWHILE = "Somebody began to rate what it brought, or another import i
 def undone(job: Job, by=None) -> list[str]:
     """Hide what the import brought, for `remove` to follow. What stands against it is returned, and all stays.
 
-    Ratings are taken back at once, `by` an account. The history keeps them, and what it names stays: see `kept`.
+    Ratings are taken back at once, `by` an account, and with them what nothing else uses of the scale that they
+    made. The history keeps them, and what it names stays: see `kept`.
     """
     ratings = job.kind == Job.Kind.RATINGS
     _remove_what_was_undone(job)
@@ -46,11 +50,13 @@ def undone(job: Job, by=None) -> list[str]:
                 return against
             if ratings:
                 queue.take_back_import(job, by=by)
+                _take_back_scale(job)
             else:
                 pairs_of(job).delete()
                 _give_back_queries(job)
             done = Job.objects.filter(pk=job.pk, state=Job.State.PUBLISHED)
-            done.update(state=Job.State.UNDONE, staging=not ratings, ended_at=timezone.now())
+            over = {"state": Job.State.UNDONE, "staging": not ratings, "ended_at": timezone.now()}
+            done.update(**over, report=job.report)
             job.collection.touch()
     except IntegrityError:
         return [CHANGED_MEANWHILE]
@@ -116,17 +122,59 @@ def _obstacles_of_ratings(job: Job) -> Iterator[str]:
 
 
 def kept(job: Job) -> list[str]:
-    """What stays of an import of ratings that is undone, in sentences. One query."""
+    """What stays of an import of ratings that is undone, in sentences. Few queries."""
     if job.kind != Job.Kind.RATINGS:
         return []
     counts, said = job.report.get("counts", {}), ["The history tells what was said and that it was taken back."]
     if n := counts.get("documents"):
         said.append(f"{counted(n, 'document')} that it brought {'stays' if n == 1 else 'stay'} for the history.")
-    if n := counts.get("grades"):
-        said.append(f"The scale of {counted(n, 'grade')} that came with it stays. It is changed in the admin.")
+    if n := _grades_left(job):
+        stay = "stays, for something else uses it" if n == 1 else "stay, for something else uses them"
+        said.append(f"{counted(n, 'grade')} of the scale that came with it {stay}. The admin has the scale.")
     if n := Adjudication.objects.filter(pair__in=job.events.order_by().values("pair")).count():
         said.append(f"{counted(n, 'decision')} on its pairs {'stands' if n == 1 else 'stand'} until withdrawn.")
     return said
+
+
+def _grades_left(job: Job) -> int:
+    """How many grades that it made stay. Of an undone one the report says it: the scale may be another by now."""
+    if not job.report.get("counts", {}).get("grades"):
+        return 0
+    if job.state == Job.State.UNDONE:
+        return job.report.get("grades_left", job.report["counts"]["grades"])
+    return len(_grades_made(job)) - len(_grades_of_nobody_else(job))
+
+
+def _grades_made(job: Job) -> list[Grade]:
+    """Those of the scale that came with it: an import makes a scale only where there is none."""
+    if not job.report.get("counts", {}).get("grades"):
+        return []
+    values = {Decimal(text) for text in job.report["grades"]}
+    return [grade for grade in job.collection.grades.all() if grade.value in values]
+
+
+def _grades_of_nobody_else(job: Job) -> list[Grade]:
+    """Of the grades that it made those that no person has worded, and that only itself and what was undone use."""
+    bare = [grade for grade in _grades_made(job) if not grade.label and not grade.meaning]
+    if not bare:
+        return []
+    in_use = Q(anchors__isnull=False) | Q(adjudications__isnull=False)
+    used = set(job.collection.grades.filter(in_use).values_list("value", flat=True))
+    undone_ones = Job.objects.filter(Q(pk=job.pk) | Q(collection=job.collection_id, state=Job.State.UNDONE))
+    events = RatingEvent.objects.filter(pair__query__collection=job.collection_id, value__isnull=False)
+    others = events.exclude(job__in=undone_ones).order_by()
+    used.update(others.values_list("value", flat=True).distinct())
+    return [grade for grade in bare if grade.value not in used]
+
+
+def _take_back_scale(job: Job) -> None:
+    """A scale that a wrong file made would refuse the right one."""
+    gone = _grades_of_nobody_else(job)
+    job.report["grades_left"] = len(_grades_made(job)) - len(gone)
+    for some in batched(gone, PIECE):
+        Grade.objects.filter(pk__in=[grade.pk for grade in some]).delete()
+    if gone:
+        Collection.objects.filter(pk=job.collection_id).update(scale_version=F("scale_version") + 1)
 
 
 def pairs_of(job: Job) -> QuerySet:

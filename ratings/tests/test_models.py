@@ -89,6 +89,23 @@ def test_the_admin_shows_a_ranking_as_a_list_of_linked_documents_with_scores(adm
     assert "7.5" in html and "1.25" in html
 
 
+def test_a_scale_of_hundreds_of_grades_can_be_deleted(admin_client):
+    collection = make_collection(scale={str(value): "" for value in range(300)})
+    form = {
+        "name": "Hills", "slug": "hills", "relevant_from": "1", "description": "", "order": "query",
+        "gold_share": "0.1", "repeat_share": "0", "break_after": "50",
+        "grades-TOTAL_FORMS": "300", "grades-INITIAL_FORMS": "300",
+        "memberships-TOTAL_FORMS": "0", "memberships-INITIAL_FORMS": "0",
+        "guidelines-TOTAL_FORMS": "0", "guidelines-INITIAL_FORMS": "0",
+    }  # fmt: skip
+    for number, step in enumerate(collection.grades.all()):
+        facts = {"id": step.pk, "collection": collection.pk, "value": step.plain, "label": "", "meaning": ""}
+        form |= {f"grades-{number}-{name}": value for name, value in (facts | {"DELETE": "on"}).items()}
+    response = admin_client.post(reverse("admin:ratings_collection_change", args=[collection.pk]), form)
+    assert response.status_code == 302
+    assert not collection.grades.exists()
+
+
 def test_a_changed_scale_gets_a_new_version(admin_client):
     collection = make_collection(scale={"0": "No"})
     step = collection.grades.get()

@@ -21,6 +21,7 @@ from ratings.intake import documents, publishing, runs
 from ratings.intake.publishing import Landing, Superseded, remove
 from ratings.intake.undoing import kept, undone
 from ratings.models import (
+    Anchor,
     Assignment,
     Collection,
     Document,
@@ -560,10 +561,66 @@ def test_what_people_said_and_decided_stands_when_an_import_is_undone():
     assert kept(job) == [
         "The history tells what was said and that it was taken back.",
         "2 documents that it brought stay for the history.",
-        "The scale of 2 grades that came with it stays. It is changed in the admin.",
+        "1 grade of the scale that came with it stays, for something else uses it. The admin has the scale.",
         "1 decision on its pairs stands until withdrawn.",
     ]
-    assert (collection.documents.count(), collection.grades.count()) == (2, 2)
+    assert (collection.documents.count(), collection.grades.count()) == (2, 1)
+
+
+def test_a_scale_that_a_wrong_file_made_goes_with_it():
+    collection = make_collection(scale={}, documents="")
+    rows = "".join(f"q1 0 d{number} {number}\n" for number in range(1, 301))
+    wrong = taken_in(collection, rows)
+    same = taken_in(collection, "q2 0 d1 7\n")
+    assert collection.grades.count() == 300 and "1 grade of the scale" in " ".join(kept(wrong))
+    assert undone(same) == undone(wrong) == []
+    assert collection.grades.count() == 0 and "scale" not in " ".join(kept(wrong))
+    assert Collection.objects.get(pk=collection.pk).scale_version == 2
+    wrong.refresh_from_db()
+    right = taken_in(collection, "q1 0 d1 0\nq1 0 d2 1\n")
+    assert [grade.plain for grade in collection.grades.all()] == ["0", "1"]
+    assert given() == told_by_events() == {("q1", "d1", "qrels"): (0, ""), ("q1", "d2", "qrels"): (1, "")}
+    assert "scale" not in " ".join(kept(wrong)), "the grades of today are not of the import that was undone"
+    assert undone(right) == []
+
+
+@pytest.mark.parametrize("use", ["worded", "anchor", "decision", "rated", "put back", "imported", "added"])
+def test_a_grade_that_something_else_uses_stays_when_its_import_is_undone(use):
+    collection = make_collection(scale={})
+    job = taken_in(collection, "q1 0 a 3\nq1 0 b 0\n")
+    three, other = grade(collection, "3"), make_pair(collection, "q2", "b")
+    alice = make_rater(collection)
+    match use:
+        case "worded":
+            collection.grades.filter(pk=three.pk).update(label="Perfect")
+        case "anchor":
+            Anchor.objects.create(pair=other, use="gold", grade=three, created_at=timezone.now())
+        case "decision":
+            boss = make_member(collection, "ada", "admin")
+            adjudication.adjudicate(other, three, reason="It is so.", actor=boss)
+        case "rated":
+            queue.save(alice, other, grade=three)
+        case "put back":
+            queue.save(alice, other, grade=three)
+            queue.save(alice, other, reason="language", base_revision=1)
+        case "imported":
+            taken_in(collection, "q2 0 b 3\n")
+        case "added":
+            three = Grade.objects.create(collection=collection, value=2)
+    before = kept(job)
+    assert undone(job) == []
+    left = list(collection.grades.all())
+    assert left == [three]
+    assert before == kept(job)
+    assert ("1 grade of the scale that came with it stays" in " ".join(before)) == (use != "added")
+
+
+def test_a_scale_that_was_there_is_left_alone_by_an_undo():
+    collection = make_collection()
+    before = collection.grades.count()
+    assert undone(taken_in(collection, "q1 0 a 3\n")) == []
+    collection.refresh_from_db()
+    assert (collection.grades.count(), collection.scale_version) == (before, 1)
 
 
 def test_ratings_are_not_taken_back_to_a_grade_that_is_gone_nor_while_another_import_writes():
