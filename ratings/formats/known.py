@@ -3,6 +3,7 @@
 The commands and the import page take their lists from here.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
@@ -216,6 +217,11 @@ FORMATS = (
 )
 BY_NAME = {format.name: format for format in FORMATS}
 TELLING = {"trec-run", "trec-qrels"}  # text that can hardly be anything else, and that knows it of each other
+SAVE_AS_CSV = "Save its sheet as CSV, and import that."
+# A comment is taken as a whole: many of them would otherwise be split in all ways.
+_HTML = re.compile(r"\s*(<\?xml[^>]*>\s*)?(?><!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.I | re.S)
+_ZIP, _OLD_OFFICE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_IN_XLSX = re.compile(rb"xl/(workbook|worksheets|sharedStrings|styles|theme)")
 LIKELY = ("ratings", "results", "documents", "queries")  # where the columns tell no more
 
 
@@ -233,13 +239,13 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     Text that shows none is tried as `default`, whose refusals say more than that no format is known.
     """
     start = source.start
+    if what := stranger(start):
+        return source.refusal(0, *what)
     found = next((format for format in readable(kind) if format.fits(kind, start)), None)
     if found and found.name != default:
         source.told.append(f"{source.name}: read as {found.name}, {found.title}.")
     if found:
         return found
-    if start.data.startswith(b"PK\x03\x04"):
-        return source.refusal(0, "it is a ZIP archive", "Unpack it, and import what lies in it.")
     other = next((f for f in FORMATS if kind not in f.reads and any(f.fits(k, start) for k in f.reads)), None)
     tells = other and other.name in TELLING and default not in TELLING
     if not tells and (default == "jsonl" or not start.text.lstrip().startswith(("{", "["))):
@@ -253,13 +259,29 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     return source.refusal(1, problem, f"There are {known} for {kind}; choose one with --format.")
 
 
+def stranger(start: Start) -> tuple[str, str] | None:
+    """What a file is that people send by mistake and no format has, and the cure. None where it may hold rows."""
+    if _HTML.match(start.text):
+        return "it is an HTML page, perhaps a sign-in page", "Download the file again while signed in."
+    if start.data.startswith(_OLD_OFFICE) or (start.data.startswith(_ZIP) and _IN_XLSX.search(start.data)):
+        return "it is an Excel workbook", SAVE_AS_CSV
+    if start.data.startswith(_ZIP):
+        if b"opendocument.spreadsheet" in start.data[:200]:
+            return "it is an OpenDocument spreadsheet", SAVE_AS_CSV
+        return "it is a ZIP archive", "Unpack it, and import what lies in it."
+    return None
+
+
 def kind_of(source: Source, *, has_queries: bool) -> str | None:
     """The kind of row that the first bytes show: of a table the one that uses most of its columns.
 
     What may be several, as a book of Quepid, is taken for its queries until the collection has some. None where
-    nothing tells. Nothing else can be read from `source` after it.
+    nothing tells. Nothing else can be read from `source` after it. Raises ValueError for what no format has.
     """
     start = source.start
+    if what := stranger(start):
+        problem, cure = what
+        raise ValueError(f"{problem[0].upper()}{problem[1:]}. {cure}")
     fits = {kind: next((f for f in readable(kind) if f.fits(kind, start)), None) for kind in KINDS}
     names = {name: tables.columns_of(name, source) for name in {f.name for f in fits.values() if f}}
     used = {kind: _used(kind, names[format.name]) for kind, format in fits.items() if format}

@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 import random
+import zipfile
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from ratings.formats.known import BY_NAME, FORMATS, KINDS, kind_of, readable, recognised, writable
+from ratings.formats.known import BY_NAME, FORMATS, KINDS, kind_of, readable, recognised, stranger, writable
 from ratings.formats.refusal import Refusal
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic
 from ratings.formats.source import Source
@@ -83,12 +84,59 @@ def test_a_file_shows_its_format(name, pack):
         ),
         (b'{"a": 1}', "ratings", "it is unknown JSON"),
         (b"PK\x03\x04\x00", "queries", "it is a ZIP archive"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", "ratings", "it is an Excel workbook"),
     ],
 )
 def test_what_holds_no_such_rows_is_refused_with_what_it_is_and_what_would_do(content, kind, problem):
     refusal = recognised(source(content), kind, DEFAULTS[kind])
     assert refusal.problem == problem
     assert refusal.cure
+
+
+def zipped(*names: str, content: str = "") -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in names:
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("content", "problem", "cure"),
+    [
+        (zipped("[Content_Types].xml", "_rels/.rels", "xl/workbook.xml"), "an Excel workbook", "as CSV"),
+        (zipped("docProps/app.xml", "xl/worksheets/sheet1.xml"), "an Excel workbook", "as CSV"),
+        (
+            zipped("mimetype", content="application/vnd.oasis.opendocument.spreadsheet"),
+            "an OpenDocument spreadsheet",
+            "as CSV",
+        ),
+        (zipped("a.run"), "a ZIP archive", "Unpack it"),
+        (b"<!DOCTYPE html>\n<html><body>Sign in", "an HTML page, perhaps a sign-in page", "while signed in"),
+        (b"\n<HTML lang=en>", "an HTML page, perhaps a sign-in page", "while signed in"),
+        (b'<?xml version="1.0"?>\n<!-- x -->\n<!DOCTYPE html PUBLIC "">', "an HTML page", "while signed in"),
+    ],
+)
+def test_what_people_send_by_mistake_is_called_by_its_name(kind, content, problem, cure):
+    refusal = recognised(source(content, "x.run"), kind, DEFAULTS[kind])
+    assert refusal.problem.startswith(f"it is {problem}") and cure in refusal.cure
+    with pytest.raises(ValueError, match=f"It is {problem}.*{cure}"):
+        kind_of(source(content, "x.run"), has_queries=True)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<topics><topic/></topics>",
+        b'<?xml version="1.0"?><!DOCTYPE topics>',
+        b"<top>\n",
+        b"html,body\n",
+        b"<!---->" * 9_000,
+    ],
+)
+def test_markup_that_is_no_page_is_taken_for_no_page(content):
+    assert stranger(source(content).start) is None
 
 
 def test_text_that_shows_no_format_is_tried_as_the_default():
@@ -113,7 +161,6 @@ def test_text_that_shows_no_format_is_tried_as_the_default():
         ("<top>\n<num> 1\n<title> fog\n</top>\n", "queries", "queries"),
         (SAMPLES["quepid-book"].decode(), "ratings", "queries"),
         ("Some words.\n", None, None),
-        ("PK\x03\x04", None, None),
     ],
 )
 def test_a_file_shows_what_is_in_it(text, with_queries, without):

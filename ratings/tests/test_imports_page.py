@@ -500,6 +500,22 @@ def test_gzip_several_files_and_every_kind(admin, collection):
     assert collection.documents.get(key="z").body == "last"
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("r.xlsx", b"PK\x03\x04....xl/workbook.xml", "It is an Excel workbook. Save its sheet as CSV"),
+        ("x.run", b"<!doctype html><title>Sign in</title>", "perhaps a sign-in page. Download the file again"),
+    ],
+)
+def test_what_people_send_by_mistake_is_told_at_once(admin, name, data, said):
+    response = send(admin, "", (name, data))
+    assert response.status_code == 400 and said in response.content.decode()
+    assert not Job.objects.exists()
+    send(admin, "results", (name, data))
+    work()
+    assert said.partition(". ")[2].split(",")[0] in page(admin, Job.objects.get())
+
+
 def test_what_is_no_file_or_an_empty_one_is_refused(admin):
     response = admin.post("/collections/hills/import/send/", {"kind": "queries"})
     assert response.status_code == 400 and "Choose a file." in response.content.decode()

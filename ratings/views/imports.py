@@ -61,7 +61,12 @@ def send_files(request: HttpRequest, slug: str) -> HttpResponse:
         form.add_error("files", f"It cannot be kept here: {error.strerror or error}.")
         return imports_page(request, collection, form)
     files = uploads.distinct(files)
-    kind = form.cleaned_data["kind"] or kind_seen(files[0], has_queries=collection.queries.exists())
+    try:
+        kind = form.cleaned_data["kind"] or kind_seen(files[0], has_queries=collection.queries.exists())
+    except ValueError as error:
+        uploads.forget(files)
+        form.add_error("files", f"{error}")
+        return imports_page(request, collection, form)
     if kind is None:
         uploads.forget(files)
         form.add_error("kind", "The file does not show it. Say what is in it, and send it again.")
