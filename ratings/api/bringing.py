@@ -32,6 +32,7 @@ NAME = "the batch"
 MOST_RESULTS = 50_000  # of the rankings of one batch
 WAIT, PAUSE, LATER = 3, 0.1, 5  # seconds: for another import, between two looks, until the caller tries again
 UNDER_WAY = "Another import is under way in this collection. Nothing was written; send the same again later."
+LOOKS = 3  # at the record, where somebody else wrote between a look and the writing
 OWN_NAMES = {"id", "title", "body", "url"}  # members of a document that are no fields
 
 IdempotencyKey = Annotated[
@@ -254,7 +255,10 @@ def imported(
 ) -> dict:
     """What the import did. Raises Problem with all that it refuses, and Busy."""
     try:
-        report = take_in(collection, [Source(NAME, io.BytesIO(lines))], format="jsonl", **how)
+        for _ in range(LOOKS):
+            report = take_in(collection, [Source(NAME, io.BytesIO(lines))], format="jsonl", **how)
+            if not report.clashed:
+                break
     except ValueError as error:
         raise Problem(422, f"{error}. Nothing was written.", kind="refused") from error
     if report.busy:

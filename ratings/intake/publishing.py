@@ -137,6 +137,7 @@ def land(
         problem = f"the database refuses the rows ({error})".replace("\n", " ")
         cure = "If somebody else was importing at the same time, run the import again."
         report.refuse(sources[0].refusal(0, problem, cure))
+        report.clashed = True
     finally:
         _end(place.job)
     report.job = place.job.pk

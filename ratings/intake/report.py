@@ -22,6 +22,7 @@ class Report:
     refused: int = 0
     cut_off: bool = False  # reading stopped somewhere: there may be more than was read
     busy: bool = False  # refused for another import that is under way: there is nothing to correct
+    clashed: bool = False  # refused by the database: somebody may have written since the import looked
     left_out: int = 0  # refusals, where the rest was taken
     grades: Counter = field(default_factory=Counter)  # of ratings: how many rows have each, as text
     job: int | None = None  # the import in the list of imports, if it wrote something

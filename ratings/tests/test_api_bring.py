@@ -1,9 +1,10 @@
 """Batches over the API: the rules of the imports, the place of what is refused, and that a retry does nothing."""
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection
 
 from ratings import intake
+from ratings.intake.publishing import land
 from ratings.models import Job, Rating, RatingEvent, Receipt, Role
 
 from .calls import Caller, make_caller, pointers
@@ -278,6 +279,29 @@ def test_a_batch_waits_a_while_for_another_import(caller, other, monkeypatch, ke
 
     monkeypatch.setattr("ratings.api.bringing.time.sleep", passing)
     assert caller.post(f"{HILLS}/rankings", one_ranking(), key=key).json()["new"] == 1
+
+
+def test_a_batch_is_looked_at_again_where_somebody_wrote_meanwhile(caller, collection, monkeypatch):
+    collection.grades.all().delete()
+    real = land
+
+    def late(*arguments):
+        monkeypatch.setattr("ratings.intake.ratings.land", real)
+        collection.grades.create(value=2)
+        real(*arguments)
+
+    monkeypatch.setattr("ratings.intake.ratings.land", late)
+    answer = caller.post(f"{HILLS}/ratings", {"ratings": [one_rating()]})
+    assert (answer.status_code, answer.json().get("new")) == (200, 1)
+
+
+def test_what_the_database_refuses_each_time_is_said(caller, monkeypatch):
+    def refuse(*arguments):
+        raise IntegrityError("no such row")
+
+    monkeypatch.setattr("ratings.intake.ratings._publish", refuse)
+    answer = caller.post(f"{HILLS}/ratings", {"ratings": [one_rating()]})
+    assert answer.status_code == 422 and "no such row" in answer.json()["errors"][0]["detail"]
 
 
 @pytest.mark.django_db(transaction=True)
