@@ -458,7 +458,8 @@ class JudgingForm(forms.ModelForm):
         labels = {"order": "Order", "gold_share": "Gold", "repeat_share": "Repeats", "break_after": "Break after"}
         help_texts = {
             "gold_share": "Share of a rater's work whose grade is known: 0.1 is one in ten. Shows who reads with "
-            "care. A gold pair that somebody has rated does not come to them again.",
+            "care. A gold pair that somebody has rated does not come to them again. Query by query it comes while "
+            "they rate its query, or its place would tell what it is: spread gold over the queries.",
             "repeat_share": "Share of a rater's work that they graded before. Shows whether they agree with "
             "themselves. The second grade counts for nothing else.",
             "break_after": "So many ratings in a row, then a break is offered. 0: never. To go on is one key.",
