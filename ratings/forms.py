@@ -64,8 +64,8 @@ class RatingForm(forms.Form):
 
 
 def comment_of(text: str) -> str:
-    """What is kept of a comment."""
-    return text.replace("\x00", "").strip()[:LONGEST_COMMENT]
+    """What is kept of a comment. Forms send their lines in another way than the desk's script."""
+    return text.replace("\x00", "").replace("\r\n", "\n").strip()[:LONGEST_COMMENT]
 
 
 class ClaimForm(forms.Form):

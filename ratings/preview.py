@@ -96,7 +96,10 @@ def refused_files(job: Job) -> list[int]:
     Of nothing else: a ranking is written once and whole, and of texts nothing is taken while a line is refused.
     """
     report = job.report
-    if job.kind != Job.Kind.RATINGS or report.get("cut_off"):
+    # Of somebody who rates here every rating is refused, and one line is told.
+    told = report.get("refused", 0) + report.get("left_out", 0)
+    more = report.get("counts", {}).get("refused", 0) > told
+    if job.kind != Job.Kind.RATINGS or report.get("cut_off") or more:
         return []
     named = {refusal["file"] for refusal in report.get("refusals", []) if refusal["line"]}
     try:

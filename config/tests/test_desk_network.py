@@ -183,6 +183,23 @@ def test_what_an_earlier_page_left_is_counted(page, proxy):
     expect(page.locator("#done")).to_have_text("4")
 
 
+def test_what_the_server_has_without_having_said_so_is_counted_once(page, proxy):
+    begin(page)
+    judge(page, 1)
+    all_saved(page)
+    proxy.fate = lambda line: CUT if is_act(line) else WHOLE
+    done = judge(page, 2)
+    eventually(lambda: done[0] in graded())
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    expect(page.locator("#done")).to_have_text("3")
+    proxy.fate = lambda line: WHOLE
+    page.evaluate("dispatchEvent(new Event('online'))")
+    all_saved(page)
+    expect(page.locator("#done")).to_have_text("3")
+    assert len(graded()) == 3
+
+
 def test_a_closed_tab_sends_the_rest_when_the_desk_is_opened_again(page, visit, proxy):
     begin(page)
     proxy.fate = lambda line: DROP if is_act(line) else WHOLE

@@ -21,7 +21,7 @@ from ..formats.refusal import counted
 from ..formats.source import Source
 from ..intake import Report
 from ..intake.publishing import Busy
-from ..models import Collection, Reason, Scope
+from ..models import Collection, Job, Reason, Scope
 from .access import collection_in
 from .problems import Problem
 from .receipts import once
@@ -231,23 +231,26 @@ def brought(
     collection = collection_in(request, slug, Scope.IMPORT)
     lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
     return patiently(
-        lambda: once(request, collection, key, lambda: imported(collection, batch, lines, take_in, how))
+        collection,
+        lambda: once(request, collection, key, lambda: imported(collection, batch, lines, take_in, how)),
     )
 
 
-def patiently(act: Callable[[], dict]) -> dict:
+def patiently(collection: Collection, act: Callable[[], dict]) -> dict:
     """What `act` answers, tried again for a while as long as another import is in its way.
 
-    Between two tries no transaction is open, on SQLite the other import could not end. Raises Problem.
+    Between two tries no transaction is open: on SQLite neither that import nor raters could go on. Raises Problem.
     """
     end = time.monotonic() + WAIT
     while True:
         try:
             return act()
         except Busy:
+            in_the_way = Job.objects.staging().filter(collection=collection)
+            while time.monotonic() < end and in_the_way.exists():
+                time.sleep(PAUSE)
             if time.monotonic() >= end:
                 raise Problem(503, UNDER_WAY, kind="busy", headers={"Retry-After": f"{LATER}"}) from None
-        time.sleep(PAUSE)
 
 
 def imported(

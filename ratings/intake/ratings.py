@@ -11,6 +11,8 @@ from decimal import Decimal
 from functools import partial
 from itertools import groupby
 
+from django.db import IntegrityError
+
 from .. import queue
 from ..formats import values
 from ..formats.rows import RatingLine
@@ -206,9 +208,11 @@ def _rows(stage: sqlite3.Connection) -> Iterator[tuple[tuple, list[tuple]]]:
 
 def _check_repeats(stage: sqlite3.Connection, sources: Sequence[Source], report: Report) -> int:
     """Count repeated rows and refuse those that say something else. Returns how many pairs of rater and pair."""
-    total = 0
-    for (_, _, document), (first, *others) in _rows(stage):
+    total, refused = 0, {row for (row,) in stage.execute("SELECT row FROM refused")}
+    for (_, _, document), rows in _rows(stage):
         total += 1
+        # What is refused already says nothing against the others.
+        first, *others = [row for row in rows if row[-1] not in refused] or rows[:1]
         for other in others:
             if other[3:6] == first[3:6]:
                 report.counts["duplicates"] += 1
@@ -301,6 +305,8 @@ def _publish(
         progress("writing", done / total, done)
     place.analyze(Document, StagedRating)
     with place.published(report):
+        if scale and job.collection.grades.exists():
+            raise IntegrityError("the collection got a scale meanwhile")
         Grade.objects.bulk_create(scale)
         _tell_of_scale(scale, report)
         queue.record_staged(job)

@@ -90,14 +90,14 @@ def import_run(
     with staged(TABLE) as stage:
         named, unknown = _stage(stage, sources, names, system, format, queries_by, report, progress)
         batches = partial(_batches, stage, partial(_without_copies, order=order) if keep_first else _whole)
-        check = partial(_check, batches, collection, sources, order, report, progress)
+        check = partial(_check, batches, collection, sources, order, report)
         seen = _version(collection)
-        tallies = check()
+        tallies = check(progress)
 
         def write(place: Landing) -> None:
             # Until now others could import. What they brought for the same queries is looked at again.
             if _version(collection) != seen:
-                tallies.update(check())
+                tallies.update(check(partial(_alive, place, progress)))
             if not report.refused:
                 _publish(batches, order, tallies, report, progress, place)
 
@@ -304,6 +304,11 @@ def _check(
     report.counts["unchanged"] = sum(tally.unchanged for tally in tallies.values())
     report.counts["new"] = sum(tally.rankings for tally in tallies.values()) - report.counts["unchanged"]
     return tallies
+
+
+def _alive(place: Landing, progress: Progress, *told) -> None:
+    place.beat()
+    progress(*told)
 
 
 def _version(collection: Collection) -> int:

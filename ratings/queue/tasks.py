@@ -95,7 +95,11 @@ def held_checks(rater: Rater | Blank) -> QuerySet:
 
 
 def checks_of(rater: Rater | Blank) -> QuerySet:
-    return Check.objects.filter(rater=rater).select_related("pair__query", "pair__document", "event")
+    """With what the rater wrote last, as `with_own` has it of pairs: else a repeat could be told from them."""
+    about = {"rater": OuterRef("rater"), "pair": OuterRef("pair"), "created_at__gte": OuterRef("created_at")}
+    wrote = RatingEvent.objects.filter(**about, kind__in=[Kind.REPEAT, Kind.SKIP]).order_by("-pk")
+    checks = Check.objects.filter(rater=rater).annotate(said=Subquery(wrote.values("comment")[:1]))
+    return checks.select_related("pair__query", "pair__document", "event")
 
 
 held_assignments = Prepared(lambda: held_pairs(Blank("rater", Rating, "rater")))
@@ -103,8 +107,9 @@ open_checks = Prepared(lambda: held_checks(Blank("rater", Rating, "rater")))
 
 
 def check_task(rater: Rater, check: Check) -> Task:
+    """Of a check that `checks_of` found."""
     answer = answer_of(rater, check)
-    return Task(check.token, check.pair, check.kind, answer, answer.comment if answer else "")
+    return Task(check.token, check.pair, check.kind, answer, answer.comment if answer else check.said or "")
 
 
 def answer_of(rater: Rater, check: Check) -> Rating | None:

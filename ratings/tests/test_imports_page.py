@@ -250,8 +250,14 @@ def test_of_a_line_with_several_raters_only_the_refused_cells_are_left_out(admin
 def test_of_somebody_who_rates_here_no_line_is_taken(admin, collection):
     make_member(collection, "bob", Role.RATER)
     job = sent(admin, "ratings", "query,document,rater,grade\nq1,a,bob,1\nq1,b,bob,2\nq1,a,Ann,3\n")
-    assert "Leave the 2 refused ratings out" in page(admin, job)
+    html = page(admin, job)
+    assert "Leave the 2 refused ratings out" in html and "refused/?file" not in html
     assert taken_without_refused(admin, job) == [("q1", "a", "Ann", 3)]
+
+
+def test_what_is_refused_itself_says_nothing_against_a_later_line(admin, collection):
+    job = sent(admin, "ratings", "query,document,rater,grade\nq1,a,Ann,7\nq1,a,Ann,2\n")
+    assert taken_without_refused(admin, job) == [("q1", "a", "Ann", 2)]
 
 
 def test_where_nobody_is_named_the_lines_behind_are_not_lost(admin, collection):

@@ -17,7 +17,7 @@ from django.utils import timezone
 from evaluation import record
 from ratings import adjudication, archive, intake, jobs, queue
 from ratings.formats.source import Source
-from ratings.intake import documents, publishing, runs
+from ratings.intake import documents, publishing, ratings, runs
 from ratings.intake.publishing import Landing, Superseded, remove
 from ratings.intake.undoing import kept, undone
 from ratings.models import (
@@ -726,4 +726,20 @@ def test_what_somebody_brought_after_the_check_is_never_passed_over(monkeypatch,
     else:
         assert "bm25 has another ranking for query q1" in report.refusals[0].problem
         assert Ranking.written.count() == 1
+    assert not any(leftovers())
+
+
+def test_of_two_first_imports_of_ratings_one_makes_the_scale(monkeypatch):
+    collection = make_collection(scale={})
+    land = ratings.land
+
+    def later(*given):
+        monkeypatch.setattr(ratings, "land", land)
+        assert not intake.import_qrels(collection, [source("q1 0 b 5\n")], rater="other").refused
+        land(*given)
+
+    monkeypatch.setattr(ratings, "land", later)
+    report = intake.import_qrels(collection, [source("q1 0 a 1\n")], rater="one")
+    assert report.clashed and "got a scale meanwhile" in report.refusals[0].problem
+    assert [grade.value for grade in collection.grades.all()] == [5]
     assert not any(leftovers())

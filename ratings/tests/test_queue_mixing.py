@@ -314,6 +314,16 @@ def test_a_repeat_that_is_put_off_comes_again_and_can_be_taken_back(repeating):
     assert task.token in [one.token for one in work(alice, collection)]
 
 
+def test_what_was_written_comes_back_with_a_repeat_as_with_any_other_pair(repeating):
+    collection, alice = repeating
+    task = next_repeat(alice)
+    queue.skip(alice, task, comment="half read", now=NOW)
+    queue.undo(alice, now=NOW)
+    assert queue.held(alice)[0].comment == "half read"
+    queue.save(alice, task, grade=grade(collection, "3"), comment="all read", now=NOW)
+    assert queue.undo(alice, now=NOW).comment == "all read"
+
+
 def test_a_repeat_of_a_retired_pair_is_no_longer_asked_for(repeating):
     _, alice = repeating
     task = next_repeat(alice)

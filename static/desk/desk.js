@@ -322,7 +322,8 @@ tasks.addEventListener("outlook", ({ detail }) => {
 tasks.addEventListener("guidelines", ({ detail }) => drawer.latest(detail));
 
 addEventListener("beforeunload", (event) => {
-  const written = view === "task" && comment.value.trim() !== tasks.current.comment.trim();
+  const plain = (text) => text.replaceAll("\r\n", "\n").trim(); // as a form without a script sends it
+  const written = view === "task" && plain(comment.value) !== plain(tasks.current.comment);
   if (outbox.worries || written) event.preventDefault();
 });
 addEventListener("pageshow", (event) => { if (event.persisted) outbox.retry(); });
@@ -333,6 +334,7 @@ await outbox.begin();
 const left = outbox.acts.filter((act) => act.kind !== "undo");
 tasks.take(data.tasks, data.tasks.map((task) => task.token));
 for (const kept of left) {
+  if (past.some((act) => act.key === kept.key)) continue; // the server has it, and did not come to say so
   const { grade = null, reason = "" } = kept.fields;
   const fresh = kept.kind === "save" && !tasks.known(kept.token)?.own;
   past = [...past, { key: kept.key, token: kept.token, task: null, grade, reason, fresh }].slice(-BACK);

@@ -247,8 +247,10 @@ await outbox.begin();
 for (const { key, kind, token, fields: { grade = null, reason = "" } } of outbox.acts.filter((one) => one.kind !== "undo")) {
   const row = rowOf(token);
   const fresh = kind === "save" && !row?.own;
-  past = [...past, { key, token, grade, reason, fresh }].slice(-BACK);
-  if (fresh) count(1);
+  if (!past.some((act) => act.key === key)) { // else the server has it, and did not come to say so
+    past = [...past, { key, token, grade, reason, fresh }].slice(-BACK);
+    if (fresh) count(1);
+  }
   if (row) Object.assign(row, kind === "save" ? { own: { grade, reason } } : { gone: true });
 }
 show();
