@@ -166,6 +166,13 @@ def test_lines_that_are_not_grouped_come_one_by_one():
     assert {type(item) for item in read_stretches(source(text))} == {RunLine}
 
 
+def test_comments_in_a_row_are_no_stretch():
+    text = "".join(f"#a Q0 d{n} {n} {9 - n} s\n" for n in range(1, 6)) + "a Q0 d1 1 1 s\n"
+    file = source(text)
+    assert line_by_line(read_stretches(file)) == [RunLine(6, "a", "d1", 1, 1.0, "s")]
+    assert file.comments == 5
+
+
 KEYS = st.sampled_from(
     ["a", "b", "301", "d-1", "d\\2", "naïve", "文", "#1", "x" * 40, "x" * 501, "a\u00a0b", "\x7f"]
 )
