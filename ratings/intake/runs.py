@@ -25,7 +25,7 @@ from ..formats.rankings import (
     repeats,
 )
 from ..formats.refusal import Refusal
-from ..formats.rows import Stretch
+from ..formats.rows import RunLine, Stretch
 from ..formats.source import Source
 from ..models import Collection, Job, Query, Ranking, System
 from .documents import Strangers, ids_of, known_ids, tell_of_bare_documents
@@ -136,29 +136,21 @@ def _stage(
         topics, extra = Topics(names.ids(by)), 0
         held, count, named_last = _no_pieces(), 0, None
         for row in rows_of(source, found.reads_stretches or found.reads["results"], report, progress):
-            size = len(row) if isinstance(row, Stretch) else 1
+            # What stands behind the six columns is never in a stretch.
+            size, more = (len(row), False) if isinstance(row, Stretch) else (1, row.extra)
+            extra += more
             # Most lines stand behind one of the same ranking.
             if (row.system, row.query) != named_last:
                 named_last = row.system, row.query
                 tags.setdefault(row.system, (file, row.line))
                 query = topics.id_of(row.query, size)
                 if query is not None:
-                    lines, ranks, scores, documents = held[system or row.system, query]
+                    cells = held[system or row.system, query]
             elif query is None:
                 topics.skipped += size
             if query is None:
                 continue
-            if isinstance(row, Stretch):
-                lines.extend(range(row.line, row.line + size))
-                ranks.extend(row.ranks.tolist())
-                scores.extend(row.scores.tolist())
-                documents.extend(row.documents)
-            else:
-                extra += row.extra
-                lines.append(row.line)
-                ranks.append(row.rank)
-                scores.append(row.score)
-                documents.append(row.document)
+            _hold(row, *cells)
             count += size
             if count >= HELD:
                 _put(stage, file, held)
@@ -179,6 +171,19 @@ def _stage(
         problem = f"{tag} is another system than {next(iter(tags))}, and --system can rename only one"
         report.refuse(sources[file].refusal(line, problem, "Leave --system out, or give one system at a time."))
     return named, unknown
+
+
+def _hold(row: RunLine | Stretch, lines: list, ranks: list, scores: list, documents: list) -> None:
+    if isinstance(row, Stretch):
+        lines.extend(range(row.line, row.line + len(row)))
+        ranks.extend(row.ranks.tolist())
+        scores.extend(row.scores.tolist())
+        documents.extend(row.documents)
+    else:
+        lines.append(row.line)
+        ranks.append(row.rank)
+        scores.append(row.score)
+        documents.append(row.document)
 
 
 def _refuse_unnamed(tags: dict[str, tuple[int, int]], sources: Sequence[Source], report: Report) -> None:

@@ -167,10 +167,10 @@ def test_lines_that_are_not_grouped_come_one_by_one():
 
 
 def test_comments_in_a_row_are_no_stretch():
-    text = "".join(f"#a Q0 d{n} {n} {9 - n} s\n" for n in range(1, 6)) + "a Q0 d1 1 1 s\n"
+    text = "".join(f"#a Q0 d{n} {n} {9 - n} s\n" for n in range(1, 9)) + "a Q0 d1 1 1 s\n"
     file = source(text)
-    assert line_by_line(read_stretches(file)) == [RunLine(6, "a", "d1", 1, 1.0, "s")]
-    assert file.comments == 5
+    assert line_by_line(read_stretches(file)) == [RunLine(9, "a", "d1", 1, 1.0, "s")]
+    assert file.comments == 8
 
 
 KEYS = st.sampled_from(

@@ -410,6 +410,11 @@ def test_comments_and_further_columns_are_counted():
     assert "file1: 1 line with more than six columns; the rest was ignored." in report.facts
 
 
+def test_further_columns_are_counted_in_lines_of_unknown_queries_too():
+    report = intake.import_run(make_collection(), sources("q1 Q0 a 1 2 s\nq9 Q0 a 1 1 s more\n"))
+    assert "file1: 1 line with more than six columns; the rest was ignored." in report.facts
+
+
 def test_a_failure_while_rankings_are_written_leaves_nothing(monkeypatch):
     collection = make_collection(documents="")
     before = record()
