@@ -1,30 +1,93 @@
 """What every test may use. The cast and the browser live beside the tests of `config`."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.conf import settings as django_settings
+from django.db import transaction
+from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
 
+from ratings.tests.thorough import MORE
+
 hypothesis_settings.register_profile("idealist", deadline=None, derandomize=True)
-hypothesis_settings.load_profile("idealist")
+hypothesis_settings.register_profile("thorough", deadline=None, max_examples=100 * MORE, print_blob=True)
 
 
+ROOT = Path(__file__).resolve().parent
 DATABASE = {"db", "transactional_db", "live_server"}
+# Tests of `evaluation` that show what was computed from arrays, beside those of pages and commands.
+SHOWN = {"asked", "bundle", "overview", "panel", "pictures", "report"}
+EDGES = ("_page", "_pages", "_command", "_commands", "_browser")
 
 
 def pytest_addoption(parser) -> None:
-    parser.addoption("--database-only", action="store_true", help="leave out what needs no database")
+    parser.addoption("--part", choices=list(PARTS), help="only the tests of one part, as run.py runs them")
+    parser.addoption("--thorough", action="store_true", help="many more random examples, others each time")
+
+
+def pytest_configure(config) -> None:
+    thorough = config.getoption("--thorough")
+    hypothesis_settings.load_profile("thorough" if thorough else "idealist")
+    if thorough:
+        os.environ["IDEALIST_THOROUGH"] = "1"
+
+
+def needs_database(item) -> bool:
+    return bool(item.get_closest_marker("django_db") or DATABASE & set(item.fixturenames))
+
+
+def looks(item) -> bool:
+    return item.get_closest_marker("looks") is not None
+
+
+def depends_on_engine(item) -> bool:
+    """Whether PostgreSQL could answer otherwise than SQLite.
+
+    What `ratings` writes, locks, sorts or refuses could; in `evaluation`, the one door that reads its tables,
+    frozen evaluations and the API. Pages, commands and browsers only use those. They run on SQLite, but for
+    tests that write where numbers are shown (`writes`), those that need transactions of their own, and the first
+    test of each file. Every page for every kind of visitor runs on both: see config/tests/test_access.py.
+    """
+    if item.get_closest_marker("same_everywhere") or item.get_closest_marker("browser"):
+        return False
+    name = item.path.stem.removeprefix("test_")
+    mark = item.get_closest_marker("django_db")
+    edge = name.endswith(EDGES) or (item.path.parent == ROOT / "evaluation" / "tests" and name in SHOWN)
+    alone = mark is not None and mark.kwargs.get("transaction")
+    return not edge or bool(alone or item.get_closest_marker("writes"))
+
+
+def on_database(item) -> bool:
+    return needs_database(item) and not looks(item)
+
+
+def of_ratings(item) -> bool:
+    return item.path.parent == ROOT / "ratings" / "tests"
+
+
+PARTS = {
+    "SQLite, ratings": lambda item: on_database(item) and of_ratings(item),
+    "SQLite, the rest": lambda item: on_database(item) and not of_ratings(item),
+    "PostgreSQL": lambda item: on_database(item) and depends_on_engine(item),
+    "looks": looks,
+    "no database": lambda item: not needs_database(item) and not looks(item),
+}
 
 
 def pytest_collection_modifyitems(config, items: list) -> None:
-    if not config.getoption("--database-only"):
+    name = config.getoption("--part")
+    if not name:
         return
-    kept, left = [], []
-    for item in items:
-        needs = item.get_closest_marker("django_db") or DATABASE & set(item.fixturenames)
-        (kept if needs else left).append(item)
-    config.hook.pytest_deselected(items=left)
+    kept = [item for item in items if PARTS[name](item)]
+    if name == "PostgreSQL":
+        tried = [i for i in items if on_database(i) and not i.get_closest_marker("same_everywhere")]
+        firsts = {item.path: item for item in reversed(tried)}
+        chosen = {*kept, *firsts.values()}
+        kept = [item for item in items if item in chosen]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
     items[:] = kept
 
 
@@ -37,11 +100,28 @@ def shared() -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True)
-def plain_settings(settings) -> None:
-    """A fast password hasher, and static files without the manifest that only collectstatic makes."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    settings.STORAGES = {
-        **settings.STORAGES,
-        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-    }
+@pytest.fixture(scope="session", autouse=True)
+def plain_settings() -> Iterator[None]:
+    """A fast password hasher, and static files without the manifest that only collectstatic makes.
+
+    For the session, because a change of settings makes Django forget what it has built from them.
+    """
+    plain = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
+    with override_settings(
+        PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
+        STORAGES={**django_settings.STORAGES, **plain},
+    ):
+        yield
+
+
+@pytest.fixture(scope="module")
+def standing(django_db_setup, django_db_blocker) -> Iterator[None]:
+    """A transaction around the tests of a module, for a world that they share.
+
+    A fixture of the module that asks for it builds the world once. What a test does to the rows is taken back
+    after the test. Objects in Python are not: give each test a copy, as `copy.deepcopy` makes it. No test of
+    the module can have transactions of its own (`transaction=True`): they would wait for this one.
+    """
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)

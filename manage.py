@@ -7,9 +7,20 @@ import sys
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
+    from django.db import DatabaseError
 
-    execute_from_command_line(sys.argv)
+    from ratings.database import disk
+
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        sys.exit(f"{error}")
+    except (DatabaseError, OSError) as error:
+        if not (told := disk.trouble(error)):
+            raise
+        sys.exit(f"{disk.MESSAGES[told]} Nothing of this was written. ({error})")
 
 
 if __name__ == "__main__":

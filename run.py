@@ -6,10 +6,14 @@
     python3 run.py --host 0.0.0.0          serve others: TLS in front, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names
     python3 run.py manage COMMAND ...        a management command; nothing is added to its output
     python3 run.py test [PYTEST OPTIONS]   every check and every test, on SQLite and on PostgreSQL
+    python3 run.py test --changed          every check, and the tests nearest to what changed since main
     python3 run.py bench [NAME ...]        measure side by side with others; without NAME, the list of benches
+    python3 run.py pictures                make the pictures of the documents anew
+    python3 run.py lock [--upgrade]        make requirements*.lock anew after a change of requirements*.txt
 
-The first start makes .venv beside this file and installs requirements.txt into it; later starts do so only
-when that file or Python changed. DATABASE_URL picks the database, WEB_CONCURRENCY the number of processes.
+The first start makes .venv beside this file and installs requirements.lock into it, nothing without its hash;
+later starts do so only when that file or Python changed. DATABASE_URL picks the database, WEB_CONCURRENCY the
+number of processes.
 What only the benches need goes into .venv-bench, at the first bench.
 The tests use the PostgreSQL server in IDEALIST_TEST_POSTGRES or start their own, and the browser in CHROMIUM.
 """
@@ -31,8 +35,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 from xml.etree import ElementTree
 
@@ -40,7 +45,7 @@ ROOT = Path(__file__).resolve().parent
 VENV, VENV_BENCH = ROOT / ".venv", ROOT / ".venv-bench"
 PYTHON = VENV / "bin" / "python"
 MANAGE = [str(PYTHON), str(ROOT / "manage.py")]
-RUNTIME, DEVELOPMENT, BENCHES = "requirements.txt", "requirements-dev.txt", "bench/requirements.txt"
+RUNTIME, DEVELOPMENT, BENCHES = "requirements.lock", "requirements-dev.lock", "bench/requirements.lock"
 ANOTHER = 5.0  # seconds between the beginnings of two workers
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 CHECKS = {
@@ -97,7 +102,7 @@ def alone() -> Iterator[None]:
 
 
 def fingerprint(name: str) -> str:
-    """A line that changes when this file of requirements or Python's minor version does."""
+    """A line that changes when this lock or Python's minor version does."""
     content = repr(sys.version_info[:2]).encode() + (ROOT / name).read_bytes()
     return f"{name} {hashlib.sha256(content).hexdigest()}"
 
@@ -119,8 +124,8 @@ def is_installed(requirements: Sequence[str], venv: Path = VENV) -> bool:
 def install_with_uv(uv: str, make: Sequence[str], venv: Path, requirements: str) -> bool:
     try:
         quietly([*make, "--without-pip"], f"Making {venv.name} failed")
-        install = [uv, "pip", "install", "--python", str(python_of(venv)), "-r", str(ROOT / requirements)]
-        quietly(install, "uv failed")
+        install = [uv, "pip", "install", "--python", str(python_of(venv)), "--require-hashes"]
+        quietly([*install, "-r", str(ROOT / requirements)], "uv failed")
     except Refusal as refusal:
         say(f"{refusal} Trying pip ...")  # which may be told of an index that uv is not
         return False
@@ -131,10 +136,10 @@ def install_with_pip(make: Sequence[str], venv: Path, requirements: str) -> None
     if not (importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip")):
         raise Refusal("This Python cannot make a virtual environment. Cure: apt install python3-venv")
     quietly(make, f"Making {venv.name} failed")
-    pip = [str(python_of(venv)), "-m", "pip", "install", "-r", str(ROOT / requirements), "--no-input"]
+    pip = [str(python_of(venv)), "-m", "pip", "install", "--require-hashes", "-r", str(ROOT / requirements)]
     cure = f"(Is the network there? See all of it: {venv.name}/bin/pip install -r {requirements})"
     # Python compiles what it imports anyway; to compile everything doubles the time of an install.
-    quietly([*pip, "--no-compile", "--disable-pip-version-check"], "Installing failed", cure)
+    quietly([*pip, "--no-input", "--no-compile", "--disable-pip-version-check"], "Installing failed", cure)
 
 
 def set_up(*requirements: str, venv: Path = VENV) -> None:
@@ -142,7 +147,7 @@ def set_up(*requirements: str, venv: Path = VENV) -> None:
     if is_installed(requirements, venv):
         return
     stamp_of(venv).unlink(missing_ok=True)
-    wanted = requirements[-1]  # the others are included in it
+    wanted = requirements[-1]  # what the others name is in it, too, in the same version
     say(f"Installing {wanted} into {venv.name}: about a minute, and only when it changed ...")
     # Packages for this Python: repair the environment. None: it is new or another Python's, so begin again.
     packages = venv / "lib" / "python{}.{}".format(*sys.version_info[:2]) / "site-packages"
@@ -158,7 +163,7 @@ def set_up(*requirements: str, venv: Path = VENV) -> None:
 
 def data_folder() -> Path:
     """As config/settings.py reads it."""
-    return Path(os.environ.get("IDEALIST_DATA", ROOT / "var")).resolve()
+    return Path(os.environ.get("IDEALIST_DATA") or ROOT / "var").resolve()
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -173,25 +178,21 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def offer_demo(host: str) -> None:
-    """Let visitors in without a password on this machine only, and not where a proxy gives it other names."""
-    if host in LOOPBACK and not os.environ.get("IDEALIST_HOSTS"):
+    """The sample, and looking around in it: on this machine only, by its own names, and in its own database."""
+    if host in LOOPBACK and not (os.environ.get("IDEALIST_HOSTS") or os.environ.get("DATABASE_URL")):
         os.environ.setdefault("IDEALIST_DEMO", "1")
         return
     os.environ.pop("IDEALIST_DEMO", None)
-    say("The demo sign-in is off. To serve others: TLS in front, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names.")
+    say("Without the sample. To serve others: TLS in front, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names.")
 
 
 def server(bind: str) -> list[str]:
     """The command that serves on an address, or on a socket that is open."""
-    gunicorn = [str(PYTHON), "-m", "gunicorn", "config.wsgi", "--bind", bind]
-    # A rater reads for longer than gunicorn's two seconds: the next rating need not connect anew.
-    threads = ["--worker-class", "gthread", "--threads", "8", "--keep-alive", "30"]
-    # By default gunicorn opens a control socket in the home folder, where two instances would meet.
-    return [*gunicorn, *threads, "--no-control-socket", "--log-level", "warning"]
+    return [str(PYTHON), "-m", "config.server", bind]
 
 
 def serve(host: str, port: int) -> None:
-    """Prepare the database and become gunicorn. Does not return."""
+    """Prepare the database and become the server. Does not return."""
     listening(host, port).close()  # a busy port is refused before the long part
     offer_demo(host)
     os.environ["IDEALIST_DATA"] = str(data_folder())  # absolute, for the folder changes below
@@ -202,32 +203,14 @@ def serve(host: str, port: int) -> None:
     door = listening(host, port)
     door.set_inheritable(True)
     shown = f"[{host}]" if ":" in host else host
-    print(f"Idealist is at http://{shown}:{door.getsockname()[1]}/ (Ctrl-C stops it)", flush=True)
-    if (data_folder() / "sign-ins.txt").exists():
-        print(f"Sign-ins: {data_folder() / 'sign-ins.txt'}", flush=True)
+    address = f"http://{shown}:{door.getsockname()[1]}/"
+    print(f"Idealist is at {address} (Ctrl-C stops it)", flush=True)
+    key = data_folder() / "look-around.key"  # there while one may
+    if key.exists():
+        print(f"Look around in the sample: {address}?look={key.read_text().strip()}", flush=True)
     os.chdir(ROOT)
-    keep_a_worker(door)
+    os.environ.setdefault("IDEALIST_WORKER", "1")
     os.execv(PYTHON, server(f"fd://{door.fileno()}"))
-
-
-def keep_a_worker(door: socket.socket) -> None:
-    """Beside this process, which becomes the server: a worker, and another one when that has died.
-
-    A process whose parent has ended, however that came, gets another parent: so worker and keeper end, too.
-    """
-    server = os.getpid()
-    if os.fork():
-        return
-    door.close()
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C at the terminal comes here, too
-    worker, begun = None, -ANOTHER
-    while os.getppid() == server:
-        now = time.monotonic()
-        if (worker is None or worker.poll() is not None) and now - begun >= ANOTHER:
-            command = [*MANAGE, "work", "--beside", str(os.getpid())]
-            worker, begun = subprocess.Popen(command, stdin=subprocess.DEVNULL), now
-        time.sleep(0.5)
-    os._exit(0)
 
 
 # python3 run.py manage
@@ -317,74 +300,103 @@ def counted(report: Path) -> str:
     return f"{words} in {float(suite.get('time')):.2f}s"
 
 
+class Part(NamedTuple):
+    """Some of the tests, in a process of their own with a folder of its own. conftest.py says which."""
+
+    name: str
+    data: Path
+    arguments: Sequence[str]
+    environment: Mapping[str, str]
+
+    @property
+    def report(self) -> Path:
+        return self.data / "report.xml"
+
+    @property
+    def command(self) -> list[str]:
+        return ["-m", "pytest", f"--part={self.name}", f"--junitxml={self.report}", *self.arguments]
+
+    def outcome(self, status: int) -> str:
+        """A closing line."""
+        outcome = "no tests were collected" if status == NOTHING else f"pytest ended with status {status}"
+        if status in (0, 1) and self.report.exists():
+            outcome = counted(self.report)
+        return f" {self.name}: {outcome} ".center(80, "=")
+
+
 @contextlib.contextmanager
-def beside(command: Sequence[str], environment: Mapping[str, str], log: Path) -> Iterator[Callable[..., int]]:
-    """Run a step while others run. Called as `status_of` is, what it gives waits and shows what the step wrote."""
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [str(PYTHON), *command], env=environment, stdout=output, stderr=subprocess.STDOUT
-        )
-
-    def finish(title: str, *_) -> int:
-        status = process.wait()
-        print(f"\n== {title}\n{log.read_text(errors='replace')}", flush=True)
-        return status
-
+def begun(part: Part, log: Path | None) -> Iterator[subprocess.Popen]:
+    """A part of the tests that runs while others do. What it writes goes into `log`, or to the terminal."""
+    if not log:
+        print(f"\n== pytest: {part.name}", flush=True)
+    with log.open("wb") if log else contextlib.nullcontext() as output:
+        options = {"stdout": output, "stderr": subprocess.STDOUT if log else None}
+        process = subprocess.Popen([str(PYTHON), *part.command], env=part.environment, **options)
     try:
-        yield finish
+        yield process
+    except KeyboardInterrupt:
+        process.wait()  # it got the same Ctrl-C and is closing its browser and its database
+        raise
     finally:
-        process.terminate()  # where nobody waited for it: a test run that was broken off
+        process.terminate()  # where the tests are broken off in another way
         process.wait()
 
 
-def pytest_on(engine: str, arguments: Sequence[str], environment: Mapping[str, str]) -> list[str]:
-    return ["-m", "pytest", f"--junitxml={report_of(engine, environment)}", *arguments]
+def side_by_side(parts: Sequence[Part], lanes: int) -> Iterator[tuple[Part, int]]:
+    """Each part and its exit status, `lanes` of them at a time.
+
+    The first one writes to the terminal. What the others wrote is shown after it.
+    """
+    with contextlib.ExitStack() as steps:
+        running = []
+        for part in parts:
+            while sum(process.poll() is None for *_, process in running) >= lanes:
+                time.sleep(0.1)
+            log = part.data / "output" if running else None
+            running.append((part, log, steps.enter_context(begun(part, log))))
+        for part, log, process in running:
+            status = process.wait()
+            if log:
+                print(f"\n== pytest: {part.name}\n{log.read_text(errors='replace')}", flush=True)
+            yield part, status
 
 
-def report_of(engine: str, environment: Mapping[str, str]) -> Path:
-    return Path(environment["IDEALIST_DATA"], f"{engine}.xml")
+def parts_of(arguments: Sequence[str], environment: Mapping[str, str], server: str | None) -> list[Part]:
+    """All tests in parts, those that take longest first."""
 
+    def part(name: str, **own: str) -> Part:
+        data = Path(environment["IDEALIST_DATA"], name.replace(" ", "-"))
+        data.mkdir(mode=0o700)
+        return Part(name, data, arguments, {**environment, "IDEALIST_DATA": str(data), **own})
 
-def run_pytest(
-    engine: str,
-    arguments: Sequence[str],
-    environment: Mapping[str, str],
-    run: Callable[..., int] | None = None,
-) -> tuple[int, str]:
-    """The status of pytest, and a closing line."""
-    command = pytest_on(engine, arguments, environment)
-    status = (run or status_of)(f"pytest on {engine}", command, environment)
-    outcome = "no tests were collected" if status == NOTHING else f"pytest ended with status {status}"
-    report = report_of(engine, environment)
-    if status in (0, 1) and report.exists():
-        outcome = counted(report)
-    return status, f" {engine}: {outcome} ".center(80, "=")
+    postgres = [part("PostgreSQL", DATABASE_URL=server)] if server else []
+    halves = [part("SQLite, ratings"), part("SQLite, the rest")]
+    return [*postgres, part("looks"), *halves, part("no database")]
 
 
 def results(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterator[tuple[bool, str]]:
-    """Whether it passed, and a line for the end, of every check and of pytest on either engine, side by side."""
+    """Whether it passed, and a line for the end, of every check and of every part of the tests."""
     for title, command in CHECKS.items():
         passed = status_of(title, command, environment) == 0
         yield passed, f"{'passed' if passed else 'failed'}: {title}"
-    server = os.environ.get("IDEALIST_TEST_POSTGRES")
-    if not (server or initdb()):
-        status, line = run_pytest("SQLite", arguments, environment)
-        yield status == 0, line
-        return
-    data = Path(environment["IDEALIST_DATA"], "postgresql")
-    data.mkdir()
-    with contextlib.nullcontext(server) if server else throwaway_postgres() as url:
-        other = {**environment, "DATABASE_URL": url, "IDEALIST_DATA": str(data)}
-        # What needs no database runs once, beside one of them, and what pages look like beside the other.
-        mine, others = ["--database-only", *arguments], ["-m", "not looks", *arguments]
-        with beside(pytest_on("PostgreSQL", others, other), other, data / "output") as finish:
-            ends = [
-                run_pytest("SQLite", mine, environment),
-                run_pytest("PostgreSQL", others, other, finish),
-            ]
-    nothing = all(status == NOTHING for status, _ in ends)
-    for status, line in ends:
-        yield status == 0 or (status == NOTHING and not nothing), line
+    named = os.environ.get("IDEALIST_TEST_POSTGRES")
+    with contextlib.nullcontext(named) if named or not initdb() else throwaway_postgres() as server:
+        # Two more than there are cores: some wait for a browser, and some for a server or a lock.
+        ends = list(side_by_side(parts_of(arguments, environment, server), (os.cpu_count() or 1) + 2))
+    nothing = all(status == NOTHING for _, status in ends)
+    for part, status in ends:
+        yield status == 0 or (status == NOTHING and not nothing), part.outcome(status)
+
+
+def nearest_tests() -> list[str]:
+    """The files of tests that are nearest to what changed since main."""
+    command = [str(PYTHON), "-m", "config.tests.touched"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Refusal(f"Finding what a change touches failed: {last_words(done.stderr)}")
+    if not done.stdout.strip():
+        raise Refusal("Nothing changed since main. All tests: python3 run.py test")
+    return done.stdout.split()
 
 
 def test(arguments: Sequence[str]) -> int:
@@ -393,16 +405,57 @@ def test(arguments: Sequence[str]) -> int:
         raise Refusal("With CI set no test may be skipped: " + "; ".join(absent))
     with alone():
         set_up(RUNTIME, DEVELOPMENT)
+    if "--changed" in arguments:
+        nearest = nearest_tests()
+        print("The tests nearest to the change:", *nearest, sep="\n  ")
+        arguments = [argument for argument in arguments if argument != "--changed"] + nearest
     os.chdir(ROOT)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # else the server would stay
     own = {"DATABASE_URL", "SECRET_KEY", "IDEALIST_HOSTS", "IDEALIST_HTTPS", "IDEALIST_DEMO", "CHROMIUM"}
     environment = {name: value for name, value in os.environ.items() if name not in own}
     if chromium():
         environment["CHROMIUM"] = chromium()
+    # Tests start Python hundreds of times: what it reads is compiled once, whatever the caller does elsewhere.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment["PYTHONPYCACHEPREFIX"] = str(VENV / "bytecode")
     with tempfile.TemporaryDirectory(prefix="idealist-test-") as environment["IDEALIST_DATA"]:
         outcomes = list(results(arguments, environment))
     print("", *(line for _, line in outcomes), *(f"skipped: {reason}" for reason in absent), sep="\n")
     return 0 if all(passed for passed, _ in outcomes) else 1
+
+
+# python3 run.py pictures
+
+
+def pictures() -> None:
+    """Become what makes them. Does not return."""
+    with alone():
+        set_up(RUNTIME, DEVELOPMENT)
+    if chromium():
+        os.environ["CHROMIUM"] = chromium()
+    os.chdir(ROOT)
+    os.execv(PYTHON, [str(PYTHON), "-m", "config.tests.pictures"])
+
+
+# python3 run.py lock
+
+
+def lock(*options: str) -> None:
+    """Make every lock anew, for each Python from 3.11 on and each system. Keeps versions that still fit.
+
+    The runtime's names wheels alone: where it is installed, no code of a package runs before it is asked to.
+    """
+    with alone():
+        set_up(RUNTIME, DEVELOPMENT)
+    os.chdir(ROOT)
+    compiled = [str(PYTHON), "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
+    compiled += ["--generate-hashes", "--no-emit-index-url", "--custom-compile-command", "python3 run.py lock"]
+    wheels = ["--only-binary", ":all:", "--emit-build-options"]
+    for name in (RUNTIME, DEVELOPMENT, BENCHES):
+        say(f"Making {name} ...")
+        more = wheels if name == RUNTIME else ["--constraints", RUNTIME]
+        source = str(Path(name).with_suffix(".txt"))
+        quietly([*compiled, *more, *options, "--output-file", name, source], f"Making {name} failed")
 
 
 # python3 run.py bench
@@ -444,6 +497,11 @@ def main(argv: Sequence[str]) -> int:
             manage(argv[1:])
         if argv[:1] == ["test"]:
             return test(argv[1:])
+        if argv == ["pictures"]:
+            pictures()
+        if argv[:1] == ["lock"]:
+            lock(*argv[1:])
+            return 0
         if argv == ["bench"]:
             print("\n".join(f"{name:<10}{shows}" for name, shows in benches().items()))
             return 0

@@ -20,8 +20,9 @@ from uuid import UUID
 
 PASSWORD = "a pass phrase of the bench"
 PATIENCE = 20  # seconds, as the desk has
-SILENT = 25  # seconds; the server ends a connection that is not used for thirty
+SILENT = 25  # seconds; a server ends a connection that is not used for thirty or more
 LONGEST = 60  # seconds between two tries
+ENOUGH = 600  # seconds of tries without an answer, after which a rater gives up
 AT_ONCE = 8  # tasks to ask for
 SAVE, SKIP, UNDO = "save", "skip", "undo"
 
@@ -159,10 +160,13 @@ class Rater:
             self.failure = failure
 
     def enter(self) -> str:
+        end = time.monotonic() + ENOUGH
         while True:
             try:
                 return self.browser.sign_in(self.name)
             except (OSError, HTTPException):
+                if time.monotonic() > end:
+                    raise
                 time.sleep(self.habits.first_wait)  # the server is not there yet, or not any more
 
     def do(self, task: dict) -> None:
@@ -207,7 +211,7 @@ class Rater:
 
     def insist(self, path: str, fields: dict) -> tuple[dict, int, float, float]:
         """The answer, tries, seconds that the last of them took, and when it was sent, by the clock of the day."""
-        tries = 0
+        tries, pause, end = 0, self.habits.first_wait, time.monotonic() + ENOUGH
         while True:
             tries += 1
             sent, begun, wait = time.time(), time.monotonic(), 0.0
@@ -220,8 +224,10 @@ class Rater:
                 return body, tries, time.monotonic() - begun, sent
             if isinstance(status, int) and status not in (500, 502, 503, 504):
                 raise Refused(f"{path}: {status} {body}")
-            pause = min(LONGEST, self.habits.first_wait * 2 ** (tries - 1)) * self.chance.uniform(0.75, 1.25)
-            time.sleep(max(pause, wait))
+            if time.monotonic() > end:
+                raise Refused(f"{path}: {status} for {ENOUGH} seconds, at {tries} tries")
+            time.sleep(max(min(LONGEST, pause) * self.chance.uniform(0.75, 1.25), wait))
+            pause = min(LONGEST, 2 * pause)
 
 
 @contextmanager

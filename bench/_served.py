@@ -5,12 +5,14 @@ import random
 import signal
 import socket
 import subprocess
+import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
+OURS, BEFORE = "config.server", "gunicorn, gthread"
 UP = "/accounts/session/"  # an answer that needs the database and no static files
 PATIENCE = 120  # seconds
 
@@ -39,9 +41,14 @@ class Server:
             )
 
     def kill(self) -> None:
-        """kill -9 of the server with all its processes."""
+        """kill -9 of the server with all its processes. The address is free on return."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        end = time.monotonic() + PATIENCE
+        while not self._free():  # a child of it may hold the socket for a moment longer
+            if time.monotonic() > end:
+                raise SystemExit(f"The server was killed, and {self.address} is still in use")
+            time.sleep(0.01)
 
     def wait(self) -> None:
         """Until it answers."""
@@ -66,6 +73,13 @@ class Server:
     def said(self) -> str:
         return self.log.read_text(errors="replace")
 
+    def _free(self) -> bool:
+        try:
+            socket.create_server(self.address).close()
+        except OSError:
+            return False
+        return True
+
     def _answers(self) -> bool:
         connection = HTTPConnection(*self.address, timeout=5)
         try:
@@ -75,6 +89,32 @@ class Server:
             return False
         finally:
             connection.close()
+
+
+def servers() -> dict[str, Callable[[int], list[str]]]:
+    """The command of each server, given its port: ours, the one that was used before, and others."""
+    python = sys.executable
+
+    def gunicorn(port: int) -> list[str]:
+        threads = ["--worker-class", "gthread", "--threads", "8", "--keep-alive", "30"]
+        said = ["--bind", f"127.0.0.1:{port}", "--no-control-socket", "--log-level", "error"]
+        return [python, "-m", "gunicorn", "config.wsgi", *threads, *said]
+
+    def granian(port: int) -> list[str]:
+        threads = ["--workers", "1", "--blocking-threads", "8", "--log-level", "error", "--port", str(port)]
+        return [python, "-m", "granian", "--interface", "wsgi", *threads, "config.wsgi:application"]
+
+    return {
+        OURS: lambda port: [python, "-m", "config.server", f"127.0.0.1:{port}"],
+        BEFORE: gunicorn,
+        "waitress": lambda port: [
+            *[python, "-m", "waitress", "--threads", "8", f"--listen=127.0.0.1:{port}", "config.wsgi:application"]
+        ],
+        "granian": granian,
+        "uvicorn, a2wsgi": lambda port: [
+            *[python, "-m", "uvicorn", "--port", str(port), "--log-level", "error", "bench._asgi:application"]
+        ],
+    }
 
 
 @contextmanager

@@ -66,7 +66,7 @@ def claims(order: str, rounds: int) -> tuple[list[float], list[float]]:
     for number in range(rounds):
         rater = raters[number % RATERS]
         (first,) = queue.claim(rater)
-        queue.save(rater, first, grade=grade)
+        queue.save(rater, first, queue.Submission(grade=grade))
         took.append(milliseconds(lambda rater=rater: queue.claim(rater, BATCH)))
         queue.stop(rater)
         line = Assignment.objects.waiting().filter(lot__gte=chance.randrange(2**31)).order_by("lot")

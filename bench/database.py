@@ -34,7 +34,7 @@ def load_sides(collection) -> list[Side]:
     import pytrec_eval
 
     from evaluation import record
-    from evaluation.judgments import combine
+    from evaluation.judgments.rules import combine
     from evaluation.measures import Options, evaluate
 
     def ours(_) -> np.ndarray:
@@ -80,7 +80,7 @@ def update_sides(collection, made: Synthetic) -> list[Side]:
     )
 
     def rate() -> None:
-        queue.save(rater, next(pairs), grade=grades[-1])
+        queue.save(rater, next(pairs), queue.Submission(grade=grades[-1]))
 
     def evaluate(_) -> scores.Evaluation:
         return scores.evaluate(collection, MEASURES, Options())

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench._raters import PASSWORD
 from bench._rounds import arguments, goal, machine
-from bench._served import Server, free_port, serving
+from bench._served import OURS, Server, free_port, servers, serving
 
 SLUG = "desk"
 SLOWER = 4  # times
@@ -205,10 +205,12 @@ def report(took: Sequence[Sequence[float]], limit: Sequence[Sequence[float]]) ->
 def main() -> None:
     parser = arguments(__doc__.partition("\n")[0])
     parser.add_argument("--items", type=int, default=300, help="documents to rate (300)")
+    parser.add_argument("--server", choices=servers(), default=OURS, help="another one")
     chosen = parser.parse_args()
     items = 20 if chosen.small else chosen.items
     print(machine(1, "Django", "playwright"), flush=True)
-    print(f"Processor {SLOWER} times slower, {ROUND_TRIP} ms round trip, {items} documents\n", flush=True)
+    said = f"{ROUND_TRIP} ms round trip, {items} documents, {chosen.server}"
+    print(f"Processor {SLOWER} times slower, {said}\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="idealist-bench-") as folder:
         os.environ |= {"IDEALIST_DATA": folder, "DJANGO_SETTINGS_MODULE": "config.settings"}
         # Playwright keeps an event loop in this thread, and Django would take this for asynchronous code.
@@ -228,7 +230,7 @@ def main() -> None:
         Collection.objects.update(break_after=0)  # nobody is there to take one
         text = texts_of_their_own()
         address = ("127.0.0.1", free_port())
-        command = run.server(f"{address[0]}:{address[1]}")
+        command = servers()[chosen.server](address[1])
         environment = {**os.environ, "PYTHONPATH": str(run.ROOT)}
         with serving(Server(command, environment, address, Path(folder) / "server.log")):
             measured(f"http://{address[0]}:{address[1]}", items, text)

@@ -151,7 +151,7 @@ def rate() -> None:
         for task in tasks:
             begun = time.perf_counter()
             try:
-                queue.save(rater, task, grade=grade)
+                queue.save(rater, task, queue.Submission(grade=grade))
             except OperationalError:
                 late += 1
             took.append(time.perf_counter() - begun)

@@ -69,6 +69,7 @@ def attacked(server: Server, raters: Sequence[Rater], plan: Sequence[tuple[float
         since = time.monotonic()
         if what == SERVER:
             server.start()
+            server.wait()  # raises with the server's own words where it cannot begin
         took[what].append(all_again(raters, since))
     return took
 
@@ -175,7 +176,7 @@ def main() -> None:
     chosen = parser.parse_args()
     if chosen.engine:
         sys.exit(not measured(chosen.engine, chosen))
-    print(machine(1, "Django", "psycopg", "gunicorn").rpartition(";")[0] + "\n", flush=True)
+    print(machine(1, "Django", "psycopg", "waitress").rpartition(";")[0] + "\n", flush=True)
     on_each_engine("bench.ledger", chosen.postgres)
 
 

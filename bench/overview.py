@@ -82,7 +82,7 @@ def rating_of(collection):
         pair = next(pairs)
         own = rater.ratings.select_related("grade").get(pair=pair)
         other = grades[(grades.index(own.grade) + 1) % len(grades)]
-        queue.save(rater, pair, grade=other, base_revision=own.revision)
+        queue.save(rater, pair, queue.Submission(grade=other, base_revision=own.revision))
 
     return rate
 

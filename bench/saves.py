@@ -1,8 +1,9 @@
 """What a save costs: against a bare view behind the same sign-in, and against commits alone.
 
-The server has one worker with its eight threads, as `python3 run.py` starts it, and as many raters ask at a time,
-without a pause. The bare view gets the very request that a save gets and only looks at who asks: sessions,
-accounts, forged forms and headers cost both the same. A commit writes one row, on as many connections.
+The server is one process with eight threads, as `python3 run.py` starts it, and as many raters ask at a time,
+without a pause. The server that was used before gets the same saves, in turns. The bare view gets the very request
+that a save gets and only looks at who asks: sessions, accounts, forged forms and headers cost both the same. A
+commit writes one row, on as many connections.
 """
 
 import argparse
@@ -11,9 +12,9 @@ import sqlite3
 import statistics
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -21,7 +22,7 @@ from uuid import uuid4
 from bench._engines import measure_each
 from bench._raters import Browser
 from bench._rounds import Side, arguments, goal, measure, ratio, table
-from bench._served import Server, free_port, serving
+from bench._served import BEFORE, OURS, Server, free_port, servers, serving
 
 AT_ONCE = 8
 EACH = 20  # requests of each rater in a round: what one of them can hold
@@ -121,6 +122,16 @@ def side(load: "Load", name: str, whose: Sequence, before: Callable, act: Callab
     return Side(name, build, lambda _: load([partial(act, each) for each in whose]), again=True)
 
 
+@contextmanager
+def served(name: str, engine: str) -> Iterator[Server]:
+    """One of the servers, with the bare view beside the app."""
+    address = ("127.0.0.1", free_port())
+    log = Path(os.environ["IDEALIST_DATA"]) / f"{engine}.log"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
+    with serving(Server(servers()[name](address[1]), environment, address, log)) as server:
+        yield server
+
+
 def measured(engine: str, chosen: argparse.Namespace) -> None:
     import django
 
@@ -130,35 +141,32 @@ def measured(engine: str, chosen: argparse.Namespace) -> None:
     from django.core.management import call_command
     from django.db import connection
 
-    import run
     from bench import _round
 
     call_command("migrate", verbosity=0)
     call_command("createcachetable", verbosity=0)
     rounds = 2 if chosen.small else chosen.rounds
-    _round.made(SLUG, raters=AT_ONCE, pairs=AT_ONCE * EACH * (rounds + 3), wanted=1)
+    _round.made(SLUG, raters=AT_ONCE, pairs=2 * AT_ONCE * EACH * (rounds + 3), wanted=1)
     database = {**settings.DATABASES["default"]}
     connection.close()
-    address = ("127.0.0.1", free_port())
-    command = run.server(f"127.0.0.1:{address[1]}")
-    environment = {**os.environ, "PYTHONPATH": str(run.ROOT)}
-    server = Server(command, environment, address, Path(os.environ["IDEALIST_DATA"]) / f"{engine}.log")
-    with serving(server):
-        askers = [Asker(address, number) for number in range(AT_ONCE)]
+    with served(OURS, engine) as ours, served(BEFORE, engine) as before:
         commits = [Commit(database) for _ in range(AT_ONCE)]
-        loads = {"a save": Load(server), "the bare view": Load(server), "a commit": Load(None)}
-
+        loads = {"a save": Load(ours), f"a save, {BEFORE}": Load(before), "the bare view": Load(ours)}
+        loads |= {"a commit": Load(None)}
+        askers, others = ([Asker(each.address, number) for number in range(AT_ONCE)] for each in (ours, before))
         sides = [
             side(loads["a save"], "a save", askers, Asker.claim, Asker.save),
+            side(loads[f"a save, {BEFORE}"], f"a save, {BEFORE}", others, Asker.claim, Asker.save),
             side(loads["the bare view"], "the bare view", askers, lambda asker: None, Asker.bare),
             side(loads["a commit"], "a commit", commits, lambda commit: None, Commit.write),
         ]
         measure(sides, rounds, 0)
-    save, bare, commit = sides
+    save, elsewhere, bare, commit = sides
     print(f"**{engine}**: {AT_ONCE * EACH} requests a round\n\n{table(sides, [bare])}")
     for name, load in loads.items():
         print(f"- {name}: {load.words()}")
     print(goal("saves / bare requests in a second", ratio(bare, save), GOALS[engine]), end="")
+    print(f"- saves / saves with {BEFORE}, in a second: {ratio(elsewhere, save):.2f}")
     print(f"- saves / commits in a second: {ratio(commit, save):.2f}")
     if engine == "PostgreSQL":
         print(goal("p99 / p50 of a save", loads["a save"].tail, "<= 2"), end="")
@@ -167,7 +175,7 @@ def measured(engine: str, chosen: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = arguments(__doc__.partition("\n")[0])
-    measure_each(parser, "bench.saves", measured, "Django", "psycopg", "gunicorn")
+    measure_each(parser, "bench.saves", measured, "Django", "psycopg", "waitress", "gunicorn")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The API: what both apps can do, at one address, its description, and what holds for every call."""
+"""The API of both apps at one address: its OpenAPI description, error answers, and checks of every call."""
 
 import re
 from collections.abc import Callable
@@ -7,11 +7,13 @@ from http import HTTPStatus
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.contrib.auth.views import redirect_to_login
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
 from django.urls import URLPattern
-from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
-from ninja import NinjaAPI, Schema, Swagger
+from django.views.decorators.http import require_safe
+from ninja import NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
 from ninja.parser import Parser
 from pydantic import Field
@@ -21,17 +23,30 @@ from ratings.api import router as record
 from ratings.api.access import Bearer
 from ratings.api.problems import MEDIA_TYPE, PLAIN, Problem
 from ratings.formats import strict_json
+from ratings.formats.refusal import as_sentence
+from ratings.guidelines.markdown import rendered
+from ratings.models import Scope
 
-# Where a status has more than one cause, all of them.
-TOLD = PLAIN | {
+from . import api_page
+
+# The description of each status, with all its causes.
+STATUSES = PLAIN | {
     503: "The database is locked or away or, with the type urn:idealist:problem:busy, another import is under way."
     " Nothing was written; send the same again after the seconds of Retry-After."
 }
-# What pydantic says, in words for people where its own are of its insides.
-SAID = {
+# Messages for errors of pydantic whose own speak of its internals.
+MESSAGES = {
     "extra_forbidden": "There is no such member here.",
     "missing": "It is missing.",
     "string_pattern_mismatch": "It has characters that cannot stand here.",
+}
+# The scope that the calls under a tag need, and the calls that need another one or none.
+SCOPES = {"evaluation": Scope.READ, "import": Scope.IMPORT, "record": Scope.READ, "rating": Scope.RATE}
+OTHER_SCOPES = {
+    "ratings_api_reading_token": None,
+    "ratings_api_reading_collections": None,
+    "ratings_api_reading_collection": None,
+    "ratings_api_reading_make_collection": Scope.MANAGE,
 }
 PROBLEMS = (400, 401, 403, 404, 409, 411, 413, 415, 422, 429, 503)
 DESCRIPTION = """
@@ -63,37 +78,36 @@ class ProblemDocument(Schema):
 
 class StrictJson(Parser):
     def parse_body(self, request: HttpRequest) -> dict:
-        """No repeated names, no NaN, no NUL: what is stored is what was meant."""
+        """The body, parsed. Repeated names, NaN and NUL are refused."""
         return strict_json.loaded(request.body.decode())
-
-
-class Api(NinjaAPI):
-    def get_openapi_schema(self, *, path_prefix: str | None = None, path_params: dict | None = None) -> dict:
-        return described(path_prefix or self.get_root_path({}))
 
 
 @cache
 def described(prefix: str) -> dict:
-    """The description of the API, in which each call tells that it may answer with a problem document."""
-    schema = NinjaAPI.get_openapi_schema(api, path_prefix=prefix)
+    """The OpenAPI description, with the scopes and the problem documents of each call."""
+    schema = api.get_openapi_schema(path_prefix=prefix)
     shapes = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
     schema["components"]["schemas"] |= shapes.pop("$defs") | {"ProblemDocument": shapes}
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
     for operation in (each for methods in schema["paths"].values() for each in methods.values()):
+        scope = OTHER_SCOPES.get(operation["operationId"], SCOPES[operation["tags"][0]])
+        operation["security"] = [{Bearer.__name__: [str(scope)] if scope else []}]
         for status in PROBLEMS:
-            told = {"description": TOLD.get(status, HTTPStatus(status).phrase), "content": content}
-            operation["responses"].setdefault(status, told)
+            answer = {"description": STATUSES.get(status, HTTPStatus(status).phrase), "content": content}
+            operation["responses"].setdefault(status, answer)
     return schema
 
 
-api = Api(
+api = NinjaAPI(
     title="Idealist",
     version="1",
     description=DESCRIPTION,
     openapi_extra={"tags": [{"name": name} for name in ("evaluation", "import", "record", "rating")]},
     auth=Bearer(),
     parser=StrictJson(),
-    docs=Swagger({"validatorUrl": None, "persistAuthorization": False, "docExpansion": "list"}),
+    # `docs` and `openapi` below replace those of ninja, which load scripts from elsewhere and are public.
+    docs_url=None,
+    openapi_url=None,
 )
 api.add_router("", record)
 api.add_router("", evaluation, tags=["evaluation"])
@@ -111,7 +125,7 @@ def missing(request: HttpRequest, error: Http404) -> HttpResponse:
 
 @api.exception_handler(HttpError)
 def unreadable(request: HttpRequest, error: HttpError) -> HttpResponse:
-    """Of those, ninja raises one: for a body that cannot be parsed."""
+    """A body that cannot be parsed: the only HttpError that ninja raises."""
     cause = str(error.__cause__ or error).replace("the line", "the body")
     return Problem(error.status_code, f"{cause[0].upper()}{cause[1:]}.", kind="unreadable").response()
 
@@ -123,31 +137,30 @@ def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 
 
 def entry(error: dict) -> dict:
-    """Where it is and what is wrong, without what was sent."""
+    """An entry of `errors`: the place and the message, without the value that was sent."""
     source, *place = error["loc"]
-    said = error["msg"].removeprefix("Value error, ").rstrip(".")
-    detail = SAID.get(error["type"]) or f"{said[0].upper()}{said[1:]}."
+    message = error["msg"].removeprefix("Value error, ")
+    detail = MESSAGES.get(error["type"]) or as_sentence(f"{message[0].upper()}{message[1:]}")
     if source != "body":
         return {"parameter": str(place[-1] if place else source), "detail": detail}
-    # The first is the name of the argument that takes the body.
+    # place[0] is the name of the argument that takes the body.
     place = place[1:]
     pointer = "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in place)
     index = next((part for part in place if isinstance(part, int)), None)
     return {"pointer": pointer, "detail": detail} | ({} if index is None else {"index": index})
 
 
-# What holds for every call, before it is looked at who calls
+# Checks of every call, before authentication
 
 
 def checked(view: Callable[..., HttpResponse], known: dict[str, dict[str, bool]]) -> Callable[..., HttpResponse]:
-    """The view for calls that are well formed.
+    """The view, which is called only for well-formed requests.
 
-    `known`: of each method, the parameters that it takes, and whether they are lists.
+    `known`: {method: {parameter: whether it is a list}}.
     """
 
     @csrf_exempt
     @login_not_required
-    @never_cache
     @wraps(view)
     def answered(request: HttpRequest, *args, **kwargs) -> HttpResponse:
         try:
@@ -177,7 +190,7 @@ def refuse_malformed(request: HttpRequest, known: dict[str, dict[str, bool]]) ->
 
 
 def refuse_body(request: HttpRequest) -> None:
-    """A body that is no JSON by its own account, or longer than the server reads."""
+    """Raises Problem for a body that is not declared as JSON, or is too long."""
     if request.content_type != "application/json" or "Content-Encoding" in request.headers:
         raise Problem(415, "Send JSON, with the header Content-Type: application/json, and not compressed.")
     if not request.headers.get("Content-Length"):
@@ -188,12 +201,46 @@ def refuse_body(request: HttpRequest) -> None:
 
 
 def nothing(request: HttpRequest, rest: str = "") -> HttpResponse:
-    """Whatever lies under the address of the API and is no call."""
+    """404 as a problem document, for any other address under that of the API."""
     return Problem(404).response()
 
 
+ROOT = "/api/v1/"
+
+
+def may_read(request: HttpRequest) -> bool:
+    return settings.OPEN_API_DOCS or request.user.is_authenticated
+
+
+@login_not_required
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    """The page of the API: parameters, answers, scope and an example of every call."""
+    if not may_read(request):
+        return redirect_to_login(request.get_full_path())
+    description = described(ROOT)
+    context = {
+        "lead": rendered(description["info"]["description"]),
+        "groups": api_page.groups(description, request.build_absolute_uri("/").rstrip("/")),
+        "problems": api_page.problems(description),
+    }
+    return render(request, "api.html", context)
+
+
+@login_not_required
+@require_safe
+def openapi(request: HttpRequest) -> HttpResponse:
+    """The OpenAPI description, for who is signed in or sends a valid token."""
+    if not may_read(request):
+        try:
+            Bearer()(request)
+        except Problem as error:
+            return error.response()
+    return JsonResponse(described(ROOT))
+
+
 def addresses() -> tuple[list[URLPattern], str, str]:
-    """The calls of the API by name, each with its checks, and its description."""
+    """The URL patterns of the API, each with the checks of `checked`."""
     patterns, app, namespace = api.urls
     paths = described("/")["paths"]
     for pattern in patterns:
@@ -201,10 +248,10 @@ def addresses() -> tuple[list[URLPattern], str, str]:
         known = {
             method.upper(): {
                 each["name"]: each["schema"].get("type") == "array"
-                for each in told["parameters"]
+                for each in operation["parameters"]
                 if each["in"] == "query"
             }
-            for method, told in paths.get(path, {"get": {"parameters": []}}).items()
+            for method, operation in paths.get(path, {"get": {"parameters": []}}).items()
         }
         pattern.callback = checked(pattern.callback, known)
     return patterns, app, namespace

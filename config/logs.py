@@ -1,13 +1,13 @@
-"""What must not stand in a log."""
+"""Log lines without secrets."""
 
 import logging
 import re
 
-KEYS = re.compile(r"(/join/|idl_)[\w-]+")
+KEYS = re.compile(r"(/join/|idl_|look=)[\w-]+")
 
 
 class WithoutKeys(logging.Formatter):
-    """Lines without keys of invitations and tokens: who reads a log could join with one, or act with the other."""
+    """Removes the keys of invitations, tokens and the sample, which a reader of the log could use."""
 
     def format(self, record: logging.LogRecord) -> str:
         return KEYS.sub(r"\1…", super().format(record))

@@ -1,13 +1,19 @@
 """All settings. The environment decides; every default is safe for a laptop and refused where it is not.
 
 DATABASE_URL      which database; SQLite in IDEALIST_DATA when absent
-IDEALIST_DATA     folder for the database, the secret key and collected static files (default: var/)
+IDEALIST_DATA     folder for the database, the secret key, files that are sent and static files (default: var/)
 IDEALIST_HOSTS    host names to answer to, separated by commas (default: this machine only)
 IDEALIST_HTTPS    1 behind TLS: secure cookies, HSTS, redirect from http
+IDEALIST_PROXIES  how many proxies stand before the server, 0 to 9 (0; 1 with IDEALIST_HTTPS=1)
 IDEALIST_PATIENCE seconds that a page waits for a lock before it asks to try again (4; commands wait longer)
 IDEALIST_LARGEST_UPLOAD  megabytes of the files that are sent at once (4096)
+IDEALIST_MOST_UPLOADS  megabytes of all files that are on their way or wait to be imported (16384)
+IDEALIST_LARGEST_UNPACKED  megabytes that files which are sent at once may become (16384)
+IDEALIST_LARGEST_RATIO  how many times its size a file may become, beyond 100 megabytes (200)
 IDEALIST_PULL_HOSTS  hosts, addresses and networks that `pull` may ask, separated by commas (default: none)
-IDEALIST_DEMO     1 offers "look around as …" to visitors; run.py sets it on a loopback address
+IDEALIST_OPEN_API_DOCS  1 shows the description of the API to visitors who are not signed in
+IDEALIST_DEMO     1 loads the sample and lets who has its key look around; run.py sets it on a loopback address
+IDEALIST_WORKER   1 keeps a worker beside the server; run.py sets it
 SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent
 """
 
@@ -18,6 +24,8 @@ from pathlib import Path
 import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
+
+from . import data_folder
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -44,6 +52,8 @@ def made_secret(path: Path) -> str:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         return path.read_text().strip()
+    except OSError as error:
+        raise ImproperlyConfigured(f"{path} cannot be made: {error.strerror}.") from error
     with os.fdopen(handle, "w") as file:
         key = secrets.token_urlsafe(64)
         file.write(key + "\n")
@@ -60,20 +70,40 @@ def checked_secret(key: str) -> str:
     return key
 
 
-DATA_DIR = Path(os.environ.get("IDEALIST_DATA", BASE_DIR / "var")).resolve()
-DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
-STATIC_ROOT = DATA_DIR / "static"
-STATIC_ROOT.mkdir(exist_ok=True)
+def checked_proxies(number: int, https: bool) -> int:
+    if number > 9:
+        raise ImproperlyConfigured(f"IDEALIST_PROXIES is {number}; write how many proxies there are, 0 to 9.")
+    if https and not number:
+        raise ImproperlyConfigured(
+            "IDEALIST_HTTPS is 1 and IDEALIST_PROXIES 0, but TLS ends at a proxy: the server itself speaks none. "
+            "Write how many proxies there are, or leave IDEALIST_PROXIES out for one."
+        )
+    return number
+
+
+DATA_DIR = data_folder.closed(Path(os.environ.get("IDEALIST_DATA") or BASE_DIR / "var").resolve())
+STATIC_ROOT = data_folder.made(DATA_DIR / "static")
 
 SECRET_KEY = checked_secret(os.environ.get("SECRET_KEY") or made_secret(DATA_DIR / "secret.key"))
 DEBUG = False
-DEMO = env_bool("IDEALIST_DEMO")
+OPEN_API_DOCS = env_bool("IDEALIST_OPEN_API_DOCS")
 HTTPS = env_bool("IDEALIST_HTTPS")
+PROXIES = checked_proxies(env_int("IDEALIST_PROXIES", int(HTTPS)), HTTPS)
+# The sample has an admin who needs no password: never where strangers come, nor in a database that others know.
+DEMO = env_bool("IDEALIST_DEMO") and not (
+    HTTPS or os.environ.get("IDEALIST_HOSTS") or os.environ.get("DATABASE_URL")
+)
+KEEPS_WORKER = env_bool("IDEALIST_WORKER")
 ALLOWED_HOSTS = os.environ.get("IDEALIST_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
 
 # Django takes 1,000; in the admin a grade has six fields, and a wrong file makes a scale of hundreds of grades.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
+SMALL_BODY = 2**16  # bytes that anybody may send; the server keeps them in memory
+LARGEST_UNPACKED = env_int("IDEALIST_LARGEST_UNPACKED", 16_384) * 2**20  # bytes, and as many again as rows
+LARGEST_RATIO = env_int("IDEALIST_LARGEST_RATIO", 200)
 LARGEST_UPLOAD = env_int("IDEALIST_LARGEST_UPLOAD", 4096) * 2**20  # bytes
+MOST_UPLOADS = env_int("IDEALIST_MOST_UPLOADS", 16384) * 2**20  # bytes
+FILE_UPLOAD_TEMP_DIR = data_folder.made(DATA_DIR / "uploads")
 
 # An address that is not public must be listed itself, or its network, beside the name of its host.
 PULL_HOSTS = [host.strip() for host in os.environ.get("IDEALIST_PULL_HOSTS", "").split(",") if host.strip()]
@@ -84,18 +114,19 @@ INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "csp",
     "django_tasks_db",
-    "ninja",  # its pages and scripts, so that the API's page needs nobody else's server
 ]
 
 MIDDLEWARE = [
+    "ratings.people.visits.OverWhenForwarded",  # before anybody is known, and before headers of proxies go
+    "config.proxies.Proxies",
     "ratings.api.problems.ProblemDocuments",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "ratings.people.access.NotStored",  # after static files, which may be kept
     # Beside the secrets of a page, tokens of forms: Django masks these anew and pads at random what it compresses.
     "django.middleware.gzip.GZipMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -104,8 +135,9 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "ratings.uploads.SizeLimit",  # before what was sent is read: the look for forged forms waits for the view
-    "ratings.access.SignInRequired",
+    # before what was sent is read: the look for forged forms waits for the view
+    "ratings.imports.uploads.BodyLimit",
+    "ratings.people.access.SignInRequired",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -122,7 +154,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "ratings.preferences.in_templates",
+                "ratings.desk.preferences.in_templates",
             ],
         },
     },
@@ -160,7 +192,7 @@ elif PATIENCE and DATABASES["default"]["ENGINE"].endswith("postgresql"):
     options.setdefault("connect_timeout", 4)
     given = [options["options"]] if "options" in options else []
     options["options"] = " ".join([*given, *(f"-c {name}={limit}" for name, limit in limits.items())])
-# Tries to sign in are counted where all workers see them. See ratings/throttle.py.
+# Tries to sign in are counted where all workers see them. See ratings/people/throttle.py.
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
     "tries": {
@@ -169,10 +201,11 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 10_000},
     },
 }
-# What takes long is done by `manage.py work`, which run.py starts beside the server. See ratings/jobs.py.
+# What takes long is done by `manage.py work`, which run.py starts beside the server. See ratings/imports/jobs.py.
 TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend", "ratings.people.visits.Visitors"]
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
@@ -185,7 +218,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "CommonPasswordValidator",
         "NumericPasswordValidator",
     )
-]
+] + [{"NAME": "ratings.people.sessions.EndsWhatIsOpen"}]
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
@@ -196,11 +229,11 @@ USE_I18N = False
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [BASE_DIR / "static", ("pictures", BASE_DIR / "docs" / "pictures")]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "evaluation.vega.VegaBundleFinder",
+    "evaluation.charts.vega.VegaBundleFinder",
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -228,9 +261,14 @@ X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SESSION_ENGINE = "ratings.people.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
+# A browser takes a cookie of such a name from this host alone, by TLS: none that a sister domain has planted.
+COOKIE_PREFIX = "__Host-" if HTTPS else ""
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = COOKIE_PREFIX + "sessionid", COOKIE_PREFIX + "csrftoken"
+MESSAGE_STORAGE = "config.messages.Messages"
 if HTTPS:
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = True
     SECURE_HSTS_SECONDS = 31_536_000
@@ -251,6 +289,8 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
+        # It tells of every request that waits for a thread.
+        "waitress.queue": {"level": "ERROR"},
         # Django's own handler for `runserver` would print addresses as they are.
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
     },

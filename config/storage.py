@@ -1,8 +1,7 @@
-"""How static files are served: compressed, under names that change with their content, scripts without comments.
+"""Static files: compressed, with a hash of the content in the name, and scripts without comments.
 
-The modules that a page of the desk needs are sent as one script: that compresses better than many small ones, and
-none waits for another. A page that is open while a new version is installed goes on with the old names: nothing
-here deletes a file.
+The modules of a page of the desk are bundled into one script, which compresses better and needs one request. Old
+files are not deleted, so that a page that is open during an upgrade still finds its files.
 """
 
 import re
@@ -22,14 +21,14 @@ INDENT = re.compile(r"^[ ]+", re.MULTILINE)
 
 
 def lean(script: str) -> str:
-    """The script without comments and indentation: a fifth less to send. No string of ours spans lines."""
+    """The script without comments and indentation, a fifth smaller. No string in our scripts spans lines."""
     return INDENT.sub("", COMMENT.sub("", script))
 
 
 def bundled(page: str, read: Callable[[str], str]) -> str:
-    """The module of a page and before it all that it imports, each once and in a scope of its own.
+    """The module of a page with all that it imports before it, each once and in its own function scope.
 
-    It knows imports and exports as ours are written: by name, one a line.
+    Only imports and exports by name, one a line, are understood.
     """
     scopes: dict[str, str] = {}
 
@@ -59,10 +58,10 @@ class Storage(CompressedManifestStaticFilesStorage):
         return super()._save(name, content)
 
     def post_process(self, paths, dry_run=False, **options):
-        # What it gives new names to would be read where it was found, each module by itself.
+        # Otherwise the original modules would be hashed instead of the bundles.
         made = {name: (self, name) for name in paths if name in PAGES}
         yield from super().post_process({**paths, **made}, dry_run, **options)
 
     def get_modified_time(self, name):
-        # Its own file may be older than what it imports: collectstatic would then keep the old script.
+        # The module may be older than its imports: collectstatic would then skip the bundle.
         return datetime.fromtimestamp(0, UTC) if name in PAGES else super().get_modified_time(name)

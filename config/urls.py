@@ -3,14 +3,20 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
 
 from . import api
+from .help import views as help
 
 urlpatterns = [
     path("", include("ratings.urls")),
     path("", include("evaluation.urls")),
     path("admin/", admin.site.urls),
+    path("help/", help.help_home, name="help"),
+    path("help/<str:name>/", help.help_page, name="help_page"),
+    path("api/v1/docs", api.docs, name="api_docs"),
+    path("api/v1/openapi.json", api.openapi, name="api_description"),
     path("api/v1/", api.addresses()),
     path("api/<path:rest>", login_not_required(api.nothing), name="api_nothing"),
 ]
 
-# A database that is away answers 503 wherever it is missed.
+# These answer 503 where the database cannot be reached.
+handler400 = "ratings.views.failures.bad_request"
 handler500 = "ratings.views.failures.server_error"

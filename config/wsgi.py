@@ -1,15 +1,17 @@
-"""The WSGI application that gunicorn serves."""
+"""The WSGI application that config/server serves."""
 
 import os
+import sys
 from importlib import import_module
 from threading import Thread
 
 from django.core.wsgi import get_wsgi_application
 
+given = dict(os.environ)
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("IDEALIST_PATIENCE", "4")
 
-# What is loaded when it is first needed, and would keep the first visitors waiting for two seconds.
+# Modules that are imported on first use, and would delay the first request by two seconds.
 LATE = ("config.urls", "scipy.stats", "altair")
 
 
@@ -18,5 +20,16 @@ def load_late() -> None:
         import_module(name)
 
 
+def keep_a_worker() -> None:
+    from django.conf import settings
+
+    from . import worker
+
+    if settings.KEEPS_WORKER:
+        # Without the IDEALIST_PATIENCE of pages: an import may wait longer for a lock.
+        worker.keep([sys.executable, str(settings.BASE_DIR / "manage.py"), "work"], settings.DATA_DIR, given)
+
+
 application = get_wsgi_application()
 Thread(target=load_late, daemon=True).start()
+keep_a_worker()

@@ -1,4 +1,4 @@
-"""The API of what is computed: evaluations, comparisons and judgments, in the digits of pages and commands."""
+"""The API of computed results: evaluations, comparisons and judgments, in the digits of pages and commands."""
 
 from typing import Any
 
@@ -11,14 +11,15 @@ from ratings.api.problems import Problem
 from ratings.api.shapes import OfPage, Page, SystemName, page_of, text
 from ratings.models import Collection, Scope
 
-from . import comparison, record, report, scores
-from .judgments import ADJUDICATIONS, RULES, combine
+from . import record, scores
+from .analyses import comparison, report
+from .draws import MOST_TESTS_OVER_API, TESTS_ON_PAGES
+from .judgments.rules import ADJUDICATIONS, RULES, combine
 from .measures import PROFILES
 
 MOST_VALUES = 500_000  # queries x systems x measures in one answer
-MOST_BOUNDED = 1_000_000  # queries x systems x cutoff: as on the pages, for the sake of who waits
+MOST_BOUNDED = 1_000_000  # queries x systems x cutoff, as on the pages: more takes too long
 MOST_COMPARED = 12
-DRAWS, MOST_DRAWS = 2_000, 20_000
 
 router = Router()
 
@@ -51,9 +52,9 @@ class How(OfJudgments):
     @property
     def changes(self) -> dict[str, str]:
         """The options that depart from the profile."""
-        apart = {"measure", "profile", "bounds", "per_query", "rule", "adjudications"}
-        given = {name: getattr(self, name) for name in How.model_fields if name not in apart}
-        return {name: value for name, value in given.items() if value is not None}
+        others = {"measure", "profile", "bounds", "per_query", "rule", "adjudications"}
+        options = {name: getattr(self, name) for name in How.model_fields if name not in others}
+        return {name: value for name, value in options.items() if value is not None}
 
 
 class OfEvaluation(How):
@@ -64,7 +65,7 @@ class OfComparison(How):
     baseline: SystemName
     other: list[SystemName] = Field([], max_length=MOST_COMPARED, description="By default all others.")
     all_pairs: bool = Field(False, description="Every pair, by Tukey's HSD; else each with the baseline, by Holm.")
-    draws: int = Field(DRAWS, ge=1, le=MOST_DRAWS, description="Of the randomisation tests.")
+    draws: int = Field(TESTS_ON_PAGES, ge=1, le=MOST_TESTS_OVER_API, description="Of the randomisation tests.")
 
 
 class PageOfJudgments(OfPage, OfJudgments):
@@ -121,9 +122,8 @@ def compare(request: HttpRequest, slug: str, asked: Query[OfComparison]):
     collection = collection_in(request, slug, Scope.READ)
     found = evaluated(collection, asked, [asked.baseline, *asked.other] if asked.other else None)
     if len(found.systems) > MOST_COMPARED + 1:
-        refuse(
-            f"{len(found.systems)} systems are too many to compare at once; name at most {MOST_COMPARED}", "other"
-        )
+        message = f"{len(found.systems)} systems are too many to compare at once; name at most {MOST_COMPARED}."
+        refuse(message, "other")
     try:
         every = comparison.compared(found, asked.baseline, asked.other, asked.all_pairs, asked.draws)
     except ValueError as error:
@@ -133,7 +133,7 @@ def compare(request: HttpRequest, slug: str, asked: Query[OfComparison]):
 
 @router.get("/collections/{slug:slug}/judgments", response=Page[JudgmentOut], summary="Judgments")
 def judgments(request: HttpRequest, slug: str, asked: Query[PageOfJudgments]):
-    """The one grade of each pair that its ratings give by the rule, or that was decided."""
+    """The one grade of each pair: by the rule from its ratings, or by adjudication."""
     collection = collection_in(request, slug, Scope.READ)
     read = record.load(collection, systems=())
     try:
@@ -151,7 +151,7 @@ def judgments(request: HttpRequest, slug: str, asked: Query[PageOfJudgments]):
 
 
 def evaluated(collection: Collection, asked: How, systems: list[str] | None) -> scores.Evaluation:
-    """Raises Problem for what has no meaning here, and for what would take too long."""
+    """The evaluation. Raises Problem for options without a meaning here, and for what would take too long."""
     try:
         options = scores.options_for(collection, asked.profile, **asked.changes)
         measures = [scores.measure_for(collection, each) for each in asked.measure]
@@ -160,11 +160,11 @@ def evaluated(collection: Collection, asked: How, systems: list[str] | None) -> 
     queries, all_systems = collection.queries.count(), collection.systems.count()
     values = queries * len(measures) * (len(systems) if systems else all_systems)
     if values > MOST_VALUES:
-        refuse(f"that would be {values:,} values; ask for at most {MOST_VALUES:,}: fewer systems or measures")
+        refuse(f"that would be {values:,} values; ask for at most {MOST_VALUES:,}: fewer systems or measures.")
     bounded = [measure for measure in measures if scores.has_bounds(measure)] if asked.bounds else []
     for measure in bounded:
         if measure.cutoff is None or queries * all_systems * measure.cutoff > MOST_BOUNDED:
-            refuse(f"the bounds of {measure} take too long here; `evaluate --bounds` computes them", "bounds")
+            refuse(f"the bounds of {measure} take too long here; `evaluate --bounds` computes them.", "bounds")
     try:
         return scores.evaluate(
             collection, measures, options, systems, asked.rule, asked.adjudications, bounds=bounded
@@ -174,11 +174,11 @@ def evaluated(collection: Collection, asked: How, systems: list[str] | None) -> 
 
 
 def refuse(error: object, parameter: str = "") -> None:
-    """Raises Problem, which tells the same as the command would."""
-    errors = [{"parameter": parameter, "detail": f"{error}."}] if parameter else []
-    raise Problem(422, f"{str(error).rstrip('.')}.", kind="no-answer", errors=errors)
+    """Raises Problem with the message that the command would print."""
+    errors = [{"parameter": parameter, "detail": str(error)}] if parameter else []
+    raise Problem(422, str(error), kind="no-answer", errors=errors)
 
 
 def as_json(document: dict) -> HttpResponse:
-    """The very text that the command prints."""
+    """The document as the command prints it, byte for byte."""
     return HttpResponse(report.as_text(document), content_type="application/json; charset=utf-8")

@@ -1,4 +1,4 @@
-"""What is stored of evaluations: those that somebody froze to cite them. All else is computed when asked."""
+"""Frozen evaluations: all that is stored of evaluations. Everything else is computed when asked for."""
 
 from django.conf import settings
 from django.db import models
@@ -7,21 +7,21 @@ from ratings.models import Collection
 
 NAME_LENGTH = 120
 SHORT = 12  # characters of a hash that stand in addresses and on pages
-SAID = "Frozen evaluations are made once and never changed."
+IMMUTABLE = "Frozen evaluations are made once and never changed."
 
 
 class OnceQuerySet(models.QuerySet):
     """Rows that are written once."""
 
     def update(self, **kwargs):
-        raise TypeError(SAID)
+        raise TypeError(IMMUTABLE)
 
     def delete(self):
-        raise TypeError(SAID)
+        raise TypeError(IMMUTABLE)
 
 
 class Once(models.Model):
-    """A row that is written once. An account that is deleted is taken off, which the database does itself."""
+    """A row that is written once. Only the database changes it: SET NULL where an account is deleted."""
 
     objects = OnceQuerySet.as_manager()
 
@@ -30,35 +30,34 @@ class Once(models.Model):
 
     def save(self, *args, **kwargs):
         if self.pk is not None:
-            raise TypeError(SAID)
+            raise TypeError(IMMUTABLE)
         super().save(*args, **kwargs)
 
     def delete(self, *args, **kwargs):
-        raise TypeError(SAID)
+        raise TypeError(IMMUTABLE)
 
 
 class FrozenEvaluation(Once):
-    """An evaluation as it was: what it was computed from, the numbers, and one hash for all of the former.
+    """An evaluation at one moment: its inputs, its numbers, and one hash of the inputs.
 
-    It stays as it is whatever becomes of its collection, the name of which it keeps. The collection cannot be
-    deleted from under it: who may read a frozen evaluation is who may read the collection, and without one a
-    result that somebody cited could be read by nobody.
+    It does not change with its collection. The collection cannot be deleted (PROTECT): access to the frozen
+    evaluation is that to the collection, and without it nobody could read a result that somebody cited.
     """
 
     collection = models.ForeignKey(Collection, models.PROTECT, related_name="frozen_evaluations")
     name = models.CharField(max_length=NAME_LENGTH)
     note = models.TextField(blank=True)
-    # Of what the numbers were computed from: see frozen.content.
+    # SHA-256 of the inputs: see frozen.content.
     hash = models.CharField(max_length=64)
     created_at = models.DateTimeField()
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    # What was asked, which is part of the hash: the canonical settings.json.
+    # The canonical settings.json, which is part of the hash.
     settings = models.TextField()
     # JSON of the canonical files: name, lines, bytes, sha256.
     files = models.TextField()
-    # JSON of what it is called and what held beside: frozen.freezing.About.
+    # JSON of frozen.freezing.About.
     about = models.TextField()
-    # JSON of the means as they were shown, a row for each system and measure.
+    # JSON of the means, a row for each system and measure.
     summary = models.TextField()
 
     class Meta:
@@ -73,12 +72,12 @@ class FrozenEvaluation(Once):
 
     @property
     def short(self) -> str:
-        """The beginning of the hash, by which addresses and people name it."""
+        """The beginning of the hash, which is its name in addresses."""
         return self.hash[:SHORT]
 
 
 class FrozenPart(Once):
-    """A piece of the content of a frozen evaluation, packed: lines of a canonical file, or numbers by query."""
+    """A compressed chunk of a frozen evaluation: lines of a canonical file, or of an array."""
 
     frozen = models.ForeignKey(FrozenEvaluation, models.PROTECT, related_name="parts")
     name = models.CharField(max_length=250, help_text="The canonical file, or what the numbers are.")

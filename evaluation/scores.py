@@ -1,4 +1,4 @@
-"""Measures x systems x queries of a collection, as pandas frames, with the options that made them."""
+"""Scores of a collection by measure, system and query, as pandas frames, with their options."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -10,9 +10,9 @@ import pandas as pd
 
 from ratings.models import Collection
 
-from . import kept, record
+from . import cache, record
 from . import measures as kernel
-from .kept import Columns, Source
+from .cache import Columns, Source
 from .measures import (
     COUNTED,
     MEASURES,
@@ -31,14 +31,14 @@ from .measures import (
 from .record import Record, Version
 from .significance import bootstrap_interval
 
-# Sums have no upper end; what else exceeds 1 or falls below 0 does so under options that a reader chose.
+# Measures without an upper bound. Others exceed 1 or fall below 0 only under unusual options.
 SIGNED = {"CG", "DCG", "IDCG"}
 SUMS = SIGNED | {name for name, definition in MEASURES.items() if definition.counts}
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What the systems of a collection scored. nan = no value; `reasons` says why, in words of REASONS."""
+    """The scores of the systems of a collection. nan = no value; `reasons` says why, in words of REASONS."""
 
     collection: str  # slug
     options: Options
@@ -46,18 +46,18 @@ class Evaluation:
     adjudications: str  # whether adjudicated grades stand above it
     measures: tuple[Measure, ...]
     systems: tuple[str, ...]  # in the order of names
-    # Of every query and, system after system for each measure, its value, why it counts or not (the index in
-    # REASONS), and the judged share of what the measure looked at.
+    # Arrays [queries, measures x systems]: values, codes (indices of REASONS), and seen, the judged share of the
+    # documents that the measure reads.
     table: Columns
     bounds: dict[tuple[Measure, str], Bounds]  # where they were asked for
 
     @property
     def fingerprint(self) -> str:
-        """What made the numbers, but for what a measure says itself."""
+        """The options in short, without the parameters of measures."""
         return fingerprint(self.options, self.rule, self.adjudications)
 
     def fingerprint_of(self, measure: Measure | str) -> str:
-        """What stands beside every number of the measure."""
+        """The fingerprint of the options in force for this measure."""
         measure = parse_measure(measure) if isinstance(measure, str) else measure
         return fingerprint(kernel.effective(measure, self.options), self.rule, self.adjudications)
 
@@ -73,12 +73,11 @@ class Evaluation:
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """By (system, measure), both text.
+        """A row for each (system, measure), both text.
 
-        mean; low and high, its 95 % interval over queries; lowest and highest, what it can still become when
-        everything in the pool is judged (where asked for); weighted, the mean by query weight; total, for a count;
-        queries (how many count), undefined (how many do not), why ({reason: how many}), judged (mean Judged@cutoff
-        of those that count).
+        mean; low and high, its 95 % interval over queries; lowest and highest, its bounds (where asked for);
+        weighted, the mean by query weight; total, of a count; queries (how many count), undefined (how many do
+        not), why ({reason: how many}), judged (mean Judged@cutoff of those that count).
         """
         intervals = self.table.remember("intervals", lambda: _intervals(self.columns, self.table))
         index = pd.MultiIndex.from_product([self.systems, map(str, self.measures)], names=["system", "measure"])
@@ -87,7 +86,7 @@ class Evaluation:
 
     @property
     def is_weighted(self) -> bool:
-        """Whether queries weigh differently, so that the weighted mean is another number than the mean."""
+        """Whether queries have different weights."""
         return bool(self.table.record.queries["weight"].nunique() > 1)
 
     @cached_property
@@ -96,12 +95,12 @@ class Evaluation:
 
     @cached_property
     def lowest(self) -> pd.DataFrame:
-        """What each value can still fall to once all of the pool is judged: as per_query, where asked for."""
+        """The lower bound of each value, in the shape of per_query; only where it was asked for."""
         return self._of_bounds("low")
 
     @cached_property
     def highest(self) -> pd.DataFrame:
-        """What each value can still rise to."""
+        """The upper bound of each value, as `lowest`."""
         return self._of_bounds("high")
 
     def _of_bounds(self, end: str) -> pd.DataFrame:
@@ -138,6 +137,17 @@ class Evaluation:
         }
 
 
+@dataclass(frozen=True)
+class Setup:
+    """What besides the measure decides a number of a collection."""
+
+    options: Options
+    profile: str = "default"  # where the options come from
+    systems: tuple[str, ...] | None = None  # None: all
+    rule: str = "mean"
+    adjudications: str = "use"
+
+
 SUMMARY = (
     "mean",
     "low",
@@ -154,19 +164,16 @@ SUMMARY = (
 
 
 def fingerprint(options: Options, rule: str, adjudications: str) -> str:
-    """The options in short, and how judgments were made where that is not the usual way."""
-    said = "" if rule == "mean" else f" rule={rule}"
-    return options.fingerprint() + said + ("" if adjudications == "use" else f" adjudications={adjudications}")
+    """The options in short, with rule and adjudications where they are not the default."""
+    of_rule = "" if rule == "mean" else f" rule={rule}"
+    return options.fingerprint() + of_rule + ("" if adjudications == "use" else f" adjudications={adjudications}")
 
 
 def options_for(collection: Collection | None, profile: str = "default", **changes: str) -> Options:
-    """A profile's options, the least relevant grade of the collection among them, with `changes` given as text.
-
-    Without a collection the least relevant grade is 1.
-    """
+    """The options of a profile with `changes`, given as text. relevant_from is that of the collection, or 1."""
     if profile not in PROFILES:
         near = get_close_matches(profile, PROFILES)
-        known = f"did you mean {' or '.join(near)}?" if near else "known are " + ", ".join(PROFILES)
+        known = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(PROFILES)}."
         raise ValueError(f"unknown profile {profile!r}; {known}")
     options = PROFILES[profile]
     if collection is not None:
@@ -188,11 +195,10 @@ def evaluate(
     adjudications: str = "use",
     bounds: Iterable[Measure | str] = (),
 ) -> Evaluation:
-    """Score the named systems (None: all). Reads the collection once, and then only what changed.
+    """The scores of the named systems (None: all), from the cache as far as possible.
 
-    For the measures in `bounds`, of which nDCG alone has any, also what their values can still become. ValueError,
-    in words for the person who asked, for an unknown measure, system or rule and for options that do not fit the
-    collection.
+    For the measures in `bounds` also their bounds, which only nDCG has. Raises ValueError, with a message for the
+    user, for an unknown measure, system or rule, and for options that do not fit the collection.
     """
     measures, bounds = (tuple(dict.fromkeys(_each(collection, given))) for given in (measures, bounds))
     source = Source(_chosen(systems), options.ties, rule, adjudications)
@@ -200,9 +206,9 @@ def evaluate(
     def compute(found: Record, judgments: Judgments) -> dict[str, np.ndarray]:
         return _scored(found, judgments, measures, options)
 
-    # One version for both, or somebody who saves in between would move a value out of its bounds.
+    # One version for both, or a rating saved in between could move a value out of its bounds.
     version = record.version(collection)
-    table = kept.columns(collection, version, source, ("scores", measures, options), compute)
+    table = cache.columns(collection, version, source, ("scores", measures, options), compute)
     return Evaluation(
         collection=collection.slug,
         options=options,
@@ -223,9 +229,9 @@ def of_arrays(
     measures: Iterable[Measure | str],
     options: Options,
 ) -> Evaluation:
-    """Score rankings that belong to no collection, as those of files; `name` stands where its slug would stand.
+    """The scores of rankings without a collection, such as those of files; `name` takes the place of its slug.
 
-    Queries all weigh the same, and the highest grade of the judgments is that of the scale.
+    All queries have weight 1, and the highest grade of the judgments counts as that of the scale.
     """
     parsed = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
     highest = float(judgments.grade.max(initial=0))
@@ -254,12 +260,12 @@ def explain(
     rule: str = "mean",
     adjudications: str = "use",
 ) -> dict[str, Explanation]:
-    """How nDCG at the measure's cutoff came about for the query with this key, by system; documents are pks."""
+    """How nDCG at the measure's cutoff is computed for the query with this key, by system; documents are pks."""
     measure = parse_measure(measure) if isinstance(measure, str) else measure
     found, judgments = read(collection, options, rule=rule, adjudications=adjudications)
     places = np.flatnonzero(found.queries["key"] == query)
     if not places.size:
-        raise ValueError(f"unknown query {query!r} in {collection.slug}")
+        raise ValueError(f"unknown query {query!r} in {collection.slug}.")
     names = found.systems if systems is None else tuple(systems)
     for name in names:
         if name not in found.rankings:
@@ -278,8 +284,8 @@ def read(
     rule: str = "mean",
     adjudications: str = "use",
 ) -> tuple[Record, Judgments]:
-    """The arrays that `evaluate` works on with these options, kept with its own. Do not change them."""
-    return kept.read(collection, Source(_chosen(systems), options.ties, rule, adjudications))
+    """The arrays that `evaluate` uses with these options, from the same cache. Do not change them."""
+    return cache.read(collection, Source(_chosen(systems), options.ties, rule, adjudications))
 
 
 def has_bounds(measure: Measure) -> bool:
@@ -302,7 +308,7 @@ def _stated(collection: Collection, measure: Measure) -> Measure:
         return measure
     scale = record.scale(collection)
     if not scale:
-        raise ValueError(f"{measure} needs the highest grade, and {collection.slug} has no scale yet")
+        raise ValueError(f"{measure} needs the highest grade, and {collection.slug} has no scale yet.")
     return stated(measure, scale[-1])
 
 
@@ -325,12 +331,12 @@ def _scored(
 
 
 def _score(measures, judgments, rankings, options: Options) -> tuple[Scores, dict[Measure, np.ndarray]]:
-    """One system's scores, and beside each measure the judged share of what it looked at."""
+    """One system's scores, and for each measure the judged share of the documents that it reads."""
     beside = {measure: Measure("Judged", measure.cutoff) for measure in measures}
     scores = kernel.evaluate([*measures, *beside.values()], judgments, rankings, options)
     seen = scores
     if options.unjudged == "condensed":
-        # What condensing leaves is all judged; how much it left out is the thing to know.
+        # A condensed ranking is all judged; the share of the ranking as it was is what matters.
         seen = kernel.evaluate(beside.values(), judgments, rankings, replace(options, unjudged="zero"))
     return scores, {measure: seen.values[judged] for measure, judged in beside.items()}
 
@@ -357,7 +363,7 @@ def _intervals(
     return intervals
 
 
-# What values can still become
+# Bounds
 
 
 def _bounds(
@@ -391,7 +397,7 @@ def _bounds_table(
     options: Options,
     scale: list[float],
 ) -> Columns:
-    """low, high and certain of every query and system. The pool is that of all systems, whichever are wanted."""
+    """low, high and certain of every query and system. The pool is always that of all systems."""
 
     def compute(found: Record, judgments: Judgments) -> dict[tuple[str, str], np.ndarray]:
         pool = _pool(collection, source, found, judgments, measure.cutoff, options)
@@ -402,7 +408,7 @@ def _bounds_table(
         return columns
 
     name = ("bounds", measure, options, tuple(scale))
-    return kept.columns(collection, version, replace(source, systems=None), name, compute)
+    return cache.columns(collection, version, replace(source, systems=None), name, compute)
 
 
 def _pool(
@@ -413,7 +419,7 @@ def _pool(
     cutoff: int | None,
     options: Options,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What is to be judged: the pairs that want it, and whatever a system has above the cutoff."""
+    """The pairs to be judged: those of the pool, and the unjudged documents of any system above the cutoff."""
     pools = [record.pool(collection, found.queries, source.adjudications)]
     pools += [kernel.unjudged(cutoff, judgments, rankings, options) for rankings in found.rankings.values()]
     query, document = (np.concatenate(columns) for columns in zip(*pools, strict=True))

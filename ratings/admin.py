@@ -1,5 +1,8 @@
-"""The record as a person can read and keep it. Ratings, assignments, adjudications and events are read here and
-written by `ratings.queue` and `ratings.adjudication` alone; rankings are written once, by an import."""
+"""Django's admin of the record.
+
+Ratings, assignments, adjudications and events are only shown: `ratings.queue` and `ratings.pool.adjudication`
+write them. Rankings are written by imports.
+"""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -44,10 +47,10 @@ SHOWN_DOCUMENTS = 200
 
 
 class Scoped:
-    """An admin that shows a person only what belongs to collections of which they are admin."""
+    """An admin that is limited to the collections of which the user is an admin."""
 
     path_to_collection = "collection"
-    saves_collection_first = False  # whether saving locks the collection before its row
+    saves_collection_first = False  # whether a save locks the collection before its own row
 
     def get_queryset(self, request) -> QuerySet:
         mine = Collection.objects.visible_to(request.user, Role.ADMIN)
@@ -68,7 +71,7 @@ class Scoped:
         return self.has_module_permission(request)
 
     def get_readonly_fields(self, request, obj: Model | None = None) -> list[str]:
-        # Moved to another collection, a query or document would leave its rankings and ratings behind.
+        # In another collection, a query or document would no longer fit its rankings and ratings.
         fixed = ["collection"] if obj and self.path_to_collection == "collection" else []
         return [*super().get_readonly_fields(request, obj), *fixed]
 
@@ -86,9 +89,9 @@ class Scoped:
 
     @contextmanager
     def changing(self, objects: Iterable[Model], collection_first: bool = False) -> Iterator[None]:
-        """Numbers computed before the change are old; a weight or a threshold counts as a change too.
+        """Raise the versions of the collections, so that cached numbers are computed anew.
 
-        In one transaction, or a reader in between would keep old rows under the new version.
+        In one transaction with the change: otherwise old rows could be cached under the new version.
         """
         collections = self.collections_of(objects)
         with transaction.atomic():
@@ -123,7 +126,7 @@ class ReadOnly(Scoped):
 
 
 class InCollection:
-    """An inline of a collection: whoever may change the collection may change it."""
+    """An inline with the permissions of its collection."""
 
     extra = 0
 
@@ -138,14 +141,14 @@ class InCollection:
 
 
 class PlainDecimal(forms.DecimalField):
-    """0.5 in the box, not 0.500000000, and 0, not 0E-9."""
+    """Shows 0.5 and not 0.500000000, 0 and not 0E-9."""
 
     def prepare_value(self, value):
         return plain_value(value) if isinstance(value, Decimal) else value
 
 
 class GradeForm(forms.ModelForm):
-    """The number of a step is fixed once it was given: another number would change what raters said."""
+    """The value of a grade is fixed once a rating has it: another value would change that rating."""
 
     def __init__(self, *args, **kwargs) -> None:
         super().__init__(*args, **kwargs)
@@ -169,7 +172,7 @@ class MembershipInline(InCollection, admin.TabularInline):
     autocomplete_fields = ["user"]
 
     def has_view_permission(self, request, obj=None) -> bool:
-        return request.user.is_superuser  # the list of all accounts is no collection's business
+        return request.user.is_superuser  # its field lists all accounts
 
     has_add_permission = has_change_permission = has_delete_permission = has_view_permission
 
@@ -182,7 +185,7 @@ class GuidelinesInline(InCollection, admin.StackedInline):
     verbose_name_plural = "guidelines: write a new version here"
 
     def get_queryset(self, request) -> QuerySet:
-        return super().get_queryset(request).none()  # earlier versions stay as they were
+        return super().get_queryset(request).none()  # no version can be changed
 
 
 @admin.register(Collection)
@@ -226,7 +229,7 @@ class CollectionAdmin(Scoped, admin.ModelAdmin):
 
 @admin.register(Query)
 class QueryAdmin(Scoped, admin.ModelAdmin):
-    # As a save of a rating does, which ends with both: of two who lock the same rows, both begin at the same one.
+    # The same order of locks as in a save of a rating, so that the two cannot deadlock.
     saves_collection_first = True
     list_display = ["key", "text", "collection", "weight"]
     list_filter = [("collection", admin.RelatedOnlyFieldListFilter)]
@@ -238,7 +241,7 @@ class DocumentAdmin(Scoped, admin.ModelAdmin):
     list_display = ["key", "title", "collection"]
     list_filter = [("collection", admin.RelatedOnlyFieldListFilter)]
     search_fields = ["key", "title"]
-    # A delete of many would pass over Document.delete, which keeps what rankings name.
+    # The action that deletes many would not call Document.delete, which refuses documents of rankings.
     actions = None
 
 
@@ -263,7 +266,7 @@ class RankingAdmin(ReadOnly, admin.ModelAdmin):
     search_fields = ["query__key", "query__text"]
     fields = ["system", "query", "ranked_documents"]
     readonly_fields = ["ranked_documents"]
-    has_delete_permission = Scoped.has_view_permission  # with its system
+    has_delete_permission = Scoped.has_view_permission  # it is deleted with its system
 
     @admin.display(description="Documents")
     def depth(self, ranking: Ranking) -> int:
@@ -295,7 +298,7 @@ class RaterAdmin(Scoped, admin.ModelAdmin):
     formfield_overrides = {models.DecimalField: {"form_class": PlainDecimal}}
 
     def get_readonly_fields(self, request, obj: Rater | None = None) -> list[str]:
-        # To choose an account is to see who else has one.
+        # The field would show all accounts.
         fixed = [] if request.user.is_superuser else ["user"]
         return [*super().get_readonly_fields(request, obj), *fixed]
 

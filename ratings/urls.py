@@ -1,8 +1,6 @@
-from django.conf import settings
-from django.contrib.auth.views import LogoutView, PasswordChangeView
-from django.urls import path, reverse_lazy
+from django.contrib.auth.views import LogoutView
+from django.urls import path
 
-from . import sample
 from .views import (
     acts,
     adjudicate,
@@ -20,27 +18,22 @@ from .views import (
     progress,
     rate,
     session,
+    sessions,
     sign_in,
     tokens,
 )
 
 urlpatterns = [
-    path(
-        "accounts/sign-in/",
-        sign_in.SignIn.as_view(
-            extra_context={"sign_ins_file": sample.sign_ins_file() if settings.DEMO else None},
-        ),
-        name="sign_in",
-    ),
+    path("accounts/sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
     path("accounts/session/", session.session, name="session"),
     path("accounts/sign-out/", LogoutView.as_view(), name="sign_out"),
-    path(
-        "accounts/password/",
-        PasswordChangeView.as_view(template_name="ratings/password_change.html", success_url=reverse_lazy("home")),
-        name="password_change",
-    ),
-    # Before Django's admin, whose own page for it lies at this address.
+    path("accounts/password/", sign_in.ChangePassword.as_view(), name="password_change"),
+    path("accounts/sessions/", sessions.sessions_page, name="sessions"),
+    path("accounts/sessions/end/", sessions.end_session, name="end_session"),
+    path("accounts/sessions/end-others/", sessions.end_other_sessions, name="end_other_sessions"),
+    # Before Django's admin, whose own pages for it lie at these addresses.
     path("admin/login/", sign_in.admin_sign_in, name="admin_sign_in"),
+    path("admin/password_change/", sign_in.admin_password_change, name="admin_password_change"),
     path("accounts/my-data/", my_data.my_data, name="my_data"),
     path("accounts/tokens/", tokens.tokens_page, name="tokens"),
     path("accounts/tokens/make/", tokens.make_token, name="make_token"),
@@ -101,6 +94,9 @@ urlpatterns = [
     ),
     path("collections/<slug:slug>/people/members/<int:pk>/", people.member, name="member"),
     path("collections/<slug:slug>/people/members/<int:pk>/role/", people.set_role, name="set_role"),
+    path(
+        "collections/<slug:slug>/people/members/<int:pk>/sessions/end/", people.end_sessions, name="end_sessions"
+    ),
     path("collections/<slug:slug>/people/members/<int:pk>/remove/", people.remove_member, name="remove_member"),
     path("collections/<slug:slug>/people/raters/<int:pk>/", people.rater_settings, name="rater_settings"),
     path("collections/<slug:slug>/people/raters/<int:pk>/terms/", people.save_terms, name="save_terms"),

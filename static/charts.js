@@ -19,15 +19,21 @@
     return { colour, done: () => probe.remove() };
   }
 
-  // Every "var(--name)" of a document as the colour that it is now.
-  function resolved(part, colour) {
+  // What of a chart is a colour, or has one within; and what has names from the record.
+  const PAINTS = ["background", "color", "fill", "gridColor", "labelColor", "range", "stroke", "titleColor"];
+  const DATA = ["datasets", "domain"];
+
+  // Every "var(--name)" of a document as the colour that it is now, where a colour is wanted.
+  function resolved(part, colour, paints = false) {
     if (typeof part === "string") {
       const name = /^var\((--[\w-]+)\)$/.exec(part);
-      return name ? colour(name[1]) : part;
+      return name && paints ? colour(name[1]) : part;
     }
-    if (Array.isArray(part)) return part.map((item) => resolved(item, colour));
+    if (Array.isArray(part)) return part.map((item) => resolved(item, colour, paints));
     if (part && typeof part === "object") {
-      return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, resolved(value, colour)]));
+      const entry = ([key, value]) =>
+        [key, DATA.includes(key) ? value : resolved(value, colour, paints || PAINTS.includes(key))];
+      return Object.fromEntries(Object.entries(part).map(entry));
     }
     return part;
   }

@@ -1,9 +1,8 @@
-"""SQLite as Django has it, but the transactions of one process take turns.
+"""Django's SQLite backend with a lock around the write transactions of one process.
 
-SQLite has one writer at a time. Who finds another at work sleeps for up to a tenth of a second and tries again:
-meanwhile nobody may be writing, and who comes by at the right moment goes first, so that one rater waits seconds
-where others do not wait at all. Here they wait for each other, and the next begins the moment that the one before
-has ended. Other processes are waited for as before.
+SQLite has one writer at a time. A second writer sleeps for up to a tenth of a second and tries again, so that the
+database idles, and waits are unfair: one rater waits seconds where others do not wait at all. With the lock the
+next transaction starts when the one before ends. For writers of other processes SQLite's own waiting applies.
 """
 
 from collections import defaultdict
@@ -20,7 +19,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @property
     def turn(self) -> Lock:
-        """What the writers of this file take turns with."""
+        """The lock of this database file."""
         return _turns[str(self.settings_dict["NAME"])]
 
     def _start_transaction_under_autocommit(self) -> None:
@@ -38,7 +37,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             return super()._commit()
         finally:
-            # After a commit that failed nobody can write before it is rolled back.
+            # After a failed commit the transaction is open until it is rolled back.
             if not (self.connection and self.connection.in_transaction):
                 self._pass_on()
 

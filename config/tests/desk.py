@@ -11,7 +11,12 @@ from ratings.tests.cast import make_collection, make_pair, make_rater
 MOVED_ON = """before => document.querySelector(".work").dataset.view !== "task"
     || document.getElementById("rating").getAttribute("action") !== before"""
 # What is on the screen, once it is a document or the end of them.
-SETTLED = """() => ["task", "none"].find(one => one === document.querySelector(".work").dataset.view)"""
+# A document, or the reason why there is none: while the page still asks, it says "One moment" and is not settled.
+SETTLED = """() => {
+    const view = document.querySelector(".work").dataset.view;
+    const asks = document.getElementById("nothing").textContent.includes("One moment");
+    return view === "task" || (view === "none" && !asks) ? view : null;
+}"""
 BOUNCE = 160  # ms; a press that follows a new document faster than 150 ms is not counted
 
 

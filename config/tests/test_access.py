@@ -2,12 +2,13 @@
 
 import re
 from collections import Counter
+from copy import deepcopy
 from html import unescape
 from urllib.parse import urlsplit
 
 import pytest
 from django.apps import apps
-from django.contrib.sessions.models import Session
+from django.conf import settings
 from django.core.cache import cache
 from django.db import transaction
 from django.test import Client
@@ -15,10 +16,12 @@ from django.urls import Resolver404, URLPattern, get_resolver, resolve, reverse
 from django.utils import timezone
 
 from evaluation import frozen, scores
-from ratings import anchors, people, tokens
-from ratings.adjudication import adjudicate
-from ratings.models import Check, Guidelines, Job, LostLease, Role
+from ratings.models import Check, Guidelines, Job, LostLease, Role, Session
+from ratings.people import members, sessions, tokens
+from ratings.pool import anchors
+from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rated_pair
+from ratings.tests.thorough import examples
 
 pytestmark = pytest.mark.django_db
 
@@ -34,10 +37,16 @@ DECIDE = ("get", [SIGN_IN, 404, 404, 200, 404])
 DECISION = ("post", [SIGN_IN, 404, 404, 302, 404])
 TABLE = {
     "home": ("get", [200, 200, 200, 200, 200]),
+    "help": ("get", [200, 200, 200, 200, 200]),
+    "help_page": ("get", [200, 200, 200, 200, 200]),
     "sign_in": ("get", [200, 302, 302, 302, 302]),
     "session": ("get", [200, 200, 200, 200, 200]),
     "sign_out": ("post", [302, 302, 302, 302, 302]),
     "password_change": ("get", [SIGN_IN, 200, 200, 200, 200]),
+    "admin_password_change": ("get", [SIGN_IN, 302, 302, 302, 302]),  # to the page before
+    "sessions": ("get", [SIGN_IN, 200, 200, 200, 200]),
+    "end_session": ("post", [SIGN_IN, 404, 302, 404, 404]),
+    "end_other_sessions": ("post", [SIGN_IN, 302, 302, 302, 302]),
     "look_around": ("post", [404, 404, 404, 404, 404]),  # the demo is off in tests
     "rate": RATE,
     "rate_pair": RATE,
@@ -59,6 +68,8 @@ TABLE = {
     "tokens": ("get", [SIGN_IN, 200, 200, 200, 200]),
     "make_token": ("post", [SIGN_IN, 400, 200, 200, 400]),
     "revoke_token": ("post", [SIGN_IN, 404, 302, 404, 404]),
+    "api_docs": ("get", [SIGN_IN, 200, 200, 200, 200]),
+    "api_description": ("get", [401, 200, 200, 200, 200]),
     "api_nothing": ("get", [404, 404, 404, 404, 404]),
     # For superusers, who are none of these: see ratings/tests/test_archives_page.py.
     "archives": ("get", [SIGN_IN, 404, 404, 404, 404]),
@@ -79,6 +90,7 @@ TABLE = {
     "revoke_token_of_member": DECISION,
     "member": DECIDE,
     "set_role": DECISION,
+    "end_sessions": DECISION,
     "remove_member": DECISION,
     "rater_settings": DECIDE,
     "save_terms": DECISION,
@@ -173,7 +185,7 @@ class World:
             self.pair, grade(self.collection, "3"), reason="clear", actor=self.users["admin"]
         )
         Guidelines.objects.create(collection=self.collection, version=1, text="## 3 Perfect")
-        invited = people.invite(self.collection, ["anna"], role=Role.RATER, days=7, by=self.users["admin"])
+        invited = members.invite(self.collection, ["anna"], role=Role.RATER, days=7, by=self.users["admin"])
         self.invitation, self.key = invited[0]
         facts = {"name": "build", "scopes": ["read"], "days": 7}
         self.api_token, _ = tokens.make(self.users["analyst"], self.collection, **facts)
@@ -182,24 +194,34 @@ class World:
         at = {"rater": self.rater, "pair": known}
         LostLease.objects.create(**at)
         Check.objects.create(**at, kind="repeat", created_at=timezone.now())
-        options = scores.options_for(self.collection)
-        self.frozen, _ = frozen.freeze(self.collection, "first", ["nDCG@10", "AP"], options)
-        frozen.freeze(self.collection, "second", ["nDCG@10"], options)
+        setup = scores.Setup(scores.options_for(self.collection))
+        self.frozen, _ = frozen.freeze(self.collection, "first", ["nDCG@10", "AP"], setup)
+        frozen.freeze(self.collection, "second", ["nDCG@10"], setup)
         self.job = Job.objects.create(collection=self.collection, kind="queries", files=[{"name": "queries.tsv"}])
         self.archive = Job.objects.create(kind="archive", files=[{"name": "shop.zip"}])
+        self.query = self.collection.queries.get(key="q1")
+        self.system = self.collection.systems.get(name="bm25")
+        self.analyst = self.collection.memberships.get(user=self.users["analyst"])
         for name in ("admin", "stranger"):
             self.users[name].is_staff = True
             self.users[name].save()
+        self.sessions = {actor: self.sign_in(actor) for actor in self.users}
+        self.elsewhere = self.sign_in("analyst")
 
-    def client(self, actor: str) -> Client:
+    def sign_in(self, actor: str) -> str:
+        """The key of a new session."""
         client = Client()
-        if actor != "anonymous":
-            client.force_login(self.users[actor])
+        client.force_login(self.users[actor])
+        return client.session.session_key
+
+    def client(self, actor: str, **options) -> Client:
+        client = Client(**options)
+        if actor in self.sessions:
+            client.cookies[settings.SESSION_COOKIE_NAME] = self.sessions[actor]
         return client
 
     def arguments(self, name: str) -> dict:
-        query, system = self.collection.queries.get(key="q1"), self.collection.systems.get(name="bm25")
-        analyst = self.collection.memberships.get(user=self.users["analyst"])
+        query, system, analyst = self.query, self.system, self.analyst
         known = {
             "slug": self.collection.slug,
             "role": "analyst",
@@ -208,6 +230,7 @@ class World:
             "sha": self.frozen.short,
             "version": 1,
             "rest": "v2/collections",
+            "name": "glossary",
             "pk": {
                 "revoke_token": self.api_token.pk,
                 "revoke_token_of_member": self.api_token.pk,
@@ -221,6 +244,7 @@ class World:
                 "withdraw_invitation": self.invitation.pk,
                 "member": analyst.pk,
                 "set_role": analyst.pk,
+                "end_sessions": analyst.pk,
                 "remove_member": analyst.pk,
                 "rater_settings": self.rater.pk,
                 "save_terms": self.rater.pk,
@@ -236,35 +260,37 @@ class World:
 
     def data(self, name: str) -> dict:
         return {
-            "export_run": {"system": self.collection.systems.get(name="bm25").pk},
+            "export_run": {"system": self.system.pk},
             "save_rating": {"grade": "1", "base_revision": "1"},
             "save_adjudication": {"grade": "3", "reason": "clear", "seen": "1"},
             "read_guidelines": {"version": "1"},
             "check_import": {"kind": "queries"},
+            "end_session": {"session": sessions.name_of(self.elsewhere)},
             "make_token": {"name": "build", "collection": "hills", "scopes": "read", "days": "7"},
             "invite": {"names": "boris", "role": "rater", "days": "7"},
             "set_role": {"role": "admin"},
             "save_terms": {"weight": "2"},
             "erase_rater": {"name": "rater"},
-            "make_pool": {"depth": "1", "wanted": "1", "systems": self.collection.systems.get(name="bm25").pk},
+            "make_pool": {"depth": "1", "wanted": "1", "systems": self.system.pk},
             "want_more": {"more": "1"},
             "save_judging": {"order": "query", "gold_share": "0", "repeat_share": "0", "break_after": "0"},
             "retire": {"lines": "q1"},
             "bring_back": {"lines": "q1"},
-            "want_holes": {
-                "system": self.collection.systems.get(name="bm25").pk,
-                "depth": "2",
-                "wanted": "1",
-            },
+            "want_holes": {"system": self.system.pk, "depth": "2", "wanted": "1"},
             "find_pair": {"query": "q1", "document": "d"},
             "save_anchor": {"use": "gold", "grade": "3"},
             "withdraw_adjudication": {"reason": "not so clear", "seen": self.adjudication.pk},
         }.get(name, {})
 
 
-@pytest.fixture
-def world() -> World:
+@pytest.fixture(scope="module")
+def built(standing) -> World:
     return World()
+
+
+@pytest.fixture
+def world(built) -> World:
+    return deepcopy(built)
 
 
 def patterns() -> list[URLPattern]:
@@ -286,8 +312,16 @@ def converters() -> dict[str, list[str]]:
     return {p.name: list(p.pattern.converters) for p in patterns()}
 
 
+@pytest.mark.same_everywhere
 def test_every_address_is_in_the_table():
     assert sorted(converters()) == sorted(TABLE)
+
+
+@pytest.mark.same_everywhere
+def test_every_view_of_a_collection_says_who_may_see_it():
+    views = {p.name: p.callback for p in patterns() if "slug" in p.pattern.converters}
+    assert len(views) > 90
+    assert [name for name, view in views.items() if not hasattr(view, "access")] == []
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -306,25 +340,41 @@ def test_who_gets_what(world, name):
         assert answers["anonymous"].url.startswith(reverse("sign_in"))
 
 
-@pytest.mark.parametrize("name", TABLE)
-def test_the_other_method_is_refused(world, name):
-    """What acts is never a GET; what reads takes no POST."""
-    method, expected = TABLE[name]
-    if name in {"sign_in", "password_change", "join", "edit_guidelines", "freeze", "desk_settings", "api_nothing"}:
-        return  # a form on its own address: both methods
-    other = "post" if method == "get" else "get"
-    actor = ACTORS[expected.index(200)] if 200 in expected else "rater"
-    if actor == "anonymous":
-        actor = "analyst"
-    response = getattr(world.client(actor), other)(reverse(name, kwargs=world.arguments(name)))
-    assert response.status_code == 405
+BOTH = {"sign_in", "password_change", "join", "edit_guidelines", "freeze", "desk_settings", "api_nothing"}
 
 
-@pytest.mark.parametrize("name", [name for name, (method, _) in TABLE.items() if method == "post"])
-def test_an_act_without_a_csrf_token_is_refused(world, name):
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(world.users["rater"])
-    assert client.post(reverse(name, kwargs=world.arguments(name))).status_code == 403
+@pytest.mark.same_everywhere
+def test_the_other_method_is_refused(world):
+    """What acts is never a GET; what reads takes no POST, but for a form on its own address."""
+    statuses = {}
+    for name in TABLE.keys() - BOTH:
+        method, expected = TABLE[name]
+        actor = next((a for a, status in zip(ACTORS[1:], expected[1:], strict=True) if status == 200), "rater")
+        other = world.client(actor).post if method == "get" else world.client(actor).get
+        statuses[name] = other(reverse(name, kwargs=world.arguments(name))).status_code
+    assert len(statuses) > 110
+    assert {name: status for name, status in statuses.items() if status != 405} == {}
+
+
+@pytest.mark.same_everywhere
+def test_an_act_without_a_csrf_token_is_refused(world):
+    client = world.client("rater", enforce_csrf_checks=True)
+    acts = [name for name, (method, _) in TABLE.items() if method == "post"]
+    assert len(acts) > 40
+    statuses = {n: client.post(reverse(n, kwargs=world.arguments(n))).status_code for n in acts}
+    assert {name: status for name, status in statuses.items() if status != 403} == {}
+
+
+@pytest.mark.same_everywhere
+def test_no_answer_is_stored(world):
+    """Pages, CSV, JSON, files and refusals, for whoever asks; a sign-out leaves none of it in the browser."""
+    for name, (method, expected) in TABLE.items():
+        if method == "get":
+            actor = dict(zip(expected, ACTORS, strict=True)).get(200, "admin")
+            response = world.client(actor).get(reverse(name, kwargs=world.arguments(name)), world.data(name))
+            assert "no-store" in response["Cache-Control"], name
+    for address in ("/", "/accounts/sign-in/", "/api/v1/token", "/nowhere/", "/admin/"):
+        assert "no-store" in Client().get(address)["Cache-Control"], address
 
 
 def test_a_rater_cannot_open_a_pair_that_was_never_given_to_them(world):
@@ -342,10 +392,11 @@ def test_a_deactivated_account_is_nobody(world):
 
 ADMIN_MODELS = [m._meta.model_name for m in apps.get_app_config("ratings").get_models()]
 NOT_IN_ADMIN = {"apitoken", "grade", "guidelines", "invitation", "job", "membership", "othertext", "receipt"}
-NOT_IN_ADMIN |= {"stagedrating"}
+NOT_IN_ADMIN |= {"session", "stagedrating"}
 REGISTERED = [name for name in ADMIN_MODELS if name not in NOT_IN_ADMIN]
 
 
+@pytest.mark.same_everywhere
 @pytest.mark.parametrize("model", REGISTERED)
 def test_django_admin_shows_only_ones_own_collections(world, model):
     listing = reverse(f"admin:ratings_{model}_changelist")
@@ -387,9 +438,10 @@ def own_filter(model: str, world: World) -> dict:
     return {paths.get(model, "collection"): world.collection.pk}
 
 
-WAYS = 4  # options of one page, or objects, that a crawl takes
+WAYS = examples(2)  # options of one page, or objects, that a crawl takes
 
 
+@pytest.mark.same_everywhere
 @pytest.mark.parametrize("actor", ACTORS)
 def test_a_crawl_with_get_changes_no_row(world, actor):
     client = world.client(actor)
@@ -429,6 +481,7 @@ def rows() -> dict:
     }
 
 
+@pytest.mark.same_everywhere
 def test_the_headers_of_every_page_are_strict(world):
     for actor, name in [("anonymous", "home"), ("rater", "rate"), ("analyst", "overview"), ("analyst", "query")]:
         response = world.client(actor).get(reverse(name, kwargs=world.arguments(name)))

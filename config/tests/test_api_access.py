@@ -9,8 +9,9 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from config.api import described
-from ratings import people, queue, tokens
+from ratings import queue
 from ratings.models import ApiToken, Role
+from ratings.people import members, tokens
 from ratings.tests.calls import ROOT, Caller, make_caller
 from ratings.tests.cast import grade, make_collection, make_member, make_rated_pair, make_rater, make_user
 
@@ -62,8 +63,8 @@ class World:
             n: make_member(hills, n, Role.ADMIN) for n in ("admin", "removed", "fallen", "closed", "unscoped")
         }
         callers = {name: make_caller(user, hills, "read", "import") for name, user in admins.items()}
-        people.remove(hills.memberships.get(user=admins["removed"]))
-        people.set_role(hills.memberships.get(user=admins["fallen"]), Role.RATER)
+        members.remove(hills.memberships.get(user=admins["removed"]))
+        members.set_role(hills.memberships.get(user=admins["fallen"]), Role.RATER)
         type(boss).objects.filter(username="closed").update(is_active=False)
         ApiToken.objects.filter(user=admins["unscoped"]).update(scopes=[])
         cookie = Caller(None)
@@ -170,7 +171,7 @@ def test_a_rater_is_told_of_nothing_but_what_the_desk_shows():
     hills.systems.filter(name="bm25").update(name="canary-system", description="canary-description")
     type(hills).objects.update(description="canary-description")
     other = make_rater(hills, "canary-rater")
-    queue.save(other, world.pair, grade=grade(hills, "-1"), comment="canary-comment")
+    queue.save(other, world.pair, queue.Submission(grade=grade(hills, "-1"), comment="canary-comment"))
     caller, sent = world.callers["rater"], []
     for path in ("/token", "/collections", "/collections/hills", "/collections/hills/my-ratings"):
         sent.append(caller.get(path))
@@ -190,7 +191,7 @@ def test_removing_a_member_kills_their_token_at_once():
     world = World()
     caller, member = world.callers["analyst"], world.collection.memberships.get(user__username="analyst")
     assert caller.get("/collections/hills/systems").status_code == 200
-    people.remove(member)
+    members.remove(member)
     assert caller.get("/collections/hills/systems").status_code == 404
 
 

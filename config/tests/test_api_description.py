@@ -24,8 +24,9 @@ from schemathesis.specs.openapi.checks import (
 
 from config.api import described
 from config.wsgi import application
-from ratings import queue, throttle
+from ratings import queue
 from ratings.models import Role
+from ratings.people import throttle
 from ratings.tests.calls import ROOT, make_caller
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater, make_user
 
@@ -58,7 +59,7 @@ def keys(monkeypatch) -> dict[str, str]:
     make_ranking(collection, "dense", "q1", "dcba")
     rater = make_rater(collection, "rater")
     pair = make_pair(collection, "q1", "a", wanted=3)
-    queue.save(rater, pair, grade=grade(collection, "2"))
+    queue.save(rater, pair, queue.Submission(grade=grade(collection, "2")))
     make_member(collection, "admin", Role.ADMIN)
     site = make_caller(make_user("root", is_superuser=True), None, "read", "import", "manage")
     own = make_caller(rater.user, collection, "rate")

@@ -4,6 +4,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from playwright.sync_api import Page, expect
 
+from ratings.imports import jobs
 from ratings.management.commands.work import work
 from ratings.models import Collection, Job
 from ratings.tests.cast import make_collection
@@ -18,6 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(tran
 @pytest.fixture(autouse=True)
 def root(settings, tmp_path) -> None:
     settings.DATA_DIR = tmp_path
+    jobs.tell_alive()
     get_user_model().objects.create_superuser("root", password="a pass phrase")
 
 

@@ -7,16 +7,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PURE = ["evaluation/measures", "evaluation/agreement", "evaluation/significance", "evaluation/charts.py"]
-PURE += ["evaluation/dawid_skene.py", "evaluation/files", "ratings/formats"]
+PURE = [
+    "evaluation/measures",
+    "evaluation/agreement",
+    "evaluation/significance",
+    *(f"evaluation/charts/{name}.py" for name in ("spec", "systems", "queries", "raters", "over_time")),
+]
+PURE += ["evaluation/judgments", "evaluation/draws.py", "evaluation/files", "ratings/formats"]
 WRITERS = {
     "Assignment": {"ratings/queue/wanting.py", "ratings/queue/mixing.py", "ratings/queue/importing.py"},
     "Rating": {"ratings/queue/saving.py", "ratings/queue/importing.py", "ratings/queue/tasks.py"},
-    "RatingEvent": {"ratings/queue/acts.py", "ratings/queue/importing.py", "ratings/adjudication.py"},
+    "RatingEvent": {"ratings/queue/acts.py", "ratings/queue/importing.py", "ratings/pool/adjudication.py"},
     "LostLease": {"ratings/queue/leases.py"},
     "Check": {"ratings/queue/mixing.py"},
-    "Anchor": {"ratings/anchors.py"},
-    "Adjudication": {"ratings/adjudication.py"},
+    "Anchor": {"ratings/pool/anchors.py"},
+    "Adjudication": {"ratings/pool/adjudication.py"},
 }
 
 
@@ -66,11 +71,11 @@ def test_pure_code_knows_no_django_and_no_models(place):
     assert [i for i in imported_from(place, "ratings") if "ratings.formats" not in i] == []
 
 
-def test_only_record_py_reads_the_tables_of_ratings_for_numbers():
-    """scores, judgments and the measures get arrays; the one door to the tables is record.py."""
+def test_only_record_reads_the_tables_of_ratings_for_numbers():
+    """scores, judgments and the measures get arrays; the one door to the tables is record/."""
     doors = [
         f"{file.relative_to(ROOT)}:{node.lineno}"
-        for place in ("evaluation/scores.py", "evaluation/judgments.py", "evaluation/measures")
+        for place in ("evaluation/scores.py", "evaluation/judgments", "evaluation/measures")
         for file in modules_under(place)
         for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.Attribute) and node.attr in {"objects", "values_list", "filter"}

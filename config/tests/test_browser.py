@@ -7,10 +7,12 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from ratings import guidelines, people, queue
-from ratings.adjudication import adjudicate
-from ratings.anchors import set_anchor
+from ratings import queue
+from ratings.guidelines import versions
 from ratings.models import Adjudication, Anchor, Rating, Role
+from ratings.people import members
+from ratings.pool.adjudication import adjudicate
+from ratings.pool.anchors import set_anchor
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
 
 from .desk import BOUNCE, MOVED_ON, all_saved, press, ready, shown
@@ -150,7 +152,7 @@ def test_a_round_of_adjudication_by_keyboard_alone_and_without_javascript(visit,
     for document in "ab":
         pair = collection.queries.get(key="q1").pairs.get(document__key=document)
         for who, value in [(rater, "-1"), (second, "3")]:
-            queue.save(who, pair, grade=grade(collection, value))
+            queue.save(who, pair, queue.Submission(grade=grade(collection, value)))
     page = visit.sign_in(visit.page(java_script_enabled=False), "admin")
     page.goto("/collections/hills/")
     follow(page.get_by_role("link", name="Judging"))
@@ -208,7 +210,7 @@ def test_an_option_by_keyboard_alone_and_without_javascript(visit, collection):
     rater = collection.raters.get()
     for document, value in GRADES.items():
         pair = collection.queries.get(key="q1").pairs.get(document__key=document)
-        queue.save(rater, pair, grade=grade(collection, str(value)))
+        queue.save(rater, pair, queue.Submission(grade=grade(collection, str(value))))
     page.goto("/collections/hills/")
     page.locator(".panel summary").focus()
     page.keyboard.press("Enter")
@@ -230,7 +232,7 @@ def pages(role: str, collection) -> list[str]:
     base = f"/collections/{collection.slug}"
     query, system = collection.queries.get(key="q1"), collection.systems.get(name="bm25")
     if role == "anonymous":
-        _, key = people.invite(collection, ["anna"], role=Role.RATER, days=7, by=None)[0]
+        _, key = members.invite(collection, ["anna"], role=Role.RATER, days=7, by=None)[0]
         return ["/", "/accounts/sign-in/", "/no-such-page/", f"/join/{key}/", "/join/used/"]
     if role == "rater":
         pair = collection.queries.get(key="q1").pairs.get(document__key="a")
@@ -299,8 +301,10 @@ def disagree(collection) -> None:
     second, pairs = make_rater(collection, "boris"), collection.queries.get(key="q1").pairs
     for document, value in [("a", "0"), ("b", "3")]:
         pair = pairs.get(document__key=document)
-        queue.save(second, pair, grade=grade(collection, value), comment="It is about another hill.")
-    queue.save(second, pairs.get(document__key="c"), reason="language")
+        queue.save(
+            second, pair, queue.Submission(grade=grade(collection, value), comment="It is about another hill.")
+        )
+    queue.save(second, pairs.get(document__key="c"), queue.Submission(reason="language"))
     adjudicate(pairs.get(document__key="b"), grade(collection, "-1"), reason="It is an advertisement.", actor=None)
 
 
@@ -308,7 +312,11 @@ def anchor_and_retire(collection) -> None:
     """A gold pair, which the rater misses, a warm-up, a retired pair, and a lease that ran out."""
     pairs = collection.queries.get(key="q1").pairs
     set_anchor(pairs.get(document__key="e"), use="gold", grade=grade(collection, "2"))
-    queue.save(collection.raters.get(name="boris"), pairs.get(document__key="e"), grade=grade(collection, "0"))
+    queue.save(
+        collection.raters.get(name="boris"),
+        pairs.get(document__key="e"),
+        queue.Submission(grade=grade(collection, "0")),
+    )
     of_q2 = collection.queries.get(key="q2").pairs
     clear = {"grade": grade(collection, "3"), "explanation": "It names the hill and the season."}
     set_anchor(of_q2.get(document__key="a"), use="warm_up", **clear)
@@ -319,14 +327,14 @@ def anchor_and_retire(collection) -> None:
 
 def write_guidelines(collection) -> None:
     """Two versions, of which the rater has read the first; and invitations in each state."""
-    first = guidelines.publish(
+    first = versions.publish(
         collection, "# How to grade\n\nRead it.\n\n## 3 Perfect\n\nNothing is missing.\n", base=0
     )
-    guidelines.mark_read(collection.raters.get(name="rater"), first.version)
-    guidelines.publish(collection, first.text.replace("Read it", "Read all of it"), base=1)
-    people.invite(collection, ["carla"], role=Role.RATER, days=7, by=None)
-    people.invite(collection, ["emil"], role=Role.ADMIN, days=-1, by=None)
-    people.withdraw(people.invite(collection, ["dora"], role=Role.ANALYST, days=7, by=None)[0][0])
+    versions.mark_read(collection.raters.get(name="rater"), first.version)
+    versions.publish(collection, first.text.replace("Read it", "Read all of it"), base=1)
+    members.invite(collection, ["carla"], role=Role.RATER, days=7, by=None)
+    members.invite(collection, ["emil"], role=Role.ADMIN, days=-1, by=None)
+    members.withdraw(members.invite(collection, ["dora"], role=Role.ANALYST, days=7, by=None)[0][0])
 
 
 @pytest.mark.parametrize("role", ["anonymous", "rater", "analyst", "admin"])
@@ -335,7 +343,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, collection, role)
     for document, value in GRADES.items():
         if document != "e":
             pair = collection.queries.get(key="q1").pairs.get(document__key=document)
-            queue.save(rater, pair, grade=grade(collection, str(value)), comment="a comment")
+            queue.save(rater, pair, queue.Submission(grade=grade(collection, str(value)), comment="a comment"))
     queue.claim(rater)
     disagree(collection)
     anchor_and_retire(collection)

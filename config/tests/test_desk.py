@@ -3,13 +3,13 @@
 import re
 
 import pytest
-from django.contrib.sessions.models import Session
 from django.test import Client
 from playwright.sync_api import Page, expect
 
-from ratings import guidelines, queue
-from ratings.anchors import set_anchor
-from ratings.models import Anchor, Rating, RatingEvent
+from ratings import queue
+from ratings.guidelines import versions
+from ratings.models import Anchor, Rating, RatingEvent, Session
+from ratings.pool.anchors import set_anchor
 from ratings.tests.cast import grade, make_rater
 
 from .desk import (
@@ -350,7 +350,7 @@ def test_a_conflict_is_decided_by_the_rater(page, collection, expected):
         begin(page)
         token = shown(page).split("/")[-3]
         task = queue.task(rater, token)
-        queue.save(rater, task, grade=grade(collection, "0"))  # from elsewhere
+        queue.save(rater, task, queue.Submission(grade=grade(collection, "0")))  # from elsewhere
         press(page, "5")
         dialog = page.locator("#conflict")
         expect(dialog).to_contain_text("Keep what is stored: 0 Irrelevant")
@@ -364,7 +364,7 @@ def test_a_conflict_is_decided_by_the_rater(page, collection, expected):
 
 def rated_elsewhere(collection, token: str, value: str = "0") -> None:
     rater = collection.raters.get()
-    queue.save(rater, queue.task(rater, token), grade=grade(collection, value))
+    queue.save(rater, queue.task(rater, token), queue.Submission(grade=grade(collection, value)))
 
 
 def decide(page: Page, choice: str) -> None:
@@ -496,7 +496,7 @@ def test_undo_in_one_tab_leaves_the_document_in_the_other(page, collection):
 def test_a_rating_opened_from_the_list_leads_back_there(page, collection):
     rater = collection.raters.get()
     task = queue.claim(rater)[0]
-    queue.save(rater, task, grade=grade(collection, "0"))
+    queue.save(rater, task, queue.Submission(grade=grade(collection, "0")))
     page.goto(f"/collections/hills/rate/{task.token}/")
     ready(page)
     page.keyboard.press("5")
@@ -581,9 +581,9 @@ def test_a_comment_comes_back_with_a_document_that_was_put_off(page, collection)
 
 
 def test_an_open_desk_hears_of_new_guidelines_and_says_which_it_had(page, collection):
-    guidelines.publish(collection, "Read it.\n", base=0)
+    versions.publish(collection, "Read it.\n", base=0)
     begin(page)
-    guidelines.publish(collection, "Read all of it.\n", base=1)
+    versions.publish(collection, "Read all of it.\n", base=1)
     press(page, "3")
     expect(page.locator("#newer")).to_be_hidden()
     for _ in range(6):

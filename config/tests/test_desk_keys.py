@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from ratings import guidelines
-from ratings.anchors import set_anchor
+from ratings.guidelines import versions
 from ratings.models import Anchor, Rating
+from ratings.pool.anchors import set_anchor
 from ratings.tests.cast import grade, make_pair
 
 from .desk import BOUNCE, all_saved, begin, comes_back, eventually, make_round, press, ready, shown
@@ -113,9 +113,9 @@ def test_my_ratings_are_one_key_away_and_a_changed_grade_leads_back(page, collec
 def told(collection) -> None:
     filler = "\n".join(f"{line}. A line that makes the text long.\n" for line in range(60))
     text = "".join(f"## {step}\n\n{filler}\n" for step in ("3 Perfect", "2 Good", "0 Irrelevant"))
-    first = guidelines.publish(collection, text, base=0)
-    guidelines.mark_read(collection.raters.get(), first.version)
-    guidelines.publish(collection, text + "\nThe end.\n", base=1)
+    first = versions.publish(collection, text, base=0)
+    versions.mark_read(collection.raters.get(), first.version)
+    versions.publish(collection, text + "\nThe end.\n", base=1)
 
 
 @pytest.mark.parametrize("width", [1280, 700])
@@ -269,7 +269,7 @@ def test_a_new_document_is_announced_and_its_grades_are_near(page, collection):
     task = press(page, "4")
     said = page.locator("#said")
     expect(said).to_contain_text("Query: ")
-    expect(said).to_contain_text("2 of about 16")
+    expect(said).to_contain_text("2 of about 20")
     page.locator("article.doc").focus()
     stops = 0
     while not page.evaluate("document.activeElement.matches('button.grade')"):

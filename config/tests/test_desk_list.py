@@ -160,7 +160,7 @@ def conflict(page: Page, collection, visit, choice: str) -> str:
     """Rate the first document 0 elsewhere and 3 here, and decide; its token."""
     rater = collection.raters.get()
     token = page.locator(".row").first.get_attribute("data-token")
-    queue.save(rater, queue.task(rater, token), grade=grade(collection, "0"))
+    queue.save(rater, queue.task(rater, token), queue.Submission(grade=grade(collection, "0")))
     press(page, "5")
     expect(page.locator("#conflict")).to_be_visible()
     page.wait_for_timeout(550)

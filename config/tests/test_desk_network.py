@@ -228,7 +228,7 @@ def test_other_pages_tell_what_was_not_sent_and_lead_to_the_desk(page, visit, pr
     queue.stop(rater)
     while tasks := queue.claim(boris, 20):
         for task in tasks:
-            queue.save(boris, task, grade=grade(collection, "1"))
+            queue.save(boris, task, queue.Submission(grade=grade(collection, "1")))
     other, proxy.fate = context.new_page(), lambda line: WHOLE
     for path in (
         "/",

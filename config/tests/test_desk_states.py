@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable
 
 import pytest
-from django.contrib.sessions.models import Session
 from playwright.sync_api import Page, expect
 
-from ratings import guidelines, queue
-from ratings.anchors import set_anchor
-from ratings.models import Anchor, Collection
+from ratings import queue
+from ratings.guidelines import versions
+from ratings.models import Anchor, Collection, Session
+from ratings.pool.anchors import set_anchor
 from ratings.tests.cast import grade, make_pair, make_rater
 
 from .desk import BOUNCE, all_saved, begin, make_round, press, press_till_the_end, ready, shown
@@ -59,7 +59,7 @@ def busy_server(page: Page, collection: Collection) -> None:
 def conflict(page: Page, collection: Collection) -> None:
     begin(page)
     rater = collection.raters.get()
-    queue.save(rater, queue.task(rater, shown(page).split("/")[-3]), reason="language")
+    queue.save(rater, queue.task(rater, shown(page).split("/")[-3]), queue.Submission(reason="language"))
     press(page, "4")
     expect(page.locator("#conflict")).to_contain_text(
         "Keep what is stored: cannot judge: “I do not read this language”"
@@ -93,18 +93,6 @@ def signed_out_and_closed(page: Page, collection: Collection) -> None:
     page.locator("#sign-in-close").click()
     expect(page.locator("#state")).to_contain_text("Signed out: 1 kept on this device")
     expect(page.locator("#state-act")).to_have_text("Sign in")
-
-
-def surplus(page: Page, collection: Collection) -> None:
-    begin(page)
-    rater, other = collection.raters.get(), make_rater(collection, "boris")
-    task = queue.task(rater, shown(page).split("/")[-3])
-    queue.release(rater)
-    queue.save(other, task.pair, grade=grade(collection, "1"))
-    press(page, "4")
-    expect(page.locator("#notice")).to_contain_text(
-        "Others had judged this document as well by then. Yours is kept."
-    )
 
 
 def retired(page: Page, collection: Collection) -> None:
@@ -167,7 +155,7 @@ def all_loaded_is_rated(page: Page, collection: Collection) -> None:
 def own_rating(page: Page, collection: Collection) -> None:
     rater = collection.raters.get()
     task = queue.claim(rater)[0]
-    queue.save(rater, task, grade=grade(collection, "0"), comment="a comment")
+    queue.save(rater, task, queue.Submission(grade=grade(collection, "0"), comment="a comment"))
     page.goto(f"/collections/hills/rate/{task.token}/")
     ready(page)
     expect(page.locator("#own")).to_contain_text("Your rating now: 0 Irrelevant")
@@ -195,7 +183,7 @@ def anchors(collection: Collection) -> None:
 
 
 def in_a_list(page: Page, collection: Collection) -> None:
-    guidelines.publish(collection, "# How to grade\n\n## 2 Good\n\nSomething is missing.\n", base=0)
+    versions.publish(collection, "# How to grade\n\n## 2 Good\n\nSomething is missing.\n", base=0)
     page.goto("/collections/hills/settings/")
     page.get_by_label("All of a query in a list").check()
     follow(page.get_by_role("button", name="Save"))
@@ -229,9 +217,9 @@ def time_for_a_break(page: Page, collection: Collection) -> None:
 
 
 def guidelines_at_the_grade(page: Page, collection: Collection) -> None:
-    first = guidelines.publish(collection, "# How to grade\n\n## 2 Good\n\nSome is missing.\n", base=0)
-    guidelines.mark_read(collection.raters.get(), first.version)
-    guidelines.publish(collection, first.text.replace("Some", "Something"), base=1)
+    first = versions.publish(collection, "# How to grade\n\n## 2 Good\n\nSome is missing.\n", base=0)
+    versions.mark_read(collection.raters.get(), first.version)
+    versions.publish(collection, first.text.replace("Some", "Something"), base=1)
     begin(page)
     press(page, "4")
     page.keyboard.press("g")
@@ -273,7 +261,6 @@ STATES: list[Callable[[Page, Collection], None]] = [
     no_longer_a_rater,
     signed_out,
     signed_out_and_closed,
-    surplus,
     retired,
     cannot_judge,
     comment,

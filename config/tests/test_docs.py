@@ -1,14 +1,42 @@
-"""The README tells the truth: every path on its map exists, every module is on the map, every command runs."""
+"""The documents tell the truth: their map, links, pictures, settings and words are those of the house."""
 
 import re
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from django.core.management import get_commands
+from django.template.loader import get_template
+from markdown_it import MarkdownIt
 
-ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-MAP = re.search(r"## The house\n\n```\n(.*?)```", README, re.DOTALL)[1]
+from config import settings
+from config.help.documents import FOLDER, NAMES, document, documents
+
+from .blocks import MARKS, README, blocks_of
+from .blocks import documents as paths
+
+ROOT = README.parent
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+ALL = "\n".join(path.read_text(encoding="utf-8") for path in paths())
+BLOCKS = list(chain.from_iterable(map(blocks_of, paths())))
+MAP = next(block.text for block in BLOCKS if block.mark == "map")
+WALK = re.compile(r"^\| \d+ \| `([^`]+)` \|", re.MULTILINE)
+# Blocks that are not run, by document: a new one is a new line here.
+ONLY_READ = {
+    ("README", "server"): 1,
+    ("architecture", "map"): 1,
+    ("contributing", "server"): 5,
+    ("files", "outside"): 2,
+    ("first-steps", "server"): 1,
+    ("measures", "formula"): 2,
+    ("operating", "outside"): 2,
+    ("operating", "server"): 6,
+    ("statistics", "formula"): 1,
+}
+
+
+# The map and the walks
 
 
 def places_on_the_map() -> set[str]:
@@ -39,16 +67,143 @@ def test_every_module_is_on_the_map(app):
     assert found - places_on_the_map() - {f"{app}/apps.py"} == set()
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"run.py manage (\w+)", README)) - {"COMMAND"}))
-def test_every_command_of_the_readme_exists(name):
+def test_a_walk_leads_through_places_that_exist_and_never_twice_through_one():
+    text = (FOLDER / "architecture.md").read_text(encoding="utf-8")
+    walks = [WALK.findall(part) for part in text.split("\n## ") if WALK.search(part)]
+    assert [len(walk) for walk in walks] == [10, 12]
+    for walk in walks:
+        assert len(set(walk)) == len(walk)
+        assert [place for place in walk if not (ROOT / place).exists()] == []
+
+
+# Commands, settings and pictures
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"run\.py manage ([a-z_]+)", ALL))))
+def test_every_command_exists(name):
     assert name in get_commands()
 
 
-@pytest.mark.parametrize("picture", re.findall(r"!\[[^]]+\]\(([^)]+)\)", README))
-def test_every_picture_of_the_readme_exists(picture):
-    assert (ROOT / picture).stat().st_size > 10_000
+def test_run_py_knows_what_the_documents_ask_of_it():
+    asked = set(re.findall(r"python3 run\.py ([a-z]+)", ALL))
+    usage = (ROOT / "run.py").read_text(encoding="utf-8").partition('"""\n\n')[0]
+    assert {name for name in asked if f"python3 run.py {name}" not in usage} == set()
+
+
+def test_every_setting_is_in_the_table_and_no_other():
+    told = set(re.findall(r"^([A-Z_]+) ", settings.__doc__, re.MULTILINE))
+    table = set(re.findall(r"^\| `([A-Z_]+)` \|", (FOLDER / "operating.md").read_text(), re.MULTILINE))
+    assert table - told == {"WEB_CONCURRENCY", "IDEALIST_PULL_AUTHORIZATION"} and told - table == set()
+
+
+def test_every_picture_is_there_is_small_and_is_shown():
+    shown = set(re.findall(r"!\[[^]]+\]\((?:docs/)?pictures/([^)]+)\)", ALL))
+    files = {path.name: path.stat().st_size for path in (FOLDER / "pictures").iterdir()}
+    assert shown == set(files)
+    assert all(10_000 < size < 150_000 for size in files.values())
 
 
 def test_the_version_is_that_of_the_changelog():
     version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
     assert f"## {version}\n" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_readme_is_short():
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 120
+
+
+# Blocks
+
+
+def test_every_block_says_what_it_is_and_those_that_are_only_read_are_few_and_known():
+    assert [str(block) for block in BLOCKS if not block.language] == []
+    read = Counter((block.document, block.mark) for block in BLOCKS if block.mark)
+    assert read == ONLY_READ
+    assert {mark for _, mark in read} == MARKS
+
+
+# Links
+
+
+def anchors(path: Path) -> set[str]:
+    return {section.anchor for section in document(path.stem).sections} if path.parent == FOLDER else set()
+
+
+def links() -> list[tuple[Path, str]]:
+    found = []
+    for path in paths():
+        for token in MarkdownIt("commonmark").enable("table").parse(path.read_text(encoding="utf-8")):
+            for child in token.children or ():
+                if child.type == "link_open":
+                    found.append((path, str(child.attrGet("href"))))
+    return found
+
+
+@pytest.mark.parametrize(("path", "link"), links(), ids=lambda each: getattr(each, "stem", each))
+def test_a_link_leads_somewhere(path, link):
+    file, _, anchor = link.partition("#")
+    target = (path.parent / file).resolve() if file else path
+    assert target.is_relative_to(ROOT) and target.is_file(), "there is no such file"
+    assert not anchor or anchor in anchors(target), "there is no such heading"
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.relative_to(ROOT / "templates").as_posix())
+def test_a_page_names_the_part_of_the_help_that_explains_it(template):
+    text = template.read_text(encoding="utf-8")
+    told = re.findall(r"{% url 'help_page' '([\w-]+)' %}(?:#([\w-]+))?", text)
+    for name, anchor in told:
+        assert name in NAMES and (not anchor or anchor in anchors(FOLDER / f"{name}.md")), (name, anchor)
+    is_page = '{% extends "base.html" %}' in text and not re.match(r"\d{3}|help", template.name)
+    assert not is_page or "{% block help %}" in text
+
+
+# Words
+
+
+def glossary() -> dict[str, list[str]]:
+    """Each term, and the spellings that it is not."""
+    text = (FOLDER / "glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \|([^|]*)\|$", text, re.MULTILINE)
+    terms = [(term, not_so) for term, not_so in rows if term not in ("term", "---")]
+    assert len(dict(terms)) == len(terms), "a term stands there twice"
+    return {term: [word.strip() for word in not_so.split(",") if word.strip()] for term, not_so in terms}
+
+
+OLD = re.compile("|".join(rf"\b{word}s?\b" for word in chain.from_iterable(glossary().values())), re.IGNORECASE)
+
+
+def read_by_people(path: Path) -> str:
+    """The text without what belongs to programs."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".html":
+        return re.sub(r"{%.*?%}|{{.*?}}|{#.*?#}|<[^>]*>", " ", text, flags=re.DOTALL)
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"`[^`]*`", "", text)
+
+
+@pytest.mark.parametrize("path", [*paths(), *TEMPLATES], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_old_spelling_is_left(path):
+    assert path.stem == "glossary" or OLD.findall(read_by_people(path)) == []
+
+
+def test_an_old_spelling_would_be_found():
+    assert OLD.findall("Annotators use a metric.") == ["Annotators", "metric"]
+
+
+# In the app
+
+
+def test_the_documents_are_those_of_the_folder():
+    assert sorted(NAMES) == sorted(path.stem for path in FOLDER.glob("*.md"))
+    assert len({each.title for each in documents()}) == len(NAMES)
+
+
+def test_a_document_has_one_title_and_tells_at_once_what_it_is_for():
+    for each in documents():
+        assert [section.level for section in each.sections].count(1) == 1 and each.sections[0].level == 1
+        assert 30 < len(each.lead) < 200, each.name
+        assert len({section.anchor for section in each.sections}) == len(each.sections)
+
+
+def test_the_base_page_links_to_the_help():
+    assert "{% block help %}" in Path(get_template("base.html").origin.name).read_text(encoding="utf-8")

@@ -27,13 +27,13 @@ def collection():
     """Frozen twice: other judgments, guidelines and systems the second time."""
     collection = make_hills()
     make_member(collection, "analyst", Role.ANALYST)
-    options = scores.options_for(collection)
-    frozen.freeze(collection, "Spring", MEASURES, options, note="Before the move.")
+    setup = scores.Setup(scores.options_for(collection))
+    frozen.freeze(collection, "Spring", MEASURES, setup, note="Before the move.")
     rate(collection, {("q1", "b"): "3", ("q2", "a"): "1"}, rater="second")
     Guidelines.objects.create(collection=collection, version=1, text="new")
     make_ranking(collection, "a system of a long name that has to be cut or wrapped somewhere", "q1", "abd")
     collection.touch()
-    frozen.freeze(collection, "Summer, with another guide and a name that is long", MEASURES, options)
+    frozen.freeze(collection, "Summer, with another guide and a name that is long", MEASURES, setup)
     return collection
 
 
@@ -47,6 +47,15 @@ def pages() -> list[str]:
         f"{BASE}compare/?first={second.short}&second={first.short}&system=bad",
         f"{BASE}new/",
     ]
+
+
+def test_a_name_that_looks_like_a_colour_stays_a_name(visit, collection):
+    make_ranking(collection, "var(--ink)", "q1", "abd")
+    collection.touch()
+    page = visit.sign_in(visit.page(), "analyst")
+    page.goto("/collections/hills/")
+    drawn(page)
+    expect(page.locator(".chart svg text", has_text="var(--ink)").first).to_be_visible()
 
 
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, collection):

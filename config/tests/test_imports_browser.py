@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from playwright.sync_api import Page, expect
 
+from ratings.imports import jobs
 from ratings.management.commands.work import work
 from ratings.models import Job, Rating, Role
 from ratings.tests.cast import make_collection, make_member
@@ -22,6 +23,7 @@ RATINGS = "query,docid,who,label\nq1,a,Ann,3\nq1,b,Ann,7\nq2,a,Ben,0\n"
 @pytest.fixture
 def collection(settings, tmp_path):
     settings.DATA_DIR = tmp_path
+    jobs.tell_alive()
     collection = make_collection()
     make_member(collection, "admin", Role.ADMIN)
     return collection
@@ -90,3 +92,20 @@ def test_the_script_tells_how_far_it_is_and_what_became_of_it(visit, collection)
         thread.join()
     Job.objects.filter(pk=job.pk).update(state="cancelled")
     expect(page.locator("h1")).to_have_text("Cancelled: runs from x.run")
+
+
+def test_what_a_file_does_not_show_is_asked(visit, collection):
+    page = visit.sign_in(visit.page(), "admin")
+    page.goto("/collections/hills/import/")
+    text = "id,title,brand,price,image url\nd1,Red shoe,Ace,9.5,x.png\nd2,Hat,Bo,3,y.png\n"
+    file = {"name": "products.csv", "mimeType": "text/csv", "buffer": text.encode()}
+    page.get_by_label("File", exact=True).set_input_files(file)
+    follow(page.get_by_role("button", name="Send and check"))
+    expect(page.locator("h1")).to_have_text("What is in products.csv?")
+    examine(page, "asked")
+    page.get_by_label("documents: titles and texts").check()
+    follow(page.get_by_role("button", name="Check"))
+    work()
+    expect(page.locator("h1")).to_have_text("Check: documents from products.csv")
+    examine(page, "asked and checked")
+    expect(page.locator("#will")).to_contain_text("2 documents are added.")

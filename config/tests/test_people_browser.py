@@ -7,7 +7,7 @@ import pytest
 from django.core.cache import caches
 from playwright.sync_api import Page, expect
 
-from ratings import guidelines
+from ratings.guidelines import versions
 from ratings.models import Invitation, Role
 from ratings.tests.cast import make_collection, make_member, make_pair
 
@@ -75,7 +75,7 @@ def test_from_an_invitation_to_the_desk_by_keyboard_alone(visit, collection):
 
 def test_an_admin_writes_guidelines_and_a_rater_sees_what_changed(visit, collection):
     page = admin(visit)
-    guidelines.publish(collection, "## 3 Perfect\n\nNothing is missing.\n", base=0)
+    versions.publish(collection, "## 3 Perfect\n\nNothing is missing.\n", base=0)
     anna = visit.page(java_script_enabled=False)
     anna.goto(invited(page, "anna")[0])
     anna.get_by_label("Name", exact=True).fill("anna")
@@ -105,7 +105,7 @@ def test_an_admin_writes_guidelines_and_a_rater_sees_what_changed(visit, collect
 
 def test_axe_finds_nothing_on_the_pages_that_an_act_shows(visit, collection):
     page = admin(visit, script=True)
-    guidelines.publish(collection, "Read the page.\n", base=0)
+    versions.publish(collection, "Read the page.\n", base=0)
     link = invited(page, "anna\n" + "a-very-long-name-" * 8)[0]
     examine(page, "links")
     invited(page, "x" * 151)
@@ -114,7 +114,7 @@ def test_axe_finds_nothing_on_the_pages_that_an_act_shows(visit, collection):
     page.get_by_label("Text").fill("## 3 Perfect\n\nRead the whole page.")
     follow(page.get_by_role("button", name="Preview"))
     examine(page, "a preview")
-    guidelines.publish(collection, "Somebody else was faster.\n", base=1)
+    versions.publish(collection, "Somebody else was faster.\n", base=1)
     follow(page.get_by_role("button", name="Save as a new version"))
     expect(page.get_by_role("alert")).to_contain_text("Somebody saved version 2")
     examine(page, "a text that came too late")

@@ -1,16 +1,13 @@
 """run.py: what it decides, what it passes on, and its failures in one line. Nothing here installs anything."""
 
 import ast
-import contextlib
 import importlib.util
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import ModuleType
 
@@ -52,8 +49,8 @@ def project(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("IDEALIST_DATA", str(tmp_path / "data"))
     (tmp_path / "data").mkdir()
     shutil.copy(SOURCE, tmp_path)
-    (tmp_path / "requirements.txt").write_text("Django==5.2\n")
-    (tmp_path / "requirements-dev.txt").write_text("-r requirements.txt\npytest==9.2\n")
+    (tmp_path / "requirements.lock").write_text("Django==5.2\n")
+    (tmp_path / "requirements-dev.lock").write_text("Django==5.2\npytest==9.2\n")
     (tmp_path / "manage.py").write_text(MANAGE)
     return tmp_path
 
@@ -68,7 +65,7 @@ def installed(project, run) -> Path:
     """The project with an environment that looks finished."""
     (project / ".venv" / "bin").mkdir(parents=True)
     (project / ".venv" / "bin" / "python").symlink_to(sys.executable)
-    stamp(run, "requirements.txt")
+    stamp(run, "requirements.lock")
     return project
 
 
@@ -111,7 +108,7 @@ def test_without_ensurepip_the_cure_is_named(run, monkeypatch):
     monkeypatch.setattr(run.shutil, "which", lambda name: None)
     monkeypatch.setattr(run.importlib.util, "find_spec", lambda name: None if name == "ensurepip" else "found")
     with pytest.raises(run.Refusal, match="apt install python3-venv"):
-        run.set_up("requirements.txt")
+        run.set_up("requirements.lock")
     assert not run.VENV.exists()
 
 
@@ -139,39 +136,39 @@ def test_help_shows_the_commands(project):
 
 
 def test_an_install_counts_until_the_requirements_or_python_change(installed, run, monkeypatch):
-    assert run.is_installed(["requirements.txt"])
+    assert run.is_installed(["requirements.lock"])
     with monkeypatch.context() as patch:
         patch.setattr(run.sys, "version_info", (3, 99, 0, "final", 0))
-        assert not run.is_installed(["requirements.txt"])
-    (installed / "requirements.txt").write_text("Django==5.3\n")
-    assert not run.is_installed(["requirements.txt"])
+        assert not run.is_installed(["requirements.lock"])
+    (installed / "requirements.lock").write_text("Django==5.3\n")
+    assert not run.is_installed(["requirements.lock"])
 
 
 def test_the_development_install_holds_the_runtime_too_but_not_the_reverse(installed, run):
-    both = ["requirements.txt", "requirements-dev.txt"]
+    both = ["requirements.lock", "requirements-dev.lock"]
     assert not run.is_installed(both)
     stamp(run, *both)
     assert run.is_installed(both)
-    assert run.is_installed(["requirements.txt"])
+    assert run.is_installed(["requirements.lock"])
 
 
 def test_a_stamp_without_a_python_does_not_count(installed, run):
     run.PYTHON.unlink()
     run.PYTHON.symlink_to(installed / "removed" / "python")
-    assert not run.is_installed(["requirements.txt"])
+    assert not run.is_installed(["requirements.lock"])
 
 
 def test_a_failed_install_takes_the_old_stamp_away(installed, run, monkeypatch):
     def fail(*arguments, **options) -> None:
         raise run.Refusal("no network")
 
-    before = (installed / "requirements.txt").read_text()
-    (installed / "requirements.txt").write_text("Django==5.3\n")
+    before = (installed / "requirements.lock").read_text()
+    (installed / "requirements.lock").write_text("Django==5.3\n")
     monkeypatch.setattr(run, "quietly", fail)
     with pytest.raises(run.Refusal, match="no network"):
-        run.set_up("requirements.txt")
-    (installed / "requirements.txt").write_text(before)
-    assert not run.is_installed(["requirements.txt"])
+        run.set_up("requirements.lock")
+    (installed / "requirements.lock").write_text(before)
+    assert not run.is_installed(["requirements.lock"])
 
 
 def test_where_uv_fails_pip_is_asked(project, run, monkeypatch):
@@ -179,15 +176,16 @@ def test_where_uv_fails_pip_is_asked(project, run, monkeypatch):
 
     def only_pip_works(command, *rest, **options) -> None:
         asked.append(command[0])
+        assert "install" not in command or {"--require-hashes", str(project / "requirements.lock")} <= set(command)
         if command[0] == "/bin/uv":
             raise run.Refusal("uv failed")
         run.VENV.mkdir(exist_ok=True)
 
     monkeypatch.setattr(run.shutil, "which", lambda name: "/bin/uv")
     monkeypatch.setattr(run, "quietly", only_pip_works)
-    run.set_up("requirements.txt")
+    run.set_up("requirements.lock")
     assert asked == [sys.executable, "/bin/uv", sys.executable, str(run.PYTHON)]
-    assert run.stamp_of(run.VENV).read_text().split() == run.fingerprint("requirements.txt").split()
+    assert run.stamp_of(run.VENV).read_text().split() == run.fingerprint("requirements.lock").split()
 
 
 @pytest.mark.parametrize(
@@ -212,21 +210,25 @@ def test_a_failed_preparation_is_one_line_and_says_how_to_see_the_rest(installed
 
 
 @pytest.mark.parametrize(
-    ("host", "names", "before", "after"),
+    ("host", "given", "before", "after"),
     [
-        ("127.0.0.1", None, None, "1"),
-        ("::1", None, None, "1"),
-        ("127.0.0.1", None, "0", "0"),
-        ("127.0.0.1", "ratings.example.org", None, None),
-        ("0.0.0.0", None, "1", None),
-        ("192.0.2.7", None, None, None),
+        ("127.0.0.1", {}, None, "1"),
+        ("::1", {}, None, "1"),
+        ("127.0.0.1", {}, "0", "0"),
+        ("127.0.0.1", {"IDEALIST_HOSTS": "ratings.example.org"}, None, None),
+        ("127.0.0.1", {"DATABASE_URL": "postgres://db.example.org/idealist"}, "1", None),
+        ("0.0.0.0", {}, "1", None),
+        ("192.0.2.7", {}, None, None),
     ],
 )
-def test_the_demo_sign_in_is_for_this_machine_only(run, monkeypatch, host, names, before, after):
-    for name, value in {"IDEALIST_HOSTS": names, "IDEALIST_DEMO": before}.items():
-        monkeypatch.setenv(name, value or "")
-        if value is None:
-            monkeypatch.delenv(name)
+def test_the_sample_is_for_this_machine_and_its_own_database_only(run, monkeypatch, host, given, before, after):
+    monkeypatch.setenv("IDEALIST_DEMO", before or "")
+    if before is None:
+        monkeypatch.delenv("IDEALIST_DEMO")
+    for name in ("IDEALIST_HOSTS", "DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
     run.offer_demo(host)
     assert os.environ.get("IDEALIST_DEMO") == after
 
@@ -235,7 +237,7 @@ def test_an_open_address_is_told_about_tls_and_host_names(run, capsys):
     run.offer_demo("0.0.0.0")
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert all(word in captured.err for word in ("demo sign-in is off", "TLS", "IDEALIST_HOSTS"))
+    assert all(word in captured.err for word in ("Without the sample", "TLS", "IDEALIST_HOSTS"))
 
 
 def test_ctrl_c_is_no_traceback(run, monkeypatch, capsys):
@@ -298,106 +300,163 @@ def test_a_missing_tool_is_named_with_its_cure(run, monkeypatch):
     assert run.absent_tools() == [browser]
 
 
-def test_the_closing_line_counts_as_pytest_does(run, tmp_path, monkeypatch):
-    def report(title, command, environment) -> int:
-        (tmp_path / "SQLite.xml").write_text(
-            '<testsuites><testsuite errors="1" failures="2" skipped="3" tests="10" time="1.254"/></testsuites>'
-        )
-        return 1
+def part(run, folder: Path, name: str = "SQLite", *command: str):
+    """A part of the tests; with `command`, Python does that instead of pytest."""
+    if not command:
+        return run.Part(name, folder, [], {})
 
-    monkeypatch.setattr(run, "status_of", report)
-    status, line = run.run_pytest("SQLite", [], {"IDEALIST_DATA": str(tmp_path)})
-    assert status == 1
+    class Other(run.Part):
+        command = property(lambda self: list(self.arguments))
+
+    return Other(name, folder, command, dict(os.environ))
+
+
+def test_the_closing_line_counts_as_pytest_does(run, tmp_path):
+    (tmp_path / "report.xml").write_text(
+        '<testsuites><testsuite errors="1" failures="2" skipped="3" tests="10" time="1.254"/></testsuites>'
+    )
+    line = part(run, tmp_path).outcome(1)
     assert line.strip("= ") == "SQLite: 2 failed, 4 passed, 3 skipped, 1 errors in 1.25s"
     assert len(line) == 80
 
 
 @pytest.mark.parametrize(("status", "words"), [(5, "no tests were collected"), (4, "pytest ended with status 4")])
-def test_a_pytest_that_ran_nothing_says_so(run, tmp_path, monkeypatch, status, words):
-    monkeypatch.setattr(run, "status_of", lambda *arguments: status)
-    found, line = run.run_pytest("PostgreSQL", [], {"IDEALIST_DATA": str(tmp_path)})
-    assert found == status
-    assert line.strip("= ") == f"PostgreSQL: {words}"
+def test_a_pytest_that_ran_nothing_says_so(run, tmp_path, status, words):
+    assert part(run, tmp_path, "PostgreSQL").outcome(status).strip("= ") == f"PostgreSQL: {words}"
 
 
 @pytest.mark.parametrize(
-    ("sqlite", "postgres", "passed"),
+    ("statuses", "passed"),
     [
-        (0, 0, [True, True]),
-        (5, 0, [True, True]),
-        (0, 5, [True, True]),
-        (5, 5, [False, False]),
-        (5, 1, [True, False]),
+        ([0, 0, 0, 0, 0], [True] * 5),
+        ([5, 0, 5, 5, 5], [True] * 5),
+        ([5, 5, 5, 5, 5], [False] * 5),
+        ([5, 1, 0, 2, 0], [True, False, True, False, True]),
     ],
 )
-def test_on_one_engine_there_may_be_nothing_to_run_but_not_on_both(
-    run, tmp_path, monkeypatch, sqlite, postgres, passed
-):
-    @contextlib.contextmanager
-    def beside(command, environment, log):
-        yield lambda title, *_: postgres
-
-    monkeypatch.setattr(run, "status_of", lambda *arguments: sqlite)
-    monkeypatch.setattr(run, "beside", beside)
+def test_in_a_part_there_may_be_nothing_to_run_but_not_in_all(run, tmp_path, monkeypatch, statuses, passed):
+    monkeypatch.setattr(run, "side_by_side", lambda parts, lanes: zip(parts, statuses, strict=True))
     monkeypatch.setattr(run, "CHECKS", {})
-    environment = {"IDEALIST_DATA": str(tmp_path), "IDEALIST_TEST_POSTGRES": "postgres://db.example.org/test"}
-    monkeypatch.setenv("IDEALIST_TEST_POSTGRES", environment["IDEALIST_TEST_POSTGRES"])
-    assert [ok for ok, _ in run.results([], environment)] == passed
+    monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
+    assert [ok for ok, _ in run.results([], {"IDEALIST_DATA": str(tmp_path)})] == passed
 
 
-def test_every_check_runs_on_both_engines_and_one_failure_fails_all(installed, run, monkeypatch, capsys):
+def test_every_check_and_every_part_runs_and_one_failure_fails_all(installed, run, monkeypatch, capsys):
     seen = []
 
     def status(title, command, environment) -> int:
-        seen.append((title, environment.get("DATABASE_URL")))
+        seen.append(title)
         assert environment["IDEALIST_DATA"] != str(installed / "data")
         return 1 if title == "ruff check" else 0
 
-    stamp(run, "requirements.txt", "requirements-dev.txt")
+    def side_by_side(parts, lanes):
+        for part in parts:
+            assert part.arguments == ["-x"] and part.data.is_dir()
+            assert part.environment["IDEALIST_DATA"] == str(part.data)
+            seen.append((part.name, part.environment.get("DATABASE_URL")))
+            yield part, 0
+
+    stamp(run, "requirements.lock", "requirements-dev.lock")
     monkeypatch.chdir(installed)
     monkeypatch.setenv("DATABASE_URL", "postgres://db.example.org/production")
     monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
-
-    @contextlib.contextmanager
-    def beside(command, environment, log):
-        yield lambda title, *_: status(title, command, environment)
-
     monkeypatch.setattr(run, "status_of", status)
-    monkeypatch.setattr(run, "beside", beside)
+    monkeypatch.setattr(run, "side_by_side", side_by_side)
     monkeypatch.setattr(run, "chromium", lambda: None)
     monkeypatch.setattr(run.signal, "signal", lambda *arguments: None)
     assert run.main(["test", "-x"]) == 1
     assert seen == [
-        ("ruff check", None),
-        ("manage.py makemigrations --check", None),
-        ("manage.py check", None),
-        ("pytest on SQLite", None),
-        ("pytest on PostgreSQL", "postgres://db.example.org/test"),
+        "ruff check",
+        "manage.py makemigrations --check",
+        "manage.py check",
+        ("PostgreSQL", "postgres://db.example.org/test"),
+        ("looks", None),
+        ("SQLite, ratings", None),
+        ("SQLite, the rest", None),
+        ("no database", None),
     ]
     lines = capsys.readouterr().out.splitlines()
     assert "failed: ruff check" in lines
     assert lines[-1].startswith("skipped: tests in a browser")
 
 
-def test_a_step_beside_others_shows_at_its_end_what_it_wrote(run, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(run, "PYTHON", Path(sys.executable))
-    command = ["-c", "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"]
-    with run.beside(command, os.environ, tmp_path / "log") as finish:
-        assert finish("a step", command, os.environ) == 3
-    shown = capsys.readouterr().out.split()
-    assert shown[:3] == ["==", "a", "step"] and sorted(shown[3:]) == ["err", "out"]
+def test_the_parts_of_run_py_are_those_of_conftest_py(run, tmp_path, request):
+    """Each test is in one of them; what depends on the database in two."""
+    known = request.config.pluginmanager.get_plugin(str(SOURCE.with_name("conftest.py"))).PARTS
+    parts = run.parts_of([], {"IDEALIST_DATA": str(tmp_path)}, "postgres://db.example.org/test")
+    assert {part.name for part in parts} == set(known)
 
 
-def test_a_step_that_nobody_waits_for_is_ended(run, tmp_path, monkeypatch):
+def asked_for(run, monkeypatch, *arguments: str) -> list[str]:
+    """What pytest is asked for by `run.py test`."""
+    seen = []
+    stamp(run, "requirements.lock", "requirements-dev.lock")
+    monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
+    monkeypatch.setattr(run, "results", lambda arguments, environment: seen.extend(arguments) or [])
+    monkeypatch.setattr(run.signal, "signal", lambda *arguments: None)
+    run.main(["test", *arguments])
+    return seen
+
+
+def test_of_a_change_the_nearest_tests_run(installed, run, monkeypatch):
+    monkeypatch.chdir(installed)
+    (installed / "config" / "tests").mkdir(parents=True)
+    (installed / "config" / "tests" / "touched.py").write_text("print('a/test_a.py\\nb/test_b.py')")
+    assert asked_for(run, monkeypatch, "-x", "--changed") == ["-x", "a/test_a.py", "b/test_b.py"]
+    assert asked_for(run, monkeypatch, "-x") == ["-x"]
+
+
+@pytest.mark.parametrize(("code", "why"), [("", "Nothing changed since main"), ("raise OSError('bad')", "bad")])
+def test_without_a_change_nothing_runs_and_a_reason_is_given(installed, run, monkeypatch, capsys, code, why):
+    monkeypatch.chdir(installed)
+    (installed / "config" / "tests").mkdir(parents=True)
+    (installed / "config" / "tests" / "touched.py").write_text(code)
+    assert asked_for(run, monkeypatch, "--changed") == []
+    assert why in capsys.readouterr().err
+
+
+def test_the_environment_of_the_tests_keeps_bytecode(installed, run, monkeypatch):
+    seen = {}
+    stamp(run, "requirements.lock", "requirements-dev.lock")
+    monkeypatch.chdir(installed)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
+    monkeypatch.setattr(run, "results", lambda arguments, environment: seen.update(environment) or [])
+    monkeypatch.setattr(run.signal, "signal", lambda *arguments: None)
+    run.main(["test"])
+    assert seen["PYTHONPYCACHEPREFIX"] == str(run.VENV / "bytecode")
+    assert "PYTHONDONTWRITEBYTECODE" not in seen
+
+
+def test_parts_run_side_by_side_and_show_what_they_wrote(run, tmp_path, monkeypatch, capfd):
+    """The first one waits for the second, and so shows that both run."""
     monkeypatch.setattr(run, "PYTHON", Path(sys.executable))
-    command = ["-c", "import os, time; print(os.getpid(), flush=True); time.sleep(600)"]
-    log = tmp_path / "log"
-    with pytest.raises(SystemExit), run.beside(command, os.environ, log):
-        while not log.read_text().strip():
-            time.sleep(0.01)
+    there = tmp_path / "there"
+    wait = f"import pathlib, time\nwhile not pathlib.Path({str(there)!r}).exists(): time.sleep(0.01)\nprint('a')"
+    make = f"import pathlib, sys; pathlib.Path({str(there)!r}).touch()\nprint('b', file=sys.stderr); sys.exit(3)"
+    parts = []
+    for name, code in {"first": wait, "second": make}.items():
+        (tmp_path / name).mkdir()
+        parts.append(part(run, tmp_path / name, name, "-c", code))
+    assert [status for _, status in run.side_by_side(parts, lanes=2)] == [0, 3]
+    assert capfd.readouterr().out.split() == ["==", "pytest:", "first", "a", "==", "pytest:", "second", "b"]
+
+
+def test_no_more_parts_run_at_a_time_than_there_are_lanes(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "PYTHON", Path(sys.executable))
+    folder = str(tmp_path / "running")  # made by the one that runs; a second one could not make it
+    alone = f"import os, time; os.mkdir({folder!r}); time.sleep(0.2); os.rmdir({folder!r})"
+    parts = [part(run, tmp_path, name, "-c", alone) for name in "abc"]
+    assert [status for _, status in run.side_by_side(parts, lanes=1)] == [0, 0, 0]
+
+
+def test_a_part_that_nobody_waits_for_is_ended(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "PYTHON", Path(sys.executable))
+    endless, log = part(run, tmp_path, "SQLite", "-c", "import time; time.sleep(600)"), tmp_path / "log"
+    with pytest.raises(SystemExit), run.begun(endless, log) as process:
         raise SystemExit(143)
     with pytest.raises(ProcessLookupError):
-        os.kill(int(log.read_text()), 0)
+        os.kill(process.pid, 0)
 
 
 # bench
@@ -407,7 +466,7 @@ def test_a_step_that_nobody_waits_for_is_ended(run, tmp_path, monkeypatch):
 def benches(installed, run) -> Path:
     """The project with a bench, a shared part beside it, and an environment that looks finished."""
     (installed / "bench").mkdir()
-    (installed / "bench" / "requirements.txt").write_text("-r ../requirements.txt\nduckdb==2.0\n")
+    (installed / "bench" / "requirements.lock").write_text("Django==5.2\nduckdb==2.0\n")
     (installed / "bench" / "sorting.py").write_text(
         '"""Sorted side by side.\n\nAt length."""\nimport sys\nfrom bench._clock import now\n'
         "print(now(), sys.argv[1:])\nprint(sys.executable)\nsys.exit(5)\n"
@@ -415,7 +474,7 @@ def benches(installed, run) -> Path:
     (installed / "bench" / "_clock.py").write_text('"""The time."""\ndef now():\n    return 42\n')
     (installed / ".venv-bench" / "bin").mkdir(parents=True)
     (installed / ".venv-bench" / "bin" / "python").symlink_to(sys.executable)
-    stamp(run, "requirements.txt", "bench/requirements.txt", venv=".venv-bench")
+    stamp(run, "requirements.lock", "bench/requirements.lock", venv=".venv-bench")
     return installed
 
 
@@ -442,9 +501,9 @@ def test_an_unknown_bench_is_refused_with_the_known_ones(benches):
 
 
 def test_the_environment_of_the_benches_is_made_anew_when_either_file_changed(benches, run):
-    both = ["requirements.txt", "bench/requirements.txt"]
+    both = ["requirements.lock", "bench/requirements.lock"]
     assert run.is_installed(both, benches / ".venv-bench")
-    (benches / "requirements.txt").write_text("Django==5.3\n")
+    (benches / "requirements.lock").write_text("Django==5.3\n")
     assert not run.is_installed(both, benches / ".venv-bench")
 
 
@@ -461,31 +520,3 @@ def test_a_bench_that_needs_no_other_program_runs(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("exponent") == 6
-
-
-KEPT = """
-import os, socket, sys, time
-
-sys.path.insert(0, sys.argv[1])
-import run
-
-# A worker that tells its number and ends with its parent, as ours does.
-WORKER = "import os, time; print(os.getpid(), flush=True); mine = os.getppid()\\n"
-WORKER += "while os.getppid() == mine: time.sleep(0.05)"
-run.MANAGE, run.ANOTHER = [sys.executable, "-c", WORKER], 0.1
-run.keep_a_worker(socket.create_server(("127.0.0.1", 0)))
-time.sleep(60)
-"""
-
-
-def test_a_worker_that_died_is_replaced_and_all_end_with_the_server():
-    command = [sys.executable, "-c", KEPT, str(SOURCE.parent)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            first = int(server.stdout.readline())
-            os.kill(first, signal.SIGKILL)
-            assert int(server.stdout.readline()) != first
-        finally:
-            server.kill()
-        # Keeper and worker hold the pipe open: it ends when both have.
-        assert server.stdout.read() == ""

@@ -10,10 +10,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def start(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess:
-    """Import the settings in a new process, as a first start does."""
-    code = "from config import settings; print(settings.SECRET_KEY)"
-    clean = {k: v for k, v in os.environ.items() if k not in {"SECRET_KEY", "DATABASE_URL"}}
+def start(tmp_path: Path, shown: str = "SECRET_KEY", **environment: str) -> subprocess.CompletedProcess:
+    """Import the settings in a new process, as a first start does, and print one of them."""
+    code = f"from config import settings; print(settings.{shown})"
+    clean = {k: v for k, v in os.environ.items() if k not in {"SECRET_KEY", "DATABASE_URL", "IDEALIST_HTTPS"}}
     return subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,
@@ -46,6 +46,62 @@ def test_a_number_that_is_none_is_refused_by_name(tmp_path):
     assert "IDEALIST_LARGEST_UPLOAD is '4GB'" in start(tmp_path, IDEALIST_LARGEST_UPLOAD="4GB").stderr
 
 
+@pytest.mark.parametrize("environment", [{"IDEALIST_PROXIES": wrong} for wrong in ("-1", "one", "10", "1.5")])
+def test_a_number_of_proxies_that_is_none_is_refused(tmp_path, environment):
+    assert f"IDEALIST_PROXIES is {environment['IDEALIST_PROXIES']}" in start(
+        tmp_path, **environment
+    ).stderr.replace("'", "")
+
+
+def test_tls_without_a_proxy_is_refused(tmp_path):
+    """The server speaks none itself: every page would lead to itself for ever."""
+    refused = start(tmp_path, IDEALIST_HTTPS="1", IDEALIST_PROXIES="0")
+    assert refused.returncode != 0 and "IDEALIST_PROXIES" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("environment", "proxies"),
+    [({}, "0"), ({"IDEALIST_HTTPS": "1"}, "1"), ({"IDEALIST_HTTPS": "1", "IDEALIST_PROXIES": "2"}, "2")],
+)
+def test_behind_tls_one_proxy_is_taken_for_granted(tmp_path, environment, proxies):
+    assert start(tmp_path, "PROXIES", **environment).stdout.strip() == proxies
+
+
+COOKIES = """
+import django
+django.setup()
+from django.conf import settings
+from django.contrib.messages.storage import default_storage
+from django.test import RequestFactory
+from ratings.desk import preferences
+from ratings.people import throttle
+print(settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME, preferences.COOKIE, throttle.DEVICE)
+request = RequestFactory().get("/")
+request.session = {}
+print(default_storage(request).storages[0].cookie_name)
+print(settings.SESSION_COOKIE_SECURE, settings.CSRF_COOKIE_SECURE, settings.SESSION_COOKIE_PATH)
+print(settings.CSRF_COOKIE_PATH, settings.SESSION_COOKIE_DOMAIN, settings.CSRF_COOKIE_DOMAIN)
+"""
+
+
+@pytest.mark.parametrize(("https", "prefix"), [("0", ""), ("1", "__Host-")])
+def test_behind_tls_no_other_host_can_plant_a_cookie(tmp_path, https, prefix):
+    environment = {
+        "IDEALIST_HTTPS": https,
+        "IDEALIST_DATA": str(tmp_path),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
+    command = [sys.executable, "-c", COOKIES]
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=True
+    )
+    said = done.stdout.split()
+    assert said[:5] == [prefix + name for name in ("sessionid", "csrftoken", "preferences", "device", "messages")]
+    # Without these a browser refuses cookies of such names.
+    assert said[5:7] == [str(https == "1")] * 2
+    assert said[7:] == ["/", "/", "None", "None"]
+
+
 def options(tmp_path: Path, module: str, **environment: str) -> dict:
     """The options of the database, in a new process that imports `module`."""
     code = f"import {module}; from django.conf import settings; print(settings.DATABASES['default']['OPTIONS'])"
@@ -68,3 +124,23 @@ def test_on_postgresql_pages_have_limits_and_commands_none(tmp_path):
     assert (page["sslmode"], page["connect_timeout"]) == ("require", 4)
     command = options(tmp_path, "config.settings", DATABASE_URL=url)
     assert command == {"options": "-c search_path=mine", "sslmode": "require"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"DATABASE_URL": "postgres://somebody@somewhere/idealist"},
+        {"DATABASE_URL": "sqlite:////nowhere/idealist.sqlite3"},
+        {"IDEALIST_HOSTS": "ratings.example.org"},
+        {"IDEALIST_HTTPS": "1"},
+    ],
+)
+def test_there_is_no_sample_for_others_nor_in_a_named_database_whatever_the_switch_says(tmp_path, given):
+    code = "from config import settings; print(settings.DEMO)"
+    clean = {k: v for k, v in os.environ.items() if k not in {"DATABASE_URL", "IDEALIST_HOSTS", "IDEALIST_HTTPS"}}
+    clean |= {"IDEALIST_DATA": str(tmp_path), "IDEALIST_DEMO": "1"}
+    said = [
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=clean | more, capture_output=True, text=True)
+        for more in ({}, given)
+    ]
+    assert [done.stdout for done in said] == ["True\n", "False\n"]

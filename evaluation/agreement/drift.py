@@ -1,4 +1,4 @@
-"""How a rater's grades change from the first to the last: their mix, and their distance from the others' grades.
+"""How a rater's grades change over time: their distribution, and their distance from the others' grades.
 
 NumPy; SciPy for an interval.
 """
@@ -12,16 +12,16 @@ from .raters import LEVEL, described, distances, mean_of
 from .table import Table
 
 PERIODS = 8  # at most
-FEWEST = 20  # grades of a period, and shared ones of a half, below which nothing is said of them
+FEWEST = 20  # the least number of grades in a period, and of shared grades in a half
 
 
 @dataclass(frozen=True)
 class Period:
-    """Grades of one rater that follow each other."""
+    """Consecutive grades of one rater."""
 
     first: int  # which of their grades, from 1
     last: int
-    given: list[int]  # how often each grade of the scale
+    given: list[int]  # count of each grade of the scale
     shared: int  # with pairs that others graded
     bias: float  # the mean of own grade less the mean of the others'; nan for none
     low: float  # its 95 % interval by t
@@ -30,13 +30,13 @@ class Period:
 
 @dataclass(frozen=True)
 class Course:
-    """One rater from the first grade to the last, and the later half of the grades beside the earlier."""
+    """The grades of one rater over time, and the later half compared with the earlier."""
 
     rater: int
     ratings: int
-    in_order: bool  # False: most grades came at once, as from a file without times, and have no order
-    periods: list[Period]  # as long as each other but for one grade; none where there is no order or too few
-    shared_early: int  # grades of each half with pairs that others graded
+    in_order: bool  # False: most grades have the same time, as from a file without times
+    periods: list[Period]  # of equal length within one grade; empty without an order or with too few grades
+    shared_early: int  # grades of each half on pairs that others graded
     shared_late: int
     early: float  # mean distance from the others; nan for none
     late: float
@@ -45,30 +45,30 @@ class Course:
     high: float
 
     @property
-    def told(self) -> bool:
-        """Whether the move is more than chance and rests on enough grades: a hint."""
+    def significant(self) -> bool:
+        """Whether the interval excludes 0 and both halves have enough shared grades."""
         return min(self.shared_early, self.shared_late) >= FEWEST and (self.low > 0 or self.high < 0)
 
 
-def courses(found: Table) -> list[Course]:
-    """Every rater with a grade. `found` needs its moments."""
-    distance = distances(found)
-    order = np.lexsort((found.pair, found.moment, found.rater))
-    ends = np.cumsum(np.bincount(found.rater, minlength=found.raters))
+def courses(table: Table) -> list[Course]:
+    """A course for each rater with a grade. `table` must have moments."""
+    distance = distances(table)
+    order = np.lexsort((table.pair, table.moment, table.rater))
+    ends = np.cumsum(np.bincount(table.rater, minlength=table.raters))
     rows = np.split(order, ends[:-1]) if ends.size else []
-    return [_course(found, rater, mine, distance) for rater, mine in enumerate(rows) if mine.size]
+    return [_course(table, rater, mine, distance) for rater, mine in enumerate(rows) if mine.size]
 
 
-def _course(found: Table, rater: int, rows: np.ndarray, distance: np.ndarray) -> Course:
-    """`rows` of the rater in the order of time."""
-    in_order = bool(2 * np.unique(found.moment[rows]).size >= rows.size)
+def _course(table: Table, rater: int, rows: np.ndarray, distance: np.ndarray) -> Course:
+    """The course of the rater whose `rows` these are, in the order of time."""
+    in_order = bool(2 * np.unique(table.moment[rows]).size >= rows.size)
     early, late = (mine[~np.isnan(mine)] for mine in np.array_split(distance[rows] if in_order else rows[:0], 2))
     moved, low, high = _moved(early, late)
     return Course(
         rater=rater,
         ratings=rows.size,
         in_order=in_order,
-        periods=_periods(found, rows, distance) if in_order else [],
+        periods=_periods(table, rows, distance) if in_order else [],
         shared_early=early.size,
         shared_late=late.size,
         early=mean_of(early),
@@ -79,12 +79,12 @@ def _course(found: Table, rater: int, rows: np.ndarray, distance: np.ndarray) ->
     )
 
 
-def _periods(found: Table, rows: np.ndarray, distance: np.ndarray) -> list[Period]:
+def _periods(table: Table, rows: np.ndarray, distance: np.ndarray) -> list[Period]:
     number = min(PERIODS, rows.size // FEWEST)
     periods, last = [], 0
     for mine in np.array_split(rows, number) if number > 1 else ():
         first, last = last + 1, last + mine.size
-        given = np.bincount(found.level[mine], minlength=found.grades.size).tolist()
+        given = np.bincount(table.level[mine], minlength=table.grades.size).tolist()
         apart = distance[mine][~np.isnan(distance[mine])]
         bias, low, high, _ = described(apart)
         periods.append(Period(first, last, given, apart.size, bias, low, high))
@@ -92,13 +92,13 @@ def _periods(found: Table, rows: np.ndarray, distance: np.ndarray) -> list[Perio
 
 
 def _moved(early: np.ndarray, late: np.ndarray) -> tuple[float, float, float]:
-    """The difference of two means, with its interval by Welch's t: the halves may spread differently."""
+    """The difference of two means and its interval by Welch's t, which allows for unequal variances."""
     from scipy.special import stdtrit
 
     moved = mean_of(late) - mean_of(early)
     if min(early.size, late.size) < 2:
         return moved, float("nan"), float("nan")
-    # The mean of equal distances has rounding of its own, which is no move.
+    # A mean of equal distances has a rounding error, which is no difference.
     rounding = ROUNDING * max(np.abs(early).max(), np.abs(late).max())
     moved = 0.0 if abs(moved) <= rounding else moved
     parts = np.array([half.var(ddof=1) / half.size for half in (early, late)])

@@ -1,46 +1,45 @@
-"""Krippendorff's alpha: agreement beyond chance for any number of raters, with holes. NumPy only.
+"""Krippendorff's alpha: agreement beyond chance for any number of raters, with missing ratings. NumPy only.
 
-1 is perfect agreement, 0 what chance would give, below it raters disagree more than by chance. How far two grades
-are apart depends on the kind of scale: on a nominal one they are equal or not, on an interval one their values
-count, on an ordinal one the ratings that lie between them. (Krippendorff, Content Analysis, on reliability.)
+1 is perfect agreement, 0 is agreement by chance, and less is systematic disagreement. The distance of two grades
+depends on the kind of scale. Nominal: equal or not. Interval: the difference of values. Ordinal: the number of
+ratings between them. (Krippendorff, Content Analysis, on reliability.)
 """
 
 import numpy as np
 
-from ..significance import SEED
+from ..draws import ALPHA, SEED
 from .table import Table
 
 KINDS = ("nominal", "ordinal", "interval")
-DRAWS = 1000
-AT_ONCE = 1 << 20  # numbers of a piece of draws
+AT_ONCE = 1 << 20  # numbers in one chunk of resamples
 
 
-def alpha(found: Table, kind: str) -> float:
-    """nan where no pair has two grades, or where all grades are the same: nothing could have disagreed."""
-    if not found.shared.pair.size:
+def alpha(table: Table, kind: str) -> float:
+    """Alpha; nan where no pair has two grades, or all grades are the same, so that no disagreement is possible."""
+    if not table.shared.pair.size:
         return float("nan")
-    patterns, frequency = found.patterns
-    return float(_alphas(patterns, frequency[np.newaxis].astype(np.float64), found.grades, kind)[0])
+    patterns, frequency = table.patterns
+    return float(_alphas(patterns, frequency[np.newaxis].astype(np.float64), table.grades, kind)[0])
 
 
 def alpha_interval(
-    found: Table, kind: str, level: float = 0.95, draws: int = DRAWS, seed: int = SEED
+    table: Table, kind: str, level: float = 0.95, draws: int = ALPHA, seed: int = SEED
 ) -> tuple[float, float]:
-    """Percentile interval of alpha with the pairs resampled; the same seed gives the same interval.
+    """Percentile interval of alpha over resampled pairs; the same seed gives the same interval.
 
-    A resample in which all grades are the same has no alpha. nan where so many are like that that the ends of the
-    interval would be theirs, and for fewer than two pairs.
+    A resample in which all grades are the same has no alpha. (nan, nan) for fewer than two pairs, and where so
+    many resamples have no alpha that an end of the interval would fall among them.
     """
-    pairs = int((found.ratings > 1).sum())
+    pairs = int((table.ratings > 1).sum())
     if pairs < 2:
         return float("nan"), float("nan")
-    patterns, frequency = found.patterns
+    patterns, frequency = table.patterns
     generator = np.random.default_rng(seed)
     at_once = max(1, AT_ONCE // len(patterns))
     drawn = []
     for start in range(0, draws, at_once):
         times = generator.multinomial(pairs, frequency / pairs, min(at_once, draws - start))
-        drawn.append(_alphas(patterns, times.astype(np.float64), found.grades, kind))
+        drawn.append(_alphas(patterns, times.astype(np.float64), table.grades, kind))
     drawn = np.concatenate(drawn)
     known = drawn[~np.isnan(drawn)]
     if known.size < draws * (1 + level) / 2:
@@ -59,10 +58,10 @@ def _alphas(patterns: np.ndarray, times: np.ndarray, grades: np.ndarray, kind: s
         observed = times @ (apart / (ratings - 1))
     else:
         place = np.cumsum(given, axis=1) - given / 2 if kind == "ordinal" else np.broadcast_to(grades, given.shape)
-        # From the middle, or the squares of large grades would take the digits of small differences.
+        # Centred, or the squares of large grades would lose the digits of small differences.
         place = place - np.average(place, axis=1, weights=given)[:, np.newaxis]
         expected = 2 * (given.sum(axis=1) * (given * place**2).sum(axis=1) - (given * place).sum(axis=1) ** 2)
-        # Of all ordered couples of a pattern, the squared distances in all.
+        # The sum of squared distances over all ordered pairs of grades of a pattern.
         apart = 2 * (ratings * (place**2 @ patterns.T) - (place @ patterns.T) ** 2)
         observed = (times * apart / (ratings - 1)).sum(axis=1)
     result = np.full(len(times), np.nan)

@@ -1,63 +1,62 @@
-"""Would other raters have put the systems in another order? NumPy only; a function given to it scores."""
+"""How stable the order of systems is under other raters. NumPy only; the caller gives the scoring function."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..judgments import Ratings
-from ..significance import SEED
+from ..draws import RATERS, SEED
+from ..judgments.rules import Ratings
 
-DRAWS = 200
 LEVEL = 0.95
 FEWEST_FOR_TAU = 5  # systems: of fewer, Kendall's tau takes only a handful of values
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The systems without one rater."""
+    """The means and order of systems without one rater's ratings."""
 
     rater: int
-    ratings: int  # that are gone
+    ratings: int  # left out
     unjudged: int  # pairs that nobody else graded
     means: list[float]  # of the systems; nan: no query counts
-    reversed: list[tuple[int, int]]  # systems that change places: first the one that is better with all raters
-    tau: float  # Kendall's tau-b with the order of all; nan for few systems, or where an order is all ties
+    reversed: list[tuple[int, int]]  # systems that swap; the one that is better with all raters comes first
+    tau: float  # Kendall's tau-b with the order by all raters; nan for few systems, or if an order is all ties
 
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """What becomes of the means of systems with other raters."""
+    """The means of systems under resampled raters and without each rater."""
 
     means: np.ndarray  # float64[systems], with all ratings
     low: np.ndarray  # float64[systems], the 95 % interval of the means over resamples; nan where one has no mean
     high: np.ndarray
-    pairs: int  # with two ratings or more, which alone change
+    pairs: int  # with two ratings or more: only these change in a resample
     draws: int
     seed: int
-    holds: float  # the share of resamples in which no two systems change places; nan where no two have an order
-    leader_holds: float  # in which no system passes the best
-    kept: np.ndarray  # float64[systems, systems], in which two systems keep their order; nan where they have none
-    tau: float  # the mean of Kendall's tau-b with the order of all; nan as in LeftOut
+    holds: float  # the share of resamples in which no two systems swap; nan where all means are equal
+    leader_holds: float  # the share in which no system overtakes the best
+    kept: np.ndarray  # float64[systems, systems]: the share in which two systems keep their order; nan for ties
+    tau: float  # the mean of Kendall's tau-b with the order by all raters; nan as in LeftOut
     left_out: list[LeftOut]  # by rater
 
 
 def stability(
-    ratings: Ratings, score: Callable[[Ratings], np.ndarray], draws: int = DRAWS, seed: int = SEED
+    ratings: Ratings, score: Callable[[Ratings], np.ndarray], draws: int = RATERS, seed: int = SEED
 ) -> Stability | None:
-    """Score systems again with resampled raters, and without each of them; None where no pair has two ratings.
+    """The stability of the order of systems; None where no pair has two ratings.
 
-    `score` gives the mean of each system, float64[systems], nan for none. A resample draws from the ratings of
-    each pair as many as it has, with replacement: who else could have rated it. Adjudicated grades stay.
+    `score` returns the mean of each system, float64[systems], nan for none. A resample draws, for each pair, as
+    many ratings as it has, with replacement. Adjudicated grades stay.
     """
-    means = score(ratings)  # first of all, since it may refuse
+    means = score(ratings)  # first, since it may raise
     rows, starts, counts = _by_pair(ratings)
     if not (counts > 1).any():
         return None
     generator = np.random.default_rng(seed)
     drawn = np.array([score(_only(ratings, rows[_drawn(starts, counts, generator)])) for _ in range(draws)])
     signs, others = _signs(means), np.array([_signs(each) for each in drawn])
-    # A system that loses its mean keeps no order; one that never had one has none to keep.
+    # nan >= 0 is False: a system that loses its mean keeps no order. One that never had a mean is left out.
     keeps = (signs * others >= 0) | np.isnan(signs)
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     has_order = bool((signs > 0).any())
@@ -78,7 +77,7 @@ def stability(
 
 
 def _by_pair(ratings: Ratings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rows by pair, where each pair begins among them, and how many rows it has."""
+    """The rows sorted by pair, the first row of each pair among them, and its number of rows."""
     rows = np.lexsort((ratings.rater, ratings.document, ratings.query))
     query, document = ratings.query[rows], ratings.document[rows]
     new = np.ones(rows.size, bool)
@@ -88,7 +87,7 @@ def _by_pair(ratings: Ratings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _drawn(starts: np.ndarray, counts: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """For each row, one of the rows of its pair."""
+    """For each row, a random row of the same pair."""
     return np.repeat(starts, counts) + generator.integers(0, np.repeat(counts, counts))
 
 
@@ -129,7 +128,7 @@ def _each_left_out(
 
 
 def _signs(means: np.ndarray) -> np.ndarray:
-    """float64[systems, systems]: 1 where the first of two systems is better, -1 the second, nan for no mean."""
+    """float64[systems, systems]: 1 where the first system is better, -1 where the second is; nan: no mean."""
     return np.sign(means[:, np.newaxis] - means)
 
 

@@ -1,4 +1,4 @@
-"""What tells one rater from the others, and which pairs they disagree about. NumPy; SciPy for an interval."""
+"""How each rater differs from the others, and which pairs they disagree about. NumPy; SciPy for an interval."""
 
 from dataclasses import dataclass
 
@@ -12,18 +12,18 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class OneRater:
-    """A rater beside the others, on the pairs that others graded, too. nan where there are too few of these."""
+    """A rater compared with the others on the pairs that others graded, too. nan where there are too few."""
 
     rater: int
     ratings: int
-    cannot: int  # how often it was "cannot judge", which is no grade
+    cannot: int  # answers "cannot judge"
     mean: float  # of all grades given
     shared: int  # ratings of pairs that others graded
     bias: float  # the mean of own grade less the mean of the others' grades
     low: float  # its 95 % interval by t over pairs
     high: float
     spread: float  # the standard deviation of these distances
-    agree: float  # how many of the others' grades are the same as the own one
+    agree: float  # the share of the others' grades that equal the rater's
 
 
 @dataclass(frozen=True)
@@ -38,22 +38,22 @@ class Disputed:
     deviation: float  # standard deviation (n - 1) of the grades
 
 
-def each_rater(found: Table) -> list[OneRater]:
-    """Every rater, those without a grade among them."""
-    distance = distances(found)
+def each_rater(table: Table) -> list[OneRater]:
+    """A row for each rater, also for those without a grade."""
+    distance = distances(table)
     there = ~np.isnan(distance)
-    ratings = np.bincount(found.rater, minlength=found.raters)
-    total = np.bincount(found.rater, found.grade, found.raters)
-    same, met = _met(found)
+    ratings = np.bincount(table.rater, minlength=table.raters)
+    total = np.bincount(table.rater, table.grade, table.raters)
+    same, met = _met(table)
     raters = []
-    for rater in range(found.raters):
-        mine = distance[there & (found.rater == rater)]
+    for rater in range(table.raters):
+        mine = distance[there & (table.rater == rater)]
         bias, low, high, spread = described(mine)
         raters.append(
             OneRater(
                 rater=rater,
                 ratings=int(ratings[rater]),
-                cannot=int(found.cannot[rater]),
+                cannot=int(table.cannot[rater]),
                 mean=float(total[rater] / ratings[rater]) if ratings[rater] else float("nan"),
                 shared=mine.size,
                 bias=bias,
@@ -66,21 +66,21 @@ def each_rater(found: Table) -> list[OneRater]:
     return raters
 
 
-def distances(found: Table) -> np.ndarray:
+def distances(table: Table) -> np.ndarray:
     """Each grade less the mean of the others' of the same pair, float64[n]; nan where nobody else graded it."""
-    others, sums = found.ratings[found.pair] - 1, np.bincount(found.pair, found.grade, found.pairs)[found.pair]
+    others, sums = table.ratings[table.pair] - 1, np.bincount(table.pair, table.grade, table.pairs)[table.pair]
     mean = np.full(others.size, np.nan)
-    np.divide(sums - found.grade, others, out=mean, where=others > 0)
-    return found.grade - mean
+    np.divide(sums - table.grade, others, out=mean, where=others > 0)
+    return table.grade - mean
 
 
 def mean_of(values: np.ndarray) -> float:
-    """nan for none."""
+    """The mean; nan for no values."""
     return float(values.mean()) if values.size else float("nan")
 
 
 def described(distance: np.ndarray) -> tuple[float, float, float, float]:
-    """Mean, its interval by t and the standard deviation; nan where there are too few."""
+    """Mean, the low and high end of its t interval, and standard deviation; nan where there are too few values."""
     if not distance.size:
         return (float("nan"),) * 4
     low, high = t_interval(distance[:, np.newaxis], LEVEL)
@@ -88,20 +88,20 @@ def described(distance: np.ndarray) -> tuple[float, float, float, float]:
     return float(distance.mean()), float(low[0]), float(high[0]), float(spread)
 
 
-def _met(found: Table) -> tuple[np.ndarray, np.ndarray]:
-    """How many grades of others on the same pairs are those of each rater, and how many there are."""
-    twice = found.twice
+def _met(table: Table) -> tuple[np.ndarray, np.ndarray]:
+    """For each rater, how many grades of others on the same pairs equal theirs, and how many there are."""
+    twice = table.twice
     same = twice.count * (twice.one == twice.other)
     sums = [
-        np.bincount(twice.first, counts, found.raters) + np.bincount(twice.second, counts, found.raters)
+        np.bincount(twice.first, counts, table.raters) + np.bincount(twice.second, counts, table.raters)
         for counts in (same, twice.count)
     ]
     return sums[0], sums[1]
 
 
-def disputed(found: Table) -> list[Disputed]:
-    """Pairs with different grades: those furthest apart on the scale first, then by deviation, then by number."""
-    shared = found.shared
+def disputed(table: Table) -> list[Disputed]:
+    """The pairs with different grades: by distance on the scale, then by deviation, descending, then by number."""
+    shared = table.shared
     if not shared.pair.size:
         return []
     starts = np.flatnonzero(np.diff(shared.pair, prepend=-1))
@@ -116,8 +116,8 @@ def disputed(found: Table) -> list[Disputed]:
         Disputed(
             int(pairs[at]),
             int(n[at]),
-            float(found.grades[lowest[at]]),
-            float(found.grades[highest[at]]),
+            float(table.grades[lowest[at]]),
+            float(table.grades[highest[at]]),
             float(mean[at]),
             float(deviation[at]),
         )

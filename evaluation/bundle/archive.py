@@ -1,4 +1,4 @@
-"""The files of a bundle, and the ZIP of them: written as it is read, the same bytes every time."""
+"""The files of a bundle and their ZIP: streamed, and the same bytes every time."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,8 @@ from django.utils.text import slugify
 from ratings.formats import spreadsheet
 from ratings.formats.zipped import FixedZip, sums_as_text
 
-from .. import comparison, pictures, report
+from ..analyses import comparison, report
+from ..charts import pictures
 from ..frozen import about, evaluation_of, files_of, settings_of
 from ..frozen.content import Broken
 from ..frozen.stored import pieces
@@ -19,17 +20,17 @@ from . import figures, latex, words
 from .comparisons import comparisons
 
 SUMS, ABOUT, NUMBERS, PAIRS = "SHA256SUMS", "about.json", "evaluation.json", "comparisons.json"
-LARGE = 1 << 31  # bytes: files of this size need the long form of an entry
+LARGE = 1 << 31  # bytes: files of this size need a ZIP64 entry
 
 
 def file_name(frozen: FrozenEvaluation) -> str:
-    """What to save the bundle as: slug, name and the beginning of the hash."""
+    """The file name of the bundle: slug, name and the beginning of the hash."""
     name = slugify(frozen.name)[:60]
     return "-".join(part for part in (about(frozen).collection, name, frozen.short) if part) + ".zip"
 
 
 def bundle(frozen: FrozenEvaluation) -> Iterator[bytes]:
-    """The ZIP, some of it at a time. Raises Broken where what is kept is no longer what was frozen."""
+    """The ZIP in chunks. Raises Broken where a stored file no longer has its hash."""
     archive = FixedZip()
     for name, size, parts in _files(frozen):
         yield from archive.add(name, parts, large=size >= LARGE)
@@ -39,27 +40,27 @@ def bundle(frozen: FrozenEvaluation) -> Iterator[bytes]:
 
 
 def _refuse_changed(frozen: FrozenEvaluation, sums: dict[str, str]) -> None:
-    """A bundle that breaks off has no list of its files, so that no reader can take it for a whole one."""
+    """Raised before SHA256SUMS is written, so that no reader takes the truncated bundle for a whole one."""
     for file in files_of(frozen):
         if sums[file.name] != file.sha256:
-            raise Broken(f"{file.name} is not what was frozen as {frozen}: the database was changed from outside")
+            raise Broken(f"{file.name} is not what was frozen as {frozen}: the database was changed from outside.")
 
 
 def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]]]:
-    """Name, size where it is known to be large, and content of each file, in their order."""
-    evaluation, told = evaluation_of(frozen), about(frozen)
+    """Name, size (0 unless it can be large) and content of each file, in their order."""
+    evaluation, facts = evaluation_of(frozen), about(frozen)
     drawn, found = figures.figures(evaluation), comparisons(evaluation)
-    document = report.document(evaluation, told.profile, per_query=True)
+    document = report.document(evaluation, facts.profile, per_query=True)
     yield "README.md", 0, [words.readme(frozen, drawn, found is not None).encode()]
     for file in files_of(frozen):
         yield file.name, file.bytes, pieces(frozen, file.name)
     yield ABOUT, 0, [_json(named(frozen))]
     yield NUMBERS, 0, [report.as_text(document).encode()]
-    yield "means.csv", 0, _csv(*report.means(evaluation, told.profile))
-    yield "per_query.csv", 0, _csv(*report.every_query(evaluation, told.profile))
+    yield "means.csv", 0, _csv(*report.means(evaluation, facts.profile))
+    yield "per_query.csv", 0, _csv(*report.every_query(evaluation, facts.profile))
     if found:
-        yield PAIRS, 0, [report.as_text(comparison.document([found], told.profile)).encode()]
-        yield "comparisons.csv", 0, _csv(*comparison.table([found], told.profile))
+        yield PAIRS, 0, [report.as_text(comparison.document([found], facts.profile)).encode()]
+        yield "comparisons.csv", 0, _csv(*comparison.table([found], facts.profile))
     yield "methods.txt", 0, [words.methods(frozen, evaluation, found).encode()]
     yield "methods.md", 0, [words.methods(frozen, evaluation, found, markdown=True).encode()]
     yield "table.tex", 0, [latex.table(frozen, evaluation).encode()]
@@ -74,7 +75,7 @@ def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]
 
 
 def named(frozen: FrozenEvaluation) -> dict:
-    """What it is called, by when and whom, its hash, and what held beside."""
+    """The content of about.json: name, note, hash, time, systems and `About`."""
     return {
         "name": frozen.name,
         "note": frozen.note,

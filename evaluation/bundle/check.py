@@ -1,4 +1,4 @@
-"""A bundle computed again from its own files: the same digits, or which number differs."""
+"""Recompute a bundle from its own files, and list the numbers that differ."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import comparison, report
+from ..analyses import comparison, report
 from ..frozen.content import SETTINGS, Broken, File, Lines, Settings, hash_of
 from ..frozen.stored import computed
 from ..scores import Evaluation
@@ -17,52 +17,51 @@ from .archive import ABOUT, NUMBERS, PAIRS, SUMS
 from .comparisons import comparisons
 
 PIECE = 1 << 20
-# What may differ in the last digits on another processor is no other result.
-ROUNDING = 1e-12
+ROUNDING = 1e-12  # relative: processors differ in the last digits
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What came out. `different` names each number that is not the same, with both values."""
+    """The result of a check. `different` has a line with both values for each number that differs."""
 
     name: str
     hash: str
     systems: int
     measures: int
     queries: int
-    numbers: int  # that were compared
+    numbers: int  # compared
     different: list[str]
-    largest: float  # difference between two numbers; inf where one is missing or a word differs
+    largest: float  # the largest relative difference; inf where a number is missing or a text differs
 
     @property
     def is_equal(self) -> bool:
-        """Whether nothing differs but what rounding explains."""
+        """Whether all differences are rounding errors."""
         return self.largest <= ROUNDING
 
 
 def check(path: str | Path) -> Checked:
-    """Raises OSError, and Broken for what is no bundle, or one that was changed."""
+    """The result of the check. Raises OSError, and Broken for a file that is no bundle or was changed."""
     try:
         with zipfile.ZipFile(path) as archive:
             return _checked(archive)
     except (zipfile.BadZipFile, zlib.error, KeyError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise Broken(f"{path} is no whole bundle: {error}") from error
+        raise Broken(f"{path} is no whole bundle: {error}.") from error
 
 
 def _checked(archive: zipfile.ZipFile) -> Checked:
     sums = _sums(archive)
     asked = Settings.parse(archive.read(SETTINGS).decode())
-    told, document = json.loads(archive.read(ABOUT)), json.loads(archive.read(NUMBERS))
+    facts, document = json.loads(archive.read(ABOUT)), json.loads(archive.read(NUMBERS))
     files = [File(name, 0, 0, sums[name]) for name in asked.names]
-    if hash_of(files) != told["hash"]:
-        raise Broken(f"the content has the hash {hash_of(files)}, and {ABOUT} says {told['hash']}")
-    evaluation = computed(told["collection"], asked, _lines(archive))
-    again = report.document(evaluation, told["profile"], per_query=True)
-    compared = [*_compared(document, again), *_compared_pairs(archive, evaluation, told["profile"])]
+    if hash_of(files) != facts["hash"]:
+        raise Broken(f"the content has the hash {hash_of(files)}, and {ABOUT} says {facts['hash']}.")
+    evaluation = computed(facts["collection"], asked, _lines(archive))
+    again = report.document(evaluation, facts["profile"], per_query=True)
+    compared = [*_compared(document, again), *_compared_pairs(archive, evaluation, facts["profile"])]
     different = [(where, old, new) for where, old, new in compared if old != new]
     return Checked(
-        name=told["name"],
-        hash=told["hash"],
+        name=facts["name"],
+        hash=facts["hash"],
         systems=len(asked.systems),
         measures=len(asked.measures),
         queries=max((len(row["per_query"]) for row in again["results"]), default=0),
@@ -73,18 +72,18 @@ def _checked(archive: zipfile.ZipFile) -> Checked:
 
 
 def _sums(archive: zipfile.ZipFile) -> dict[str, str]:
-    """The SHA-256 of each file by name, after a look at every one of them."""
+    """The SHA-256 of each file by name, all verified."""
     sums = dict(line.split("  ", 1)[::-1] for line in archive.read(SUMS).decode().splitlines())
     names = set(archive.namelist()) - {SUMS}
     if names != sums.keys():
-        raise Broken(f"{SUMS} and the files differ: {', '.join(sorted(names ^ sums.keys())[:5])}")
+        raise Broken(f"{SUMS} and the files differ: {', '.join(sorted(names ^ sums.keys())[:5])}.")
     for name, expected in sums.items():
         digest = hashlib.sha256()
         with archive.open(name) as file:
             while piece := file.read(PIECE):
                 digest.update(piece)
         if digest.hexdigest() != expected:
-            raise Broken(f"{name} was changed: its SHA-256 is not that of {SUMS}")
+            raise Broken(f"{name} was changed: its SHA-256 is not that of {SUMS}.")
     return sums
 
 
@@ -99,7 +98,7 @@ def _lines(archive: zipfile.ZipFile) -> Lines:
 def _compared_pairs(
     archive: zipfile.ZipFile, evaluation: Evaluation, profile: str
 ) -> Iterator[tuple[str, object, object]]:
-    """The same of the tests, with as many draws and the seed that the bundle names."""
+    """`_compared` of the tests, repeated with the number of draws and the seed of the bundle."""
     if PAIRS not in archive.namelist():
         return
     old = json.loads(archive.read(PAIRS))
@@ -121,7 +120,7 @@ def _compared(old, new, where: str = "") -> Iterator[tuple[str, object, object]]
 
 
 def _name(row, place: int) -> str:
-    """A result by its systems and measure."""
+    """The name of an element: systems and measure of a result, else its place."""
     if isinstance(row, dict) and {"system", "measure"} <= row.keys():
         return " ".join(row[name] for name in ("baseline", "system", "measure") if name in row)
     return str(place)

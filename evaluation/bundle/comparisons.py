@@ -1,18 +1,18 @@
-"""Whether the systems of a frozen evaluation differ: every pair of them by its first measure."""
+"""Tests of every pair of systems of a frozen evaluation, by its first measure."""
 
-from ..comparison import Compared, compared
+from ..analyses.comparison import Compared, compared
+from ..draws import SEED, TESTS_ON_PAGES
 from ..scores import Evaluation
-from ..significance import ALPHA, CANNOT_TELL, FEWEST, SEED, Comparison
-from ..templatetags.numbers import decimals
-from ..views.compare import DRAWS
-from ..views.sentences import counted
+from ..significance import ALPHA, CANNOT_TELL, FEWEST, Comparison
+from ..words.numbers import decimals
+from ..words.sentences import counted
 from .figures import best_first
 
 
-def comparisons(evaluation: Evaluation, draws: int = DRAWS, seed: int = SEED) -> Compared | None:
+def comparisons(evaluation: Evaluation, draws: int = TESTS_ON_PAGES, seed: int = SEED) -> Compared | None:
     """All pairs of systems that have a mean, those with the best first; None where fewer than two have one.
 
-    The best by the same numbers is no baseline that was planned: all pairs count.
+    The best system was not chosen before the numbers were seen, so that the correction counts all pairs.
     """
     measure = evaluation.measures[0]
     means = evaluation.summary.xs(str(measure), level="measure")["mean"]
@@ -24,29 +24,29 @@ def comparisons(evaluation: Evaluation, draws: int = DRAWS, seed: int = SEED) ->
 
 
 def in_words(found: Compared | None, text) -> str:
-    """What was tested and how, and how the best stands against each of the others."""
+    """The sentence about the tests: how they were made, and how the best system compares with each other one."""
     if found is None:
         return "There were no two systems to compare."
-    best, queries = found.systems[0], counted(found.found.queries, "query", "queries")
-    if found.found.queries < FEWEST:
+    best, queries = found.systems[0], counted(found.tests.queries, "query", "queries")
+    if found.tests.queries < FEWEST:
         return f"Differences were not tested: {queries} with a value for all are less than {FEWEST}."
-    others = found.found.pairs[: len(found.systems) - 1]
-    stands = ", ".join(_against(text(name), said) for name, said in zip(found.systems[1:], others, strict=True))
+    others = found.tests.pairs[: len(found.systems) - 1]
+    results = ", ".join(_against(text(name), test) for name, test in zip(found.systems[1:], others, strict=True))
     where = f"On the {queries} on which all of them have a value"
-    return f"{where}, {_test(found)} found, against {text(best)}: {stands}."
+    return f"{where}, {_test(found)} found, against {text(best)}: {results}."
 
 
 def _test(found: Compared) -> str:
     level = f"two-sided, at the level {ALPHA}"
     if len(found.pairs) == 1:
         return f"a paired t test ({level})"
-    draws = f"{found.found.draws:,} draws, seed {found.found.seed}"
+    draws = f"{found.tests.draws:,} draws, seed {found.tests.seed}"
     return f"a randomised Tukey HSD test of all {len(found.pairs)} pairs ({level}; {draws})"
 
 
-def _against(name: str, said: Comparison) -> str:
-    p = said.p_holm if said.p_hsd is None else said.p_hsd
-    told = "no p value" if p is None else "p < 0.0001" if p < 0.0001 else f"p = {decimals(p)}"
-    shown = "; no difference shown" if said.verdict == CANNOT_TELL else ""
-    interval = f"95 % interval {decimals(said.low)} to {decimals(said.high)}"
-    return f"{name} by {decimals(said.difference)} ({interval}, {told}{shown})"
+def _against(name: str, test: Comparison) -> str:
+    p = test.p_holm if test.p_hsd is None else test.p_hsd
+    p_value = "no p value" if p is None else "p < 0.0001" if p < 0.0001 else f"p = {decimals(p)}"
+    shown = "; no difference shown" if test.verdict == CANNOT_TELL else ""
+    interval = f"95 % interval {decimals(test.low)} to {decimals(test.high)}"
+    return f"{name} by {decimals(test.difference)} ({interval}, {p_value}{shown})"

@@ -1,16 +1,18 @@
-"""The charts of a frozen evaluation, each with its title, a sentence, and words for who cannot see it."""
+"""The charts of a frozen evaluation, each with a title, a caption and a text alternative."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from .. import charts, pictures, report
+from .. import charts
+from ..analyses import report
+from ..charts import pictures
 from ..measures import Measure
 from ..scores import SUMS, Evaluation
-from ..templatetags.numbers import decimals
+from ..words.numbers import decimals
 
 CELLS = 20_000  # queries x systems that are drawn
-WIDEST = 2_400  # pixels, or a page of a paper cannot hold it
+WIDEST = 2_400  # pixels: what fits on a page of a paper
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class Figure:
     sentence: str
     alt: str
     spec: dict
-    least: int | None = None  # pixels that a page gives it at least, and scrolls
+    least: int | None = None  # least width in pixels on a page, which scrolls
 
     @property
     def width(self) -> int:
@@ -32,7 +34,7 @@ class Figure:
 
 
 def figures(evaluation: Evaluation) -> list[Figure]:
-    """Means with intervals, means by cutoff, and every query: those that there is something to draw of."""
+    """The figures that have data: means with intervals, means by cutoff, and every query."""
     return [figure for make in (_means, _curves, _heat) if (figure := make(evaluation))]
 
 
@@ -45,7 +47,7 @@ def best_first(evaluation: Evaluation, measure: Measure) -> list[str]:
 
 
 def at_cutoffs(evaluation: Evaluation) -> list[Measure]:
-    """The first measure at each cutoff that it was computed for, from the least on."""
+    """The first measure at each cutoff that it was computed for, ascending."""
     first = evaluation.measures[0]
     alike = [each for each in evaluation.measures if (each.name, each.params) == (first.name, first.params)]
     return sorted((each for each in alike if each.cutoff), key=lambda each: each.cutoff)

@@ -3,7 +3,7 @@
 import re
 from unicodedata import normalize
 
-from .. import report
+from ..analyses import report
 from ..frozen import about
 from ..models import FrozenEvaluation
 from ..scores import Evaluation
@@ -33,12 +33,12 @@ ESCAPED = {
     "×": r"$\times$",
     "…": r"\dots{}",
 }
-# What every LaTeX since 2018 sets without a package.
+# Letters that every LaTeX since 2018 sets without a package.
 PLAIN = set("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿŒœŠšŽžŸ")
 
 
 def escaped(text: str) -> str:
-    """Any text as LaTeX that compiles: a character that plain LaTeX cannot set stands as its number, U+4E2D."""
+    """The text as LaTeX that compiles; a character that plain LaTeX cannot set becomes its number, U+4E2D."""
     written = "".join(_character(character) for character in normalize("NFC", text))
     return re.sub("-(?=-)", "-{}", written)  # two hyphens in a row become a dash
 

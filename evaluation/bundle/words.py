@@ -1,19 +1,21 @@
-"""How a result is said: the paragraph for a methods section, and the bundle's README."""
+"""Texts of a bundle: the paragraph for a methods section, and the README."""
 
 import shlex
 from collections.abc import Iterable
 
 from django.utils.formats import date_format
 
-from .. import report
-from ..comparison import Compared
+from ..analyses import report
+from ..analyses.comparison import Compared
 from ..frozen import about, files_of, settings_of
 from ..frozen.content import QRELS, Settings
+from ..frozen.freezing import About
+from ..judgments.rules import SMOOTHED
 from ..models import FrozenEvaluation
 from ..scores import Evaluation, why
-from ..templatetags.numbers import decimals, share
-from ..views import panel
-from ..views.sentences import counted
+from ..words import options
+from ..words.numbers import decimals, percent
+from ..words.sentences import counted
 from . import comparisons
 from .figures import Figure, best_first
 
@@ -23,12 +25,12 @@ SPECIAL = set("\\`*_[]<>#|")
 def methods(
     frozen: FrozenEvaluation, evaluation: Evaluation, found: Compared | None, markdown: bool = False
 ) -> str:
-    """One paragraph that says what was measured, on what, how, and what came out."""
-    asked, told, measure = settings_of(frozen), about(frozen), evaluation.measures[0]
+    """One paragraph: the systems, collection, judgments, measure, options, means and tests."""
+    asked, facts, measure = settings_of(frozen), about(frozen), evaluation.measures[0]
     text = _markdown if markdown else str
     sentences = [
-        _what(told, evaluation, text),
-        _judged(told, asked, text),
+        _what(facts, evaluation, text),
+        _judged(facts, asked, text),
         _measured(asked, evaluation, text),
         _judged_share(evaluation),
         f"{_counted(evaluation)} with 95 % intervals by a percentile bootstrap over queries "
@@ -36,14 +38,14 @@ def methods(
         "widened by sqrt(n / (n - 1))).",
         f"Mean {text(str(measure))}: {_means(evaluation, text)}.",
         comparisons.in_words(found, text),
-        f"Computed with {told.software} and frozen on {date_format(frozen.created_at, 'j F Y')} as "
+        f"Computed with {facts.software} and frozen on {date_format(frozen.created_at, 'j F Y')} as "
         f"“{text(frozen.name)}”, SHA-256 {_code(frozen.hash, markdown)}.",
     ]
     return " ".join(sentences) + "\n"
 
 
 def _markdown(text: str) -> str:
-    """Names and keys as they are, whatever they mean in Markdown."""
+    """The text with the special characters of Markdown escaped."""
     return "".join(f"\\{character}" if character in SPECIAL else character for character in text)
 
 
@@ -51,29 +53,30 @@ def _code(text: str, markdown: bool) -> str:
     return f"`{text}`" if markdown else text
 
 
-def _what(told, evaluation: Evaluation, text) -> str:
+def _what(facts: About, evaluation: Evaluation, text) -> str:
     names = ", ".join(text(name) for name in evaluation.systems)
     systems = counted(len(evaluation.systems), "system", "systems")
     queries = counted(len(evaluation.table.record.queries), "query", "queries")
     verb = "was" if len(evaluation.systems) == 1 else "were"
     subject = f"{systems[0].upper()}{systems[1:]} ({names}) {verb} evaluated"
-    return f"{subject} on {queries} of the collection “{text(told.collection_name)}”."
+    return f"{subject} on {queries} of the collection “{text(facts.collection_name)}”."
 
 
-def _judged(told, asked: Settings, text) -> str:
-    grades = [f"{value} ({text(label)})" if label else value for value, label in told.grades]
+def _judged(facts: About, asked: Settings, text) -> str:
+    grades = [f"{value} ({text(label)})" if label else value for value, label in facts.grades]
     scale = f" on a scale of {', '.join(grades)}" if grades else ""
-    made = f"from {told.ratings:,} ratings of {counted(told.raters, 'rater', 'raters')}" if told.ratings else ""
-    if told.adjudicated and asked.adjudications == "use":
-        decided = f"{told.adjudicated:,} decided by adjudication"
+    made = f"from {facts.ratings:,} ratings of {counted(facts.raters, 'rater', 'raters')}" if facts.ratings else ""
+    if facts.adjudicated and asked.adjudications == "use":
+        decided = f"{facts.adjudicated:,} decided by adjudication"
         made = f"{made}, {decided}" if made else f"all {decided}"
-    rule = panel.RULES_SAID[asked.rule].rstrip(".")
-    return f"There were {told.judgments:,} judgments{scale}, made {made}; rule: {rule[0].lower()}{rule[1:]}."
+    rule = options.RULES_SAID[asked.rule].rstrip(".")
+    how = f" {text(SMOOTHED)}" if asked.rule == "dawid_skene" else ""
+    return f"There were {facts.judgments:,} judgments{scale}, made {made}; rule: {rule[0].lower()}{rule[1:]}.{how}"
 
 
 def _measured(asked: Settings, evaluation: Evaluation, text) -> str:
     measure = evaluation.measures[0]
-    held = panel.described(asked.options, asked.rule, asked.adjudications)
+    held = options.described(asked.options, asked.rule, asked.adjudications)
     # The way of judging has its own sentence.
     listed = "; ".join(
         f"{line.label.lower()}: {text(line.words)}" for line in held if line.label not in _OF_JUDGMENTS
@@ -81,7 +84,7 @@ def _measured(asked: Settings, evaluation: Evaluation, text) -> str:
     return f"The measure is {text(str(measure))} ({text(evaluation.fingerprint_of(measure))}) with {listed}."
 
 
-_OF_JUDGMENTS = {panel.ABOUT[name][0] for name in panel.OF_JUDGMENTS}
+_OF_JUDGMENTS = {options.ABOUT[name][0] for name in options.OF_JUDGMENTS}
 
 
 def _judged_share(evaluation: Evaluation) -> str:
@@ -91,24 +94,19 @@ def _judged_share(evaluation: Evaluation) -> str:
     if not known:
         return "No query has a value."
     depth = f"top {measure.cutoff}" if measure.cutoff else "rankings"
-    # A share carries markup for pages.
-    low, high = (_share(value) for value in (min(known), max(known)))
+    low, high = percent(min(known)), percent(max(known))
     each = f"{low} for every system" if low == high else f"{low} to {high} by system"
     return f"The judged share of the {depth} was {each}."
 
 
-def _share(value: float) -> str:
-    return share(value).partition(">")[2].partition("<")[0]
-
-
 def _counted(evaluation: Evaluation) -> str:
     rows = evaluation.summary.xs(str(evaluation.measures[0]), level="measure").to_dict("records")
-    told = {(int(row["queries"]), why(row["why"])) for row in rows}
-    if len(told) > 1:
-        least, most = min(n for n, _ in told), max(n for n, _ in told)
+    counts = {(int(row["queries"]), why(row["why"])) for row in rows}
+    if len(counts) > 1:
+        least, most = min(n for n, _ in counts), max(n for n, _ in counts)
         span = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         return f"Means are over the queries with a value, {span} by system,"
-    ((queries, reasons),) = told
+    ((queries, reasons),) = counts
     without = f"; left out: {reasons}" if reasons else ""
     return f"Means are over {counted(queries, 'query', 'queries')} with a value{without},"
 
@@ -125,7 +123,7 @@ def _means(evaluation: Evaluation, text) -> str:
 
 def readme(frozen: FrozenEvaluation, drawn: Iterable[Figure], compared: bool) -> str:
     """What is in the bundle, and how to check it."""
-    asked, told = settings_of(frozen), about(frozen)
+    asked, facts = settings_of(frozen), about(frozen)
     names = [file.name for file in files_of(frozen)]
     command = " ".join(map(shlex.quote, names))
     tagged = [system for system in asked.systems if system.tag != system.system]
@@ -133,8 +131,8 @@ def readme(frozen: FrozenEvaluation, drawn: Iterable[Figure], compared: bool) ->
         f"# {_markdown(frozen.name)}",
         "",
         *([_markdown(frozen.note), ""] if frozen.note else []),
-        f"A frozen evaluation of the collection “{_markdown(told.collection_name)}”, made with {told.software} on "
-        f"{date_format(frozen.created_at, 'j F Y')}.",
+        f"A frozen evaluation of the collection “{_markdown(facts.collection_name)}”, made with "
+        f"{facts.software} on {date_format(frozen.created_at, 'j F Y')}.",
         f"Its content has the SHA-256 `{frozen.hash}`.",
         "",
         "## What the numbers were computed from",

@@ -1,24 +1,20 @@
-"""Runs and qrels straight to arrays, without a database: the same numbers as after an import.
+"""Runs and qrels from files to arrays, without a database: the same numbers as after an import. No Django.
 
-A file of plain shape is read by `regular`, some pieces at a time; any other by `tolerant`, which also says what is
-wrong. No Django.
+A file in the usual form is read by `regular`, in chunks and threads; any other by `tolerant`, which also reports
+errors.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from evaluation.measures import Judgments, Rankings
 from ratings.formats.cells import Irregular
-from ratings.formats.rankings import ORDERS
-from ratings.formats.refusal import Refusal, counted, some
+from ratings.formats.rankings import ORDERS, SYSTEM_FROM
+from ratings.formats.refusal import Refusal, Refused, counted, some
 
-from . import regular, tolerant
+from . import regular, systems, tolerant
 from .text import Text, opened, plain
-from .tolerant import Refused
-
-__all__ = ["Loaded", "Refused", "load"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,32 +24,46 @@ class Loaded:
     queries: tuple[str, ...]
     judgments: Judgments
     rankings: dict[str, Rankings]  # by system, in the order of names
-    notes: list[str]  # what was passed over or is missing, for the person who gave the files
+    notes: list[str]  # for the user: what was skipped or is missing
 
 
-def load(qrels: str, runs: Sequence[str], order: str | None = None, tiebreak: bool = False) -> Loaded:
-    """Read qrels and runs; each may be gzipped, and - is standard input.
+def load(
+    qrels: str,
+    runs: Sequence[str],
+    order: str | None = None,
+    tiebreak: bool = False,
+    system_from: str | None = None,
+) -> Loaded:
+    """Read qrels and runs; each may be packed, an archive may hold several runs, and - is standard input.
 
-    A system has the name of its run tag, with the file's name behind it where two files use the same tag. Lines
-    for queries that the qrels lack are skipped. The rank column orders the results where it agrees with the scores
-    up to ties, or `order` says what does; `tiebreak` adds what ties="score" needs. Raises OSError, and Refused
-    with each fault, its line and the cure.
+    A system has the name of its run tag, with the file's name behind it where two files use the same tag: they are
+    two systems. `system_from` "file" names each by its file alone; "tag" says that files of one tag are parts of
+    one system, and then each query stands in one of them. Lines for queries that the qrels lack are skipped.
+
+    The rank column orders the results where it agrees with the scores up to ties, or `order` says what does;
+    `tiebreak` adds what ties="score" needs. Raises OSError, and Refused with each fault, its line and the cure.
     """
     if order not in (None, *ORDERS):
         raise ValueError(f"The order is {order!r}; give rank or score.")
-    with opened(qrels) as text:
+    if system_from not in (None, *SYSTEM_FROM):
+        raise ValueError(f"system_from is {system_from!r}; give {' or '.join(SYSTEM_FROM)}.")
+    with opened(qrels) as (text, *more):
+        if more:
+            problem = "the archive has several files, and qrels are one"
+            raise Refused([Refusal(qrels, 0, problem, ("Unpack it, and name the one.",))])
         judged = _Qrels(text)
         found = {}
         for path in dict.fromkeys(runs):
-            with opened(path) as run:
-                found[path] = _run(run, judged, order, tiebreak)
-    tags = Counter(tag for rankings, _ in found.values() for tag in rankings)
-    named = {
-        tag if tags[tag] == 1 else f"{tag} ({path})": ranking
-        for path, (rankings, _) in found.items()
-        for tag, ranking in rankings.items()
-    }
+            with opened(path) as files:
+                found |= {run.name: _run(run, judged, order, tiebreak) for run in files}
     notes = judged.notes + [note for _, notes in found.values() for note in notes]
+    rankings = {path: rankings for path, (rankings, _) in found.items()}
+    if system_from == "file":
+        named = systems.by_file(rankings)
+    elif system_from == "tag":
+        named = systems.of_parts(rankings, judged.queries, len(judged.judgments.grade))
+    else:
+        named = systems.by_tag(rankings, notes)
     for name, ranking in named.items():
         lacking = [
             key for key, present in zip(judged.queries, ranking.present.tolist(), strict=True) if not present
@@ -65,14 +75,14 @@ def load(qrels: str, runs: Sequence[str], order: str | None = None, tiebreak: bo
 
 
 class _Qrels:
-    """Qrels for both ways of reading a run."""
+    """Qrels for both readers of runs."""
 
     def __init__(self, text: Text) -> None:
         self.text = text
         try:
             self.regular = regular.read_qrels(plain(text))
         except Irregular:
-            # Another pass over the same judgments, so that a long run need not be read a line at a time.
+            # The same judgments in the usual form, so that a long run can be read by `regular`.
             self.regular = _or_none(Text(text.name, -1, self.grades.as_text()))
         known = self.regular or self.grades
         self.queries, self.judgments = known.queries, known.judgments
@@ -103,7 +113,7 @@ def _run(text: Text, qrels: _Qrels, order: str | None, tiebreak: bool) -> tuple[
         problem = (
             f"none of its queries ({some(strangers)}) is in {qrels.text.name}, which has {some(qrels.queries)}"
         )
-        raise Refused([Refusal(text.name, 0, problem, "Check that both use the same numbering.")])
+        raise Refused([Refusal(text.name, 0, problem, ("Check that both use the same numbering.",))])
     if strangers:
         lines = counted(strangers.total(), "line")
         notes.append(f"{text.name}: {lines} for queries outside the qrels skipped ({some(strangers)}).")

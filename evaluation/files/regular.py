@@ -1,8 +1,8 @@
-"""Runs and qrels of plain shape straight to arrays: NumPy on whole pieces of a file, in several threads.
+"""The fast reader of runs and qrels in the usual form: NumPy on chunks of a file, in several threads.
 
-Nothing here says what is wrong with a file: where one is not of plain shape, or may have a fault, Irregular
-sends it to the readers that take a line at a time. Documents are told apart by 64 bits made of their keys; where
-these agree, the keys themselves are compared.
+It reports no errors: for a file in another form, or with a possible error, it raises Irregular, and `tolerant`
+reads the file line by line. Documents are identified by 64-bit hashes of their keys; where hashes agree, the keys
+are compared.
 """
 
 import os
@@ -24,19 +24,18 @@ from ratings.formats.cells import (
     decimals,
     equal,
     hashed,
-    is_everywhere,
     order_of_keys,
     same_as_before,
     whole_numbers,
 )
-from ratings.formats.plain_run import refuse_long, score_of
+from ratings.formats.plain_run import refuse_long
 from ratings.formats.rankings import as_trec_eval
+from ratings.formats.source import BOM
 
 from .text import Plain
 
 THREADS = 8
-FLAGS_EACH = 32  # for each judgment, so that one unjudged document in so many looks judged at first sight
-LONGEST_GRADE = 8
+FLAGS_EACH = 32  # flags for each judgment: one unjudged document in 32 passes the filter by chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +49,7 @@ class Judged:
     document: Column
     pair: np.ndarray  # uint64[n], ascending: query and document in one
     line: np.ndarray  # int64[n]: the line of each pair
-    flags: np.ndarray  # bool: which beginnings of pairs, of so many bits, a judged one has
+    flags: np.ndarray  # bool[1 << bits]: whether a judged pair has these leading bits
     bits: int
 
     def pairs(self, query: np.ndarray, document: Column) -> np.ndarray:
@@ -69,14 +68,14 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Results for queries of the qrels, with whole queries at a time: best first once they are in order."""
+    """Results for queries of the qrels, sorted by query and, once they are in order, best first."""
 
     query: np.ndarray
-    line: np.ndarray  # that judges the document, -1 for none
+    line: np.ndarray  # the line of the qrels that judges the document, -1 for none
     pair: np.ndarray
     rank: np.ndarray
     score: np.ndarray
-    start: np.ndarray  # where the key of the document is
+    start: np.ndarray  # where the key of the document begins
     length: np.ndarray
 
     def take(self, order: np.ndarray) -> "Rows":
@@ -85,7 +84,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """What the rankings need of a piece of a run: so much less to keep than its rows."""
+    """The columns of a chunk of a run that the rankings need, to save memory."""
 
     query: np.ndarray  # the number of each query in it, ascending
     length: np.ndarray  # results for each of them
@@ -163,12 +162,12 @@ def _read_piece(
 def _read_rows(words: np.ndarray, judged: Judged, tag: bytes) -> tuple[Rows, Counter]:
     """The results for queries of the qrels, in the order of the lines, and the lines for each other query."""
     query, _, document, rank, score, system = columns(words, 6)
-    if not is_everywhere(system, tag):
+    if system.text(0) != tag or not same_as_before(system).all():
         raise Irregular
     refuse_long(query=query, document=document, system=system)
     keys, count = _groups(query)
     number = np.repeat([judged.index.get(key, -1) for key in keys], count)
-    rank, score = whole_numbers(rank), decimals(score, score_of)
+    rank, score = whole_numbers(rank), decimals(score)
     strangers = Counter()
     if number.min() < 0:
         for key, lines in zip(keys, count.tolist(), strict=True):
@@ -194,7 +193,7 @@ def _in_order(rows: Rows, order: str | None) -> bool:
 
 
 def _by_score(rows: Rows, words: np.ndarray) -> Rows:
-    """As trec_eval orders them: equal scores by the key of the document, descending in bytes."""
+    """The rows in the order of trec_eval: by score, equal scores by document key, descending in bytes."""
     rows = rows.take(np.lexsort((-as_trec_eval(rows.score), rows.query)))
     equal = _equal_to_before(rows)
     tied = _tied(equal)
@@ -229,7 +228,7 @@ def _order_of_documents(rows: Rows, words: np.ndarray, chosen: np.ndarray) -> np
 
 
 def _joined(pieces: Sequence[Piece], judged: Judged, pool: ThreadPoolExecutor) -> Rankings:
-    """The rankings, each piece put in its place. An unjudged document gets a number that no other result has."""
+    """The rankings of all chunks. Each unjudged document gets a number of its own."""
     length = np.zeros(len(judged.queries), np.int64)
     for piece in pieces:
         length[piece.query] = piece.length
@@ -252,10 +251,10 @@ def _joined(pieces: Sequence[Piece], judged: Judged, pool: ThreadPoolExecutor) -
 
 
 def _groups(query: Column) -> tuple[list[bytes], np.ndarray]:
-    """Keys of queries as they follow each other, and how many lines each has in a row."""
+    """The keys of consecutive queries, and how many consecutive lines each has."""
     first = np.append(0, np.flatnonzero(~same_as_before(query)) + 1)
     keys = [query.text(row) for row in first.tolist()]
-    if any(key[0] == COMMENT for key in keys):
+    if any(key[0] == COMMENT or key.startswith(BOM) for key in keys):
         raise Irregular
     return keys, np.diff(np.append(first, len(query)))
 
@@ -265,7 +264,7 @@ def _bits(queries: int) -> int:
 
 
 def _pairs(query: np.ndarray, document: Column, queries: int) -> np.ndarray:
-    """Query and document in one number: so a search for pairs that come query by query stays in one place."""
+    """Query and document hash in one number, the query first: lookups of one query are then local."""
     bits = np.uint64(_bits(queries))
     pair = hashed(document)
     pair >>= bits
@@ -273,18 +272,12 @@ def _pairs(query: np.ndarray, document: Column, queries: int) -> np.ndarray:
     return pair
 
 
-def _grades(grade: Column) -> np.ndarray:
-    """Grades that are plainly within the limits of grades."""
-    if grade.longest > LONGEST_GRADE:
+def _grades(column: Column) -> np.ndarray:
+    if column.longest > 8:
         raise Irregular
-    found = decimals(grade, _grade) + 0.0  # no negative zero
-    if np.abs(found).max() >= 10**6:
-        raise Irregular
-    return found
-
-
-def _grade(text: str) -> float:
+    _, first, which = np.unique(column.word(0), return_index=True, return_inverse=True)
     try:
-        return float(values.grade(text))
+        grades = np.array([float(values.grade(column.text(row).decode())) for row in first.tolist()])
     except ValueError as error:
         raise Irregular from error
+    return grades[which]

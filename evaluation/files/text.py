@@ -1,4 +1,4 @@
-"""The bytes of a file, some at a time, with room around them for reading words at any place."""
+"""The bytes of a file in chunks, padded so that eight bytes can be read from any place."""
 
 import gzip
 import io
@@ -7,23 +7,25 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from ratings.formats.archives import files_of, is_tar, is_zip
 from ratings.formats.cells import AFTER, BEFORE, NEWLINE, Irregular
+from ratings.formats.refusal import Refusal, Refused
 from ratings.formats.source import BOM, Source
 
-PIECE = 1 << 19  # what is worked out of so much text stays in the processor's cache
+PIECE = 1 << 19  # bytes: the arrays of so much text fit into the processor's cache
 LONGEST_LINE = 1 << 16
 GZIPPED = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, eq=False)
 class Text:
-    """A file to be read more than once. `content` holds what came through a pipe, or what was unpacked."""
+    """A file that can be read more than once. `content` holds it if it came from a pipe or was decompressed."""
 
     name: str  # what messages call it
     file: int  # descriptor
@@ -34,11 +36,11 @@ class Text:
         return os.fstat(self.file).st_size if self.content is None else len(self.content)
 
     def bytes(self, begin: int, end: int) -> bytes:
-        """Fewer where the file ends before."""
+        """The bytes from `begin` to `end`, or to the end of the file."""
         return os.pread(self.file, end - begin, begin) if self.content is None else self.content[begin:end]
 
     def read_into(self, room: memoryview, begin: int) -> int:
-        """Fill `room` with what begins there, as far as the file goes. Returns how many bytes that are."""
+        """Fill `room` with the bytes from `begin` on, as far as the file goes. Returns their number."""
         if self.content is None:
             return os.preadv(self.file, [room], begin)
         found = self.content[begin : begin + len(room)]
@@ -46,7 +48,7 @@ class Text:
         return len(found)
 
     def source(self) -> Source:
-        """From its beginning, for the readers of `ratings.formats`, which say what is wrong where."""
+        """The file from its beginning, for the readers of `ratings.formats`, which report errors."""
         if self.content is not None:
             return Source(self.name, io.BytesIO(self.content))
         os.lseek(self.file, 0, os.SEEK_SET)
@@ -85,7 +87,7 @@ class Plain:
         return place + found + 1 if found >= 0 else self.end
 
     def pieces(self, whole_queries: bool = False) -> Iterator[tuple[int, int]]:
-        """Where each piece begins and ends, with whole lines; if asked, with all lines of a query in a row."""
+        """Begin and end of each chunk of whole lines; with `whole_queries` no query is split."""
         begin = self.begin
         while begin < self.end:
             end = self.next_line(begin + PIECE)
@@ -95,7 +97,7 @@ class Plain:
             begin = end
 
     def _after_query(self, line: int) -> int:
-        """Where the first line begins, after this one, that is not of its query, if its lines stand in a row."""
+        """Where the next query begins, by doubling steps and then bisection; its lines must be consecutive."""
         start = self.text.bytes(line, line + LONGEST_LINE).replace(b"\t", b" ")
         key = start[: start.find(b" ") + 1]
 
@@ -113,14 +115,30 @@ class Plain:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Text]:
-    """The file at `path`; - is standard input. Raises OSError."""
+def opened(path: str) -> Iterator[list[Text]]:
+    """The file at `path`, or each file of the archive there; - is standard input. Raises OSError and Refused."""
     if path == "-":
-        yield Text("standard input", -1, sys.stdin.buffer.read())
+        yield _files_in(Text("standard input", -1, sys.stdin.buffer.read()))
         return
     with open(path, "rb", buffering=0) as stream:
         plain_file = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-        yield Text(path, stream.fileno(), None if plain_file else stream.read())
+        yield _files_in(Text(path, stream.fileno(), None if plain_file else stream.read()))
+
+
+def _files_in(text: Text) -> list[Text]:
+    """Gzip is left to `plain`, which needs no source for it."""
+    source = text.source()
+    if source.packing in ("", "gzip") and not is_zip(source.start) and not is_tar(source.start):
+        return [text]
+    with ExitStack() as stack:
+        return [Text(file.name, -1, _content(file)) for file in files_of(source, stack)]
+
+
+def _content(file: Source) -> bytes:
+    pieces = list(file.pieces())
+    if pieces and isinstance(pieces[-1], Refusal):
+        raise Refused([pieces[-1]])
+    return b"".join(pieces)
 
 
 def plain(text: Text) -> Plain:

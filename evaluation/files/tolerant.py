@@ -1,4 +1,4 @@
-"""Runs and qrels a line at a time: any blanks between cells, several systems, and words for what is wrong."""
+"""The slow reader of runs and qrels, line by line: any blanks between cells, several systems, error reports."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -9,27 +9,14 @@ import numpy as np
 
 from evaluation.measures import Judgments, Rankings
 from ratings.formats import values
-from ratings.formats.rankings import (
-    FoundRanking,
-    all_contradictions,
-    best_first,
-    contradictions,
-    repeats,
-)
-from ratings.formats.refusal import Refusal, counted
+from ratings.formats.rankings import FoundRanking, all_contradictions, best_first, contradictions, repeats
+from ratings.formats.refusal import KEEP_ONE, Refusal, Refused, counted
 from ratings.formats.source import Source
+from ratings.formats.trec import is_qrels, is_run
 from ratings.formats.trec import read_qrels as qrels_lines
 from ratings.formats.trec import read_run as run_lines
 
-KEEP_ONE = "Keep one of the two."
-
-
-class Refused(ValueError):
-    """What is wrong with a file, each with its line."""
-
-    def __init__(self, refusals: list[Refusal]) -> None:
-        self.refusals = refusals
-        super().__init__(str(refusals[0]))
+QRELS_FIRST = "The qrels come first, and the runs behind them."
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,20 +35,23 @@ class Grades:
         return Judgments(len(self.queries), query, np.arange(len(query)), self.grade)
 
     def as_text(self) -> bytes:
-        """The same qrels in the plainest shape."""
+        """The same qrels in the usual form."""
         pairs = zip(self.line, self.grade.tolist(), strict=True)
         return "".join(f"{self.queries[query]} 0 {key} {grade}\n" for (query, key), grade in pairs).encode()
 
 
 def read_qrels(source: Source) -> Grades:
     """The judgments of qrels. Raises Refused."""
+    looks_like_run = is_run(source.start)
     refusals, found, same = [], {}, 0
     for row in _rows(source, qrels_lines, refusals):
         earlier = found.setdefault((row.query, row.document), row)
         if earlier.grade != row.grade:
-            problem = f"document {row.document} has another grade for the same query on line {earlier.line}"
-            refusals.append(source.refusal(row.line, problem, KEEP_ONE))
+            problem = f"document {row.document} has another grade for the same query"
+            refusals.append(source.refusal(row.line, problem, KEEP_ONE, other=source.at(earlier.line)))
         same += earlier is not row and earlier.grade == row.grade
+    if looks_like_run and not found:
+        raise Refused([source.refusal(0, "it looks like a run, and should be qrels", QRELS_FIRST)])
     _refuse(refusals)
     queries = tuple(sorted({query for query, _ in found}, key=values.natural))
     index = {key: number for number, key in enumerate(queries)}
@@ -84,6 +74,7 @@ def read_run(
 
     Order and tiebreak as in `regular.read_run`.
     """
+    looks_like_qrels = is_qrels(source.start)
     refusals, found, strangers, extra = [], {}, Counter(), 0
     for row in _rows(source, run_lines, refusals):
         extra += row.extra
@@ -96,6 +87,8 @@ def read_run(
             lists.setdefault(query, ([], [], [], [])), (row.line, row.rank, row.score, row.document), strict=True
         ):
             cells.append(cell)
+    if looks_like_qrels and not found:
+        raise Refused([source.refusal(0, "it looks like qrels, and should be a run", QRELS_FIRST)])
     rankings = {}
     for system, lists in found.items():
         in_file = [_ranking(system, query, *cells) for query, cells in sorted(lists.items())]
@@ -146,10 +139,10 @@ def _ranking(system: str, query: int, lines: list, ranks: list, scores: list, do
 
 
 def _check(rankings: list[FoundRanking], source: Source, order: str | None, refusals: list[Refusal]) -> None:
-    """What an import refuses in the rankings of one system."""
+    """Add the refusals that an import has for the rankings of one system."""
     contradicting = []
     for ranking in rankings:
-        refusals += repeats(ranking, [source], KEEP_ONE)
+        refusals += repeats(ranking, [source])
         if order != "score" and (found := contradictions(ranking, [source], agree=order is None)):
             contradicting.append(found)
     if contradicting:

@@ -1,20 +1,6 @@
-"""Evaluations that stay as they were: frozen, read again, compared, and followed over time."""
+"""Frozen evaluations: made, read again, compared, and followed over time."""
 
 from ..models import NAME_LENGTH
 from .content import Broken
 from .freezing import NameTaken, freeze
 from .stored import about, evaluation_of, files_of, lines_of, recomputed, settings_of, summary_of
-
-__all__ = [
-    "NAME_LENGTH",
-    "Broken",
-    "NameTaken",
-    "about",
-    "evaluation_of",
-    "files_of",
-    "freeze",
-    "lines_of",
-    "recomputed",
-    "settings_of",
-    "summary_of",
-]

@@ -1,4 +1,4 @@
-"""What differs between two frozen evaluations: judgments, rankings, options, and what raters were told."""
+"""What differs between two frozen evaluations: judgments, rankings, options, scale and guidelines."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -17,13 +17,12 @@ from ..models import FrozenEvaluation
 from . import content
 from .stored import about, digests_of, files_of, lines_of, settings_of
 
-# Lines of judgments of both. Beyond, a page says how many queries differ and not by what.
-MOST = 2_000_000
+MOST = 2_000_000  # judgments of both; beyond, a page says only how many queries differ
 SHOWN = 100  # judgments that a page lists
 
 
 class Change(NamedTuple):
-    """One judgment that is not the same; None: unjudged."""
+    """One judgment that differs; None: unjudged."""
 
     query: str
     document: str
@@ -39,7 +38,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Judgments:
-    """The judgments that are not the same: how many, of which queries, and the first of them."""
+    """The judgments that differ: counts, queries, and the first of them."""
 
     added: int
     changed: int
@@ -50,14 +49,14 @@ class Judgments:
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """From `first` to `second`."""
+    """The changes from `first` to `second`."""
 
     first: FrozenEvaluation
     second: FrozenEvaluation
 
     @cached_property
     def queries(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Key, text and weight of each query, in both."""
+        """Key, text and weight of each query of both."""
         return tuple(content.read_queries(lines_of(each)(content.QUERIES)) for each in self.both)
 
     @property
@@ -92,17 +91,17 @@ class Changes:
         return self._differing(*names)
 
     def _differing(self, before: str, after: str) -> list[str]:
-        """Queries for which one file has something else than the other."""
-        told = [
+        """The queries whose lines differ between the two files."""
+        digests = [
             dict(zip(queries["key"], digests_of(each, name).tolist(), strict=True))
             for each, queries, name in zip(self.both, self.queries, (before, after), strict=True)
         ]
-        keys = told[0].keys() | told[1].keys()
-        return sorted((key for key in keys if told[0].get(key, 0) != told[1].get(key, 0)), key=natural)
+        keys = digests[0].keys() | digests[1].keys()
+        return sorted((key for key in keys if digests[0].get(key, 0) != digests[1].get(key, 0)), key=natural)
 
     @cached_property
     def judgments(self) -> Judgments | None:
-        """Which judgments were added, changed and removed; None where there are too many to look at each."""
+        """The judgments that were added, changed and removed; None where there are more than MOST to compare."""
         if sum(about(each).judgments for each in self.both) > MOST and self.judged_otherwise:
             return None
         tally, queries, first = Counter(), Counter(), []
@@ -114,7 +113,7 @@ class Changes:
         return Judgments(tally["added"], tally["changed"], tally["removed"], queries, first)
 
     def each_judgment(self) -> Iterator[Change]:
-        """Every judgment that is not the same, by query and document."""
+        """Every judgment that differs, by query and document."""
         wanted = set(self.judged_otherwise)
         if not wanted:
             return
@@ -132,7 +131,7 @@ class Changes:
 
     @cached_property
     def systems(self) -> tuple[list[str], list[str], list[str]]:
-        """Names that came, that went, and that are in both."""
+        """Names that are new, that are gone, and that are in both."""
         before, after = ([system.system for system in settings_of(each).systems] for each in self.both)
         return (
             [name for name in after if name not in before],
@@ -142,17 +141,17 @@ class Changes:
 
     @property
     def rankings(self) -> dict[str, int]:
-        """For how many queries a system of both has another ranking; only systems with one."""
+        """The number of queries with another ranking, by system of both; only systems with such a query."""
         return {name: queries for name, queries in self._runs.items() if queries}
 
     @property
     def scores(self) -> list[str]:
-        """Systems of both with other scores in the same order."""
+        """Systems of both whose rankings have other scores in the same order."""
         return [name for name, queries in self._runs.items() if not queries]
 
     @cached_property
     def _runs(self) -> dict[str, int]:
-        """Of the systems of both whose files differ, for how many queries the ranking differs."""
+        """By system of both whose files differ, the number of queries whose ranking differs."""
         runs = {name: [_run(each, name) for each in self.both] for name in self.systems[2]}
         return {
             name: len(self._differing(before.name, after.name))
@@ -162,21 +161,21 @@ class Changes:
 
     @cached_property
     def options(self) -> list[tuple[str, str, str]]:
-        """(name, before, after) of the options that differ, the way of judging among them."""
+        """(name, before, after) of the options that differ, rule and adjudications included."""
         before, after = (_asked(each) for each in self.both)
         return [(name, before[name], after[name]) for name in after if before.get(name) != after[name]]
 
     @cached_property
     def terms(self) -> list[tuple[str, str, str]]:
-        """(name, before, after) of what raters were told: the versions of guidelines and scale."""
+        """(name, before, after) of the versions of guidelines and scale that differ."""
         before, after = (about(each) for each in self.both)
         names = [("guidelines", "guidelines_version"), ("scale", "scale_version")]
-        told = [(name, getattr(before, field), getattr(after, field)) for name, field in names]
-        return [(name, _version(old), _version(new)) for name, old, new in told if old != new]
+        versions = [(name, getattr(before, field), getattr(after, field)) for name, field in names]
+        return [(name, _version(old), _version(new)) for name, old, new in versions if old != new]
 
     @property
     def measures(self) -> list[str]:
-        """Those of both, as the second has them."""
+        """The measures of both, in the order of the second."""
         known = {str(measure) for measure in settings_of(self.first).measures}
         return [str(measure) for measure in settings_of(self.second).measures if str(measure) in known]
 

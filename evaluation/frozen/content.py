@@ -1,6 +1,6 @@
-"""What an evaluation was computed from, as files of text in one canonical form, and their hash. No Django.
+"""The inputs of an evaluation as text files in one canonical form, and their hash. No Django.
 
-    settings.json     what was asked: measures, options, rule, adjudications, the interval, systems and their runs
+    settings.json     measures, options, rule, adjudications, the interval, systems and their runs
     queries.jsonl     {"query", "text", "weight"}, in the natural order of keys
     qrels.txt         "query 0 document grade", by query and then by document, in the order of code points
     judgments.jsonl   {"query", "document", "grade"} instead, where a grade is negative or no whole number
@@ -11,8 +11,8 @@ without a point. The hash of an evaluation is the SHA-256 of these lines, one fo
 
     <SHA-256 of the file in hex><two blanks><name of the file>\\n
 
-That is what `sha256sum` prints, so that anybody can compute it from the files of a bundle. Nothing in it depends
-on a database or its ids, on the name of the collection, or on when and by whom it was frozen.
+That is what `sha256sum` prints, so that anybody can compute it from the files of a bundle. It does not depend on
+database ids, on the name of the collection, or on when and by whom it was frozen.
 """
 
 import hashlib
@@ -28,35 +28,34 @@ from ..measures import Judgments, Measure, Options, Rankings, parse_measure
 
 FORMAT = 1
 SETTINGS, QUERIES, QRELS, GRADES = "settings.json", "queries.jsonl", "qrels.txt", "judgments.jsonl"
-PIECE = 1 << 20  # bytes of text that are packed together
+PIECE = 1 << 20  # bytes of text that are compressed together
 
-# A run keeps the system in one column.
-BLANK = re.compile(r"\s+")
-UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+BLANK = re.compile(r"\s+")  # not allowed in the system's column of a run
+UNFIT = re.compile(r"[^A-Za-z0-9._-]+")  # not allowed in a file name
 
-# How many columns of a run are read for each way with ties: documents, scores, the order of keys.
+# The number of columns that each option of ties needs: documents, scores, the order of keys.
 LISTED = {"rank": 1, "average": 2, "score": 3}
 
 Lines = Callable[[str], Iterator[bytes]]  # the lines of the file with this name, each with its \n
 
 
 class Broken(ValueError):
-    """A file is not as the canonical form has it; the message names the file and the line."""
+    """A file is not in the canonical form; the message names the file and the line."""
 
 
 @dataclass(frozen=True)
 class System:
-    """A system's name, where its run is, the tag that stands for it there, and for which queries it is empty."""
+    """A system and its run file."""
 
-    system: str
-    run: str
-    tag: str
-    empty: tuple[str, ...] = ()  # a run has no line for a ranking without documents, which is not a missing one
+    system: str  # name
+    run: str  # name of the file
+    tag: str  # run tag in the file
+    empty: tuple[str, ...] = ()  # queries with an empty ranking, which has no line and yet is not missing
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All that was asked. Two evaluations with the same settings and files have the same numbers."""
+    """The settings of an evaluation. The same settings and files give the same numbers."""
 
     measures: tuple[Measure, ...]
     options: Options
@@ -81,12 +80,12 @@ class Settings:
 
     @classmethod
     def parse(cls, text: str) -> "Settings":
-        """Raises Broken."""
+        """The settings of a settings.json. Raises Broken."""
         try:
             known = json.loads(text)
             if known["format"] != FORMAT:
                 raise Broken(
-                    f"{SETTINGS}: format {known['format']!r} is not known here; a newer Idealist reads it"
+                    f"{SETTINGS}: format {known['format']!r} is not known here; a newer Idealist reads it."
                 )
             return cls(
                 measures=tuple(map(parse_measure, known["measures"])),
@@ -102,7 +101,7 @@ class Settings:
         except Broken:
             raise
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise Broken(f"{SETTINGS}: cannot be read ({error})") from error
+            raise Broken(f"{SETTINGS}: cannot be read ({error}).") from error
 
     @property
     def names(self) -> list[str]:
@@ -125,7 +124,7 @@ def hash_of(files: Iterable[File]) -> str:
 
 
 def named(names: Iterable[str]) -> list[System]:
-    """Systems in this order with the names of their runs and their tags; none is empty anywhere."""
+    """The systems in this order, each with the name of its run file and its tag, without empty rankings."""
     files = ((name, UNFIT.sub("-", name).strip("-.")[:60] or "system") for name in names)
     return [
         System(name, f"runs/{number}-{file}.run", BLANK.sub("_", name))
@@ -134,13 +133,13 @@ def named(names: Iterable[str]) -> list[System]:
 
 
 class Writer:
-    """Takes a file's lines and passes them on in pieces of whole lines: `keep(name, place, text)`."""
+    """Writes files in chunks of whole lines: `keep(name, place, text)`."""
 
     def __init__(self, keep: Callable[[str, int, bytes], None]) -> None:
         self.keep = keep
 
     def write(self, name: str, groups: Iterable[str]) -> File:
-        """Each group is some whole lines."""
+        """Write a file. Each group is some whole lines."""
         digest, lines, size, place, waiting = hashlib.sha256(), 0, 0, 0, []
         held = 0
         for group in groups:
@@ -165,7 +164,7 @@ def query_lines(queries: pd.DataFrame) -> Iterator[str]:
 
 
 def fits_qrels(grades: np.ndarray) -> bool:
-    """Whether every grade is a whole number that is not negative: what every reader of qrels takes."""
+    """Whether every grade is a whole number from 0 on, which every reader of qrels accepts."""
     return bool(((grades >= 0) & (grades == np.floor(grades))).all())
 
 
@@ -193,9 +192,9 @@ def as_line(row: dict) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Queries and judgments as arrays, for rankings to be read against them.
+    """Queries and judgments as arrays, with the numbers of documents that rankings are read with.
 
-    A document has a number of its own for each query. Those that are judged come first.
+    Documents are numbered for each query by itself, judged ones first.
     """
 
     queries: pd.DataFrame  # key, text, weight
@@ -205,13 +204,13 @@ class Judged:
 
     @classmethod
     def read(cls, settings: Settings, lines: Lines) -> "Judged":
-        """Raises Broken."""
+        """The queries and judgments of these files. Raises Broken."""
         queries = read_queries(lines(QUERIES))
         place = {key: row for row, key in enumerate(queries["key"])}
         grades: list[dict[str, float]] = [{} for _ in place]
         for query, document, grade in read_judgments(settings.judgments, lines(settings.judgments)):
             if query not in place:
-                raise Broken(f"{settings.judgments}: query {query!r} is not in {QUERIES}")
+                raise Broken(f"{settings.judgments}: query {query!r} is not in {QUERIES}.")
             grades[place[query]][document] = grade
         numbers = [{document: number for number, document in enumerate(judged)} for judged in grades]
         judgments = Judgments(
@@ -223,7 +222,7 @@ class Judged:
         return cls(queries, judgments, place, numbers)
 
     def rankings(self, system: System, lines: Iterable[bytes], ties: str) -> Rankings:
-        """A system's run; lines for other queries are passed over. Raises Broken."""
+        """The rankings of a system's run; lines of unknown queries are skipped. Raises Broken."""
         length, present = np.zeros(len(self.place), np.int64), np.zeros(len(self.place), bool)
         lists: dict[int, tuple[np.ndarray, ...]] = {}
         for query, documents, scores in read_run(system.run, lines):
@@ -231,7 +230,7 @@ class Judged:
                 continue
             row = self.place[query]
             if present[row]:
-                raise Broken(f"{system.run}: the lines of query {query!r} are not together")
+                raise Broken(f"{system.run}: the lines of query {query!r} are not together.")
             length[row], present[row] = len(documents), True
             lists[row] = self._list(row, documents, scores, ties)
         present[[self.place[query] for query in system.empty if query in self.place]] = True
@@ -241,7 +240,7 @@ class Judged:
         return Rankings(np.append(0, np.cumsum(length)), documents, scores, present, tiebreak)
 
     def _list(self, row: int, documents: list[str], scores: list[str], ties: str) -> tuple[np.ndarray, ...]:
-        """Of one ranking the documents' numbers and, as far as `ties` wants them, scores and what breaks ties."""
+        """The document numbers of one ranking and, as `ties` needs them, scores and tiebreak."""
         known, beyond = self.numbers[row], len(self.numbers[row])
         numbered = [known.get(document, beyond + place) for place, document in enumerate(documents)]
         columns = [np.array(numbered, np.int64)]
@@ -271,7 +270,7 @@ def read_judgments(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, str
             query, _, document, grade = line.decode().removesuffix("\n").split(" ")
             yield query, document, float(int(grade))
         except ValueError as error:
-            raise Broken(f"{name}, line {number}: is no line of qrels") from error
+            raise Broken(f"{name}, line {number}: is no line of qrels.") from error
 
 
 def _objects(name: str, lines: Iterable[bytes], members: str) -> Iterator[dict]:
@@ -279,9 +278,9 @@ def _objects(name: str, lines: Iterable[bytes], members: str) -> Iterator[dict]:
         try:
             row = json.loads(line)
         except ValueError as error:
-            raise Broken(f"{name}, line {number}: is no JSON object") from error
+            raise Broken(f"{name}, line {number}: is no JSON object.") from error
         if not isinstance(row, dict) or not row.keys() >= set(members.split()):
-            raise Broken(f"{name}, line {number}: an object with {', '.join(members.split())} is wanted")
+            raise Broken(f"{name}, line {number}: an object with {', '.join(members.split())} is wanted.")
         yield row
 
 
@@ -292,7 +291,7 @@ def read_run(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, list[str]
         try:
             key, _, document, _, score, _ = line.decode().removesuffix("\n").split(" ")
         except ValueError as error:
-            raise Broken(f"{name}, line {number}: is no line of a run") from error
+            raise Broken(f"{name}, line {number}: is no line of a run.") from error
         if key != query:
             if query is not None:
                 yield query, documents, scores

@@ -1,4 +1,4 @@
-"""Freeze an evaluation: its content in canonical form, its numbers and what held beside, once and for all."""
+"""Freeze an evaluation: store its inputs in canonical form, its numbers, and the circumstances."""
 
 import hashlib
 import inspect
@@ -19,20 +19,21 @@ from django.utils import timezone
 
 from ratings.models import Collection
 
-from .. import record, report, scores
-from ..kept import Columns
-from ..measures import Judgments, Measure, Options, Rankings
+from .. import record, scores
+from ..analyses import report
+from ..cache import Columns
+from ..measures import Judgments, Measure, Rankings
 from ..models import FrozenEvaluation, FrozenPart
 from ..record import Record
-from ..scores import Evaluation
+from ..scores import Evaluation, Setup
 from ..significance import bootstrap_interval
 from . import content
 from .content import File, Settings
 
-IN_MEMORY = 1 << 24  # bytes of packed content; more of it waits in a temporary file
-AT_ONCE = 16  # pieces that are written with one statement
-DIGEST = "digests/"  # stands before a file's name: what tells its lines for one query from others
-NUMBERS = {"values": "<f8", "codes": "|i1", "seen": "<f8"}  # of every query and column of an evaluation
+IN_MEMORY = 1 << 24  # bytes of compressed content; more is buffered in a temporary file
+AT_ONCE = 16  # parts that are written with one statement
+DIGEST = "digests/"  # prefix of the part with a file's digests by query
+NUMBERS = {"values": "<f8", "codes": "|i1", "seen": "<f8"}  # parts with an array of queries and columns each
 
 
 class NameTaken(ValueError):
@@ -41,7 +42,7 @@ class NameTaken(ValueError):
 
 @dataclass(frozen=True)
 class About:
-    """What it is called and what held when it was frozen. No part of the hash."""
+    """The circumstances of a frozen evaluation. No part of the hash."""
 
     collection: str  # slug
     collection_name: str
@@ -51,9 +52,9 @@ class About:
     guidelines_version: int  # 0: there were none
     grades: list[list[str]]  # value and label, lowest first
     judgments: int
-    ratings: int  # grades of people behind them
+    ratings: int  # grades by people
     raters: int
-    adjudicated: int  # judgments that somebody decided, whether used or not
+    adjudicated: int  # adjudicated pairs, whether used or not
     software: str
 
 
@@ -61,30 +62,26 @@ def freeze(
     collection: Collection,
     name: str,
     measures: Iterable[Measure | str],
-    options: Options,
-    *,
+    setup: Setup,
     note: str = "",
     by=None,
-    profile: str = "default",
-    systems: Iterable[str] | None = None,
-    rule: str = "mean",
-    adjudications: str = "use",
 ) -> tuple[FrozenEvaluation, bool]:
-    """Freeze what `evaluate` gives now, and whether that is new: the same content is frozen once.
+    """The frozen evaluation of what `evaluate` gives now, and whether it is new: one content is frozen once.
 
-    Raises NameTaken, and ValueError, in words for the person who asked, as `evaluate` does.
+    `by` is the account that froze it. Raises NameTaken, and ValueError as `evaluate` does.
     """
     measures = tuple(dict.fromkeys(scores.measure_for(collection, str(measure)) for measure in measures))
-    # Before the rows are read, which can then only be newer.
+    options = setup.options
+    # Read before the rows, which can then only be newer than the version that stands beside them.
     version, terms = record.version(collection), record.terms(collection)
-    found, judgments = scores.read(collection, options, systems, rule, adjudications)
+    found, judgments = scores.read(collection, options, setup.systems, setup.rule, setup.adjudications)
     if not found.systems or not judgments.count.any():
-        raise ValueError(f"{collection.slug} has no numbers yet that could be frozen")
+        raise ValueError(f"{collection.slug} has no numbers yet that could be frozen.")
     asked = Settings(
         measures=measures,
         options=options,
-        rule=rule,
-        adjudications=adjudications,
+        rule=setup.rule,
+        adjudications=setup.adjudications,
         interval=interval(),
         judgments=content.QRELS if content.fits_qrels(judgments.grade) else content.GRADES,
         systems=tuple(_with_empty(found)),
@@ -93,7 +90,7 @@ def freeze(
     about = About(
         collection=collection.slug,
         collection_name=collection.name,
-        profile=profile,
+        profile=setup.profile,
         record_version=version.number,
         scale_version=terms.scale_version,
         guidelines_version=terms.guidelines_version,
@@ -120,25 +117,27 @@ def freeze(
             about=json.dumps(asdict(about)),
             summary=json.dumps(list(summary_rows(evaluation)), allow_nan=False),
         )
-        return _kept(made, parts)
+        return _saved(made, parts)
 
 
-def _kept(made: FrozenEvaluation, parts: "Parts") -> tuple[FrozenEvaluation, bool]:
-    """The frozen evaluation in the database: this one, or the one that was there with the same content."""
+def _saved(made: FrozenEvaluation, parts: "Parts") -> tuple[FrozenEvaluation, bool]:
+    """The frozen evaluation in the database and True, or an existing one with the same content and False."""
     others = made.collection.frozen_evaluations
     with suppress(IntegrityError), transaction.atomic():
         made.save()
         parts.write(made)
         return made, True
-    # It was there before, or somebody froze the same at the same moment.
+    # It existed before, or somebody froze the same content at the same moment.
     same = others.filter(hash=made.hash).first()
     if same is None:
-        raise NameTaken(f"another frozen evaluation of this collection is called {made.name!r}; take another name")
+        raise NameTaken(
+            f"another frozen evaluation of this collection is called {made.name!r}; take another name."
+        )
     return same, False
 
 
 class Parts:
-    """Pieces of content, packed and put by until all is known, so that the database is written to briefly."""
+    """Compressed parts, buffered until all are made, so that the write transaction is short."""
 
     def __init__(self, room) -> None:
         self.room = room
@@ -161,14 +160,14 @@ class Parts:
 def scored(
     name: str, queries: pd.DataFrame, judgments: Judgments, rankings: dict[str, Rankings], asked: Settings
 ) -> Evaluation:
-    """What these arrays give by these settings; `queries` has a key and a weight in each row."""
+    """The evaluation of these arrays by these settings; `queries` has the columns key and weight."""
     evaluation = scores.of_arrays(name, queries["key"], judgments, rankings, asked.measures, asked.options)
     table = Columns(replace(evaluation.table.record, queries=queries), evaluation.table.of)
     return replace(evaluation, rule=asked.rule, adjudications=asked.adjudications, table=table)
 
 
 def interval() -> dict:
-    """How the intervals are made."""
+    """Level, draws and seed of the bootstrap intervals."""
     known = inspect.signature(bootstrap_interval).parameters
     return {name: known[name].default for name in ("level", "draws", "seed")}
 
@@ -181,7 +180,7 @@ def software() -> str:
 
 
 def summary_rows(evaluation: Evaluation) -> Iterator[dict]:
-    """The whole summary, a row for each system and measure; None where there is no value."""
+    """The summary as plain rows, one for each system and measure; None where there is no value."""
     for (system, measure), row in zip(
         evaluation.summary.index, evaluation.summary.to_dict("records"), strict=True
     ):
@@ -214,20 +213,20 @@ def _write_content(
 
 
 class Digests:
-    """Eight bytes for each query that tell what a file has for it: where two files differ is found by them.
+    """A hash of eight bytes for each query of a file, by which `changes` finds the queries that differ.
 
-    Of a run only its documents count: other scores in the same order are no other ranking. Of judgments the
-    grades count, in whatever form the file has them.
+    Of a run only its documents are hashed: other scores in the same order are no other ranking. Of judgments the
+    grades are hashed, whichever form the file has.
     """
 
     def __init__(self, queries: int) -> None:
         self.of = np.zeros(queries, "<u8")
 
     def seen(self, groups: Iterable[tuple[int, str, str]]) -> Iterator[str]:
-        """The lines of (row of the query, what counts, lines)."""
+        """The lines of each (row of the query, text to hash, lines), hashed as they pass."""
         self.of[:] = 0
-        for row, counts, lines in groups:
-            self.of[row] = int.from_bytes(hashlib.blake2b(counts.encode(), digest_size=8).digest(), "little")
+        for row, text, lines in groups:
+            self.of[row] = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
             yield lines
 
     def keep(self, name: str, parts: Parts) -> None:

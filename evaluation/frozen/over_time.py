@@ -1,9 +1,9 @@
-"""The frozen evaluations of a collection in their order: what each system scored, and what changed in between."""
+"""The frozen evaluations of a collection over time: the means of each system, and what changed in between."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .. import report
+from ..analyses import report
 from ..measures import Measure, effective
 from ..models import FrozenEvaluation
 from ..scores import Evaluation, fingerprint
@@ -11,9 +11,8 @@ from . import content
 from .freezing import scored
 from .stored import about, files_of, lines_of, settings_of, summary_of
 
-# Lines of runs that are scored again for one page; what was scored once is kept.
-MOST = 1_000_000
-KEPT = 256  # runs
+MOST = 1_000_000  # lines of runs that one page scores
+CACHED = 256  # runs whose scores stay in memory
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Point:
-    """One frozen evaluation on the line, and what changed since the one before it."""
+    """One frozen evaluation on the line of time, and what changed since the one before."""
 
     frozen: FrozenEvaluation
     means: list[Mean]
@@ -35,7 +34,7 @@ class Point:
 
 
 def label_of(frozen: FrozenEvaluation, measure: Measure) -> str:
-    """The measure with all that made its numbers: only what has the same is comparable."""
+    """The measure with its fingerprint: only means with the same label are comparable."""
     asked = settings_of(frozen)
     return f"{measure} {fingerprint(effective(measure, asked.options), asked.rule, asked.adjudications)}"
 
@@ -45,7 +44,7 @@ def labels(frozen: FrozenEvaluation) -> list[str]:
 
 
 def points(all_frozen: Sequence[FrozenEvaluation], label: str) -> list[Point]:
-    """Those that have the measure with these options, in their order."""
+    """The frozen evaluations that have this measure and options, in their order."""
     found = []
     for frozen in all_frozen:
         named = dict(zip(labels(frozen), settings_of(frozen).measures, strict=True))
@@ -55,7 +54,7 @@ def points(all_frozen: Sequence[FrozenEvaluation], label: str) -> list[Point]:
 
 
 def rescored(all_frozen: Sequence[FrozenEvaluation], judged_by: FrozenEvaluation, measure: Measure) -> list[Point]:
-    """All of them by the queries, judgments and options of one. ValueError where that takes too long."""
+    """All frozen evaluations scored by the queries, judgments and options of one. ValueError above MOST lines."""
     sizes = {
         _key(system, file, judged_by): file.lines
         for frozen in all_frozen
@@ -65,7 +64,7 @@ def rescored(all_frozen: Sequence[FrozenEvaluation], judged_by: FrozenEvaluation
     if left > MOST:
         raise ValueError(
             f"{left:,} lines of runs would have to be scored again, which takes longer than a reader waits. "
-            "Take bundles of them: evaluate_files scores the runs of one with the judgments of another"
+            "Take bundles of them: evaluate_files scores the runs of one with the judgments of another."
         )
     judged = None
     found = []
@@ -103,13 +102,13 @@ def _key(system: content.System, file: content.File, judged_by: FrozenEvaluation
 
 
 def _keep(key: tuple, evaluation: Evaluation) -> None:
-    while len(_scored) >= KEPT:
+    while len(_scored) >= CACHED:
         del _scored[next(iter(_scored))]
     _scored[key] = evaluation
 
 
 def _means(summary, measure: str, name: str | None = None) -> list[Mean]:
-    """A row for each system; a run that was scored under another name is called `name`."""
+    """The means of each system, called `name` where it is given."""
     rows = summary.xs(measure, level="measure")
     return [
         Mean(
@@ -128,7 +127,7 @@ def _marked(found: Sequence[tuple[FrozenEvaluation, list[Mean]]]) -> list[Point]
 
 
 def changed_since(before: FrozenEvaluation, frozen: FrozenEvaluation) -> list[str]:
-    """What is not as it was, of what makes two means hard to compare; new judgments are no part of it."""
+    """Which of guidelines, scale and systems changed; new judgments are not counted."""
     old, new = about(before), about(frozen)
     changed = []
     if old.guidelines_version != new.guidelines_version:

@@ -1,4 +1,4 @@
-"""A frozen evaluation as it is kept, read back: settings, files, numbers."""
+"""Read a frozen evaluation from the database: settings, files, numbers."""
 
 import json
 import zlib
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from ..kept import Columns
+from ..cache import Columns
 from ..models import FrozenEvaluation, FrozenPart
 from ..record import Record
 from ..scores import SUMMARY, Evaluation
@@ -15,7 +15,7 @@ from . import content
 from .content import File, Lines, Settings
 from .freezing import DIGEST, NUMBERS, About, scored
 
-AT_ONCE = 4  # pieces that are read together
+AT_ONCE = 4  # parts that are fetched together
 
 
 def settings_of(frozen: FrozenEvaluation) -> Settings:
@@ -31,7 +31,7 @@ def about(frozen: FrozenEvaluation) -> About:
 
 
 def summary_of(frozen: FrozenEvaluation) -> pd.DataFrame:
-    """The means as they were, in the shape of `Evaluation.summary`."""
+    """The stored means, in the shape of `Evaluation.summary`."""
     rows = json.loads(frozen.summary)
     index = pd.MultiIndex.from_tuples([(row["system"], row["measure"]) for row in rows])
     values = [{name: np.nan if row[name] is None else row[name] for name in SUMMARY} for row in rows]
@@ -39,14 +39,14 @@ def summary_of(frozen: FrozenEvaluation) -> pd.DataFrame:
 
 
 def pieces(frozen: FrozenEvaluation, name: str) -> Iterator[bytes]:
-    """A canonical file, or numbers, some of it at a time."""
+    """The content of a canonical file or array, in chunks."""
     rows = FrozenPart.objects.filter(frozen=frozen, name=name).order_by("place").values_list("content", flat=True)
     for packed in rows.iterator(chunk_size=AT_ONCE):
         yield zlib.decompress(packed)
 
 
 def lines_of(frozen: FrozenEvaluation) -> Lines:
-    """The lines of its canonical files, by name."""
+    """A function that returns the lines of a canonical file by its name."""
 
     def lines(name: str) -> Iterator[bytes]:
         for piece in pieces(frozen, name):
@@ -56,12 +56,12 @@ def lines_of(frozen: FrozenEvaluation) -> Lines:
 
 
 def recomputed(frozen: FrozenEvaluation) -> Evaluation:
-    """The same computed again, from its canonical files. Raises Broken."""
+    """The evaluation computed again from the stored files. Raises Broken."""
     return computed(about(frozen).collection, settings_of(frozen), lines_of(frozen))
 
 
 def computed(name: str, asked: Settings, lines: Lines) -> Evaluation:
-    """What canonical files give by the settings among them. Raises Broken."""
+    """The evaluation computed from canonical files. Raises Broken."""
     judged = content.Judged.read(asked, lines)
     rankings = {
         system.system: judged.rankings(system, lines(system.run), asked.options.ties) for system in asked.systems
@@ -70,7 +70,7 @@ def computed(name: str, asked: Settings, lines: Lines) -> Evaluation:
 
 
 def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
-    """The evaluation with the numbers that were stored. Four database queries."""
+    """The evaluation with the stored numbers. Four database queries."""
     asked = settings_of(frozen)
     queries = content.read_queries(lines_of(frozen)(content.QUERIES))
     systems = tuple(system.system for system in asked.systems)
@@ -90,11 +90,11 @@ def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
         table=Columns(found, of),
         bounds={},
     )
-    # Means and intervals are those that were shown, not what a later program would make of the values.
+    # Means and intervals as they were stored, not as a later version would compute them.
     vars(evaluation)["summary"] = summary_of(frozen)
     return evaluation
 
 
 def digests_of(frozen: FrozenEvaluation, name: str) -> np.ndarray:
-    """Eight bytes for each query that tell what the file has for it, 0 for nothing."""
+    """The digest of each query's lines in the file, uint64[queries]; 0 for none."""
     return np.frombuffer(b"".join(pieces(frozen, DIGEST + name)), "<u8")

@@ -6,23 +6,22 @@ from functools import cached_property
 
 import numpy as np
 
-# A (query, document) pair is sorted and looked up as one 63-bit number.
+# A (query, document) pair is one number of 63 bits.
 DOCUMENT_BITS = 40
 QUERY_BITS = 63 - DOCUMENT_BITS
 
-# More sets of options than a page compares; judgments that live long must not collect lists without end.
-REMEMBERED = 16
+REMEMBERED = 16  # ideal lists: more than a page needs, and few enough for judgments that stay in the cache
 
 
 def whole_numbers(values, name: str) -> np.ndarray:
     """`values` as a one-dimensional integer array, not copied when it is one already."""
     array = np.asarray(values)
     if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, not of shape {array.shape}")
+        raise ValueError(f"{name} must be one-dimensional, not of shape {array.shape}.")
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise ValueError(f"{name} must hold whole numbers, not {array.dtype}")
+        raise ValueError(f"{name} must hold whole numbers, not {array.dtype}.")
     return array
 
 
@@ -31,7 +30,7 @@ def pair_key(query: np.ndarray, document: np.ndarray) -> np.ndarray:
 
 
 def distinct(values: np.ndarray) -> np.ndarray:
-    """Each whole number once, in order. np.unique puts them into a hash table first, for twenty times as long."""
+    """The distinct whole numbers, ascending. np.unique uses a hash table, which takes twenty times as long."""
     values = np.sort(values, axis=None)
     return values[np.append(True, values[1:] != values[:-1])] if values.size else values
 
@@ -53,19 +52,19 @@ class Judgments:
 
     def __post_init__(self):
         if not 0 <= self.queries < 1 << QUERY_BITS:
-            raise ValueError(f"queries must be from 0 to {(1 << QUERY_BITS) - 1}, not {self.queries}")
+            raise ValueError(f"queries must be from 0 to {(1 << QUERY_BITS) - 1}, not {self.queries}.")
         query = whole_numbers(self.query, "query").astype(np.int64, copy=False)
         document = whole_numbers(self.document, "document").astype(np.int64, copy=False)
         grade = np.asarray(self.grade, dtype=np.float64)
         if not query.shape == document.shape == grade.shape:
             raise ValueError(
-                f"query, document and grade differ in length: {len(query)}, {len(document)}, {len(grade)}"
+                f"query, document and grade differ in length: {len(query)}, {len(document)}, {len(grade)}."
             )
         _refuse_outside(query, self.queries, "query")
         _refuse_outside(document, 1 << DOCUMENT_BITS, "document")
         if not np.isfinite(grade).all():
             at = np.flatnonzero(~np.isfinite(grade))[0]
-            raise ValueError(f"grade {grade[at]} of document {document[at]} for query {query[at]} is not finite")
+            raise ValueError(f"grade {grade[at]} of document {document[at]} for query {query[at]} is not finite.")
 
         key = pair_key(query, document)
         order = np.argsort(key)
@@ -73,7 +72,7 @@ class Judgments:
         twice = np.flatnonzero(key[1:] == key[:-1])
         if twice.size:
             at = order[twice[0]]
-            raise ValueError(f"document {document[at]} is judged twice for query {query[at]}")
+            raise ValueError(f"document {document[at]} is judged twice for query {query[at]}.")
         for name, array in (("query", query), ("document", document), ("grade", grade)):
             object.__setattr__(self, name, array[order])
         object.__setattr__(self, "key", key)
@@ -88,11 +87,11 @@ class Judgments:
         return np.bincount(self.query[self.grade >= least], minlength=self.queries)
 
     def remember(self, key: Hashable, make: Callable):
-        """What `make` gives, made once for each `key`: ideal lists serve every system and cutoff."""
+        """The value that `make` returns, computed once for each `key`, such as ideal lists."""
         value = self._memory.get(key)
         if value is None:
             value = make()
-            # Threads share judgments: what one clears or makes twice, the other must not miss.
+            # Threads share judgments: a value that another thread clears must not be read again from the dict.
             if len(self._memory) >= REMEMBERED:
                 self._memory.clear()
             self._memory[key] = value
@@ -134,14 +133,14 @@ class Rankings:
         offsets = whole_numbers(self.offsets, "offsets").astype(np.int64, copy=False)
         documents = whole_numbers(self.documents, "documents")
         if offsets.size == 0 or offsets[0] != 0 or offsets[-1] != len(documents) or (np.diff(offsets) < 0).any():
-            raise ValueError(f"offsets must rise from 0 to the {len(documents)} documents")
+            raise ValueError(f"offsets must rise from 0 to the {len(documents)} documents.")
         lengths = np.diff(offsets)
         present = lengths > 0 if self.present is None else np.asarray(self.present, dtype=bool)
         if present.shape != lengths.shape:
-            raise ValueError(f"present has {present.size} entries for {lengths.size} queries")
+            raise ValueError(f"present has {present.size} entries for {lengths.size} queries.")
         absurd = np.flatnonzero(~present & (lengths > 0))
         if absurd.size:
-            raise ValueError(f"query {absurd[0]} has documents, but its ranking is marked as not present")
+            raise ValueError(f"query {absurd[0]} has documents, but its ranking is marked as not present.")
         object.__setattr__(self, "offsets", offsets)
         object.__setattr__(self, "documents", documents)
         object.__setattr__(self, "present", present)
@@ -154,7 +153,7 @@ class Rankings:
 
     def _beside(self, values: np.ndarray, name: str) -> np.ndarray:
         if values.shape != self.documents.shape:
-            raise ValueError(f"{name} has {values.size} entries for {self.documents.size} documents")
+            raise ValueError(f"{name} has {values.size} entries for {self.documents.size} documents.")
         return values
 
     @property
@@ -185,34 +184,26 @@ class Rankings:
         )
 
     def of(self, queries: np.ndarray) -> "Rankings":
-        """The rankings of some queries, as a system that was asked these."""
+        """The rankings of some queries, which then count from 0."""
         pieces = [slice(*self.offsets[query : query + 2]) for query in queries]
+
+        def taken(column: np.ndarray | None) -> np.ndarray | None:
+            return None if column is None else np.concatenate([column[:0], *(column[rows] for rows in pieces)])
+
         return Rankings(
             offsets=np.append(0, np.cumsum(self.length[queries])),
-            documents=np.concatenate([self.documents[:0], *(self.documents[rows] for rows in pieces)]),
-            scores=None
-            if self.scores is None
-            else np.concatenate([self.scores[:0], *(self.scores[rows] for rows in pieces)]),
+            documents=taken(self.documents),
+            scores=taken(self.scores),
             present=self.present[queries],
-            tiebreak=None
-            if self.tiebreak is None
-            else np.concatenate([self.tiebreak[:0], *(self.tiebreak[rows] for rows in pieces)]),
+            tiebreak=taken(self.tiebreak),
         )
 
     def only(self, query: int) -> "Rankings":
-        """The ranking of one query, as a system that answered one query."""
-        rows = slice(self.offsets[query], self.offsets[query + 1])
-        documents = self.documents[rows]
-        return Rankings(
-            offsets=np.array([0, len(documents)]),
-            documents=documents,
-            scores=None if self.scores is None else self.scores[rows],
-            present=self.present[query : query + 1],
-            tiebreak=None if self.tiebreak is None else self.tiebreak[rows],
-        )
+        """The ranking of one query, as those of a collection of one query."""
+        return self.of(np.array([query]))
 
 
 def _refuse_outside(values: np.ndarray, limit: int, name: str) -> None:
     outside = np.flatnonzero((values < 0) | (values >= limit))
     if outside.size:
-        raise ValueError(f"{name} {values[outside[0]]} is not from 0 to {limit - 1}")
+        raise ValueError(f"{name} {values[outside[0]]} is not from 0 to {limit - 1}.")

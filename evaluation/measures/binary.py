@@ -71,14 +71,16 @@ def binary_preference(graded: GradedRankings, cutoff: int | None, rel: float | N
 
     The mean over all R relevant documents of 1 - min(n, R) / min(N, R), 0 for one that is not returned; n of
     the N judged documents that are not relevant stand above it (Buckley & Voorhees, SIGIR 2004, as in
-    trec_eval). Unjudged documents do not exist for it, whatever grade is assumed; a negative grade is judged
-    not relevant, where trec_eval takes it as unjudged. nan if no document is relevant.
+    trec_eval). Unjudged documents do not exist for it, whatever grade is assumed, and under negatives=clip, which
+    follows trec_eval, neither does one with a grade below 0. nan if no document is relevant.
     """
     least = graded.options.relevant_from if rel is None else rel
+    lowest = 0.0 if graded.options.negatives == "clip" else -np.inf
     relevant = graded.judged & (graded.grade >= least)
-    above = _so_far(graded.judged & ~relevant, graded)
+    above = _so_far(graded.judged & ~relevant & (graded.grade >= lowest), graded)
     wanted = all_relevant(graded, rel)
-    spoiling = np.maximum(np.minimum(wanted, graded.judgments.count - wanted), 1)
+    unwanted = graded.judgments.relevant(lowest) - graded.judgments.relevant(max(least, lowest))
+    spoiling = np.maximum(np.minimum(wanted, unwanted), 1)
     kept = 1 - np.minimum(above, wanted[graded.query]) / spoiling[graded.query]
     return _per_relevant(graded.total(relevant * kept, None), graded, rel)
 

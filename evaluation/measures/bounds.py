@@ -1,4 +1,4 @@
-"""What nDCG can still become: its exact least and greatest value once everything in the pool is judged."""
+"""The exact least and greatest nDCG that is possible once everything in the pool is judged."""
 
 from dataclasses import dataclass, replace
 
@@ -16,16 +16,16 @@ from .ties import by_score
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The least and the greatest nDCG that each query can end with; nan where it can have no value."""
+    """The least and the greatest nDCG of each query once all is judged; nan where it can have no value."""
 
     low: np.ndarray  # float64[queries]
     high: np.ndarray  # float64[queries]
-    certain: np.ndarray  # bool[queries]: has a value however the open judgments turn out
+    certain: np.ndarray  # bool[queries]: has a value whatever the open judgments will be
 
     def of_mean(self) -> tuple[float, float]:
         """The least and the greatest mean over queries; (nan, nan) if no query can have a value.
 
-        A query that may end without a value counts only where it moves the mean further.
+        A query that may end without a value counts only where it widens the interval.
         """
         must, may = self.certain, ~np.isnan(self.low) & ~self.certain
         return _least_mean(self.low[must], self.low[may]), -_least_mean(-self.high[must], -self.high[may])
@@ -62,7 +62,7 @@ def bounds(
     if assumed or options.negatives == "minmax_closed":
         nothing = np.full(judgments.queries, np.nan)
         return Bounds(nothing, nothing, np.zeros(judgments.queries, bool))
-    # Whatever becomes of unjudged documents, in the end there are none above the cutoff.
+    # In the end no document above the cutoff is unjudged, so that the option does not matter.
     graded = _graded(judgments, rankings, replace(options, unjudged="zero"), cutoff)
     lowest, highest = gain(np.array(grades, np.float64), options)
     case = _case(graded, cutoff, pool, lowest, highest)
@@ -86,7 +86,7 @@ def _weight(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
 
 
 def _graded(judgments: Judgments, rankings: Rankings, options: Options, cutoff: int | None) -> GradedRankings:
-    """Every row that can matter, judged or not."""
+    """The rows that can affect nDCG, judged or not."""
     if options.ties == "score":
         rankings, options = by_score(rankings), replace(options, ties="rank")
     if cutoff is not None and options.ties == "rank" and options.ideal == "judged":
@@ -99,7 +99,7 @@ def _case(
 ) -> Case:
     queries, options = graded.queries, graded.options
     weight = _weight(graded, cutoff)
-    # Only documents that weigh something can be told apart; the others count as outside the ranking.
+    # Documents with weight 0 are interchangeable, and count as outside the ranking.
     mine = ~graded.judged & (weight > 0)
     inside = np.bincount(graded.query[mine], minlength=queries)
     outside = _outside(pool, graded, mine)
@@ -169,7 +169,7 @@ def _said(
     gains: tuple[float, float],
     judged: np.ndarray,
 ) -> Bounds:
-    """What can be said: nothing where no value is possible, and the value itself where nothing is open."""
+    """The bounds: nan where no value is possible, and the present value where no judgment is open."""
     options, worst, some = graded.options, case.worst_counts, case.open > 0
     lowest, highest = gains
     certain = _any(case.above, case.queries) | (worst & _any(case.below, case.queries))

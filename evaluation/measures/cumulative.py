@@ -47,7 +47,7 @@ def ndcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
 
 
 def _noise(graded: GradedRankings, cutoff: int | None) -> np.ndarray | float:
-    """How far best and worst list may seem apart that are the same, at ranks that all weigh the same."""
+    """The rounding error of IDCG - W where the best and the worst list are the same."""
     if graded.options.negatives != "minmax_closed":
         return 0.0
     best = best_lists(graded)

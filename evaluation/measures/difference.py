@@ -1,4 +1,4 @@
-"""Why one list scores less than another on one query: the difference of two values, split by rank."""
+"""The difference of two lists' values on one query, split by rank."""
 
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -25,7 +25,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Difference:
-    """Two values of one measure. Each is what an empty list has and the parts of its ranks, added up."""
+    """Two values of one measure. Each is the sum of the value of an empty list and the parts of its ranks."""
 
     first: float
     second: float
@@ -39,13 +39,13 @@ class Difference:
 
 
 def difference(first: Explanation, second: Explanation, measure: str) -> Difference | None:
-    """What sets the second value of the measure, a name in SPLIT, apart from the first, rank by rank.
+    """The second value of the measure, a name in SPLIT, less the first, rank by rank.
 
-    None where one of them has no value, or has it by definition and not from its ranks: nothing to find, taken
-    for 0. ValueError for another measure.
+    None where one of them has no value, or one that does not come from its ranks (nothing to find, counted as 0).
+    ValueError for another measure.
     """
     if measure not in SPLIT:
-        raise ValueError(f"{measure} is not split by rank; {', '.join(SPLIT)} are")
+        raise ValueError(f"{measure} is not split by rank; {', '.join(SPLIT)} are.")
     values = [_value(explanation, measure) for explanation in (first, second)]
     if any(isnan(value) for value in values):
         return None

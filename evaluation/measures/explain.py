@@ -1,4 +1,4 @@
-"""One query laid open, rank by rank: the rows whose sums are the numbers that `evaluate` gives."""
+"""One query explained rank by rank: the rows whose sums are the values that `evaluate` returns."""
 
 from dataclasses import dataclass
 
@@ -51,9 +51,9 @@ class Explanation:
 def explain(
     cutoff: int | None, judgments: Judgments, rankings: Rankings, options: Options, query: int
 ) -> Explanation:
-    """How nDCG at `cutoff` (None: the whole ranking) of one query, given by its index, comes about."""
+    """The computation of nDCG at `cutoff` (None: the whole ranking) for the query with this index."""
     if not 0 <= query < judgments.queries:
-        raise ValueError(f"query {query} is not from 0 to {judgments.queries - 1}")
+        raise ValueError(f"query {query} is not from 0 to {judgments.queries - 1}.")
     judgments, rankings = judgments.only(query), rankings.only(query)
     measures = [Measure(name, cutoff) for name in ("CG", "DCG", "IDCG", "nDCG")]
     scores = evaluate(measures, judgments, rankings, options)

@@ -1,12 +1,11 @@
-"""How much a grade gains."""
+"""The gain of a grade."""
 
 import numpy as np
 
 from .decimals import plain
 from .options import Options
 
-# 2 ** 30 is a thousand million: from there on, one document decides a whole list.
-OVERWHELMING = 30
+OVERWHELMING = 30  # with gain 2 ** 30 a single document decides the value of a list
 
 
 def gain(grade: np.ndarray, options: Options) -> np.ndarray:
@@ -22,7 +21,7 @@ def gain(grade: np.ndarray, options: Options) -> np.ndarray:
         else:
             gains[graded] = _gain(grade[graded], options)
     if not np.isfinite(gains).all():
-        raise ValueError(f"the {options.gain} gain of grade {plain(grade[~np.isfinite(gains)][0])} is not finite")
+        raise ValueError(f"the {options.gain} gain of grade {plain(grade[~np.isfinite(gains)][0])} is not finite.")
     return np.maximum(gains, 0) if options.negatives == "clip" else gains
 
 
@@ -43,13 +42,13 @@ def _mapped(grade: np.ndarray, options: Options) -> np.ndarray:
     if unlisted.size:
         raise ValueError(
             f"gain=map does not list the grade {plain(grade[unlisted[0]])}; list it or, if it is a mean, combine "
-            "ratings by median or majority, which keep to the scale"
+            "ratings by median or majority, which keep to the scale."
         )
     return gains[at]
 
 
 def cautions(options: Options, grades: np.ndarray) -> list[str]:
-    """Sentences for a reader: what these options do to these grades that may surprise."""
+    """Sentences for the reader about surprising effects of these options on these grades."""
     said = []
     exponential = options.gain.startswith("exponential")
     if exponential and (np.abs(grades) > OVERWHELMING).any():

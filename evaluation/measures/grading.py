@@ -1,4 +1,4 @@
-"""Ranked lists with the grade, gain and discount of every row: the one view that all measures share."""
+"""Ranked lists with the grade, gain and discount of every row: the input of all measures."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,7 +28,7 @@ class GradedLists:
 
     @cached_property
     def document(self) -> np.ndarray:
-        """The document of each row: most numbers do without."""
+        """The document of each row, computed on demand: most measures do not need it."""
         return self.documents[self.row]
 
     @cached_property
@@ -40,11 +40,11 @@ class GradedLists:
         """The sum of `values` down to the cutoff, float64[queries]."""
         if cutoff is not None:
             values = values * (self.rank <= cutoff)
-        # Of no rows at all, bincount makes integers.
+        # For no rows, bincount returns integers.
         return np.bincount(self.query, values, self.queries).astype(np.float64, copy=False)
 
     def dcg(self, cutoff: int | None) -> np.ndarray:
-        """The sum of the contributions down to the cutoff, float64[queries]. Added up once: ideal lists stay."""
+        """The sum of the contributions down to the cutoff, float64[queries]. Cached, as ideal lists are."""
         if cutoff not in self._dcg:
             self._dcg[cutoff] = self.total(self.contribution, cutoff)
         return self._dcg[cutoff].copy()
@@ -56,7 +56,7 @@ class GradedLists:
 
 @dataclass(frozen=True, eq=False)
 class GradedRankings(GradedLists):
-    """One system's rankings as the options see them. Rows that cannot matter, unjudged ones, may be left out.
+    """One system's rankings under the options. Unjudged rows that cannot matter may be left out.
 
     Under ties=average the gains are those expected of a rank; grades stay those of the documents.
     """
@@ -88,7 +88,7 @@ class GradedRankings(GradedLists):
 def grade_rankings(
     judgments: Judgments, rankings: Rankings, options: Options, every_row: bool = False
 ) -> GradedRankings:
-    """Join once what every measure and cutoff then reads; `every_row` keeps the unjudged rows too."""
+    """The rankings joined with the judgments, for all measures and cutoffs; `every_row` keeps unjudged rows."""
     tie = None
     if options.ties == "average":
         rankings, tie = by_score_only(rankings)

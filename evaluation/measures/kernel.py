@@ -1,4 +1,4 @@
-"""Measures x queries for one system: the values, which of them count, and why the others do not."""
+"""Score one system: the value of each measure and query, and whether or why not it counts in the mean."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ class Scores:
 def evaluate(
     measures: Iterable[Measure | str], judgments: Judgments, rankings: Rankings, options: Options
 ) -> Scores:
-    """Score one system's rankings of a whole collection. No loop over queries; one join serves all measures.
+    """The scores of one system's rankings. No loop over queries; one join serves all measures.
 
     ValueError where measures, options, judgments and rankings do not fit together, e.g. ties=score without
     scores, or ERR without gmax.
@@ -78,10 +78,10 @@ def effective(measure: Measure, options: Options) -> Options:
 
 def _refuse_unfit(measure: Measure, options: Options) -> None:
     if options.ties == "average" and not MEASURES[measure.name].sums_ranks:
-        raise ValueError(f"ties=average cannot give {measure}, which is not a sum over ranks")
+        raise ValueError(f"ties=average cannot give {measure}, which is not a sum over ranks.")
     if measure.lacks_gmax:
         example = stated(measure, 3)
-        raise ValueError(f"{measure} needs gmax, the highest grade of the scale, for example {example}")
+        raise ValueError(f"{measure} needs gmax, the highest grade of the scale, for example {example}.")
 
 
 def _score(measure: Measure, graded: GradedRankings) -> tuple[np.ndarray, np.ndarray]:
@@ -132,6 +132,6 @@ def mean(values: np.ndarray, counted: np.ndarray) -> float:
 def weighted_mean(values: np.ndarray, counted: np.ndarray, weights: np.ndarray) -> float:
     """The mean of the values that count, each by its query's weight (not negative); nan if nothing weighs."""
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise ValueError("weights must be finite and not negative")
+        raise ValueError("weights must be finite and not negative.")
     weight = weights[counted].sum()
     return float(values[counted] @ weights[counted] / weight) if weight > 0 else float("nan")

@@ -1,4 +1,4 @@
-"""Which rows of the rankings are judged: the join of rankings and judgments."""
+"""The join of rankings and judgments: which rows of the rankings are judged."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,8 +7,8 @@ import numpy as np
 
 from .arrays import Judgments, Rankings, pair_key
 
-SPREAD = np.uint32(0x9E3779B1)  # odd, with well mixed bits: sends neighbouring numbers far apart
-ROWS_AT_A_TIME = 1 << 16  # what they need stays in the processor's cache
+SPREAD = np.uint32(0x9E3779B1)  # multiplier of the hash: odd, with well mixed bits
+ROWS_AT_A_TIME = 1 << 16  # rows whose arrays fit into the processor's cache
 PLACES_FOR_EACH = 32
 MOST_BITS = 13
 
@@ -19,7 +19,7 @@ def match(judgments: Judgments, rankings: Rankings) -> tuple[np.ndarray, np.ndar
     A judged document that a ranking names twice is a ValueError.
     """
     if judgments.queries != rankings.queries:
-        raise ValueError(f"judgments of {judgments.queries} queries, rankings of {rankings.queries}")
+        raise ValueError(f"judgments of {judgments.queries} queries, rankings of {rankings.queries}.")
     table = judgments.remember("table", lambda: Table.of(judgments.queries, judgments.query, judgments.document))
     row, found = table.meet(rankings.offsets, rankings.documents)
     met = np.zeros(len(judgments.key), bool)
@@ -27,23 +27,23 @@ def match(judgments: Judgments, rankings: Rankings) -> tuple[np.ndarray, np.ndar
     if np.count_nonzero(met) < found.size:
         twice = np.bincount(found).argmax()
         raise ValueError(
-            f"the ranking of query {judgments.query[twice]} names document {judgments.document[twice]} twice"
+            f"the ranking of query {judgments.query[twice]} names document {judgments.document[twice]} twice."
         )
     return row, found
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Numbers of each query that are looked for among many: the judged documents among those of rankings.
+    """A hash table of numbers by query: the judged documents, to be looked up for the documents of rankings.
 
-    Each query has 2**bits places, some 32 for each of its numbers; a number that is not looked for mostly falls on
-    an empty one. As rows come query by query, the places in use are few and near.
+    Each query has 2**bits places, some 32 for each of its numbers, so that most other numbers hit an empty place.
+    Rows come query by query, so that lookups are local in memory.
     """
 
     query: np.ndarray  # int64[n], ascending
     number: np.ndarray  # int64[n], within a query ascending, each once
     bits: int
-    at: np.ndarray  # unsigned[queries << bits]: 0 nothing, i the i-th number of the query, the greatest: several
+    at: np.ndarray  # unsigned[queries << bits]: 0 empty, i the i-th number of the query, the maximum: a collision
     first: np.ndarray  # int64[queries]: where a query's numbers begin
 
     @cached_property
@@ -74,14 +74,14 @@ class Table:
         return cls(query, number, bits, at, first)
 
     def meet(self, offsets: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rows that hold a number looked for, ascending, and which one, by its place in `number`.
+        """The rows of `numbers` that are in the table, ascending, and the index of each in `number`.
 
-        Query i holds the rows offsets[i] to offsets[i + 1] - 1 of `numbers`.
+        Query i has the rows offsets[i] to offsets[i + 1] - 1 of `numbers`.
         """
         if not numbers.size:
             return np.empty(0, np.intp), np.empty(0, np.intp)
         edges = _edges(offsets)
-        # The same room for every part: to be given new pages for each would take a fifth of the time.
+        # The same buffers for every part: fresh memory pages for each would take a fifth of the time.
         rows = max(int(offsets[last] - offsets[first]) for first, last in edges)
         room = tuple(np.empty(rows, dtype) for dtype in (self.base.dtype, np.intp, self.at.dtype))
         parts = [self._likely(offsets, numbers, *edge, room) for edge in edges]
@@ -96,7 +96,7 @@ class Table:
     def _likely(
         self, offsets: np.ndarray, numbers: np.ndarray, first: int, last: int, room: tuple[np.ndarray, ...]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows of queries first to last - 1, what they meet (-1 where it must be searched), and their queries."""
+        """Rows of queries first to last - 1 with a hit, its index (-1: to be searched), and their queries."""
         start, end = offsets[first], offsets[last]
         narrow, place, there = (array[: end - start] for array in room)
         _spread(numbers[start:end], self.bits, out=narrow)
@@ -112,7 +112,7 @@ class Table:
         return row[likely], found[likely], query[likely]
 
     def _search(self, query: np.ndarray, number: np.ndarray) -> np.ndarray:
-        """Where each number of a query stands, -1 where it does not."""
+        """The index of each number of a query, -1 where it is missing."""
         found = np.minimum(np.searchsorted(self.key, pair_key(query, number)), len(self.key) - 1)
         return np.where((self.number[found] == number) & (self.query[found] == query), found, -1)
 
@@ -124,9 +124,10 @@ def _spread(number: np.ndarray, bits: int, out: np.ndarray | None = None) -> np.
 
 
 def _true(mask: np.ndarray) -> np.ndarray:
-    """Where the mask is true, ascending: np.flatnonzero, in half its time where one in twenty is true.
+    """np.flatnonzero of the mask, in half the time where one in twenty is true.
 
-    While few are true it goes from one to the next, and the processor guesses wrong at each. Of fours, many are.
+    np.flatnonzero suffers from branch misprediction at each of few true values. Here groups of four are tested
+    first.
     """
     whole = len(mask) // 4 * 4
     fours = mask[:whole].view(np.uint32)

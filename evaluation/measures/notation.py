@@ -30,17 +30,17 @@ class Measure:
             raise ValueError(f"unknown measure {self.name!r}; {_nearest(self.name)}")
         cutoff, definition = self.cutoff, MEASURES[self.name]
         if cutoff is not None and not definition.takes_cutoff:
-            raise ValueError(f"{self.name} takes no cutoff, not @{cutoff}")
+            raise ValueError(f"{self.name} takes no cutoff, not @{cutoff}.")
         if cutoff is not None and (type(cutoff) is not int or not 1 <= cutoff <= DEEPEST):
-            raise ValueError(f"the cutoff of {self.name} must be a whole number from 1 on, not {cutoff!r}")
+            raise ValueError(f"the cutoff of {self.name} must be a whole number from 1 on, not {cutoff!r}.")
         for name, _ in self.params:
             _refuse_unknown(self.name, name, definition.parameters)
         params = [(name, checked(name, value)) for name, value in self.params]
         if len(dict(params)) != len(params):
-            raise ValueError(f"{self.name} has a parameter twice: {spelled(params)}")
+            raise ValueError(f"{self.name} has a parameter twice: {spelled(params)}.")
         given = {name: DEFAULTS[name] for name in definition.parameters if name in DEFAULTS} | dict(params)
         if {"rel", "gmax"} <= given.keys():
-            raise ValueError(f"{self.name} takes rel or gmax, not both: with rel a document gains 0 or 1")
+            raise ValueError(f"{self.name} takes rel or gmax, not both: with rel a document gains 0 or 1.")
         object.__setattr__(self, "params", tuple(sorted(given.items())))
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ def stated(measure: Measure, highest: float) -> Measure:
     if not measure.lacks_gmax:
         return measure
     if highest <= 0:
-        raise ValueError(f"{measure} needs a scale with a grade above 0; its highest is {plain(highest)}")
+        raise ValueError(f"{measure} needs a scale with a grade above 0; its highest is {plain(highest)}.")
     return replace(measure, params=(*measure.params, ("gmax", highest)))
 
 
@@ -69,7 +69,7 @@ def parse_measure(text: str) -> Measure:
     """The measure that `text` names, in any case of letters; ValueError says what is wrong."""
     match = NOTATION.fullmatch(text.strip())
     if not match:
-        raise ValueError(f"cannot read the measure {text!r}; written like nDCG@10, P(rel=2)@5 or AP")
+        raise ValueError(f"cannot read the measure {text!r}; written like nDCG@10, P(rel=2)@5 or AP.")
     name = _canonical(match["name"])
     return Measure(name, _cutoff(match["cutoff"], text), _params(match["params"], text))
 
@@ -85,7 +85,7 @@ def _nearest(name: str) -> str:
     near = get_close_matches(name.lower(), lowered)
     if near:
         return "did you mean " + " or ".join(lowered[spelling] for spelling in near) + "?"
-    return "known are " + ", ".join(MEASURES)
+    return f"known are {', '.join(MEASURES)}."
 
 
 def _refuse_unknown(measure: str, name: str, known: tuple[str, ...]) -> None:
@@ -93,14 +93,14 @@ def _refuse_unknown(measure: str, name: str, known: tuple[str, ...]) -> None:
         return
     takes = f"takes {', '.join(known)}" if known else "takes no parameter"
     instead = f"; {OPTIONS_INSTEAD[name]}" if name in OPTIONS_INSTEAD else ""
-    raise ValueError(f"{measure} {takes}, not {name!r}{instead}")
+    raise ValueError(f"{measure} {takes}, not {name!r}{instead}.")
 
 
 def _cutoff(text: str | None, whole: str) -> int | None:
     if text is None:
         return None
     if not re.fullmatch(r"[0-9]{1,10}", text):
-        raise ValueError(f"the cutoff of {whole!r} must be a whole number from 1 on, not {text!r}")
+        raise ValueError(f"the cutoff of {whole!r} must be a whole number from 1 on, not {text!r}.")
     return int(text)
 
 
@@ -111,7 +111,7 @@ def _params(text: str | None, whole: str) -> tuple[tuple[str, str], ...]:
     for part in COMMA.split(text):
         name, equals, value = part.partition("=")
         if not equals:
-            raise ValueError(f"cannot read the parameters of {whole!r}; written like (rel=2)")
+            raise ValueError(f"cannot read the parameters of {whole!r}; written like (rel=2).")
         quoted = QUOTED.fullmatch(value.strip())
         params.append((name.strip(), quoted["text"] if quoted else value.strip()))
     return tuple(params)

@@ -53,21 +53,21 @@ class Options:
             if value not in choices and not (name == "unjudged" and isinstance(value, float)):
                 raise ValueError(f"{name} must be {_one_of(name)}, not {value!r}{_nearest(value, choices)}")
         if self.log_base <= 1:
-            raise ValueError(f"log_base must be greater than 1, not {plain(self.log_base)}")
+            raise ValueError(f"log_base must be greater than 1, not {plain(self.log_base)}.")
         if self.negatives == "minmax_closed" and self.ideal == "retrieved":
             raise ValueError(
                 "negatives=minmax_closed cannot stand with ideal=retrieved: "
-                "its best and worst lists are those of all judged documents"
+                "its best and worst lists are those of all judged documents."
             )
         object.__setattr__(self, "gain_map", self._checked_map())
 
     def _checked_map(self) -> tuple[tuple[float, float], ...] | None:
         if self.gain != "map":
             if self.gain_map is not None:
-                raise ValueError(f"gain={self.gain} takes no list of grades; gain=map does")
+                raise ValueError(f"gain={self.gain} takes no list of grades; gain=map does.")
             return None
         if self.gain_map is None:
-            raise ValueError("gain=map needs a gain for each grade, for example map:0=0,1=1,2=3")
+            raise ValueError("gain=map needs a gain for each grade, for example map:0=0,1=1,2=3.")
         steps = self.gain_map.items() if isinstance(self.gain_map, Mapping) else self.gain_map
         steps = tuple(
             sorted(
@@ -75,17 +75,17 @@ class Options:
             )
         )
         if not steps:
-            raise ValueError("gain=map lists no grade")
+            raise ValueError("gain=map lists no grade.")
         for (grade, gain), (next_grade, next_gain) in zip(steps, steps[1:], strict=False):
             if grade == next_grade:
-                raise ValueError(f"gain=map lists grade {plain(grade)} twice")
+                raise ValueError(f"gain=map lists grade {plain(grade)} twice.")
             if next_gain < gain:
                 raise ValueError(
                     f"gain=map falls from {plain(gain)} to {plain(next_gain)} between the grades "
-                    f"{plain(grade)} and {plain(next_grade)}: a better grade must not gain less"
+                    f"{plain(grade)} and {plain(next_grade)}: a better grade must not gain less."
                 )
         if self.assumed_grade is not None and self.assumed_grade not in dict(steps):
-            raise ValueError(f"unjudged={plain(self.assumed_grade)} is not a grade that gain=map lists")
+            raise ValueError(f"unjudged={plain(self.assumed_grade)} is not a grade that gain=map lists.")
         return steps
 
     @property
@@ -149,7 +149,7 @@ def _parse(name: str, text: str) -> dict:
 def _parse_map(text: str) -> list[tuple[str, str]]:
     steps = [step.partition("=") for step in text.split(",")]
     if not all(equals for _, equals, _ in steps):
-        raise ValueError(f"gain=map:{text} must list grade=gain, for example map:0=0,1=1,2=3")
+        raise ValueError(f"gain=map:{text} must list grade=gain, for example map:0=0,1=1,2=3.")
     return [(grade, gain) for grade, _, gain in steps]
 
 
@@ -168,4 +168,4 @@ def _one_of(name: str) -> str:
 
 def _nearest(name: object, known: tuple[str, ...]) -> str:
     near = get_close_matches(str(name), known)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"; did you mean {' or '.join(near)}?" if near else "."

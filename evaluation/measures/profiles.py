@@ -4,7 +4,7 @@ from .options import DEFAULT, Options
 
 PROFILES: dict[str, Options] = {
     "default": DEFAULT,
-    # trec_eval ignores the rank column, gains nothing from a negative grade, scores 0 where nothing can be
+    # trec_eval ignores the rank column, takes a negative grade for none, scores 0 where nothing can be
     # found, and averages over the queries of the run; with -c over all judged queries.
     "trec_eval": Options(negatives="clip", ties="score", undefined="zero", missing="skip"),
     "trec_eval -c": Options(negatives="clip", ties="score", undefined="zero", missing="empty"),

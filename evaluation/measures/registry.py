@@ -17,12 +17,12 @@ class Definition:
     function: Callable
     parameters: tuple[str, ...] = ()
     why_undefined: int = NOTHING_TO_FIND  # what a nan of the function means
-    without_judgments: bool = False  # has a value, though counted in no mean, for a query that nobody judged
-    of_judgments: bool = True  # reads the judgments of the top k, which unjudged=require wants complete
-    sums_ranks: bool = True  # a sum over ranks, so that a mean over tied documents is a mean of the measure
-    counts: bool = False  # a number of documents, which also has a total over queries, and no upper end
+    without_judgments: bool = False  # has a value (that counts in no mean) for a query without judgments
+    of_judgments: bool = True  # reads the judgments of the top k, which unjudged=require checks
+    sums_ranks: bool = True  # a sum over ranks, so that ties=average can average it over tied documents
+    counts: bool = False  # a number of documents, which also has a total over queries, and no upper bound
     takes_cutoff: bool = True
-    depth: Callable | None = None  # (graded rankings, **parameters) -> the rank down to which it reads, if not k
+    depth: Callable | None = None  # (graded rankings, **parameters) -> the deepest rank that it reads, if not k
     needs_gmax: bool = False  # has no value without the highest grade of the scale, unless rel is given
 
 

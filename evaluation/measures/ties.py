@@ -1,4 +1,4 @@
-"""Documents with equal scores: which comes first, or who shares which ranks."""
+"""Documents with equal scores: their order, or the ranks that they share."""
 
 from dataclasses import replace
 
@@ -11,8 +11,8 @@ from .matching import Table
 def ranks_by_score(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> np.ndarray:
     """The ranks of some rows as trec_eval reads them, from 1: scores as 32-bit floats descending, then tiebreak.
 
-    `query` is the query of each row. Numbers are sorted and not rows, which is several times faster; only where
-    one of the rows shares its score are the documents that share it put in order.
+    `query` is the query of each row. Keys of query and score are sorted instead of rows, which is several times
+    faster; only documents that share a score are sorted by tiebreak.
     """
     _require_scores(rankings, "score")
     score = _descending_numbers(rankings)
@@ -57,7 +57,7 @@ def _before(rankings: Rankings, score: np.ndarray, row: np.ndarray, key: np.ndar
     groups = np.unique(key)
     query, shared = (groups >> np.uint64(32)).astype(np.int64), groups.astype(np.uint32)
     if rankings.tiebreak is None:
-        raise ValueError(f"ties=score needs a tiebreak: documents of query {query[0]} have equal scores")
+        raise ValueError(f"ties=score needs a tiebreak: documents of query {query[0]} have equal scores.")
     sharing, group = Table.of(rankings.queries, query, shared).meet(rankings.offsets, score)
     # ~x turns the order of integers around without the overflow of -x.
     order = np.lexsort((~rankings.tiebreak[sharing], group))
@@ -112,5 +112,5 @@ def _require_scores(rankings: Rankings, ties: str) -> None:
     else:
         lacking = np.unique(rankings.query[np.isnan(rankings.scores)])
     if lacking.size:
-        some = ", ".join(map(str, lacking[:5])) + (", ..." if lacking.size > 5 else "")
-        raise ValueError(f"ties={ties} needs scores; {lacking.size} rankings lack them: queries {some}")
+        some = ", ".join(map(str, lacking[:5])) + (" and more" if lacking.size > 5 else "")
+        raise ValueError(f"ties={ties} needs scores; {lacking.size} rankings lack them: queries {some}.")

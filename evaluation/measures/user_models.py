@@ -1,7 +1,7 @@
-"""Measures of a reader who goes down the list and may stop after each document: ERR, RBP and its residual.
+"""Measures with a model of a reader who may stop after each document: ERR, RBP and its residual.
 
-What a document gives is its grade as a share of gmax, the highest grade of the scale, whatever the gain of the
-options; a grade below 0 gives nothing.
+The gain of a document is its grade relative to gmax, the highest grade of the scale, whatever the option gain; a
+grade below 0 has gain 0.
 """
 
 import numpy as np
@@ -51,7 +51,7 @@ def rank_biased_precision(
 def rank_biased_residual(
     graded: GradedRankings, cutoff: int | None, p: float, rel: float | None = None, gmax: float | None = None
 ) -> np.ndarray:
-    """What RBP@k may still gain: the weight of unjudged ranks and of all ranks after the last, float64[queries].
+    """The residual of RBP@k: the weight of unjudged ranks and of all ranks after the last, float64[queries].
 
     RBP + residual <= 1; without unjudged documents the residual is p^n, n the ranks looked at. Under
     unjudged=condensed or an assumed grade only that tail is left, because RBP has then left the unjudged
@@ -69,4 +69,4 @@ def _refuse_above(gmax: float, graded: GradedRankings) -> None:
     assumed = graded.options.assumed_grade
     highest = max(graded.judgments.grade.max(initial=0), 0 if assumed is None else assumed)
     if highest > gmax:
-        raise ValueError(f"grade {plain(highest)} is above gmax={plain(gmax)}, the highest grade of the scale")
+        raise ValueError(f"grade {plain(highest)} is above gmax={plain(gmax)}, the highest grade of the scale.")

@@ -1,12 +1,11 @@
-"""Which differences between systems are more than chance. NumPy and SciPy only: no database, no Django."""
+"""Intervals and significance tests of differences between systems. NumPy and SciPy only, no Django."""
 
-from .bootstrap import SEED, bootstrap_interval
+from .bootstrap import bootstrap_interval
 from .many import holm, tukey_hsd
 from .pairs import (
     ALPHA,
     CANNOT_TELL,
     CORRECTIONS,
-    DRAWS,
     FEWEST,
     HIGHER,
     LOWER,
@@ -16,22 +15,3 @@ from .pairs import (
     compare,
 )
 from .power import POWER
-
-__all__ = [
-    "ALPHA",
-    "CANNOT_TELL",
-    "CORRECTIONS",
-    "DRAWS",
-    "FEWEST",
-    "HIGHER",
-    "LOWER",
-    "POWER",
-    "SEED",
-    "Comparison",
-    "Comparisons",
-    "bootstrap_interval",
-    "common_queries",
-    "compare",
-    "holm",
-    "tukey_hsd",
-]

@@ -1,18 +1,18 @@
-"""How far a mean over queries could lie from the mean over all queries like them. NumPy only."""
+"""Bootstrap intervals of means over queries. NumPy only."""
 
 from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
 
+from ..draws import BOOTSTRAP, SEED
 from .sums import AT_ONCE, weighted_sums
 
-SEED = 225
-KEPT = 1 << 24  # drawn queries that are kept for the next time, a byte each
+KEPT = 1 << 24  # bytes: resamples up to this size are cached
 
 
 def bootstrap_interval(
-    values: np.ndarray, level: float = 0.95, draws: int = 2000, seed: int = SEED
+    values: np.ndarray, level: float = 0.95, draws: int = BOOTSTRAP, seed: int = SEED
 ) -> tuple[np.ndarray, np.ndarray] | tuple[float, float]:
     """Percentile bootstrap interval of the mean of `values` over queries.
 
@@ -25,18 +25,18 @@ def bootstrap_interval(
     """
     values = np.asarray(values, np.float64)
     if values.ndim not in (1, 2) or not np.isfinite(values).all():
-        raise ValueError(f"values must be finite, by query or by query and column, not {values!r}")
+        raise ValueError(f"values must be finite, by query or by query and column, not {values!r}.")
     if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1, not {level!r}")
+        raise ValueError(f"level must be between 0 and 1, not {level!r}.")
     if draws < 1:
-        raise ValueError(f"draws must be at least 1, not {draws!r}")
+        raise ValueError(f"draws must be at least 1, not {draws!r}.")
     n = len(values)
     if n < 2:
         nothing = np.full(values.shape[1:], np.nan)
         return (nothing, nothing) if values.ndim == 2 else (float("nan"), float("nan"))
     columns = values.reshape(n, -1)
     mean = np.array([np.ascontiguousarray(column).mean() for column in columns.T])
-    # Distances from the mean, so that equal values give an interval of no width instead of one of rounding.
+    # Distances from the mean, so that equal values give an interval of width 0 without rounding errors.
     times = _kept(n, draws, seed) if n * draws <= KEPT else resamples(n, draws, seed)
     means = np.concatenate(list(weighted_sums(times, columns - mean, n))) / n
     tails = [(1 - level) / 2, (1 + level) / 2]
@@ -44,19 +44,19 @@ def bootstrap_interval(
     return (low, high) if values.ndim == 2 else (float(low[0]), float(high[0]))
 
 
-# Which queries are drawn does not depend on their values, and to draw them takes longer than all the rest.
+# Cached: resamples do not depend on the values, and drawing them takes most of the time.
 @lru_cache(maxsize=2)
 def _kept(n: int, draws: int, seed: int) -> list[np.ndarray]:
     return list(resamples(n, draws, seed))
 
 
 def resamples(n: int, draws: int, seed: int) -> Iterator[np.ndarray]:
-    """How often each of `n` is drawn in n draws with replacement: pieces uint8[some, n], `draws` rows in all."""
+    """How often each of `n` is drawn in n draws with replacement: chunks uint8[some, n], `draws` rows in all."""
     generator = np.random.default_rng(seed)
     at_once = max(1, AT_ONCE // n)
     for start in range(0, draws, at_once):
         rows = min(at_once, draws - start)
         drawn = generator.integers(0, n, (rows, n))
         drawn += np.arange(rows)[:, np.newaxis] * n
-        # That a query is drawn more often than a byte can count happens in fewer than one of 10**500 resamples.
+        # The chance that a count exceeds a byte is below 10**-500.
         yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""Many comparisons at once: what keeps one of them from looking like a difference by chance. NumPy only."""
+"""Corrections for multiple comparisons: Holm, and randomised Tukey HSD. NumPy only."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class TukeyHSD:
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """p values adjusted so that all together err as rarely as one (Holm 1979). nan stays, and counts for none."""
+    """p values with Holm's correction of the family-wise error rate (1979). nan stays and is not counted."""
     adjusted = np.full(len(p), np.nan)
     known = np.flatnonzero(~np.isnan(p))
     order = known[np.argsort(p[known], kind="stable")]
@@ -30,9 +30,9 @@ def holm(p: np.ndarray) -> np.ndarray:
 def tukey_hsd(values: np.ndarray, draws: int, seed: int, alpha: float = 0.05) -> TukeyHSD:
     """Randomised Tukey HSD of all pairs of float64[queries, systems].
 
-    Each draw shuffles the values of every query among the systems and keeps the distance between the best and
-    the worst mean. p is how often that is at least the difference of a pair, the observed values counted, too.
-    All nan where the systems differ on no query.
+    Each draw permutes the values of every query among the systems and records the range of the means. p is the
+    share of draws, the observed values included, in which the range is at least the difference of the pair. All
+    nan where the systems differ on no query.
     (Carterette, Multiple testing in statistical analysis of systems-based information retrieval experiments,
     ACM Transactions on Information Systems 30, 2012.)
     """
@@ -40,7 +40,7 @@ def tukey_hsd(values: np.ndarray, draws: int, seed: int, alpha: float = 0.05) ->
     differs = (np.ptp(values, axis=1) > ROUNDING * np.abs(values).max()) if values.size else np.zeros(0, bool)
     if not differs.any():
         return TukeyHSD(np.full((systems, systems), np.nan), float("nan"))
-    # What all systems share changes no difference, but it would cost digits.
+    # The mean over systems changes no difference, but would cost digits.
     values = values - values.mean(axis=1, keepdims=True)
     sizes = np.abs(values).sum()
     ranges = np.sort(_ranges(values, draws, seed))
@@ -53,13 +53,13 @@ def tukey_hsd(values: np.ndarray, draws: int, seed: int, alpha: float = 0.05) ->
 
 
 def _ranges(values: np.ndarray, draws: int, seed: int) -> np.ndarray:
-    """float64[draws]: the best less the worst mean, each time with the values of every query shuffled."""
+    """float64[draws]: the range of the means, each time with the values of every query permuted."""
     sums = np.concatenate(list(_shuffled_sums(values, draws, seed)), axis=1)
     return (sums.max(axis=0) - sums.min(axis=0)) / len(values)
 
 
 def _shuffled_sums(values: np.ndarray, draws: int, seed: int) -> Iterator[np.ndarray]:
-    """What each system has in all with the values of every query shuffled: pieces float64[systems, some]."""
+    """The sum of each system with the values of every query permuted: chunks float64[systems, some]."""
     queries, systems = values.shape
     generator = np.random.default_rng(seed)
     at_once = max(1, AT_ONCE // queries)
@@ -68,7 +68,7 @@ def _shuffled_sums(values: np.ndarray, draws: int, seed: int) -> Iterator[np.nda
         columns = np.arange(some * queries)
         left = np.tile(values.T, (1, some))
         sums = np.empty((systems, some))
-        # Fisher and Yates, all queries and draws a step: the last system gets one of those left, and so on.
+        # Fisher-Yates for all queries and draws at once: the last system gets a random one of the values left.
         for last in range(systems - 1, -1, -1):
             which = generator.integers(0, last + 1, columns.size, np.min_scalar_type(last))
             sums[last] = left[which, columns].reshape(some, queries).sum(axis=1)

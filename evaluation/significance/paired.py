@@ -1,7 +1,7 @@
-"""Tests of one mean difference over queries. NumPy and SciPy only.
+"""Paired tests of mean differences over queries. NumPy and SciPy only.
 
-Every function takes differences, float64[queries, pairs]: each column one pair of systems on the same queries. nan
-is no number: fewer than two queries, or nothing that differs.
+Every function takes differences, float64[queries, pairs]: each column one pair of systems on the same queries. The
+result is nan for fewer than two queries, or where nothing differs.
 """
 
 from collections.abc import Iterator
@@ -10,21 +10,21 @@ import numpy as np
 
 from .sums import AT_ONCE, weighted_sums
 
-EXACT_BELOW = 15  # queries: from here on there are more sign flips than are worth to be tried one by one
+EXACT_BELOW = 15  # queries: below, all sign flips are tried
 EXACT_RANKS = 50  # queries: up to here the distribution of the signed-rank sum is computed
-ROUNDING = 1e-12  # of the largest value: what smaller differences are
-NEAR = 1e-9  # of the sum of all sizes: two sums closer than this are equal but for rounding
+ROUNDING = 1e-12  # relative to the largest value: smaller differences are rounding errors
+NEAR = 1e-9  # relative to the sum of absolute values: two sums closer than this are equal
 
 
 def differences(values: np.ndarray, first: np.ndarray | int, second: np.ndarray | int) -> np.ndarray:
-    """`second` minus `first`, columns of float64[queries, systems]; what is rounding alone becomes 0."""
+    """`second` minus `first`, columns of float64[queries, systems]; rounding errors become 0."""
     difference = values[:, second] - values[:, first]
     difference[np.abs(difference) <= ROUNDING * np.abs(values).max(initial=0)] = 0.0
     return difference
 
 
 def mean(difference: np.ndarray) -> np.ndarray:
-    """The mean of each column; where what speaks for one and for the other cancels, 0 and not the rounding."""
+    """The mean of each column; 0 where it is only a rounding error."""
     if not len(difference):
         return np.full(difference.shape[1], np.nan)
     middle = difference.mean(axis=0)
@@ -36,7 +36,7 @@ def deviation(difference: np.ndarray) -> np.ndarray:
     if len(difference) < 2:
         return np.full(difference.shape[1], np.nan)
     spread = difference.std(axis=0, ddof=1)
-    # Equal differences have a deviation of rounding.
+    # The deviation of equal differences can be a rounding error.
     return np.where(spread <= ROUNDING * np.abs(difference).max(axis=0), 0.0, spread)
 
 
@@ -61,10 +61,10 @@ def t_interval(difference: np.ndarray, level: float) -> tuple[np.ndarray, np.nda
 
 
 def randomisation(difference: np.ndarray, draws: int, seed: int) -> np.ndarray:
-    """The two-sided p of Fisher's randomisation test: how often chance signs give a sum as far from 0.
+    """The two-sided p of Fisher's randomisation test: how often random signs give a sum as far from 0.
 
-    Below EXACT_BELOW queries all signs are tried. Otherwise `draws` are drawn and the observed ones counted with
-    them, so that p is never below 1 / (draws + 1). nan where nothing differs.
+    Below EXACT_BELOW queries all signs are tried. Otherwise `draws` are drawn and the observed signs are counted
+    with them, so that p is at least 1 / (draws + 1). nan where nothing differs.
     """
     n = len(difference)
     if n < EXACT_BELOW:
@@ -75,11 +75,11 @@ def randomisation(difference: np.ndarray, draws: int, seed: int) -> np.ndarray:
 
 
 def _as_far(difference: np.ndarray, flips: Iterator[np.ndarray]) -> np.ndarray:
-    """How many ways to flip signs leave each column with a sum as far from 0 as it is, int64[pairs]."""
+    """In how many of the sign flips the sum of each column is at least as far from 0 as observed, int64[pairs]."""
     whole = difference.sum(axis=0)
     enough, count = np.abs(whole) - NEAR * np.abs(difference).sum(axis=0), np.zeros(len(whole), np.int64)
     for flipped in weighted_sums(flips, difference, len(difference)):
-        # What is flipped was added and is now taken off: twice as much is gone from the whole.
+        # A flipped difference is subtracted instead of added: the sum loses twice its value.
         count += (np.abs(whole - 2 * flipped) >= enough).sum(axis=0)
     return count
 
@@ -118,12 +118,12 @@ def tally(difference: np.ndarray) -> np.ndarray:
 
 
 def _every_flip(n: int) -> Iterator[np.ndarray]:
-    """Which of n differences are flipped, all 2**n ways."""
+    """All 2**n choices of the differences to flip."""
     yield (np.arange(2**n)[:, np.newaxis] >> np.arange(n) & 1).astype(np.uint8)
 
 
 def _flips(n: int, draws: int, seed: int) -> Iterator[np.ndarray]:
-    # Random bytes come four at a time: rows of that many are the same rows in pieces of any size.
+    # Random bytes come in units of four: rows of whole units are the same for every chunk size.
     generator, size = np.random.default_rng(seed), (n + 31) // 32 * 4
     at_once = max(1, AT_ONCE // n)
     for start in range(0, draws, at_once):

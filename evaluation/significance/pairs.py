@@ -1,4 +1,4 @@
-"""Systems against each other on the same queries: by how much, how sure, and what could be seen at all."""
+"""Pairs of systems compared on the same queries: difference, intervals, tests and power."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,18 +6,17 @@ from math import isnan, nan
 
 import numpy as np
 
+from ..draws import MOST_TESTS, SEED, TESTS
 from . import paired, power
-from .bootstrap import SEED, bootstrap_interval
+from .bootstrap import bootstrap_interval
 from .many import holm, tukey_hsd
 
 ALPHA = 0.05
 LEVEL = 1 - ALPHA
-DRAWS = 20_000
-MOST_DRAWS = 1_000_000
 FEWEST = 10  # queries: with fewer there are intervals, but no p values
 PAIRS_AT_ONCE = 64
 
-# What adjusts p for the number of comparisons: Holm those that were planned, Tukey's HSD all pairs of all systems.
+# Corrections for multiple comparisons: Holm for planned ones, Tukey's HSD for all pairs of all systems.
 CORRECTIONS = ("holm", "hsd")
 
 HIGHER, LOWER, CANNOT_TELL = VERDICTS = ("higher", "lower", "cannot tell")
@@ -34,7 +33,7 @@ TWO_SYSTEMS = "two systems make one comparison"
 
 @dataclass(frozen=True)
 class Comparison:
-    """A second system against a first. None: there is no such number, and `why` gives the reason by field."""
+    """A second system compared with a first. None: there is no number, and `why` gives the reason by field."""
 
     difference: float | None  # of the means, second minus first
     low: float | None  # its 95 % interval by t
@@ -53,15 +52,15 @@ class Comparison:
     ties: int
     losses: int
     detectable: float | None  # the least true difference that so many queries show four times in five
-    needed: int | None  # about how many queries show a true difference as large as this one as often
-    more: int | None  # how many of them are lacking; 0 where the verdict is there
+    needed: int | None  # about how many queries show a true difference of this size as often
+    more: int | None  # how many more queries that are; 0 where there is a verdict
     verdict: str  # of VERDICTS, by the adjusted p
     why: dict[str, str]
 
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """What the comparisons have in common."""
+    """The results of `compare`."""
 
     queries: int
     pairs: list[Comparison]  # in the order of what was asked for
@@ -80,7 +79,7 @@ def common_queries(values: np.ndarray) -> np.ndarray:
 def compare(
     values: np.ndarray,
     pairs: Sequence[tuple[int, int]],
-    draws: int = DRAWS,
+    draws: int = TESTS,
     seed: int = SEED,
     correction: str = "holm",
 ) -> Comparisons:
@@ -91,16 +90,16 @@ def compare(
     """
     values = np.asarray(values, np.float64)
     if values.ndim != 2 or not np.isfinite(values).all():
-        raise ValueError("values must be finite, by query and system")
-    if not 1 <= draws <= MOST_DRAWS:
-        raise ValueError(f"draws must be from 1 to {MOST_DRAWS:,}, not {draws!r}")
+        raise ValueError("values must be finite, by query and system.")
+    if not 1 <= draws <= MOST_TESTS:
+        raise ValueError(f"draws must be from 1 to {MOST_TESTS:,}, not {draws!r}.")
     if seed < 0:
-        raise ValueError(f"seed must not be negative, not {seed!r}")
+        raise ValueError(f"seed must not be negative, not {seed!r}.")
     if correction not in CORRECTIONS:
-        raise ValueError(f"correction must be {' or '.join(CORRECTIONS)}, not {correction!r}")
+        raise ValueError(f"correction must be {' or '.join(CORRECTIONS)}, not {correction!r}.")
     pairs = np.array(pairs, np.int64).reshape(-1, 2)
     columns = _columns(values, pairs, draws, seed)
-    # A difference that is the same on every query has no t, but chance signs tell what it is worth.
+    # A difference that is the same on every query has no t, but a p by randomisation.
     columns["p_holm"] = holm(np.where(np.isnan(columns["p"]), columns["p_randomised"], columns["p"]))
     columns["p_hsd"], critical = _hsd(values, pairs, columns["ties"] < len(values), draws, seed)
     rows = ({name: column[place].item() for name, column in columns.items()} for place in range(len(pairs)))
@@ -160,7 +159,7 @@ def _hsd(
         return np.full(len(pairs), np.nan), float("nan")
     found = tukey_hsd(values, draws, seed, ALPHA)
     p = found.p[*pairs.T]
-    # Of two systems that are the same on every query, a test that says p = 1 would say too much.
+    # Two systems that are equal on every query have no p, rather than p = 1.
     return np.where(differs, p, np.nan), found.critical
 
 

@@ -1,4 +1,4 @@
-"""Sums of many weightings that come out the same to the last bit, whatever else is summed beside. NumPy only."""
+"""Weighted sums of columns that are reproducible to the last bit, whatever the other columns. NumPy only."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,15 +6,15 @@ import numpy as np
 
 # A float holds every whole number up to 2**53; one bit is left for the rounding to whole numbers.
 EXACT = 2.0**52
-LEAST_STEP = -1000  # as a power of two: below it steps themselves would round
-AT_ONCE = 1 << 15  # weights at a time: so few that they stay in the processor's own memory
-ONE_THREAD = 1 << 18  # multiplications: larger products are shared out, and threads wait long on a busy machine
+LEAST_STEP = -1000  # exponent of two: smaller steps would be subnormal
+AT_ONCE = 1 << 15  # weights at a time, which fit into the processor's cache
+ONE_THREAD = 1 << 18  # multiplications: larger products are multithreaded, which is slow on a busy machine
 
 
 def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, heaviest: int) -> Iterator[np.ndarray]:
-    """What float64[queries, columns] add up to under each row of weights: pieces float64[some, columns].
+    """The sums of float64[queries, columns] under each row of weights: chunks float64[some, columns].
 
-    `weights` are pieces of rows, whole numbers[some, queries], whose sizes add up to at most `heaviest` in a row.
+    `weights` are chunks of rows, whole numbers[some, queries]; a row adds up to at most `heaviest`.
     """
     whole, step = _whole_steps(columns, heaviest)
     width = max(1, ONE_THREAD // max(AT_ONCE, len(whole)))
@@ -25,10 +25,10 @@ def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, heaviest: 
 
 
 def _whole_steps(columns: np.ndarray, heaviest: int) -> tuple[np.ndarray, np.ndarray]:
-    """The columns as whole numbers of a step, a power of two, and the step of each.
+    """The columns as whole multiples of a step, a power of two, and the step of each.
 
-    So small a step loses nothing but the last bits; and sums of whole numbers below 2**53 have no rounding that
-    could depend on the order of adding up, which in a product of matrices depends on its width.
+    The step is so small that only the last bits are lost. Sums of whole numbers below 2**53 have no rounding
+    error, so that they do not depend on the order of addition, which in a matrix product depends on its width.
     """
     largest = np.abs(columns).max(axis=0, initial=0)
     with np.errstate(divide="ignore"):

@@ -211,7 +211,7 @@ def test_weighted_kappa_goes_by_the_values_of_the_grades():
 
 
 def test_fleiss_by_hand():
-    # Pairs 1 1, 1 2: half of the couples agree; grades are 1, 1, 1, 2, so that chance gives 9 / 16 + 1 / 16.
+    # Pairs 1 1, 1 2: half of the pairs agree; grades are 1, 1, 1, 2, so that chance gives 9 / 16 + 1 / 16.
     found = fleiss(of_rows([[1, 1], [1, 2]]))
     assert found.kappa == pytest.approx((0.5 - 0.625) / (1 - 0.625))
     assert (found.pairs, found.ratings) == (2, 2)
@@ -233,7 +233,7 @@ def test_fleiss_takes_the_pairs_with_the_usual_number_of_ratings():
 
 def test_percent_counts_every_two_grades_of_a_pair():
     found = percent(of_rows([[0, 0, 1], [2, 0, None], [1, None, None]]))
-    assert found.couples == 4
+    assert found.pairs == 4
     assert found.agree == pytest.approx(1 / 4)
     assert found.within_one == pytest.approx(3 / 4)
     assert np.isnan(percent(of_rows([[1, None]])).agree)

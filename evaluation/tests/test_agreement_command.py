@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evaluation import consistency
+from evaluation.analyses import consistency
 from evaluation.measures import Options
 from ratings.tests.cast import make_collection, make_ranking
 

@@ -54,11 +54,11 @@ def test_a_move_is_told_only_beyond_chance_and_on_enough_grades():
     def of(n: int, late: float) -> agreement.Course:
         return course_of([1, 2] * (n // 2) + [1 + late, 2 + late] * (n // 2), [1] * (2 * n))
 
-    assert of(FEWEST, 1).told and not of(FEWEST, 0).told
-    assert not of(FEWEST - 2, 1).told
+    assert of(FEWEST, 1).significant and not of(FEWEST, 0).significant
+    assert not of(FEWEST - 2, 1).significant
     # Without any spread the interval is the move itself.
     same = course_of([1] * FEWEST + [2] * FEWEST, [1] * (2 * FEWEST))
-    assert (same.moved, same.low, same.high, same.told) == (1, 1, 1, True)
+    assert (same.moved, same.low, same.high, same.significant) == (1, 1, 1, True)
 
 
 def test_periods_are_as_long_as_each_other_and_hold_every_grade_once():
@@ -102,7 +102,7 @@ def test_rounding_is_no_move():
     # 1 less the mean of 0, 0 and 1, which no sum of doubles gives exactly.
     rows = [(pair, rater, grade, pair) for pair in range(43) for rater, grade in enumerate((1, 0, 0, 1))]
     found = courses(of_rows(rows, raters=4))[0]
-    assert found.early == pytest.approx(2 / 3) and (found.moved, found.told) == (0, False)
+    assert found.early == pytest.approx(2 / 3) and (found.moved, found.significant) == (0, False)
     moved = [(pair, rater, grade + (pair > 21 and rater == 0), at) for pair, rater, grade, at in rows]
     found = courses(of_rows(moved, raters=4))[0]
-    assert found.told and (found.low, found.high) == pytest.approx((1, 1))
+    assert found.significant and (found.low, found.high) == pytest.approx((1, 1))

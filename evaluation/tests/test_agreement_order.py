@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evaluation.agreement import stability
-from evaluation.judgments import Ratings, combine
+from evaluation.judgments.rules import Ratings, combine
 from evaluation.measures import Judgments
 
 

@@ -12,8 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from evaluation.tests.hills import GRADES, analyst, make_hills, rate, text_of
 from evaluation.tests.test_overview import spec_of
 from evaluation.views import agreement
-from ratings import privacy
 from ratings.models import Rater, Role
+from ratings.people import privacy
 from ratings.tests.cast import make_member, make_pair
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def of_command(*arguments: str) -> str:
 def test_it_says_how_far_raters_agree_and_what_that_rests_on(client):
     page = text_of(analyst(client, make_two()).get(URL))
     # a, b, d of q1 and b of q2 have two grades, of which those of d differ.
-    assert "the same grade in 75.0 % of four couples of grades" in page
+    assert "the same grade in 75.0 % of four pairs of grades" in page
     assert "four pairs): raters disagree" in page
     assert "Fewer than 20 pairs are too few to go by" in page
     assert "Grades 9 by 2 raters" in page and "With two or more 4" in page and "In dispute 1" in page
@@ -55,7 +55,7 @@ def test_grades_that_are_confused_are_shares_of_what_the_one_gave(client):
     cells = {
         (cell["one"], cell["other"]): cell for cell in spec_of(response, "confusion-spec")["datasets"]["cells"]
     }
-    # Of the couples with a 0, one has two of them (both are the one and the other), and one has a 1.
+    # Of the pairs of grades with a 0, one has two of them (both are the one and the other), and one has a 1.
     assert cells["0 Irrelevant", "0 Irrelevant"] == {
         "one": "0 Irrelevant",
         "other": "0 Irrelevant",
@@ -92,9 +92,9 @@ def test_page_picture_and_file_have_the_same_digits(client):
 
 def test_few_pairs_are_never_told_from_nought(client):
     row = {"rater": "anna", "bias": 1.0, "low": 0.9, "high": 1.1, "shared": 19, "few": True}
-    assert not agreement.dot(row)["told"]
-    assert agreement.dot(row | {"shared": 20, "few": False})["told"]
-    assert not agreement.dot(row | {"few": False, "low": -0.1})["told"]
+    assert not agreement.dot(row)["significant"]
+    assert agreement.dot(row | {"shared": 20, "few": False})["significant"]
+    assert not agreement.dot(row | {"few": False, "low": -0.1})["significant"]
 
 
 def test_an_analyst_reads_no_name_anywhere(client):

@@ -4,8 +4,8 @@ import pytest
 from django.urls import reverse
 
 from evaluation.measures import MEASURES
+from evaluation.pages.asked import OFFERED
 from evaluation.tests.hills import analyst, make_hills, text_of
-from evaluation.views.asked import OFFERED
 
 pytestmark = pytest.mark.django_db
 IN_ANOTHER_FORM = ["nDCG(dcg='exp-log2')@10", "ERR(gmax=3)@10", "RBPResidual", "NumRel"]

@@ -15,13 +15,14 @@ from django.db.models import QuerySet
 
 from evaluation import bundle, frozen
 from evaluation.bundle import latex, words
+from evaluation.judgments.rules import SMOOTHED
 from evaluation.models import FrozenPart
-from evaluation.templatetags.numbers import decimals
 from evaluation.tests.hills import make_hills, rate
 from evaluation.tests.test_frozen import CASES, HILLS, MEASURES, freeze, make_tied
+from evaluation.words.numbers import decimals
 from ratings import sample
-from ratings.adjudication import adjudicate
 from ratings.models import Document, Query
+from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_pair, make_ranking
 
 pytestmark = pytest.mark.django_db
@@ -57,7 +58,7 @@ def changed(path: str, name: str, change) -> str:
 def test_it_has_the_same_bytes_every_time():
     found, _ = freeze(sample.load(), measures=CURVE)
     first = b"".join(bundle.bundle(found))
-    bundle.archive.pictures._drawn.clear()
+    bundle.archive.pictures._cache.clear()
     assert b"".join(bundle.bundle(found)) == first
 
 
@@ -200,6 +201,14 @@ def test_adjudications_that_were_ignored_are_not_in_the_paragraph():
     assert "decided" not in words.methods(ignored, frozen.evaluation_of(ignored), None)
 
 
+def test_the_paragraph_says_how_the_errors_of_raters_were_smoothed():
+    collection = make_hills()
+    learnt, _ = freeze(collection, rule="dawid_skene")
+    assert SMOOTHED in words.methods(learnt, frozen.evaluation_of(learnt), None)
+    mean, _ = freeze(collection, name="mean")
+    assert "smoothed" not in words.methods(mean, frozen.evaluation_of(mean), None)
+
+
 def test_the_tests_of_differences_are_named_with_what_they_found(tmp_path):
     """The same numbers as `compare` gives with as many draws, and computed again they are the same."""
     collection = sample.load()
@@ -326,6 +335,15 @@ def test_content_that_was_changed_in_the_database_gives_no_bundle(tmp_path, monk
     with pytest.raises(CommandError, match="is not what was frozen.*Nothing was written"):
         call_command("bundle", found.hash)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_names_that_look_like_colours_are_in_the_bundle_as_they_are(tmp_path):
+    name = "var(--primary-color)"
+    collection = make_hills(rankings={name: {"q1": "ab", "q2": "a"}, "bad": {"q1": "b"}})
+    collection.queries.update(text=name)
+    archive = made(freeze(collection, measures=CURVE)[0])
+    for chart in ("means", "cutoffs", "queries"):
+        assert name in ET.tostring(ET.fromstring(archive.read(f"charts/{chart}.svg")), "unicode")
 
 
 # The commands

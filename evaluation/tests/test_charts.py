@@ -136,12 +136,12 @@ def test_labels_stay_apart_where_blocks_meet():
     assert min(b - a for a, b in zip(places, places[1:], strict=False)) >= 0.1 - 1e-12
 
 
-def difference(label="a", value=-0.1, low=-0.2, high=0.05, told=False) -> dict:
-    return {"label": label, "value": value, "low": low, "high": high, "n": 40, "told": told}
+def difference(label="a", value=-0.1, low=-0.2, high=0.05, significant=False) -> dict:
+    return {"label": label, "value": value, "low": low, "high": high, "n": 40, "significant": significant}
 
 
 def test_differences_stand_beside_the_line_of_none_in_the_order_given():
-    spec = checked(charts.differences([difference("b", 0.1, 0.02, 0.2, told=True), difference("a")]))
+    spec = checked(charts.differences([difference("b", 0.1, 0.02, 0.2, significant=True), difference("a")]))
     assert [row["label"] for row in spec["datasets"]["differences"]] == ["b", "a"]
     assert spec["datasets"]["none"] == [{"value": 0}]
     low, high = spec["layer"][2]["encoding"]["x"]["scale"]["domain"]
@@ -177,7 +177,7 @@ def test_bars_up_down_and_equal_are_told_apart_by_more_than_colour():
 def test_what_is_told_from_nought_is_filled_and_not_only_coloured():
     dots = charts.differences([difference()])["layer"][2]
     assert dots["mark"]["type"] == "point"
-    assert dots["encoding"]["fill"]["condition"] == {"test": "datum.told", "value": charts.ACCENT}
+    assert dots["encoding"]["fill"]["condition"] == {"test": "datum.significant", "value": charts.ACCENT}
     assert dots["encoding"]["fill"]["value"] == charts.PAPER
 
 
@@ -213,7 +213,8 @@ def test_a_strip_for_each_rater_has_their_name_whatever_it_is_made_of():
 
 def test_a_course_without_intervals_can_be_drawn_and_every_strip_has_its_line_of_none():
     dot = {"place": 1, "rater": "b", "period": 1, "bias": 0.2, "low": None, "high": None, "shared": 1}
-    spec = checked(charts.courses([dot | {"first": 1, "last": 20, "told": False}], raters=["a", "b"], reach=0.5))
+    dot |= {"first": 1, "last": 20, "significant": False}
+    spec = checked(charts.courses([dot], raters=["a", "b"], reach=0.5))
     assert spec["datasets"]["none"] == [{"at": 0.5}, {"at": 1.5}]
     assert spec["layer"][1]["transform"][-1] == {"filter": "isValid(datum.low)"}
     # From the line in the middle of its strip: 0.8 high for 1 from end to end.

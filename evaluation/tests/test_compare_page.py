@@ -11,7 +11,8 @@ from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evaluation import comparison
+from evaluation.analyses import comparison
+from evaluation.draws import TESTS_ON_PAGES
 from evaluation.measures import MEASURES
 from evaluation.tests.hills import analyst, make_hills, rate, text_of
 from evaluation.tests.test_overview import spec_of
@@ -37,14 +38,14 @@ def make_field(slug: str = "hills", first=FIRST, queries=QUERIES):
 
 def of_command(*arguments: str, form: str = "json") -> str:
     out = io.StringIO()
-    draws = ["--draws", str(compare.DRAWS)]
+    draws = ["--draws", str(TESTS_ON_PAGES)]
     call_command("compare", "hills", *arguments, *draws, "--format", form, stdout=out)
     return out.getvalue()
 
 
 def test_the_best_is_compared_with_all_others_and_the_verdict_allows_for_all_pairs(client):
     page = text_of(analyst(client, make_field()).get(URL))
-    assert "fair ( −0.1186 ) and worst ( −0.2033 ) are beyond chance lower than best in nDCG@10." in page
+    assert "fair ( −0.1186 ) and worst ( −0.2033 ) are significantly lower than best in nDCG@10." in page
     assert "Whether near differs from best cannot be told ; about" in page
     assert "at 0.05, by Tukey's HSD for all pairs of four systems" in page
     assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page and "n = 12" in page
@@ -102,7 +103,7 @@ def test_the_matrix_has_every_pair_both_ways(client):
     assert list(cells) == ["best", "near", "fair", "worst"]
     assert cells["best"][0] is None
     assert cells["best"][3]["value"] == -cells["worst"][0]["value"] > 0
-    assert cells["best"][3]["told"] and not cells["best"][1]["told"]
+    assert cells["best"][3]["significant"] and not cells["best"][1]["significant"]
 
 
 def test_three_systems_have_no_matrix(client):

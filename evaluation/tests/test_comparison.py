@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evaluation import comparison, files, scores
-from evaluation.comparison import COULD_TURN, compared
+from evaluation import files, scores
+from evaluation.analyses import comparison
+from evaluation.analyses.comparison import COULD_TURN, compared
 from evaluation.measures import Bounds, Judgments, Options, Rankings, parse_measure
 
 MEASURE = parse_measure("nDCG@10")
@@ -38,7 +39,7 @@ def twelve(missing: str = "empty"):
 
 def test_only_queries_where_all_systems_have_a_value_are_compared():
     (found,) = compared(twelve(missing="skip"), "a", ["b", "c"])
-    assert found.found.queries == 10
+    assert found.tests.queries == 10
     assert found.dropped == {"q11": {"no ranking": ["c"]}, "q12": {"nothing to find": ["a", "b", "c"]}}
     assert found.why_dropped == {"no ranking": 1, "nothing to find": 1}
     row = found.rows()[0]
@@ -84,10 +85,10 @@ def test_a_value_that_does_not_count_is_no_value():
 def test_all_other_systems_are_compared_where_none_is_named():
     (found,) = compared(twelve(), "b")
     assert found.pairs == (("b", "a"), ("b", "c"))
-    assert found.found.correction == "holm"
+    assert found.tests.correction == "holm"
     (found,) = compared(twelve(), "b", all_pairs=True)
     assert found.pairs == (("b", "a"), ("b", "c"), ("a", "c"))
-    assert (found.found.correction, found.found.critical) == ("hsd", pytest.approx(found.found.critical))
+    assert (found.tests.correction, found.tests.critical) == ("hsd", pytest.approx(found.tests.critical))
 
 
 def test_systems_that_cannot_be_compared_are_refused():

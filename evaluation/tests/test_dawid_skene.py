@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from evaluation import dawid_skene
-from evaluation.dawid_skene import TOLERANCE, estimate
-from evaluation.judgments import Ratings, combine
+from evaluation.judgments import dawid_skene
+from evaluation.judgments.dawid_skene import TOLERANCE, estimate
+from evaluation.judgments.rules import Ratings, combine
 
 # Dawid and Skene (1979), table 1: 45 patients, the first anaesthetist three times, four others once.
 ANAESTHETISTS = """

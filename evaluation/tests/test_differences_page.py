@@ -9,10 +9,11 @@ from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from evaluation.draws import TESTS_ON_PAGES
 from evaluation.tests.hills import analyst, make_hills, rate, text_of
 from evaluation.tests.test_compare_page import QUERIES, make_field
 from evaluation.tests.test_overview import spec_of
-from evaluation.views import compare, differences
+from evaluation.views import differences
 
 pytestmark = pytest.mark.django_db
 URL = "/collections/hills/differences/"
@@ -154,7 +155,7 @@ def test_what_is_beyond_chance_on_a_segment_is_said_in_the_sentence(client):
     collection = tagged(make_field(first=first, queries=queries), **dict.fromkeys(queries[:12], ["early"]))
     page = text_of(analyst(client, collection).get(URL))
     # Ten of the first twelve queries, 10 × 0.2033 / 12, and all of the others.
-    assert "Beyond chance on 2 of the 2 tested: tag early ( +0.1694 ), no tag ( +0.2033 )." in page
+    assert "significantly on 2 of the 2 tested: tag early ( +0.1694 ), no tag ( +0.2033 )." in page
 
 
 def test_queries_that_are_all_alike_have_no_segments(client):
@@ -174,7 +175,7 @@ def test_the_files_have_the_digits_of_the_command_and_the_segments_besides(clien
 
     def command(form: str) -> str:
         out = io.StringIO()
-        options = ["--draws", str(compare.DRAWS), "--gain", "exponential", "--per-query", "--format", form]
+        options = ["--draws", str(TESTS_ON_PAGES), "--gain", "exponential", "--per-query", "--format", form]
         call_command("compare", "hills", "fair", "near", *options, stdout=out)
         return out.getvalue()
 

@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from evaluation.tests.hills import analyst, text_of
 from evaluation.tests.test_overview import spec_of
 from evaluation.views import drift
-from ratings.anchors import set_anchor
 from ratings.models import Check, Rater, RatingEvent, Role
+from ratings.pool.anchors import set_anchor
 from ratings.tests.cast import NOW, Imported, grade, make_collection, make_member, make_pair, record_imported
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from evaluation.measures import Options
-from ratings.adjudication import adjudicate
+from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_pair, make_ranking
 
 from .worked import HYBRID_Q1, IDEAL, KEYWORD_Q1, KEYWORD_Q2, NEUTRAL_Q2, SECOND, rate, worked_collection

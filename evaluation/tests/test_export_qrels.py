@@ -3,7 +3,7 @@ import io
 import pytest
 from django.core.management import CommandError, call_command, load_command_class
 
-from ratings.adjudication import adjudicate
+from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_pair
 
 from .worked import rate, worked_collection
@@ -56,7 +56,7 @@ def test_weights_of_raters_count_where_the_rule_is_weighted():
     collection.raters.filter(name="y").update(weight=0)
     assert run("hills", "--rule", "weighted")[0] == "q1 0 a 3\n"
     collection.raters.filter(name="y").update(weight="0.5")
-    assert refusal("hills", "--rule", "weighted").endswith("; --rule median keeps to the grades of the scale")
+    assert refusal("hills", "--rule", "weighted").endswith("; --rule median keeps to the grades of the scale.")
 
 
 def test_grades_that_qrels_cannot_hold_are_refused_with_counts_and_examples():
@@ -66,13 +66,13 @@ def test_grades_that_qrels_cannot_hold_are_refused_with_counts_and_examples():
     assert "2 of 5 judgments have grades that qrels cannot hold" in line
     assert "-1 (1, like q2 d), 2.5 (1, like q1 b)" in line
     assert "--map -1=…,2.5=…; --rule median" in line
-    assert refusal("hills", "--rule", "max").endswith("--map -1=…")
+    assert refusal("hills", "--rule", "max").endswith("--map -1=….")
     assert "\n" not in line
 
 
 def test_another_rule_is_no_cure_for_a_grade_of_the_scale():
     worked_collection()
-    assert refusal("hills").endswith("--map -1=…")
+    assert refusal("hills").endswith("--map -1=….")
 
 
 def test_many_different_decimals_are_counted_and_not_all_listed():

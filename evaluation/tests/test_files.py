@@ -1,10 +1,12 @@
 """Runs and qrels straight to arrays: both ways of reading agree with each other and with trec_eval."""
 
+import bz2
 import gzip
 import io
 import json
 import random
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from evaluation import files
 from evaluation.files import regular, text
 from evaluation.measures import PROFILES, evaluate
 from ratings.formats import cells, values
+from ratings.management.refusals import line_of
 
 MEASURES = ["nDCG@10", "nDCG", "AP", "RR", "P@5", "Judged@10"]
 
@@ -38,7 +41,7 @@ def load(qrels: str | bytes, *runs: str | bytes, **how) -> files.Loaded:
 def refused(qrels: str | bytes, *runs: str | bytes, **how) -> list[str]:
     with pytest.raises(files.Refused) as refusal:
         load(qrels, *runs, **how)
-    return [str(r) for r in refusal.value.refusals]
+    return [line_of(r, {"order", "system_from"}) for r in refusal.value.refusals]
 
 
 def numbers(found: files.Loaded, ties: str = "rank") -> dict[str, dict[str, list[str]]]:
@@ -125,6 +128,11 @@ def test_others_are_read_a_line_at_a_time_to_the_same_arrays(folder, change):
     assert found.rankings["s"].documents.tolist() == expected.rankings["s"].documents.tolist()
 
 
+def test_a_byte_order_mark_within_a_run_is_refused_and_no_query_of_its_own(folder):
+    with pytest.raises(files.Refused, match="byte order mark"):
+        load(QRELS, RUN + "\ufeff" + RUN.replace("q1", "q10").replace("q2", "q11"))
+
+
 def test_what_is_passed_over_is_told(folder):
     found = load(
         QRELS + "# the end\nq1 0 a 3\n",
@@ -168,6 +176,34 @@ def test_several_systems_in_one_file_and_one_tag_in_two_files(folder):
     found = load(QRELS, RUN + RUN.replace(" s\n", " t\n"), RUN)
     assert list(found.rankings) == ["s (run0)", "s (run1)", "t"]
     assert len({str(each) for each in numbers(found).values()}) == 1
+    assert "s: a system of its own in each of run0, run1; for parts of one give --system-from tag." in found.notes
+
+
+@pytest.mark.parametrize("tiebreak", [False, True])
+def test_parts_of_one_system_are_the_whole_of_it(folder, tiebreak):
+    lines = (RUN + "q10 Q0 v 1 2 s\nq10 Q0 w 2 1 s\n").splitlines(keepends=True)
+    first, second = ("".join(line for line in lines if (line[:3] == "q2 ") == part) for part in (True, False))
+    whole = load(QRELS, "".join(lines), tiebreak=tiebreak)
+    found = load(QRELS, first, second, tiebreak=tiebreak, system_from="tag")
+    assert list(found.rankings) == ["s"]
+    for ties in ("rank", "score") if tiebreak else ("rank",):
+        assert numbers(found, ties) == numbers(whole, ties)
+    assert found.rankings["s"].documents.tolist() == whole.rankings["s"].documents.tolist()
+    (said,) = refused(QRELS, first, "".join(lines), system_from="tag")
+    assert "run1: queries of s stand in another part of it, too (q2)" in said and "--system-from file" in said
+
+
+def test_systems_are_named_by_their_files(folder):
+    Path("other").mkdir()
+    paths = [write("bm25.gz", gzip.compress(RUN.encode())), write("dense.run", RUN)]
+    found = files.load(write("qrels", QRELS), paths, system_from="file")
+    assert list(found.rankings) == ["bm25", "dense.run"]
+    with pytest.raises(files.Refused, match="other/dense.run: another file is called dense.run, too"):
+        files.load("qrels", [*paths, write("other/dense.run", RUN)], system_from="file")
+    (said,) = refused(QRELS, RUN + RUN.replace(" s\n", " t\n"), system_from="file")
+    assert "several systems in it (s, t)" in said
+    with pytest.raises(ValueError, match="file or tag"):
+        load(QRELS, RUN, system_from="x")
 
 
 def test_standard_input_is_read_once(folder, monkeypatch):
@@ -191,10 +227,10 @@ def test_standard_input_is_read_once(folder, monkeypatch):
         ("q1 Q0 z\u00a0 4 1 s", r"run0, line 5: the document 'z\xa0' has a blank or a control character."),
         ("q1 Q0 z\x7f 4 1 s", r"run0, line 5: the document 'z\x7f' has a blank or a control character."),
         ("q1 Q0 " + "z" * 501 + " 4 1 s", "is longer than 500 characters"),
-        ("q1 Q0 a 4 1 s", "run0, line 5: document a stands on line 2 already, in the same ranking of s. Keep one"),
-        ("q1 Q0 z 3 1 s", "run0, line 5: rank 3 stands on line 3 already; ranks and scores of s contradict"),
-        ("q1 Q0 z 4 9 s", "run0, line 5: rank 4 has the score 9.0, rank 3 on line 3 only 8.25; ranks and scores"),
-        ("q1 Q0 z 4 9 s", "1 time in 1 of 2 rankings. Give --order rank or --order score."),
+        ("q1 Q0 a 4 1 s", "run0, line 5: document a of this ranking of s stands already on line 2. Keep one"),
+        ("q1 Q0 z 3 1 s", "line 5: ranks and scores of s contradict each other 1 time in 1 of 2 rankings: rank 3"),
+        ("q1 Q0 z 4 9 s", "rankings: rank 4 has the score 9.0, above the 8.25 of rank 3 on line 3."),
+        ("q1 Q0 z 4 9 s", "If the rank counts, give --order rank. If the score counts, give --order score."),
     ],
 )
 def test_a_fault_in_a_run_is_refused_with_file_line_and_cure(folder, line, says):
@@ -210,12 +246,22 @@ def test_a_fault_in_a_run_is_refused_with_file_line_and_cure(folder, line, says)
         ("q1 0 z 1234567", "qrels, line 6: the grade '1234567' has more than 6 digits before the point."),
         ("q1 0 z 0.1234567891", "qrels, line 6: the grade '0.1234567891' has more than 9 digits after the point."),
         ("q1 0 a 2", "qrels, line 6: document a has another grade for the same query on line 1. Keep one"),
-        ("q1 Q0 z 1 2 s", "This looks like a run"),
+        ("q1 Q0 z 1 2 s", "there are 6 columns, qrels have four."),
     ],
 )
 def test_a_fault_in_qrels_is_refused_with_file_line_and_cure(folder, line, says):
     (said,) = refused(f"{QRELS}{line}\n", RUN)
     assert says in said
+
+
+def test_a_run_in_the_place_of_qrels_and_qrels_in_that_of_a_run_are_told_where_they_belong(folder):
+    for qrels, run, says in (
+        (RUN, QRELS, "qrels: it looks like a run"),
+        (RUN, RUN, "qrels: it looks like a run"),
+        (QRELS, QRELS, "run0: it looks like qrels"),
+    ):
+        (said,) = refused(qrels, run)
+        assert said.startswith(says) and "qrels come first" in said and "import_" not in said
 
 
 def test_a_run_of_other_queries_is_refused(folder):
@@ -339,28 +385,18 @@ def column_of(texts: list[str]) -> cells.Column:
     return column
 
 
-def read_decimals(texts: list[str]) -> tuple[list[float], list[str]]:
-    """The numbers, and which texts were left to the other reader."""
-    left = []
-
-    def read(text: str) -> float:
-        left.append(text)
-        return values.number(text, "score")
-
-    return cells.decimals(column_of(texts), read).tolist(), left
+def read_decimals(texts: list[str]) -> list[float]:
+    return cells.decimals(column_of(texts)).tolist()
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False).map(repr), min_size=1))
 def test_a_float_that_was_written_whole_comes_back(texts):
-    assert read_decimals(texts)[0] == [float(text) for text in texts]
+    assert read_decimals(texts) == [float(text) for text in texts]
 
 
 @given(st.lists(st.from_regex(r"-?([0-9]{1,25}\.?[0-9]{0,24}|\.[0-9]{1,24})", fullmatch=True), min_size=1))
 def test_any_decimal_is_the_float_nearest_to_it(texts):
-    found, left = read_decimals(texts)
-    assert found == [float(text) for text in texts]
-    # Up to fifteen digits never need the other reader, and those that a float is written with hardly ever do.
-    assert not [text for text in left if len(text.replace("-", "").replace(".", "")) <= 15]
+    assert read_decimals(texts) == [float(text) for text in texts]
 
 
 def of_places(count: int):
@@ -370,12 +406,24 @@ def of_places(count: int):
 @given(st.integers(1, 6).flatmap(of_places), st.sampled_from(["1", "2.", ".5", "-3.5", "1e3", "12345678", "0.25"]))
 def test_decimals_of_as_many_places_read_the_same_with_another_among_them(texts, other):
     for each in (texts, [*texts, other], [other, *texts]):
-        assert read_decimals(each)[0] == [float(text) for text in each]
+        assert read_decimals(each) == [float(text) for text in each]
 
 
-def test_a_decimal_at_the_edge_of_what_is_certain_is_left_to_the_other_reader():
-    texts = ["9007199254740993", "9007199254740995", ".00000000000000000000012", "1" * 25, "1e3"]
-    assert read_decimals(texts) == ([float(text) for text in texts], texts)
+# What Arrow or Python takes for a number and a reader of lines may not, and pieces to make others of.
+NUMBERS = ["nan", "-NaN", "nan(1)", "inf", "-INF", "Infinity", "1e400", "-1e400", "1e-400", "5e-324", "2e-324"]
+NUMBERS += ["1e0005", "0e9999", "1e00000000000005", "1E+005", "+1", "+-1", "-", ".", "-.5", "5.", "1_0", "1,5"]
+NUMBERS += ["0x1", "0x1p3", "1f", "1d", "true", '"1"', "1\u0661", "\u0661", "1" * 400, "0." + "0" * 400 + "1"]
+NUMBERS += ["1.2345678.9012345", "9007199254740993", "9007199254740995", ".00000000000000000000012", "-0", "1e5"]
+SIGNS = st.text("0123456789.+-eEinfatyxp_", min_size=1, max_size=20)
+
+
+@given(st.lists(st.one_of(st.sampled_from(NUMBERS), SIGNS, st.floats().map(repr)), min_size=1, max_size=3))
+def test_whatever_arrow_takes_for_a_number_is_read_as_a_line_of_its_own_is_or_not_at_all(texts):
+    try:
+        found = read_decimals(texts)
+    except cells.Irregular:
+        return
+    assert list(map(repr, found)) == [repr(values.number(text, "score")) for text in texts]
 
 
 @pytest.mark.parametrize(
@@ -401,7 +449,7 @@ def test_a_decimal_at_the_edge_of_what_is_certain_is_left_to_the_other_reader():
     ],
 )
 def test_what_is_no_decimal_is_never_taken_for_one(text):
-    with pytest.raises(ValueError, match="is not a finite number"):
+    with pytest.raises(cells.Irregular):
         read_decimals(["1.5", text])
 
 
@@ -421,7 +469,9 @@ def test_keys_are_compared_and_ordered_as_bytes(keys):
     assert [keys[i] for i in np.argsort(place)] == sorted(keys, key=str.encode)
     hashes = cells.hashed(column)
     assert len(set(hashes.tolist())) == len(set(keys))
-    assert cells.is_everywhere(column, keys[0].encode()) == (len(set(keys)) == 1)
+    assert column.strings.to_pylist() == keys
+    assert cells.equal(column, column_of(keys))
+    assert not cells.equal(column, column_of([*keys[:-1], keys[-1] + "x"]))
 
 
 # Real collections
@@ -458,3 +508,28 @@ def test_real_files_score_as_trec_eval_scores_them_whichever_way_they_are_read(s
         np.testing.assert_array_equal(rankings.documents, theirs.documents)
         np.testing.assert_array_equal(rankings.scores, theirs.scores)
         assert numbers(found) == numbers(again)
+
+
+def zipped(**files: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, lambda content: zipped(file=gzip.compress(content))])
+def test_packed_files_and_archives_are_read_as_what_they_hold(folder, pack):
+    qrels, runs = b"1 0 a 1\n", [b"1 Q0 a 1 2 one\n", b"1 Q0 b 1 2 two\n"]
+    found = load(pack(qrels), zipped(one=runs[0], two=pack(runs[1])))
+    assert list(found.rankings) == ["one", "two"]
+    assert numbers(found) == numbers(load(qrels, *runs))
+
+
+def test_what_cannot_be_unpacked_is_refused(folder):
+    (said,) = refused(zipped(a=b"1 0 a 1\n", b=b""), b"1 Q0 a 1 2 one\n")
+    assert "the archive has several files" in said
+    (said,) = refused(b"1 0 a 1\n", zipped())
+    assert "there is no file in the archive" in said
+    (said,) = refused(b"1 0 a 1\n", bz2.compress(b"1 Q0 a 1 2 one\n")[:-5])
+    assert "the bzip2 data are cut off or damaged" in said

@@ -19,8 +19,8 @@ from evaluation.measures import Options, parse_measure
 from evaluation.models import FrozenEvaluation, FrozenPart
 from evaluation.tests.hills import make_hills, rate
 from ratings import sample
-from ratings.adjudication import adjudicate
 from ratings.models import Document, Guidelines, Query, Ranking, Role, System
+from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import (
     Imported,
     grade,
@@ -97,9 +97,9 @@ SUMS = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in FILES.
 HILLS = hashlib.sha256("".join(f"{sha}  {name}\n" for name, sha in SUMS.items()).encode()).hexdigest()
 
 
-def freeze(collection, name="first", measures=MEASURES, **asked):
-    options = scores.options_for(collection, **asked.pop("changes", {}))
-    return frozen.freeze(collection, name, measures, options, **asked)
+def freeze(collection, name="first", measures=MEASURES, changes=None, note="", by=None, **setup):
+    setup = scores.Setup(scores.options_for(collection, **(changes or {})), **setup)
+    return frozen.freeze(collection, name, measures, setup, note, by)
 
 
 def test_the_hash_of_the_hills_is_the_same_on_every_database():
@@ -348,7 +348,7 @@ def test_many_pieces_are_one_content(monkeypatch):
     whole, _ = freeze(collection)
     monkeypatch.setattr(content, "PIECE", 500)
     monkeypatch.setattr(freezing, "AT_ONCE", 3)
-    monkeypatch.setattr("evaluation.record.KEYS_AT_A_TIME", 30)
+    monkeypatch.setattr("evaluation.record.keys.KEYS_AT_A_TIME", 30)
     small = make_copy(collection)
     found, _ = freeze(small)
     assert found.hash == whole.hash

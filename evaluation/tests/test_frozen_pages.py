@@ -8,6 +8,7 @@ import zipfile
 
 import pytest
 from django.db import connection
+from django.db.models import QuerySet
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pandas import Series
@@ -15,11 +16,11 @@ from pandas import Series
 from evaluation import frozen
 from evaluation.frozen import over_time
 from evaluation.frozen.changes import Changes, differences
-from evaluation.models import FrozenEvaluation
+from evaluation.models import FrozenEvaluation, FrozenPart
 from evaluation.tests.hills import analyst, make_hills, rate, text_of
 from evaluation.tests.test_frozen import MEASURES, freeze
-from ratings.adjudication import adjudicate
 from ratings.models import Guidelines, Query, Role
+from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking
 
 pytestmark = pytest.mark.django_db
@@ -68,6 +69,7 @@ def test_what_the_overview_shows_is_frozen_with_its_options(client):
     assert "Frozen as “The first”" in text_of(response)
 
 
+@pytest.mark.writes
 def test_the_same_again_leads_to_the_one_that_is_there(client):
     analyst(client, make_hills())
     for name in ("first", "second"):
@@ -84,6 +86,7 @@ def test_the_same_again_leads_to_the_one_that_is_there(client):
         ({"name": "taken"}, "has this name"),
     ],
 )
+@pytest.mark.writes
 def test_a_name_that_will_not_do_is_told_and_the_form_kept(client, form, says):
     collection = make_hills()
     freeze(collection, "taken")
@@ -99,6 +102,7 @@ def test_where_there_are_no_numbers_nothing_can_be_frozen(client):
     assert "no numbers yet" in text_of(response)
 
 
+@pytest.mark.writes
 def test_options_without_a_meaning_freeze_nothing(client):
     response = analyst(client, make_hills()).post(URL + "new/?gain=cubic", {"name": "x"})
     assert response.status_code == 400 and not FrozenEvaluation.objects.exists()
@@ -152,6 +156,28 @@ def test_its_files_have_what_was_frozen(client):
     assert response.streaming and response["Content-Encoding"] == "identity"
     archive = zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content)))
     assert archive.testzip() is None and json.loads(archive.read("about.json"))["hash"] == found.hash
+
+
+def test_of_a_bundle_that_cannot_be_made_nothing_is_sent(client, monkeypatch):
+    collection = make_hills()
+    found, _ = freeze(collection)
+    client = analyst(client, collection)
+    client.raise_request_exception = False
+    address = f"{URL}{found.short}/bundle.zip"
+
+    def breaks(*asked, **more):
+        raise RuntimeError("in the middle")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("evaluation.bundle.archive.pictures.svg", breaks)
+        response = client.get(address)
+    assert response.status_code == 500 and "Content-Disposition" not in response
+    other, _ = freeze(make_hills("other", grades={("q1", "a"): "0", ("q2", "b"): "1"}))
+    judgments = other.parts.get(name="qrels.txt").content
+    QuerySet(FrozenPart).filter(frozen=found, name="judgments.jsonl").update(content=judgments)
+    response = client.get(address)
+    assert response.status_code == 500 and "Content-Disposition" not in response
+    assert "judgments.jsonl is not what was frozen" in text_of(response)
 
 
 @pytest.mark.parametrize("key", ["0" * 12, "abc", "first", "../..", "Z" * 12])

@@ -9,14 +9,18 @@ from evaluation import measures
 from evaluation.tests.hills import analyst, make_hills, text_of
 from ratings import sample
 from ratings.models import Role
+from ratings.people import visits
 from ratings.tests.cast import make_collection, make_member, make_pair, make_user
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def demo(settings) -> None:
-    settings.DEMO = True
+def demo(settings, tmp_path, client) -> None:
+    """The visitor has the key of this machine."""
+    settings.DEMO, settings.DATA_DIR = True, tmp_path
+    visits.key_file().write_text("key")
+    client.cookies[visits.COOKIE] = "key"
 
 
 def test_a_stranger_reads_what_it_is_and_can_sign_in(client):
@@ -81,7 +85,7 @@ def test_a_rater_sees_their_own_progress_and_no_result(client):
     collection.save()
     response = client.get("/")
     page = text_of(response)
-    assert "0 rated, about 1 left" in page
+    assert "0 rated, fewer than 10 left" in page
     assert 'action="/collections/hills/rate/next/"' in response.content.decode()
     for hidden in ("good", "bad", "0.8155", "nDCG", "three ways"):
         assert hidden not in page

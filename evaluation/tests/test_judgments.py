@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation import judgments
-from evaluation.dawid_skene import estimate
-from evaluation.judgments import ADJUDICATIONS, RULES, RULES_SAID, Ratings, combine
+from evaluation.judgments import rules
+from evaluation.judgments.dawid_skene import estimate
+from evaluation.judgments.rules import ADJUDICATIONS, RULES, RULES_SAID, Ratings, combine
 from evaluation.measures import Judgments
 
 
@@ -187,7 +187,7 @@ def test_the_rules_agree_with_plain_python_on_any_decimals(given_billionths, tho
 
 def test_no_rule_depends_on_the_order_of_the_rows(monkeypatch):
     estimated = []
-    monkeypatch.setattr(judgments, "estimate", lambda *given: estimated.append(given) or estimate(*given))
+    monkeypatch.setattr(rules, "estimate", lambda *given: estimated.append(given) or estimate(*given))
     generator = np.random.default_rng(7)
     rows = [(0, d, r, float(generator.integers(4))) for d in range(60) for r in generator.permutation(5)[:3]]
     shuffled = [rows[i] for i in generator.permutation(len(rows))]

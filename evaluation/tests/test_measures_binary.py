@@ -59,8 +59,11 @@ def test_the_precision_at_r_counts_what_a_short_ranking_lacks():
 
 def test_the_binary_preference_sees_only_judged_documents():
     grades = {"A": 1, "B": 1, "N": 0, "M": -1}
-    # B has N and M above it: 1 - 2 / 2; a grade below 0 is a judgment like any other.
+    # B has N and M above it: 1 - 2 / 2; a grade below 0 is a judgment like any other,
     assert value("Bpref", grades, ["A", "N", "M", "B"]) == (1 + 0) / 2
+    # but under clip, as in trec_eval, none: N is 1 of 1.
+    assert value("Bpref", grades, ["M", "A", "B", "N"], negatives="clip") == 1
+    assert value("Bpref", grades, ["M", "A", "N", "B"], negatives="clip") == (1 + (1 - 1 / 1)) / 2
     assert value("Bpref", grades, ["X", "A", "Y", "M", "Z", "B"]) == (1 + (1 - 1 / 2)) / 2
     assert value("Bpref", grades, ["X", "A", "Y", "M", "Z", "B"], unjudged=1.0) == (1 + (1 - 1 / 2)) / 2
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.measures import Bounds, Options, bounds, evaluate, pack, unjudged
+from ratings.tests.thorough import examples
 
 RANKED = ["a", "b", "c", "d", "e", "f"]
 OTHERS = ["x", "y", "z"]
@@ -78,7 +79,7 @@ def steps_of(grades, judgments):
     return sorted({float(lowest), float(highest), *(grade for grade in inner if lowest <= grade <= highest)})
 
 
-@settings(max_examples=1500)
+@settings(max_examples=examples(300))
 @given(cases(), options_)
 def test_the_bounds_are_those_of_brute_force(case, options):
     grades, scores, judgments, open_, cutoff = case
@@ -138,7 +139,7 @@ def test_the_bounds_of_seldom_cases_are_those_of_brute_force(case, options):
     assert certain
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(cases(), options_, st.lists(st.floats(0, 1), min_size=4, max_size=4))
 def test_no_grade_between_those_of_the_scale_leads_out_of_the_bounds(case, options, shares):
     (lowest, highest), scores, judgments, open_, cutoff = case

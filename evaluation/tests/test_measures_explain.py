@@ -55,7 +55,7 @@ def test_the_query_asked_for_is_the_one_explained():
     judgments, rankings = pack({"q": {"A": 1}, "r": {"A": 2, "B": 1}, "s": {}}, {"q": ["A"], "r": ["B", "A"]})
     assert [row.grade for row in explain(2, judgments, rankings, Options(), 1).ranking] == [1, 2]
     for query in (-1, 3):
-        with pytest.raises(ValueError, match=f"query {query} is not from 0 to 2$"):
+        with pytest.raises(ValueError, match=rf"query {query} is not from 0 to 2\.$"):
             explain(2, judgments, rankings, Options(), query)
 
 

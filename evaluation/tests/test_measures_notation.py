@@ -77,7 +77,7 @@ def test_the_highest_grade_is_stated_where_a_measure_needs_it(text, printed):
 
 
 def test_a_scale_without_a_grade_above_zero_has_no_highest_grade_to_state():
-    with pytest.raises(ValueError, match="ERR@10 needs a scale with a grade above 0; its highest is 0$"):
+    with pytest.raises(ValueError, match=r"ERR@10 needs a scale with a grade above 0; its highest is 0\.$"):
         stated(parse_measure("ERR@10"), 0.0)
     assert stated(parse_measure("ERR@10"), 0.5) == Measure("ERR", 10, (("gmax", 0.5),))
     assert stated(parse_measure("AP"), 0) == Measure("AP")
@@ -106,7 +106,7 @@ def test_a_scale_without_a_grade_above_zero_has_no_highest_grade_to_state():
         ("P(rel=x)@5", "finite number, not 'x'"),
         ("P(rel=nan)@5", "finite number"),
         ("P(rel=2,rel=1.0)@5", "has a parameter twice: rel=2,rel=1"),
-        ("P(p=1)@5", "P takes rel, not 'p'$"),
+        ("P(p=1)@5", r"P takes rel, not 'p'\.$"),
         ("nDCG(rel=1)@5", "nDCG takes dcg, not 'rel'"),
         ("CG(dcg='log2')@5", "CG takes no parameter, not 'dcg'"),
         ("nDCG(dcg='exp')@5", "dcg must be one of 'log2', 'exp-log2', not 'exp'"),
@@ -114,10 +114,10 @@ def test_a_scale_without_a_grade_above_zero_has_no_highest_grade_to_state():
         ("nDCG(gains={0:0,1:3})@5", "not 'gains'; the option gain=map:0=0,1=1,2=3"),
         ("nDCG(gains={0:0,})@5", "not 'gains'; the option gain=map:0=0,1=1,2=3"),
         ("P(judged_only=True)@5", "P takes rel, not 'judged_only'; the option unjudged=condensed"),
-        ("ERR(gmax=0)", "gmax, the highest grade of the scale, must be above 0, not 0$"),
+        ("ERR(gmax=0)", r"gmax, the highest grade of the scale, must be above 0, not 0\.$"),
         ("ERR(rel=1)", "ERR takes gmax, not 'rel'"),
         ("RBP(k=5)", "RBP takes p, rel, gmax, not 'k'"),
-        ("RBP(p=1)", "must be from 0 to below 1, not 1$"),
+        ("RBP(p=1)", r"must be from 0 to below 1, not 1\.$"),
         ("RBP(p=-0.1)", "must be from 0 to below 1, not -0.1"),
         ("RBP(rel=1,gmax=3)", "RBP takes rel or gmax, not both"),
         ("Rprek", "did you mean .*Rprec"),

@@ -95,7 +95,7 @@ def test_a_profile_can_be_revised():
         ({"gain": "map:0=0,1=2,2=1"}, "falls from 2 to 1 between the grades 1 and 2: a better grade must not"),
         ({"gain": "map:0=0,1=1", "unjudged": "3"}, "unjudged=3 is not a grade that gain=map lists"),
         ({"gain": "linear:0=0"}, "gain=linear takes no list of grades"),
-        ({"log_base": "1"}, "log_base must be greater than 1, not 1$"),
+        ({"log_base": "1"}, r"log_base must be greater than 1, not 1\.$"),
         ({"log_base": "0.5"}, "greater than 1, not 0.5"),
         ({"log_base": "inf"}, "log_base must be a finite number, not 'inf'"),
         ({"log_base": "two"}, "not 'two'"),
@@ -109,7 +109,7 @@ def test_a_profile_can_be_revised():
         ({"relevant_from": "e"}, "relevant_from must be a finite number, not 'e'"),
         ({"log_bse": "2"}, "unknown option 'log_bse'; did you mean log_base"),
         ({"gain_map": "0=0"}, "unknown option 'gain_map'"),
-        ({"xyzzy": "0"}, "unknown option 'xyzzy'$"),
+        ({"xyzzy": "0"}, r"unknown option 'xyzzy'\.$"),
         ({"gain": "exponentia"}, r"did you mean exponential or exponential_signed\?$"),
     ],
 )

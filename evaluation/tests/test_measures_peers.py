@@ -79,14 +79,32 @@ def test_trec_eval(profile, kind, level):
     names = {ours.format(f"(rel={level})"): name for ours, name in TREC.items()}
     scores = evaluate(names, *pack(judgments, run), PROFILES[profile])
     for ours, name in names.items():
-        if kind == "labels" and name == "bpref":
-            continue  # trec_eval takes a negative grade as unjudged there
         measure = parse_measure(ours)
         expected = [theirs[query][name] if query in theirs else math.nan for query in judgments]
         assert scores.values[measure] == same(expected), ours
         assert scores.mean(measure) == same(np.nanmean(expected)), ours
         if name.startswith("num_"):
             assert scores.total(measure) == np.nansum(expected), ours
+
+
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("profile", PROFILES)
+def test_negative_grades_under_every_profile(profile, level):
+    """A grade below 0 is never relevant. Only those that clip take it for none at all, as trec_eval does."""
+    judgments, run = trec_collection("labels")
+    clips = PROFILES[profile].negatives == "clip"
+    # What a profile has of its own beside the grades: trec_eval knows one way alone.
+    options = PROFILES[profile].revised(ties="score", undefined="zero", missing="skip", unjudged="zero")
+    theirs = by_trec_eval(judgments, run, level)
+    raised = {query: {key: max(grade, 0) for key, grade in some.items()} for query, some in judgments.items()}
+    of_raised = by_trec_eval(raised, run, level)
+    assert any(theirs[query]["bpref"] != of_raised[query]["bpref"] for query in theirs)
+    names = {ours.format(f"(rel={level})"): name for ours, name in TREC.items() if clips or "nDCG" not in ours}
+    scores = evaluate(names, *pack(judgments, run), options)
+    for ours, name in names.items():
+        source = of_raised if name == "bpref" and not clips else theirs
+        expected = [source[query][name] if query in source else math.nan for query in judgments]
+        assert scores.values[parse_measure(ours)] == same(expected), ours
 
 
 @pytest.mark.parametrize("cutoff", CUTOFFS)

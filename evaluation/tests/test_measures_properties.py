@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.measures import MEASURES, Judgments, Options, Rankings, evaluate, explain, pack, parse_measure
+from ratings.tests.thorough import examples
 
 from .random_collections import collection as random_collection
 
@@ -76,7 +77,7 @@ def same(values: np.ndarray, tolerance: float = 1e-12):
     return pytest.approx(values, rel=tolerance, abs=tolerance, nan_ok=True)
 
 
-SEEDS, QUERIES = range(20), 5000  # 100,000 queries in all
+SEEDS, QUERIES = range(20), examples(5000)  # 100,000 queries in all
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -122,7 +123,7 @@ def ndcg_of_trec_eval(grades: dict, rankings: dict, cutoffs: list[int | None]) -
     return pytrec_eval.RelevanceEvaluator(whole, names).evaluate(run)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(collections(st.decimals(-4, 4, places=1).map(float)), CUTOFFS, all_options)
 def test_the_rows_of_an_explanation_add_up_to_the_scores(collection, cutoff, options):
     judgments, rankings = pack(*collection)
@@ -144,7 +145,7 @@ def test_the_rows_of_an_explanation_add_up_to_the_scores(collection, cutoff, opt
             assert seen.ndcg == same((seen.dcg - seen.min_dcg) / span)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(judged(signed), rankings_, CUTOFFS)
 def test_a_loop_over_the_definition_gives_the_same(grades, ranking, cutoff):
     def total(gains):

@@ -11,10 +11,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from evaluation.pages import heat
 from evaluation.tests.hills import analyst, make_hills, rate, text_of
-from evaluation.views import heat, sentences
-from ratings.adjudication import adjudicate
+from evaluation.words import sentences
 from ratings.models import Anchor, Pair, Role
+from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +55,7 @@ def test_the_best_system_is_told_from_the_others_by_the_tests_of_the_page_that_c
     }
     grades = {(query, document): value for query in queries for document, value in (("a", "3"), ("b", "1"))}
     analyst(client, make_hills(queries=queries, rankings=rankings, grades=grades))
-    told = "beyond chance above z on the same queries. Whether it is better than y cannot be told"
+    told = "significantly better than z on the same queries. Whether it is better than y cannot be told"
     assert f"x has the highest mean nDCG@10, 1.0000, {told}" in text_of(client.get(URL))
     rows = {row["system"]: row["verdict"] for row in client.get(f"{URL}compare/").context["rows"]}
     assert rows == {"y": "cannot tell", "z": "lower"}
@@ -66,10 +67,8 @@ def test_a_leader_that_others_beat_where_all_have_values_is_told():
         {"queries": 12, "system": "z", "verdict": "lower"},
     ]
     said = sentences.tested(rows)
-    assert (
-        said
-        == ", beyond chance above <b>z</b> on the same queries, yet below <b>y</b> on the queries that all have."
-    )
+    worse = "yet significantly worse than <b>y</b> on the queries that all have."
+    assert said == f", significantly better than <b>z</b> on the same queries, {worse}"
 
 
 def test_systems_that_are_judged_unevenly_are_a_warning(client):
@@ -223,11 +222,11 @@ def test_what_a_mean_can_still_become_is_drawn_and_told(client):
 def test_where_bounds_would_take_too_long_the_page_says_where_they_are(client, monkeypatch):
     analyst(client, collection := make_hills())
     for params in ({"measure": "nDCG"}, {"measure": "nDCG@10"}):
-        monkeypatch.setattr("evaluation.views.answer.MOST_BOUNDED", 2 * 2 * 10 - 1)
+        monkeypatch.setattr("evaluation.pages.answer.MOST_BOUNDED", 2 * 2 * 10 - 1)
         page = text_of(client.get(URL, params))
         assert "Can become" not in page and "evaluate --bounds gives it for every size" in page
         assert "lowest" not in client.get(URL + "scores.csv", params).content.decode()
-    monkeypatch.setattr("evaluation.views.answer.MOST_BOUNDED", 2 * 2 * 10)
+    monkeypatch.setattr("evaluation.pages.answer.MOST_BOUNDED", 2 * 2 * 10)
     collection.touch()  # what was said of this state is kept
     assert "Can become" in text_of(client.get(URL, {"measure": "nDCG@10"}))
 

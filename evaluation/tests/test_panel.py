@@ -8,7 +8,7 @@ import pytest
 from evaluation.measures import Options
 from evaluation.measures.options import CHOICES
 from evaluation.tests.hills import analyst, make_hills, text_of
-from evaluation.views import panel
+from evaluation.words import options as panel
 
 pytestmark = pytest.mark.django_db
 URL = "/collections/hills/"

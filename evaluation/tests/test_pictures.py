@@ -8,9 +8,11 @@ import xml.etree.ElementTree as ET
 import pytest
 import vl_convert
 
-from evaluation import charts, pictures
+from evaluation import charts
+from evaluation.charts import pictures
 from evaluation.tests.hills import analyst, make_hills
 from ratings import sample
+from ratings.people import visits
 
 ROWS = [
     {"system": "<b> & co", "mean": 0.5, "low": 0.4, "high": 0.6, "queries": 3, "leader": True},
@@ -48,6 +50,28 @@ def test_every_colour_of_the_charts_is_in_the_style_sheet():
         assert {"line", "n-a", "n-c"} <= known.keys()
 
 
+@pytest.mark.parametrize("name", ["var(--primary-color)", "var(--ink)"])
+def test_a_name_that_looks_like_a_colour_stays_a_name(name):
+    means = [row | {"system": name} for row in ROWS]
+    lines = [{"system": name, "cutoff": k, "value": 0.3, "leader": True} for k in (1, 10)]
+    cells = [{"query": name, "system": name, "value": 0.1}]
+    couples = [{"one": name, "other": name, "share": 1.0, "couples": 1}]
+    told = {"label": name, "value": 0.1, "low": 0.0, "high": 0.2, "n": 9, "significant": True, "fill": name}
+    mixed = {"place": 0, "rater": name, "period": 1, "grade": name, "start": 0, "end": 1}
+    for chart in (
+        charts.means(means),
+        charts.curves(lines),
+        charts.heat_map(cells, [{"query": name, "text": name, "url": name}], systems=[name]),
+        charts.confusion(couples, grades=[name]),
+        charts.differences([told]),
+        charts.mixes([mixed], raters=[name], grades={name: charts.ACCENT}),
+    ):
+        texts = [element.text for element in ET.fromstring(pictures.svg(chart)).iter() if element.text]
+        assert name in texts or pictures.svg(chart).count("var(--") == 1
+        resolved = pictures._resolved(chart, pictures.palette()["light"])
+        assert resolved["datasets"] == chart["datasets"]
+
+
 def test_hatches_are_drawn_and_no_link_is_kept():
     cells = [{"query": "q", "system": "a", "value": None}]
     cells.append({"query": "r", "system": "a", "value": 0.1, "below": True})
@@ -64,18 +88,18 @@ def test_the_same_chart_has_the_same_bytes_and_is_drawn_once(monkeypatch):
     monkeypatch.setattr(pictures, "_draw", None)
     assert pictures.svg(charts.means(ROWS), width=501) == first
     monkeypatch.undo()
-    pictures._drawn.clear()
+    pictures._cache.clear()
     again = pictures.svg(charts.means(ROWS), width=501)
     assert (again, pictures.png(again), pictures.pdf(again)) == (first, png, pdf)
 
 
 def test_pictures_that_are_kept_have_an_end(monkeypatch):
-    monkeypatch.setattr(pictures, "_drawn", {})
-    monkeypatch.setattr(pictures, "DRAWN", 2)
+    monkeypatch.setattr(pictures, "_cache", {})
+    monkeypatch.setattr(pictures, "CACHED", 2)
     monkeypatch.setattr(pictures, "_draw", lambda *asked: str(asked[2]))
     for width in (300, 400, 500):
         pictures.svg({}, width=width)
-    assert list(pictures._drawn.values()) == ["400", "500"]
+    assert list(pictures._cache.values()) == ["400", "500"]
 
 
 def test_several_are_drawn_one_after_the_other(monkeypatch):
@@ -89,7 +113,7 @@ def test_several_are_drawn_one_after_the_other(monkeypatch):
         now.pop()
         return '<svg width="1">'
 
-    monkeypatch.setattr(pictures, "_drawn", {})
+    monkeypatch.setattr(pictures, "_cache", {})
     monkeypatch.setattr(vl_convert, "vegalite_to_svg", slow)
 
     def draw(width):
@@ -157,9 +181,10 @@ def test_a_refusal_stays_a_refusal(client):
 
 
 @pytest.mark.django_db
-def test_the_first_page_has_its_chart_as_a_picture(client, settings):
-    settings.DEMO = True
-    sample.load()
+def test_the_first_page_has_its_chart_as_a_picture(client, settings, tmp_path):
+    settings.DEMO, settings.DATA_DIR = True, tmp_path
+    sample.prepare()
+    client.cookies[visits.COOKIE] = visits.key_file().read_text().strip()
     page = client.get("/", SERVER_NAME="localhost").content.decode()
     name = re.search(r'<img src="\?chart=([\w-]+)', page)[1]
     response = client.get("/", {"chart": name}, SERVER_NAME="localhost")

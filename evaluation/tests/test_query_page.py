@@ -11,12 +11,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from evaluation.measures import Difference, Part
+from evaluation.pages import parts
 from evaluation.tests.hills import GRADES, RANKINGS, analyst, make_hills, rate, text_of
-from evaluation.views import opinions, parts
+from evaluation.views import opinions
 from evaluation.views.agreement import pseudonym
 from ratings import queue
-from ratings.adjudication import adjudicate
 from ratings.models import Rater, Role
+from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rater
 
 pytestmark = pytest.mark.django_db
@@ -400,8 +401,16 @@ def make_disputed():
     """Of q1: a has 3 by an expert and 1 by boris; boris alone answered b, and cannot judge it; c is decided."""
     collection = make_hills(grades={key: value for key, value in GRADES.items() if key != ("q1", "b")})
     boris = make_rater(collection, "canary-boris")
-    queue.save(boris, make_pair(collection, "q1", "a"), grade=grade(collection, "1"), comment="Only <half> of it.")
-    queue.save(boris, make_pair(collection, "q1", "b", wanted=2), reason="language", comment="It is Welsh.")
+    queue.save(
+        boris,
+        make_pair(collection, "q1", "a"),
+        queue.Submission(grade=grade(collection, "1"), comment="Only <half> of it."),
+    )
+    queue.save(
+        boris,
+        make_pair(collection, "q1", "b", wanted=2),
+        queue.Submission(reason="language", comment="It is Welsh."),
+    )
     decided = collection.queries.get(key="q1").pairs.get(document__key="c")
     adjudicate(decided, grade(collection, "2"), reason="It was corrected.", actor=None)
     return collection, boris

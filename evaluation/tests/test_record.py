@@ -4,8 +4,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from evaluation import record
-from ratings.adjudication import adjudicate
+from evaluation.record import reading
 from ratings.models import Ranking
+from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_pair, make_ranking
 
 from .worked import rate, worked_collection
@@ -86,8 +87,8 @@ def test_what_goes_while_it_is_read_is_left_out(monkeypatch):
     for query in ("q1", "q2"):
         rate(collection, query, a="1")
         adjudicate(make_pair(collection, query, "b"), grade(collection, "2"), reason="clear", actor=None)
-    before = record._queries
-    monkeypatch.setattr(record, "_queries", lambda *given: before(*given).iloc[:1])
+    before = reading._queries
+    monkeypatch.setattr(reading, "_queries", lambda *given: before(*given).iloc[:1])
     ratings = record.load(collection).ratings
     assert (ratings.grade.tolist(), ratings.weight.tolist()) == ([1.0], [1.0])
     assert ratings.adjudicated.grade.tolist() == [2.0]

@@ -34,7 +34,8 @@ def test_results_without_scores_get_one_by_rank():
 
 @pytest.mark.parametrize("at_a_time", [1, 2, 3, 20_000])
 def test_the_number_of_queries_is_that_of_the_pieces(at_a_time, monkeypatch, django_assert_num_queries):
-    monkeypatch.setattr(record, "KEYS_AT_A_TIME", at_a_time)
+    for module in ("keys", "rankings"):
+        monkeypatch.setattr(f"evaluation.record.{module}.KEYS_AT_A_TIME", at_a_time)
     collection = make_collection(queries=[f"q{number}" for number in range(6)])
     for number in range(6):
         make_ranking(collection, "bm25", f"q{number}", "dbca")

@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from evaluation import scores
 from evaluation.measures import PROFILES, Options
 from ratings import queue
-from ratings.adjudication import adjudicate
 from ratings.models import Collection, Pair, Query, Ranking
+from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import make_collection, make_ranking
 
 from .worked import HYBRID_Q1, IDEAL, KEYWORD_Q1, KEYWORD_Q2, NEUTRAL_Q2, SECOND, rate, worked_collection

@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evaluation import scores, segments
-from evaluation.comparison import compared
+from evaluation import scores
+from evaluation.analyses import segments
+from evaluation.analyses.comparison import compared
+from evaluation.analyses.segments import LENGTH, TAG, WEIGHT
 from evaluation.measures import Judgments, Options, Rankings, parse_measure
-from evaluation.segments import LENGTH, TAG, WEIGHT
 
 
 def frame(texts=None, tags=None, weights=None) -> pd.DataFrame:
@@ -105,12 +106,13 @@ def test_a_segment_has_the_mean_interval_and_tally_of_its_queries_alone():
     first, second = segments.compared(found, [part(TAG, "x", range(12), 24), part(TAG, "y", range(12, 24), 24)])
     differences = np.array([LOSS] * 9 + [0.0] * 2)
     assert (first.queries, first.undefined) == (11, 1)
-    assert (first.said.wins, first.said.ties, first.said.losses) == (0, 2, 9)
-    assert first.said.difference == pytest.approx(9 * LOSS / 11)
+    assert (first.comparison.wins, first.comparison.ties, first.comparison.losses) == (0, 2, 9)
+    assert first.comparison.difference == pytest.approx(9 * LOSS / 11)
     interval = stats.ttest_1samp(differences, 0).confidence_interval(0.95)
-    assert (first.said.low, first.said.high) == pytest.approx((interval.low, interval.high))
-    assert first.said.p == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
-    assert (second.queries, second.undefined, second.said.difference, second.told) == (11, 1, 0.0, False)
+    assert (first.comparison.low, first.comparison.high) == pytest.approx((interval.low, interval.high))
+    assert first.comparison.p == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
+    assert (second.queries, second.undefined, second.significant) == (11, 1, False)
+    assert second.comparison.difference == 0.0
 
 
 def test_verdicts_allow_for_all_segments_that_are_tested():
@@ -121,10 +123,10 @@ def test_verdicts_allow_for_all_segments_that_are_tested():
     assert 0.0125 < alone < 0.05
     whole = part(TAG, "x", range(20), 20)
     (one,) = segments.compared(found, [whole])
-    assert (one.said.p_holm, one.said.verdict, one.told) == (pytest.approx(alone), "lower", True)
+    assert (one.comparison.p_holm, one.comparison.verdict) == (pytest.approx(alone), "lower") and one.significant
     four = segments.compared(found, [whole] * 4)
-    assert [each.said.p_holm for each in four] == [pytest.approx(4 * alone)] * 4
-    assert [each.said.verdict for each in four] == ["cannot tell"] * 4
+    assert [each.comparison.p_holm for each in four] == [pytest.approx(4 * alone)] * 4
+    assert [each.comparison.verdict for each in four] == ["cannot tell"] * 4
 
 
 def test_fewer_than_ten_queries_are_not_tested_and_count_for_no_correction():
@@ -132,10 +134,10 @@ def test_fewer_than_ten_queries_are_not_tested_and_count_for_no_correction():
     small, none = part(LENGTH, "x", range(9), 20), part(LENGTH, "y", (), 20)
     whole = part(WEIGHT, "z", range(20), 20)
     first, second, third = segments.compared(found, [small, none, whole])
-    assert first.few and first.said.p is None and first.said.verdict == "cannot tell"
-    assert first.said.difference == pytest.approx(5 * LOSS / 9) and first.said.low is not None
-    assert second.said.difference is None and second.said.why["difference"] == "no query"
-    assert not third.few and third.said.p_holm == third.said.p
+    assert first.few and first.comparison.p is None and first.comparison.verdict == "cannot tell"
+    assert first.comparison.difference == pytest.approx(5 * LOSS / 9) and first.comparison.low is not None
+    assert second.comparison.difference is None and second.comparison.why["difference"] == "no query"
+    assert not third.few and third.comparison.p_holm == third.comparison.p
 
 
 def test_the_file_has_a_row_for_each_segment_with_why_a_number_is_missing():

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from evaluation.draws import SEED
 from evaluation.significance import bootstrap, bootstrap_interval
 
 
@@ -61,7 +62,7 @@ def test_draws_too_many_to_be_kept_are_the_same(monkeypatch):
 
 def test_it_is_the_interval_of_drawing_the_values_themselves():
     values = np.random.default_rng(7).random(60)
-    drawn = np.random.default_rng(bootstrap.SEED).integers(0, 60, (2000, 60))
+    drawn = np.random.default_rng(SEED).integers(0, 60, (2000, 60))
     low, high = np.quantile(values[drawn].mean(axis=1), [0.025, 0.975])
     wider = np.sqrt(60 / 59)
     expected = (values.mean() + (low - values.mean()) * wider, values.mean() + (high - values.mean()) * wider)

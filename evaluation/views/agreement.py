@@ -1,6 +1,6 @@
-"""Do raters agree, about what not, and would the systems stand in the same order with others?
+"""The page of agreement: how far raters agree, on which pairs not, and how stable the order of systems is.
 
-Admins read names. For analysts every rater has a name that tells nothing, in an order that tells nothing either.
+Admins see names. Analysts see pseudonyms, in an order that reveals nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,29 +9,32 @@ from itertools import zip_longest
 
 import numpy as np
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, Pair, Role
-from ratings.privacy import pseudonym
+from ratings.people.access import READERS, of_collection
+from ratings.people.privacy import pseudonym
 
-from .. import charts, consistency, kept
-from ..agreement import DRAWS, disputed
-from ..consistency import FEWEST, Agreement, Order
-from ..judgments import RULES_OF_ALL
-from ..templatetags.numbers import decimals, number, share
-from .asked import Asked, CannotAnswer, for_analysts, page
-from .export import csv_response, json_response
-from .lists import titles
-from .sentences import counted, named
-from .tables import paged
+from .. import cache, charts
+from ..agreement import disputed
+from ..analyses import consistency
+from ..analyses.consistency import FEWEST, Agreement, Order
+from ..draws import FEWEST_RATERS, RATERS
+from ..judgments.rules import RULES_OF_ALL
+from ..pages.asked import Asked, CannotAnswer, page, with_options
+from ..pages.charts import Chart, charted
+from ..pages.downloads import Files, files
+from ..pages.lists import titles
+from ..pages.tables import paged
+from ..templatetags.numbers import number
+from ..words.numbers import decimals, share
+from ..words.sentences import counted, named
 
 # How much is scored for the order of systems, in systems x queries x times: about a second. A page scores at least
-# FEWEST_DRAWS times; where these alone take three times as long, the command is the place for it.
+# FEWEST_RATERS times; where these alone take three times as long, the command is the place for it.
 WORK = 180_000
-FEWEST_DRAWS = 20
 LEARNING = 20  # times as long, where a rule learns how each rater errs
 
 DISPUTED = 20  # pairs on a page: they are many, and the first are the ones that matter
@@ -48,17 +51,18 @@ COEFFICIENTS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Results:
     """What a page of agreement is made of, with the names that its reader may see."""
 
-    said: Agreement
+    agreement: Agreement
     order: Order | None  # None: too large for a page
     document: dict  # of both, as the files have it
     raters: dict[str, int]  # pks by the name that is shown
 
 
 @require_safe
-@for_analysts
+@of_collection(*READERS)
+@with_options
 def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     found = found_in(collection, asked)
     whole, order = found.document, found.document.get("order")
@@ -68,8 +72,8 @@ def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> Htt
     }
     context = page(request, collection, "agreement", asked) | {
         "counts": whole["counts"],
-        "lead": lead(found.said, coefficients),
-        "lacking": found.said.lacking,
+        "lead": lead(found.agreement, coefficients),
+        "lacking": found.agreement.lacking,
         "coefficients": [(COEFFICIENTS[name], row) for name, row in coefficients.items()],
         "fewest": FEWEST,
         "named": collection.role == Role.ADMIN,
@@ -82,43 +86,43 @@ def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> Htt
         "label": asked.label,
         **in_dispute(request, collection, found),
     }
-    if not found.said.lacking:
+    drawn = context["charts"] = {}
+    if not found.agreement.lacking:
         cells = confusion(whole["confusion"], grades)
-        context["confusion"] = charts.confusion(cells, grades=list(grades.values()))
+        spec = charts.confusion(cells, grades=list(grades.values()))
+        said = "Grade by grade, how often the other grade was which. The table has the numbers."
+        drawn["confusion"] = Chart("confusion-spec", spec, said)
         context["confusion_rows"] = rows_of(cells, list(grades.values()))
-        context["confusion_says"] = (
-            "Grade by grade, how often the other grade was which. The table has the numbers."
-        )
         context["grades"] = list(grades.values())
     biased = [row for row in whole["raters"] if row["bias"] is not None]
     if biased:
-        context["bias"] = charts.differences([dot(row) for row in biased])
-        said = "; ".join(f"{row['rater']} {decimals(row['bias'])}" for row in biased)
-        context["bias_says"] = f"Mean distance of each rater from the others: {said}."
-    return render(request, "evaluation/agreement.html", context)
+        listed = "; ".join(f"{row['rater']} {decimals(row['bias'])}" for row in biased)
+        said = f"Mean distance of each rater from the others: {listed}."
+        drawn["bias"] = Chart("bias-spec", charts.differences([dot(row) for row in biased]), said)
+    return charted(request, "evaluation/agreement.html", context)
 
 
 # What is shown, and under which names
 
 
-def found_in(collection: Collection, asked: Asked) -> Found:
+def found_in(collection: Collection, asked: Asked) -> Results:
     """Made once for each state of the collection; names are read each time, for they may be taken away."""
-    said, order = said_in(collection), order_in(collection, asked)
     names = names_in(collection)
-    said, order = renamed(said, order, names)
-    of_order = order and (order.fingerprint, order.measure, order.profile, order.found and order.found.draws)
+    agreed, order = renamed(agreement_in(collection), order_in(collection, asked), names)
+    draws = order and order.stability and order.stability.draws
+    of_order = order and (order.fingerprint, order.measure, order.profile, draws)
     name = ("agreement", tuple(names.items()), of_order)
-    document = kept.whole(collection, name, lambda: consistency.document(said, order))
-    return Found(said, order, document, {name: pk for pk, name in said.opinions.raters.items()})
+    document = cache.whole(collection, name, lambda: consistency.document(agreed, order))
+    return Results(agreed, order, document, {name: pk for pk, name in agreed.opinions.raters.items()})
 
 
-def said_in(collection: Collection) -> Agreement:
-    return kept.whole(collection, "said", lambda: consistency.agreement_of(collection))
+def agreement_in(collection: Collection) -> Agreement:
+    return cache.whole(collection, "raters", lambda: consistency.agreement_of(collection))
 
 
 def alpha_in(collection: Collection) -> dict:
     """The one figure of agreement: ordinal alpha, as a row of `consistency.coefficients`."""
-    rows = kept.whole(collection, "coefficients", lambda: consistency.coefficients(said_in(collection)))
+    rows = cache.whole(collection, "coefficients", lambda: consistency.coefficients(agreement_in(collection)))
     return next(row for row in rows if row["name"] == "alpha_ordinal")
 
 
@@ -129,32 +133,24 @@ def order_in(collection: Collection, asked: Asked) -> Order | None:
         return None
 
     def made() -> Order:
-        return consistency.order_of(
-            collection,
-            str(asked.measure),
-            asked.options,
-            asked.profile,
-            rule=asked.rule,
-            adjudications=asked.adjudications,
-            draws=draws,
-        )
+        return consistency.order_of(collection, str(asked.measure), asked.setup, draws)
 
     name = ("order", asked.measure, asked.options, asked.profile, asked.rule, asked.adjudications, draws)
     try:
-        return kept.whole(collection, name, made)
+        return cache.whole(collection, name, made)
     except ValueError as error:
         raise CannotAnswer(str(error)) from error
 
 
 def draws_for(collection: Collection, asked: Asked) -> int:
     """As many as fit into about a second, so many for everybody who asks the same; 0: too few would."""
-    said = said_in(collection)
-    once = max(1, len(said.opinions.queries) * collection.systems.count())
+    agreed = agreement_in(collection)
+    once = max(1, len(agreed.opinions.queries) * collection.systems.count())
     once *= LEARNING if asked.rule in RULES_OF_ALL else 1
-    raters = np.unique(said.table.rater).size
-    if (FEWEST_DRAWS + raters) * once > 3 * WORK:
+    raters = np.unique(agreed.table.rater).size
+    if (FEWEST_RATERS + raters) * once > 3 * WORK:
         return 0
-    return min(DRAWS, max(FEWEST_DRAWS, WORK // once - raters))
+    return min(RATERS, max(FEWEST_RATERS, WORK // once - raters))
 
 
 def names_in(collection: Collection) -> dict[int, str]:
@@ -165,14 +161,14 @@ def names_in(collection: Collection) -> dict[int, str]:
     return {pk: pseudonym(pk) for pk, _ in rows}
 
 
-def renamed(said: Agreement, order: Order | None, names: Mapping[int, str]) -> tuple[Agreement, Order | None]:
+def renamed(agreed: Agreement, order: Order | None, names: Mapping[int, str]) -> tuple[Agreement, Order | None]:
     """The same with other names, and everything in the order of these."""
-    before = list(said.opinions.raters)
+    before = list(agreed.opinions.raters)
     # Who was taken out since is not named any more.
     raters = dict(sorted(((pk, names.get(pk, pseudonym(pk))) for pk in before), key=lambda each: each[::-1]))
     places = {pk: place for place, pk in enumerate(raters)}
     place = np.array([places[pk] for pk in before], np.int64)
-    found, rater = said.table, place[said.table.rater]
+    found, rater = agreed.table, place[agreed.table.rater]
     rows = np.lexsort((rater, found.pair))
     table = replace(
         found,
@@ -182,21 +178,21 @@ def renamed(said: Agreement, order: Order | None, names: Mapping[int, str]) -> t
         moment=found.moment[rows],
         cannot=found.cannot[np.argsort(place)],
     )
-    said = replace(said, opinions=replace(said.opinions, raters=raters), table=table)
-    return said, order and replace(order, raters=raters)
+    agreed = replace(agreed, opinions=replace(agreed.opinions, raters=raters), table=table)
+    return agreed, order and replace(order, raters=raters)
 
 
 # In words
 
 
-def lead(said: Agreement, coefficients: Mapping[str, dict]) -> SafeString:
-    if said.lacking:
-        return format_html("Nothing can agree yet: {}.", said.lacking)
+def lead(agreed: Agreement, coefficients: Mapping[str, dict]) -> SafeString:
+    if agreed.lacking:
+        return format_html("Nothing can agree yet: {}.", agreed.lacking)
     same, alpha = coefficients["agree"], coefficients["alpha_ordinal"]
     start = format_html(
         "Two raters of one document gave <b>the same grade in {}</b> of {}.",
         share(same["value"]),
-        counted(same["couples"], "couple of grades", "couples of grades"),
+        counted(same["couples"], "pair of grades", "pairs of grades"),
     )
     if alpha["value"] is None:
         return format_html("{} All grades are the same, so that nothing could have disagreed.", start)
@@ -254,9 +250,9 @@ def neighbours(order: Mapping) -> list[dict]:
 
 
 def confusion(found: Mapping, grades: Mapping[float, str]) -> list[dict]:
-    """A cell for each two grades: the share of the couples with the one in which the other was given."""
+    """A cell for each two grades: of the pairs of grades with the one, the share with the other."""
     counts = np.array(found["pairs"], np.float64).reshape(len(found["grades"]), -1)
-    # Of a couple with the same grade both are the one and the other.
+    # A pair of equal grades counts twice: each of its grades is the one, and the other.
     ordered = counts + np.diag(np.diag(counts))
     of_row = ordered.sum(axis=1)
     labels = [grades.get(grade, number(grade)) for grade in found["grades"]]
@@ -279,24 +275,24 @@ def rows_of(cells: Sequence[dict], grades: Sequence[str]) -> list[tuple[str, lis
 def dot(row: Mapping) -> dict:
     """A rater's bias. Told from 0 only where there is enough to go by: a hint, and no verdict."""
     low, high = row["low"], row["high"]
-    told = low is not None and not row["few"] and not low <= 0 <= high
+    significant = low is not None and not row["few"] and not low <= 0 <= high
     return {
         "label": row["rater"],
         "value": row["bias"],
         "low": low,
         "high": high,
         "n": row["shared"],
-        "told": told,
+        "significant": significant,
     }
 
 
-def in_dispute(request: HttpRequest, collection: Collection, found: Found) -> dict:
+def in_dispute(request: HttpRequest, collection: Collection, found: Results) -> dict:
     """One page of the pairs with different grades, with what they link to. Two queries, for admins three."""
-    rows = list(zip(found.document["disputed"], disputed(found.said.table), strict=True))
+    rows = list(zip(found.document["disputed"], disputed(found.agreement.table), strict=True))
     context = paged(request, rows, DISPUTED)
-    queries, shown = found.said.opinions.queries, []
+    queries, shown = found.agreement.opinions.queries, []
     for row, each in context["page"].object_list:
-        query, document = found.said.pairs[each.pair]
+        query, document = found.agreement.pairs[each.pair]
         shown.append((row, queries["pk"].iat[query].item(), queries["text"].iat[query], document))
     documents = titles({document for *_, document in shown})
     tokens = {}
@@ -325,20 +321,12 @@ def in_dispute(request: HttpRequest, collection: Collection, found: Found) -> di
 # As files
 
 
-@require_safe
-@for_analysts
-def agreement_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """Everything as rows of one shape, as `agreement --format csv` gives it, under the names of the page."""
+@files
+def agreement_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
+    """As `agreement` writes CSV, everything as rows of one shape, and JSON; under the names of the page."""
     found = found_in(collection, asked)
-    return csv_response(request, file_name(asked, collection), *consistency.table(found.said, found.order))
-
-
-@require_safe
-@for_analysts
-def agreement_json(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """The same as a document, as `agreement --format json` gives it."""
-    return json_response(file_name(asked, collection), found_in(collection, asked).document)
-
-
-def file_name(asked: Asked, collection: Collection) -> str:
-    return f"{collection.slug}-agreement-{asked.measure}"
+    return Files(
+        f"{collection.slug}-agreement-{asked.measure}",
+        csv=lambda: consistency.table(found.agreement, found.order),
+        json=lambda: found.document,
+    )

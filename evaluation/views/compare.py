@@ -5,36 +5,39 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings.models import Collection
+from ratings.people.access import READERS, of_collection
 
-from .. import charts, comparison, scores
-from ..comparison import Compared
+from .. import charts, scores
+from ..analyses import comparison
+from ..analyses.comparison import Compared
+from ..analyses.report import known
+from ..draws import SEED, TESTS_ON_PAGES
+from ..pages.answer import NextStep, evaluated, holdings, next_step
+from ..pages.asked import Asked, CannotAnswer, page, with_options
+from ..pages.charts import Chart, charted
+from ..pages.downloads import Files, files
 from ..record import unknown_system
-from ..significance import ALPHA, CANNOT_TELL, FEWEST, HIGHER, LOWER, POWER, SEED
-from ..templatetags.numbers import decimals, signed
-from .answer import NextStep, evaluated, holdings, known, next_step
-from .asked import Asked, CannotAnswer, for_analysts, page
-from .export import csv_response, json_response
-from .sentences import counted, named, uneven
+from ..significance import ALPHA, CANNOT_TELL, FEWEST, HIGHER, LOWER, POWER
+from ..words.numbers import decimals, signed
+from ..words.sentences import counted, named, uneven
 
-DRAWS = 2_000  # of the randomisation tests: a tenth of what the command draws, and in a tenth of its time
 MOST = 12  # systems that are compared at once
 MATRIX_FROM = 4  # systems from which all pairs are more than the pairs with one
-MANY = 100_000  # queries: nobody judges more to see a difference
+MANY = 100_000  # queries: a larger number needed is shown as "over 100,000"
 ALL = "all"
-NOTHING = "there is nothing to compare: fewer than two systems have a mean"
-OF_PICTURES = ("chart", "theme", "width")  # what `drawn` is asked, which is no part of a page
+NOTHING = "there is nothing to compare: fewer than two systems have a mean."
+OF_PICTURES = ("chart", "theme", "width")  # parameters of `charted`, not of the page
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Who is compared with whom."""
+    """The systems to compare."""
 
     baseline: str
     others: tuple[str, ...]  # highest mean first
@@ -48,14 +51,15 @@ class Wanted:
 
 
 @require_safe
-@for_analysts
+@of_collection(*READERS)
+@with_options
 def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     evaluation, ranked = ranking_of(collection, asked)
     context = page(request, collection, "compare", asked) | {"ranked": ranked, "most": MOST}
     wanted = wanted_in(request, evaluation, ranked)
     if wanted is None:
         context["next_step"] = nothing_to_compare(collection, asked)
-        return render(request, "evaluation/compare.html", context)
+        return charted(request, "evaluation/compare.html", context)
     found = compared(evaluation, asked, wanted)
     rows = shown(found, wanted)
     for row in rows:
@@ -70,7 +74,7 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         "why_dropped": scores.why(found.why_dropped),
         "why_none": reasons(rows),
         "judged_by": judged_by(found),
-        "tests": found.found.queries >= FEWEST,
+        "tests": found.tests.queries >= FEWEST,
         "signs": signs(found),
         "files": ending_with(request),
         "hidden": hidden(request),
@@ -85,17 +89,17 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         context["least_judged"] = collection.systems.filter(name=least).first()
     drawn = [row for row in rows if row["difference"] is not None]
     if drawn:
-        context["chart"] = charts.differences([dot(row) for row in drawn])
-        context["says"] = says(drawn, wanted.baseline)
+        spec = charts.differences([dot(row) for row in drawn])
+        context["charts"] = {"forest": Chart("forest", spec, says(drawn, wanted.baseline))}
     if len(wanted.systems) >= MATRIX_FROM:
         every = found if wanted.all_pairs else compared(evaluation, asked, every_pair(wanted))
-        context |= {"matrix": matrix(every, ranked), "critical": every.found.critical, "every": every}
-    return render(request, "evaluation/compare.html", context)
+        context |= {"matrix": matrix(every, ranked), "critical": every.tests.critical, "every": every}
+    return charted(request, "evaluation/compare.html", context)
 
 
 def nothing_to_compare(collection: Collection, asked: Asked) -> NextStep:
     return next_step(collection, holdings(collection)) or NextStep(
-        f"{NOTHING[0].upper()}{NOTHING[1:]}.",
+        f"{NOTHING[0].upper()}{NOTHING[1:]}",
         f"Bring another system, or choose another measure than {asked.measure}.",
     )
 
@@ -115,9 +119,9 @@ def ranking_of(collection: Collection, asked: Asked) -> tuple[scores.Evaluation,
 
 
 def best_first(ranked: Sequence[tuple[str, float]]) -> Wanted | None:
-    """The best system against the others, as far as they can be compared at once; None for a single one.
+    """The best system against up to MOST - 1 others; None for a single one.
 
-    Whoever is found to be best by the same numbers is no baseline that was planned: all pairs count.
+    The best system was not chosen before the numbers were seen, so that the correction counts all pairs.
     """
     if len(ranked) < 2:
         return None
@@ -128,23 +132,23 @@ def best_first(ranked: Sequence[tuple[str, float]]) -> Wanted | None:
 def wanted_in(
     request: HttpRequest, evaluation: scores.Evaluation, ranked: Sequence[tuple[str, float]]
 ) -> Wanted | None:
-    """What the address asks for; None where nothing can be compared. CannotAnswer for what makes no sense."""
+    """The comparison in the address; None where nothing can be compared. Raises CannotAnswer."""
     baseline, pairs = request.GET.get("baseline", ""), request.GET.get("pairs", "")
     asked_for = dict.fromkeys(filter(None, [baseline, *request.GET.getlist("system")]))
     for name in asked_for:
         if name not in evaluation.systems:
             raise CannotAnswer(unknown_system(name, evaluation.systems))
     if pairs not in ("", ALL):
-        raise CannotAnswer(f"unknown pairs {pairs!r}; known is {ALL}, and without it each with the baseline")
+        raise CannotAnswer(f"unknown pairs {pairs!r}; known is {ALL}, and without it each with the baseline.")
     order = [name for name, _ in ranked]
     if baseline and baseline not in order:
-        raise CannotAnswer(f"{baseline} has no mean in this measure, so that nothing can be compared with it")
+        raise CannotAnswer(f"{baseline} has no mean in this measure, so that nothing can be compared with it.")
     if asked_for.keys() - {baseline}:
         order = [name for name in order if name in asked_for]
     if len(asked_for) > MOST:
         raise CannotAnswer(
             f"at most {MOST} systems are compared on a page, not {len(asked_for)}; "
-            "the command compare takes any number"
+            "the command compare takes any number."
         )
     if not baseline:
         return best_first([(name, mean) for name, mean in ranked if name in order])
@@ -160,14 +164,14 @@ def every_pair(wanted: Wanted) -> Wanted:
 
 
 def compared(evaluation: scores.Evaluation, asked: Asked, wanted: Wanted) -> Compared:
-    """The tests, made once for each state of the collection: a change of a rating makes another table."""
+    """The tests, cached with the scores: a change of a rating makes another table."""
 
     def tested() -> Compared:
         return comparison.compared(
-            evaluation, wanted.baseline, wanted.others, wanted.all_pairs, draws=DRAWS, seed=SEED
+            evaluation, wanted.baseline, wanted.others, wanted.all_pairs, draws=TESTS_ON_PAGES, seed=SEED
         )[0]
 
-    name = ("compared", wanted.baseline, wanted.others, wanted.all_pairs, DRAWS, SEED)
+    name = ("compared", wanted.baseline, wanted.others, wanted.all_pairs, TESTS_ON_PAGES, SEED)
     return evaluation.table.remember(name, tested)
 
 
@@ -181,10 +185,10 @@ def of_best(collection: Collection, asked: Asked) -> list[dict]:
 def shown(found: Compared, wanted: Wanted) -> list[dict]:
     """The rows of pairs with the baseline, the highest difference first."""
     rows = [row for row in found.rows() if row["baseline"] == wanted.baseline]
-    adjusted = "p_hsd" if found.found.correction == "hsd" else "p_holm"
+    adjusted = "p_hsd" if found.tests.correction == "hsd" else "p_holm"
     for row in rows:
         row["adjusted"] = row[adjusted]
-        row["told"] = row["verdict"] != CANNOT_TELL
+        row["significant"] = row["verdict"] != CANNOT_TELL
         row["lacking"] = lacking(row)
     return sorted(rows, key=lambda row: (row["difference"] is None, -(row["difference"] or 0), row["system"]))
 
@@ -201,7 +205,7 @@ def lacking(row: dict) -> str:
 
 def lead(found: Compared, wanted: Wanted, rows: Sequence[dict]) -> SafeString:
     """The verdict on every pair in a sentence or two."""
-    n = found.found.queries
+    n = found.tests.queries
     if n < FEWEST:
         in_common = counted(n, "query", "queries") if n else "no query"
         return format_html(
@@ -209,7 +213,7 @@ def lead(found: Compared, wanted: Wanted, rows: Sequence[dict]) -> SafeString:
         )
     sentences = [
         format_html(
-            "{} {} beyond chance {} than <b>{}</b> in {}.",
+            "{} {} significantly {} than <b>{}</b> in {}.",
             several(group),
             "is" if len(group) == 1 else "are",
             verdict,
@@ -219,7 +223,7 @@ def lead(found: Compared, wanted: Wanted, rows: Sequence[dict]) -> SafeString:
         for verdict in (HIGHER, LOWER)
         if (group := [row for row in rows if row["verdict"] == verdict])
     ]
-    open_ = [row for row in rows if not row["told"]]
+    open_ = [row for row in rows if not row["significant"]]
     if open_:
         names, verb = named([row["system"] for row in open_]), "differs" if len(open_) == 1 else "differ"
         cannot = "Whether {} {} from {} <em>cannot be told</em>"
@@ -259,7 +263,7 @@ def would_tell(rows: Sequence[dict]) -> SafeString:
 
 def judged_by(found: Compared) -> str:
     systems, pairs = len(found.systems), len(found.pairs)
-    if found.found.correction == "hsd":
+    if found.tests.correction == "hsd":
         return f"Tukey's HSD for all pairs of {counted(systems, 'system', 'systems')}"
     if pairs == 1:
         return "the paired t test"
@@ -268,9 +272,9 @@ def judged_by(found: Compared) -> str:
 
 def signs(found: Compared) -> str:
     """What the randomisation test was made with."""
-    if found.found.exact:
-        return f"all {2**found.found.queries:,} signs"
-    return f"{found.found.draws:,} draws, seed {found.found.seed}"
+    if found.tests.exact:
+        return f"all {2**found.tests.queries:,} signs"
+    return f"{found.tests.draws:,} draws, seed {found.tests.seed}"
 
 
 def reasons(rows: Sequence[dict]) -> list[str]:
@@ -292,7 +296,7 @@ def dot(row: dict) -> dict:
         "low": row["low"],
         "high": row["high"],
         "n": row["queries"],
-        "told": row["told"],
+        "significant": row["significant"],
         "url": row["url"],
     }
 
@@ -306,8 +310,8 @@ def matrix(found: Compared, ranked: Sequence[tuple[str, float]]) -> list[tuple[s
     """By system, highest mean first, its difference to each of the others; None on the diagonal."""
     cells = {}
     for row in found.rows():
-        first, second, told = row["baseline"], row["system"], row["verdict"] != CANNOT_TELL
-        value, facts = row["difference"], {"told": told, "p": row["p_hsd"]}
+        first, second, significant = row["baseline"], row["system"], row["verdict"] != CANNOT_TELL
+        value, facts = row["difference"], {"significant": significant, "p": row["p_hsd"]}
         cells[second, first] = {"value": value} | facts
         cells[first, second] = {"value": None if value is None else -value} | facts
     order = [name for name, _ in ranked if name in found.systems]
@@ -317,20 +321,15 @@ def matrix(found: Compared, ranked: Sequence[tuple[str, float]]) -> list[tuple[s
 # As files
 
 
-@require_safe
-@for_analysts
-def compare_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """A row for each pair, as `compare --format csv` gives it."""
+@files
+def compare_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
+    """A row for each pair, as `compare` writes CSV and JSON."""
     found = for_file(request, collection, asked)
-    return csv_response(request, file_name(asked, collection), *comparison.table([found], asked.profile))
-
-
-@require_safe
-@for_analysts
-def compare_json(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """The same as a document, as `compare --format json` gives it."""
-    found = for_file(request, collection, asked)
-    return json_response(file_name(asked, collection), comparison.document([found], asked.profile))
+    return Files(
+        f"{collection.slug}-compare-{asked.measure}",
+        csv=lambda: comparison.table([found], asked.profile),
+        json=lambda: comparison.document([found], asked.profile),
+    )
 
 
 def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> Compared:
@@ -339,10 +338,6 @@ def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> Comp
     if wanted is None:
         raise CannotAnswer(NOTHING)
     return compared(evaluation, asked, wanted)
-
-
-def file_name(asked: Asked, collection: Collection) -> str:
-    return f"{collection.slug}-compare-{asked.measure}"
 
 
 def ending_with(request: HttpRequest, **changes: str) -> str:

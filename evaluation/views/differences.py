@@ -1,4 +1,4 @@
-"""Where two systems differ: query by query, and on queries that are alike."""
+"""The page of two systems: their differences by query, and by segment of the queries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from operator import attrgetter
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -14,19 +13,23 @@ from django.views.decorators.http import require_safe
 
 from ratings.formats.values import natural
 from ratings.models import Collection
+from ratings.people.access import READERS, of_collection
 
-from .. import charts, comparison, scores, segments
-from ..comparison import Compared
+from .. import charts, scores
+from ..analyses import comparison, segments
+from ..analyses.comparison import Compared
+from ..analyses.segments import OnSegment
+from ..pages import tables
+from ..pages.asked import Asked, CannotAnswer, page, with_options
+from ..pages.charts import Chart, charted
+from ..pages.downloads import Files, files
 from ..record import unknown_system
-from ..segments import OnSegment
 from ..significance import ALPHA, FEWEST
-from ..templatetags.numbers import decimals, signed
-from . import compare, tables
-from .asked import Asked, CannotAnswer, for_analysts, page
-from .export import csv_response, json_response
-from .sentences import counted
+from ..words.numbers import decimals, signed
+from ..words.sentences import counted
+from . import compare
 
-MOST_BARS = 1_000  # a picture is hardly wider in pixels: of more queries every second or third is drawn
+MOST_BARS = 1_000  # about the width in pixels: of more queries every n-th is drawn
 TITLES = {segments.TAG: "By tag", segments.LENGTH: "By length", segments.WEIGHT: "By weight"}
 
 
@@ -57,14 +60,15 @@ OF_PAGE = ("baseline", "system", "segment", "sort", "q", "page")
 
 
 @require_safe
-@for_analysts
+@of_collection(*READERS)
+@with_options
 def differences(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     evaluation, ranked = compare.ranking_of(collection, asked)
     context = page(request, collection, "compare", asked) | {"ranked": ranked}
     pair = pair_in(request, evaluation, ranked)
     if pair is None:
         context["next_step"] = compare.nothing_to_compare(collection, asked)
-        return render(request, "evaluation/differences.html", context)
+        return charted(request, "evaluation/differences.html", context)
     found, every = compared(evaluation, asked, pair)
     (whole,), rows = found.rows(), every_row(found, asked)
     context |= {
@@ -79,15 +83,16 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
         **by_segment(every, found, whole),
         **table(request, rows, found, every),
     }
-    return render(request, "evaluation/differences.html", context)
+    context["charts"] |= {kind["id"]: kind["chart"] for kind in context["kinds"]}
+    return charted(request, "evaluation/differences.html", context)
 
 
 def pair_in(
     request: HttpRequest, evaluation: scores.Evaluation, ranked: Sequence[tuple[str, float]]
 ) -> tuple[str, str] | None:
-    """Baseline and system that the address names; who is not named is the best of the others.
+    """The baseline and system of the address; one that is not named is the best of the others.
 
-    None where nothing can be compared. CannotAnswer for what makes no sense.
+    None where nothing can be compared. Raises CannotAnswer.
     """
     baseline, system = (request.GET.get(name, "") for name in ("baseline", "system"))
     order = [name for name, _ in ranked]
@@ -95,9 +100,9 @@ def pair_in(
         if name not in evaluation.systems:
             raise CannotAnswer(unknown_system(name, evaluation.systems))
         if name not in order:
-            raise CannotAnswer(f"{name} has no mean in this measure, so that nothing can be compared with it")
+            raise CannotAnswer(f"{name} has no mean in this measure, so that nothing can be compared with it.")
     if baseline and baseline == system:
-        raise CannotAnswer(f"{baseline} cannot be compared with itself; name another system")
+        raise CannotAnswer(f"{baseline} cannot be compared with itself; name another system.")
     if len(order) < 2:
         return None
     system = system or next(name for name in order if name != baseline)
@@ -114,7 +119,7 @@ def compared(
     table = evaluation.table
 
     def tested() -> list[OnSegment]:
-        # The same segments for every pair, so that many pairs keep them once.
+        # Segments are the same for every pair, and cached once.
         every = table.remember("segments", lambda: segments.segments(table.record.queries))
         return segments.compared(found, every)
 
@@ -159,8 +164,8 @@ def pictured(collection: Collection, asked: Asked, rows: Sequence[Row], pair: tu
     keep = f"{asked.keep}&{both}" if asked.keep else f"?{both}"
     known = tables.ordered((row for row in rows if row.difference is not None), SORTS["difference"], True)
     if not known:
-        return {"keep": keep}
-    # Of many every n-th, as wide as those that it stands for.
+        return {"keep": keep, "charts": {}}
+    # Every n-th query, as wide as the n that it stands for.
     step = -(-len(known) // MOST_BARS)
     bars = [
         {
@@ -176,11 +181,11 @@ def pictured(collection: Collection, asked: Asked, rows: Sequence[Row], pair: tu
         for start, row in enumerate(known)
         if start % step == 0
     ]
+    says = f"{asked.measure} of {system} less that of {baseline} on {len(known):,} queries, highest first: "
+    says += f"from {decimals(known[0].difference)} to {decimals(known[-1].difference)}."
     return {
         "keep": keep,
-        "bars": charts.deltas(bars),
-        "bars_say": f"{asked.measure} of {system} less that of {baseline} on {len(known):,} queries, highest "
-        f"first: from {decimals(known[0].difference)} to {decimals(known[-1].difference)}.",
+        "charts": {"bars": Chart("bars", charts.deltas(bars), says)},
         "step": step,
         "first": known[0] if known[0].difference > 0 else None,
         "last": known[-1] if known[-1].difference < 0 else None,
@@ -205,7 +210,7 @@ def by_segment(every: Sequence[OnSegment], found: Compared, whole: dict) -> dict
     return {
         "segments": every,
         "tested": sum(not each.few for each in every),
-        "beyond": beyond_chance(every),
+        "where": where_significant(every),
         "tags_left_out": table.remember("tags_left_out", lambda: segments.tags_left_out(table.record.queries)),
         "overlap": sum(each.segment.kind == segments.TAG for each in every) > 1,
         "alpha": ALPHA,
@@ -214,9 +219,11 @@ def by_segment(every: Sequence[OnSegment], found: Compared, whole: dict) -> dict
             {
                 "title": TITLES[kind],
                 "id": f"by-{kind}",
-                "chart": f"by-{kind}-spec",
-                "spec": charts.differences(rows, beside=beside, whole=whole["difference"]),
-                "says": f"{TITLES[kind]}: {'; '.join(said(row) for row in rows)}.",
+                "chart": Chart(
+                    f"by-{kind}-spec",
+                    charts.differences(rows, beside=beside, whole=whole["difference"]),
+                    f"{TITLES[kind]}: {'; '.join(said(row) for row in rows)}.",
+                ),
             }
             for kind, rows in drawn.items()
             if rows
@@ -227,11 +234,11 @@ def by_segment(every: Sequence[OnSegment], found: Compared, whole: dict) -> dict
 def dot(each: OnSegment) -> dict:
     return {
         "label": f"{each.segment.label} (n = {each.queries:,})",
-        "value": each.said.difference,
-        "low": each.said.low,
-        "high": each.said.high,
+        "value": each.comparison.difference,
+        "low": each.comparison.low,
+        "high": each.comparison.high,
         "n": each.queries,
-        "told": each.told,
+        "significant": each.significant,
         "few": each.few,
     }
 
@@ -240,15 +247,16 @@ def said(row: dict) -> str:
     return f"{row['label']} {decimals(row['value'])}"
 
 
-def beyond_chance(every: Sequence[OnSegment]) -> SafeString:
-    """On which segments the difference is more than chance, in a sentence."""
-    told = [(each.segment.title, signed(each.said.difference)) for each in every if each.told]
+def where_significant(every: Sequence[OnSegment]) -> SafeString:
+    """A sentence: on which segments the systems differ significantly."""
+    differing = [(each.segment.title, signed(each.comparison.difference)) for each in every if each.significant]
     tested = sum(not each.few for each in every)
     if not tested:
         return format_html("No segment has the {} queries that a test takes.", FEWEST)
-    names = ((", " if place else ": ", *each) for place, each in enumerate(told))
+    names = ((", " if place else ": ", *each) for place, each in enumerate(differing))
     listed = format_html_join("", "{}<b>{}</b> ({})", names)
-    return format_html("Beyond chance on {} of the {} tested{}.", len(told) or "none", tested, listed)
+    sentence = "The systems differ significantly on {} of the {} tested{}."
+    return format_html(sentence, len(differing) or "none", tested, listed)
 
 
 # As a table
@@ -259,7 +267,7 @@ def table(request: HttpRequest, rows: Sequence[Row], found: Compared, every: Seq
     q, sort, segment = (request.GET.get(name, "").strip() for name in ("q", "sort", "segment"))
     chosen = {each.segment.key: each.segment for each in every}.get(segment)
     if segment and chosen is None:
-        raise CannotAnswer(f"unknown segment {segment!r}; those that there are stand under the tags and lengths")
+        raise CannotAnswer(f"unknown segment {segment!r}; those that there are stand under the tags and lengths.")
     sort = sort if sort.removeprefix("-") in SORTS else USUAL
     baseline, system = found.pairs[0]
     columns = [("text", "Query", False), ("difference", "Difference", True)]
@@ -283,29 +291,29 @@ def table(request: HttpRequest, rows: Sequence[Row], found: Compared, every: Seq
 # As files
 
 
-@require_safe
-@for_analysts
-def differences_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """A row for each query, as `compare --per-query --format csv` gives it."""
-    found, _ = for_file(request, collection, asked)
-    return csv_response(request, file_name(collection, asked), *comparison.every_query([found], asked.profile))
-
-
-@require_safe
-@for_analysts
-def segments_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """A row for each segment."""
-    name = f"{collection.slug}-segments-{asked.measure}"
-    return csv_response(request, name, *segments.table(*for_file(request, collection, asked), asked.profile))
-
-
-@require_safe
-@for_analysts
-def differences_json(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """Both as a document: as `compare --per-query --format json` gives it, and with `segments`."""
+@files
+def differences_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
+    """A row for each query, as `compare --per-query` writes CSV and JSON; this with `segments`."""
     found, every = for_file(request, collection, asked)
-    document = comparison.document([found], asked.profile, per_query=True)
-    return json_response(file_name(collection, asked), document | {"segments": segments.rows(found, every)})
+
+    def document() -> dict:
+        of_pair = comparison.document([found], asked.profile, per_query=True)
+        return of_pair | {"segments": segments.rows(found, every)}
+
+    return Files(
+        f"{collection.slug}-differences-{asked.measure}",
+        csv=lambda: comparison.every_query([found], asked.profile),
+        json=document,
+    )
+
+
+@files
+def segments_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
+    """A row for each segment."""
+    found, every = for_file(request, collection, asked)
+    return Files(
+        f"{collection.slug}-segments-{asked.measure}", csv=lambda: segments.table(found, every, asked.profile)
+    )
 
 
 def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> tuple[Compared, list[OnSegment]]:
@@ -314,7 +322,3 @@ def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> tupl
     if pair is None:
         raise CannotAnswer(compare.NOTHING)
     return compared(evaluation, asked, pair)
-
-
-def file_name(collection: Collection, asked: Asked) -> str:
-    return f"{collection.slug}-differences-{asked.measure}"

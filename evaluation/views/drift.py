@@ -1,31 +1,33 @@
-"""Is a rater drifting or rushing? Each beside themselves over time and beside the others: hints, no verdicts.
+"""The page of drift: each rater compared with themselves over time and with the others. Hints, no verdicts.
 
-Admins read names, analysts the names that tell nothing, as on the page of agreement.
+Admins see names, analysts pseudonyms, as on the page of agreement.
 """
 
 from collections.abc import Mapping, Sequence
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, Role
-from ratings.progress import ENOUGH, LOOKED_THROUGH
+from ratings.people.access import READERS, of_collection
+from ratings.progress.counts import LOOKED_THROUGH
+from ratings.progress.figures import ENOUGH
 from ratings.templatetags.grades import tone
 
-from .. import charts, kept
+from .. import cache, charts
 from ..agreement import FEWEST, courses
-from ..drift import checked_in, document, table
+from ..analyses.drift import checked_in, document, table
+from ..pages.asked import Asked, page, with_options
+from ..pages.charts import Chart, charted
+from ..pages.downloads import Files, files
+from ..pages.tables import paged
 from ..templatetags.numbers import number
-from .agreement import names_in, pseudonym, said_in
-from .asked import Asked, for_analysts, page
-from .export import csv_response, json_response
-from .sentences import WORDS, counted, named
-from .tables import paged
+from ..words.sentences import WORDS, counted, named
+from .agreement import agreement_in, names_in, pseudonym
 
-AT_ONCE = 12  # raters on a page: more panels than that nobody compares
+AT_ONCE = 12  # raters on a page
 
 # A fill for each look of a grade.
 FILLS = {
@@ -40,7 +42,8 @@ FILLS = {
 
 
 @require_safe
-@for_analysts
+@of_collection(*READERS)
+@with_options
 def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     found, labels = found_in(collection)
     context = page(request, collection, "agreement", asked) | paged(request, found["raters"], AT_ONCE)
@@ -59,16 +62,19 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
         "latest": LOOKED_THROUGH,
         "drawn": drawn,
     }
+    context["charts"] = {}
     if drawn:
         names = [row["rater"] for row in drawn]
-        context["mix"] = charts.mixes(mixes(drawn, labels), raters=names, grades=fills_of(labels))
-        context["mix_says"] = "For each rater the mix of grades, period by period. The table has the numbers."
+        spec = charts.mixes(mixes(drawn, labels), raters=names, grades=fills_of(labels))
+        said = "For each rater the mix of grades, period by period. The table has the numbers."
+        context["charts"]["mix"] = Chart("mix-spec", spec, said)
     if any(each["bias"] is not None for row in drawn for each in row["periods"]):
         dots, reach = distances(drawn)
-        context["course"] = charts.courses(dots, raters=names, reach=reach)
-        context["course_says"] = f"Mean distance from the others, period by period. {context['lead']}"
+        noted = ", ".join(row["rater"] for row in found["raters"] if row["hints"])
+        said = f"Mean distance from the others, period by period. Worth a look: {noted or 'nobody'}."
+        context["charts"]["course"] = Chart("course-spec", charts.courses(dots, raters=names, reach=reach), said)
         context["reach"] = reach
-    return render(request, "evaluation/drift.html", context)
+    return charted(request, "evaluation/drift.html", context)
 
 
 def found_in(collection: Collection) -> tuple[dict, dict[float, str]]:
@@ -76,13 +82,13 @@ def found_in(collection: Collection) -> tuple[dict, dict[float, str]]:
 
     Courses are made once for each state of the collection; names, checks and times are read each time.
     """
-    said = said_in(collection)
-    found = kept.whole(collection, "courses", lambda: courses(said.table))
+    agreed = agreement_in(collection)
+    found = cache.whole(collection, "courses", lambda: courses(agreed.table))
     known = names_in(collection)
-    names = {pk: known.get(pk, pseudonym(pk)) for pk in said.opinions.raters}
+    names = {pk: known.get(pk, pseudonym(pk)) for pk in agreed.opinions.raters}
     scale = {float(grade.value): str(grade) for grade in collection.grades.all()}
-    labels = {grade: scale.get(grade, number(grade)) for grade in said.table.grades.tolist()}
-    return document(said, found, checked_in(collection, list(names)), names, labels), labels
+    labels = {grade: scale.get(grade, number(grade)) for grade in agreed.table.grades.tolist()}
+    return document(agreed, found, checked_in(collection, list(names)), names, labels), labels
 
 
 def lead(rows: Sequence[Mapping]) -> SafeString:
@@ -126,26 +132,20 @@ def mixes(rows: Sequence[Mapping], labels: Mapping[float, str]) -> list[dict]:
 def distances(rows: Sequence[Mapping]) -> tuple[list[dict], float]:
     """A dot for each rater and period, and how far a strip reaches to either side: intervals may end outside."""
     dots = [
-        {"place": place, "rater": row["rater"], "period": period, "told": row["told"], **each}
+        {"place": place, "rater": row["rater"], "period": period, "significant": row["told"], **each}
         for place, row in enumerate(rows)
         for period, each in enumerate(row["periods"], 1)
         if each["bias"] is not None
     ]
     reach = 1.3 * max(abs(dot["bias"]) for dot in dots)
-    return dots, float(number(reach, 1).replace("−", "-")) or 0.1
+    return dots, round(reach, 1) or 0.1
 
 
 # As files
 
 
-@require_safe
-@for_analysts
-def drift_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """Everything as rows of one shape, under the names of the page."""
-    return csv_response(request, f"{collection.slug}-drift", *table(found_in(collection)[0]))
-
-
-@require_safe
-@for_analysts
-def drift_json(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    return json_response(f"{collection.slug}-drift", found_in(collection)[0])
+@files
+def drift_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
+    """Everything as rows of one shape and as a document, under the names of the page."""
+    found, _ = found_in(collection)
+    return Files(f"{collection.slug}-drift", csv=lambda: table(found), json=lambda: found)

@@ -1,27 +1,28 @@
-"""Everything that can be taken out of a collection: judgments, runs, ratings, and all of it as one archive.
+"""Exports of a collection: judgments, runs, ratings, and an archive of everything.
 
-Each file is made as of one moment before any of it is sent: who downloads slowly keeps nobody waiting, and what
-cannot be written is told on the page instead of ending as half a file.
+Each file is made whole from one snapshot before it is sent: slow downloads hold no transaction open, and an error
+is shown on the page instead of truncating the file.
 """
 
 import tempfile
 from collections.abc import Callable, Iterable
+from typing import BinaryIO
 
 from django import forms
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
+from django.utils.functional import cached_property
 from django.views.decorators.http import require_safe
 
-from ratings import archive
-from ratings import outlet as ratings_outlet
-from ratings.access import collection_for
+from ratings import archive, downloads
+from ratings.archive import rows as record_rows
+from ratings.database.snapshot import snapshot
 from ratings.formats.known import BY_NAME, Format, writable
 from ratings.models import Collection, Role
-from ratings.snapshot import snapshot
+from ratings.people.access import READERS, of_collection
 
-from .. import outlet
-from ..judgments import ADJUDICATIONS, RULES_SAID
+from ..analyses import judgment_rows
+from ..judgments.rules import ADJUDICATIONS, RULES_SAID
 from .agreement import names_in
 
 
@@ -49,7 +50,7 @@ class ExportForm(forms.Form):
 
     @property
     def ids(self) -> str:
-        """Several of these forms stand on one page."""
+        """The pattern of element ids: the page has several of these forms."""
         return f"{self.kind}-%s"
 
     @property
@@ -82,6 +83,12 @@ class RunForm(ExportForm):
     def __init__(self, data=None, *, collection: Collection) -> None:
         super().__init__(data, collection=collection)
         self.fields["system"].queryset = collection.systems.all()
+        self.fields["system"].choices = lambda: self.systems
+
+    @cached_property
+    def systems(self) -> list[tuple[int, str]]:
+        """Cached, because the page reads them more than once."""
+        return [(system.pk, system.name) for system in self.fields["system"].queryset]
 
 
 class RatingsForm(ExportForm):
@@ -92,89 +99,81 @@ FORMS = {"judgments": JudgmentsForm, "run": RunForm, "ratings": RatingsForm}
 
 
 @require_safe
-@never_cache
-def exports(request: HttpRequest, slug: str) -> HttpResponse:
-    return exports_page(request, collection_of(request, slug))
+@of_collection(*READERS)
+def exports(request: HttpRequest, collection: Collection) -> HttpResponse:
+    return exports_page(request, collection)
 
 
 @require_safe
-@never_cache
-def export_judgments(request: HttpRequest, slug: str) -> HttpResponse:
+@of_collection(*READERS)
+def export_judgments(request: HttpRequest, collection: Collection) -> HttpResponse:
     """One grade for each pair, by the rule that is asked for."""
 
     def rows(collection: Collection, given: dict, format: Format) -> Iterable:
-        replacing = outlet.parse_map(given["map"])
-        return outlet.judgments(collection, given["rule"], replacing, given["adjudications"], format)
+        replacing = judgment_rows.parse_map(given["map"])
+        return judgment_rows.judgments(collection, given["rule"], replacing, given["adjudications"], format)
 
-    return export(request, slug, "judgments", rows, lambda given: given["rule"])
+    return export(request, collection, "judgments", rows, lambda given: given["rule"])
 
 
 @require_safe
-@never_cache
-def export_run(request: HttpRequest, slug: str) -> HttpResponse:
+@of_collection(*READERS)
+def export_run(request: HttpRequest, collection: Collection) -> HttpResponse:
     """What one system returned."""
 
     def rows(collection: Collection, given: dict, format: Format) -> Iterable:
-        return ratings_outlet.run(given["system"])
+        return record_rows.run(given["system"])
 
-    return export(request, slug, "run", rows, lambda given: given["system"].name)
+    return export(request, collection, "run", rows, lambda given: given["system"].name)
 
 
 @require_safe
-@never_cache
-def export_ratings(request: HttpRequest, slug: str) -> HttpResponse:
+@of_collection(*READERS)
+def export_ratings(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Every rating; who gave it is named as on the page of agreement."""
 
     def rows(collection: Collection, given: dict, format: Format) -> Iterable:
-        return ratings_outlet.ratings(collection, format, names_in(collection))
+        return record_rows.ratings(collection, format, names_in(collection))
 
-    return export(request, slug, "ratings", rows, lambda given: "")
+    return export(request, collection, "ratings", rows, lambda given: "")
 
 
 @require_safe
-@never_cache
-def export_archive(request: HttpRequest, slug: str) -> HttpResponse:
+@of_collection(Role.ADMIN)
+def export_archive(request: HttpRequest, collection: Collection) -> HttpResponse:
     """All of the collection, for admins."""
-    collection = collection_for(request, slug, Role.ADMIN)
     file = tempfile.TemporaryFile()  # noqa: SIM115, the response closes it
     held = archive.write(collection, file)
-    return sent(file, archive.file_name(slug, held), held)
+    return of_snapshot(file, archive.file_name(collection.slug, held), held)
 
 
 def export(
     request: HttpRequest,
-    slug: str,
+    collection: Collection,
     what: str,
     rows: Callable[[Collection, dict, Format], Iterable],
     more: Callable[[dict], str],
 ) -> HttpResponse:
     """The rows as a file whose name ends in the version of the record, or the page with what is wrong."""
-    collection = collection_of(request, slug)
     form = FORMS[what](request.GET, collection=collection)
     if not form.is_valid():
         return exports_page(request, collection, **{what: form})
-    file = tempfile.TemporaryFile()  # noqa: SIM115, the response closes it
     try:
         with snapshot():
             version = Collection.objects.values_list("version", flat=True).get(pk=collection.pk)
             found = rows(collection, form.cleaned_data, form.chosen)
-            for part in form.chosen.written(form.kind, found, raw=form.cleaned_data["raw"]):
-                file.write(part if isinstance(part, bytes) else part.encode())
+            file = downloads.whole(form.chosen.written(form.kind, found, raw=form.cleaned_data["raw"]))
     except ValueError as error:
-        file.close()
         form.add_error(None, in_words(error))
         return exports_page(request, collection, **{what: form})
-    parts = [slug, what, more(form.cleaned_data), f"v{version}"]
-    return sent(file, f"{'-'.join(filter(None, parts))}.{form.chosen.ending}", f"{slug} v{version}")
+    parts = [collection.slug, what, more(form.cleaned_data), f"v{version}"]
+    name = f"{'-'.join(filter(None, parts))}.{form.chosen.ending}"
+    return of_snapshot(file, name, f"{collection.slug} v{version}")
 
 
-def sent(file, name: str, held: str) -> FileResponse:
-    file.seek(0)
-    response = FileResponse(file, as_attachment=True, filename=name)
+def of_snapshot(file: BinaryIO, name: str, held: str) -> FileResponse:
+    response = downloads.sent(file, name)
     response["Idealist-Snapshot"] = held
-    if name.endswith((".zip", ".parquet")):
-        # Or it would be compressed a second time on its way.
-        response["Content-Encoding"] = "identity"
     return response
 
 
@@ -182,21 +181,16 @@ def exports_page(request: HttpRequest, collection: Collection, **asked: ExportFo
     """The page with the form that was refused, if one was: 400."""
     shown = {f"{name}_form": asked.get(name) or form(collection=collection) for name, form in FORMS.items()}
     context = {"collection": collection, "role": collection.role, "section": "export", **shown}
-    context["systems"] = collection.systems.exists()
     context["frozen"] = collection.frozen_evaluations.count()
     return render(request, "evaluation/exports.html", context, status=400 if asked else 200)
 
 
-def collection_of(request: HttpRequest, slug: str) -> Collection:
-    return collection_for(request, slug, Role.ANALYST, Role.ADMIN)
-
-
 def in_words(error: ValueError) -> str:
-    """What a command would say, to somebody who sees a form."""
-    said = str(error).replace("--map ", "").replace("--rule median", "the rule median")
-    return f"{said[0].upper()}{said[1:].rstrip('.')}."
+    """The message of the error, in the words of the form instead of the command."""
+    message = error.on_page if isinstance(error, judgment_rows.Unfit) else str(error)
+    return f"{message[0].upper()}{message[1:]}"
 
 
 def _called(format: Format) -> str:
-    # Read with any separator, written with commas.
+    # The title lists all separators that are read; commas are written.
     return "Comma-separated values (CSV)" if format.name == "csv" else format.title[0].upper() + format.title[1:]

@@ -6,36 +6,35 @@ from collections.abc import Sequence
 from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
-from django.utils.http import content_disposition_header
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from ratings.access import collection_for
-from ratings.models import Collection, Role, System
+from ratings import downloads
+from ratings.models import Collection, System
+from ratings.people.access import READERS, of_collection
 
-from .. import bundle, frozen, report, scores
+from .. import bundle, frozen, scores
+from ..analyses import report
+from ..analyses.report import known
+from ..analyses.standings import NUMBERS, Standing
 from ..bundle import figures, latex, words
+from ..charts.over_time import over_time as line_chart
 from ..frozen import over_time
-from ..frozen.line import over_time as line_chart
 from ..models import FrozenEvaluation
+from ..pages.answer import Answer
+from ..pages.asked import Asked, page, with_options
+from ..pages.charts import Chart, charted
+from ..pages.downloads import csv_response, json_response
 from ..scores import SUMS, Evaluation
-from ..templatetags.numbers import decimals
-from . import overview, panel, sentences
-from .answer import NUMBERS, Answer, Standing, known
-from .asked import Asked, for_analysts, page
-from .drawn import drawable
-from .export import csv_response, json_response
+from ..words import options, sentences
+from ..words.numbers import decimals
+from . import overview
 
 SHA = re.compile(r"[0-9a-f]{12,64}")  # the beginning of a hash, as far as it tells one from all others
-
-
-def collection_of(request: HttpRequest, slug: str) -> Collection:
-    return collection_for(request, slug, Role.ANALYST, Role.ADMIN)
 
 
 def found_in(collection: Collection, sha: str) -> FrozenEvaluation:
@@ -61,17 +60,16 @@ def frame(collection: Collection) -> dict:
 
 
 @require_safe
-@drawable
-def frozen_list(request: HttpRequest, slug: str) -> HttpResponse:
+@of_collection(*READERS)
+def frozen_list(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The line is that of `line`, a measure with its options; with `judgments`, all by those of one."""
-    collection = collection_of(request, slug)
     every = list(all_of(collection))
     some = sentences.counted(len(every), "frozen evaluation", "frozen evaluations")
     heading = f"{some[0].upper()}{some[1:]}" if every else "Nothing is frozen yet"
     context = frame(collection) | {"frozen": every, "total": len(every), "heading": heading}
     if every:
         context |= line(request, every)
-    return render(request, "evaluation/frozen.html", context)
+    return charted(request, "evaluation/frozen.html", context)
 
 
 def line(request: HttpRequest, every: Sequence[FrozenEvaluation]) -> dict:
@@ -96,8 +94,8 @@ def line(request: HttpRequest, every: Sequence[FrozenEvaluation]) -> dict:
         "lead": lead(points, str(measure)),
     }
     if len(points) > 1:
-        context["spec"] = drawn(points, systems[0], measure.name not in SUMS)
-        context["says"] = says(points, str(measure))
+        spec = drawn(points, systems[0], measure.name not in SUMS)
+        context["charts"] = {"over_time": Chart("over-time", spec, says(points, str(measure)))}
     return context
 
 
@@ -199,13 +197,16 @@ def says(points: Sequence[over_time.Point], measure: str) -> str:
 
 
 @require_safe
-@drawable
-def frozen_evaluation(request: HttpRequest, slug: str, sha: str) -> HttpResponse:
-    collection = collection_of(request, slug)
+@of_collection(*READERS)
+def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) -> HttpResponse:
     found = found_in(collection, sha)
     evaluation, asked, told = frozen.evaluation_of(found), frozen.settings_of(found), frozen.about(found)
     measure = evaluation.measures[0]
     standings = standings_of(evaluation)
+    drawn = [
+        (figure, Chart(figure.name, figure.spec, figure.alt, figure.least))
+        for figure in figures.figures(evaluation)
+    ]
     before = all_of(collection).filter(created_at__lt=found.created_at).order_by("-created_at", "-pk").first()
     context = frame(collection) | {
         "frozen": found,
@@ -217,15 +218,16 @@ def frozen_evaluation(request: HttpRequest, slug: str, sha: str) -> HttpResponse
         "lead": sentences.leading(standings, str(measure)),
         "queries": len(evaluation.table.record.queries),
         "label": f"{measure} {evaluation.fingerprint_of(measure)}",
-        "described": panel.described(asked.options, asked.rule, asked.adjudications),
-        "figures": figures.figures(evaluation),
+        "described": options.described(asked.options, asked.rule, asked.adjudications),
+        "charts": {figure.name: chart for figure, chart in drawn},
+        "figures": [(figure, chart) for figure, chart in drawn if figure.name != "means"],
         "others": others(evaluation),
         "methods": words.methods(found, evaluation, bundle.comparisons(evaluation)),
         "latex": latex.table(found, evaluation),
         "files": frozen.files_of(found),
         "bundle_name": bundle.file_name(found),
     }
-    return render(request, "evaluation/frozen_one.html", context)
+    return charted(request, "evaluation/frozen_one.html", context)
 
 
 def standings_of(evaluation: Evaluation, measure: str | None = None) -> list[Standing]:
@@ -259,42 +261,28 @@ def others(evaluation: Evaluation) -> dict:
 
 
 @require_safe
-def frozen_csv(request: HttpRequest, slug: str, sha: str) -> HttpResponse:
-    """A row for each system and measure."""
-    found = found_in(collection_of(request, slug), sha)
-    rows = report.means(frozen.evaluation_of(found), frozen.about(found).profile)
-    return csv_response(request, file_name(found, "means"), *rows)
+@of_collection(*READERS)
+def frozen_file(request: HttpRequest, collection: Collection, sha: str, what: str) -> HttpResponse:
+    """`what`: means or queries as CSV; evaluation, both as `evaluate --per-query --format json` gave them."""
+    found = found_in(collection, sha)
+    evaluation, profile = frozen.evaluation_of(found), frozen.about(found).profile
+    name = f"{bundle.file_name(found).removesuffix('.zip')}-{what}"
+    if what == "evaluation":
+        return json_response(name, report.document(evaluation, profile, per_query=True))
+    table = {"means": report.means, "queries": report.every_query}[what]
+    return csv_response(request, name, *table(evaluation, profile))
 
 
 @require_safe
-def frozen_queries_csv(request: HttpRequest, slug: str, sha: str) -> HttpResponse:
-    """A row for each system, measure and query."""
-    found = found_in(collection_of(request, slug), sha)
-    rows = report.every_query(frozen.evaluation_of(found), frozen.about(found).profile)
-    return csv_response(request, file_name(found, "queries"), *rows)
-
-
-@require_safe
-def frozen_json(request: HttpRequest, slug: str, sha: str) -> HttpResponse:
-    """Means and every query, as `evaluate --per-query --format json` gave them."""
-    found = found_in(collection_of(request, slug), sha)
-    document = report.document(frozen.evaluation_of(found), frozen.about(found).profile, per_query=True)
-    return json_response(file_name(found, "evaluation"), document)
-
-
-def file_name(found: FrozenEvaluation, what: str) -> str:
-    return f"{bundle.file_name(found).removesuffix('.zip')}-{what}"
-
-
-@require_safe
-def frozen_bundle(request: HttpRequest, slug: str, sha: str) -> StreamingHttpResponse:
-    """The ZIP, sent as it is made."""
-    found = found_in(collection_of(request, slug), sha)
-    response = StreamingHttpResponse(bundle.bundle(found), content_type="application/zip")
-    response["Content-Disposition"] = content_disposition_header(True, bundle.file_name(found))
-    # Or it would be compressed a second time on its way.
-    response["Content-Encoding"] = "identity"
-    return response
+@of_collection(*READERS)
+def frozen_bundle(request: HttpRequest, collection: Collection, sha: str) -> HttpResponse:
+    """The ZIP, or a page that says why there is none."""
+    found = found_in(collection, sha)
+    try:
+        return downloads.sent(downloads.whole(bundle.bundle(found)), bundle.file_name(found))
+    except frozen.Broken as error:
+        context = frame(found.collection) | {"found": found, "error": str(error)}
+        return render(request, "evaluation/frozen_broken.html", context, status=500)
 
 
 # A new one
@@ -313,8 +301,8 @@ class FreezeForm(forms.Form):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
-@for_analysts
+@of_collection(*READERS)
+@with_options
 def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """Freeze what the overview shows with the options of this address."""
     answer = Answer.of(collection, asked, [*overview.gains(asked), *overview.steps(asked)])
@@ -331,12 +319,12 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
         except frozen.NameTaken:
             form.add_error("name", "Another frozen evaluation of this collection has this name.")
         except ValueError as error:
-            form.add_error(None, f"Nothing was frozen: {error}.")
+            form.add_error(None, f"Nothing was frozen: {error}")
     context = page(request, collection, "results", asked) | {
         "freeze_form": form,
         "lead": sentences.leading(answer.standings, str(asked.measure)),
         "heading": sentences.heading(collection.name, len(answer.systems), len(answer.record.queries)),
-        "described": panel.described(asked.options, asked.rule, asked.adjudications, asked.departing),
+        "described": options.described(asked.options, asked.rule, asked.adjudications, asked.departing),
         "measures": list(map(str, measures)),
         "systems": answer.names,
         "judgments": len(answer.judgments.grade),
@@ -347,17 +335,7 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
 def frozen_now(
     request: HttpRequest, collection: Collection, asked: Asked, measures: list, name: str, note: str
 ) -> HttpResponse:
-    found, new = frozen.freeze(
-        collection,
-        name,
-        measures,
-        asked.options,
-        note=note,
-        by=request.user,
-        profile=asked.profile,
-        rule=asked.rule,
-        adjudications=asked.adjudications,
-    )
+    found, new = frozen.freeze(collection, name, measures, asked.setup, note, request.user)
     if new:
         messages.success(request, f"Frozen as “{found.name}”. It stays as it is, whatever changes.")
     else:

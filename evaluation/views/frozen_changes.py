@@ -4,35 +4,35 @@ from collections.abc import Sequence
 
 import pandas as pd
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings.models import Collection
+from ratings.people.access import READERS, of_collection
 
 from .. import charts, frozen
+from ..analyses.report import known
 from ..frozen.changes import Changes, differences
 from ..models import FrozenEvaluation
+from ..pages.charts import Chart, charted
+from ..pages.downloads import csv_response
+from ..pages.tables import paged
 from ..scores import Evaluation
 from ..templatetags.numbers import number
-from .answer import known
-from .drawn import drawable
-from .export import csv_response
-from .frozen import all_of, collection_of, found_in, frame
-from .sentences import counted, named
-from .tables import paged
+from ..words.sentences import counted, named
+from .frozen import all_of, found_in, frame
 
 # Bars that can be told apart, and pointed at.
 BARS = 400
 
 
 @require_safe
-@drawable
-def compare_frozen(request: HttpRequest, slug: str) -> HttpResponse:
+@of_collection(*READERS)
+def compare_frozen(request: HttpRequest, collection: Collection) -> HttpResponse:
     """From `first` to `second`: the last two, where none is named. By query of one `system` in one `measure`."""
-    collection = collection_of(request, slug)
     every = list(all_of(collection))
     if len(every) < 2:
         return redirect("frozen", collection.slug)
@@ -45,7 +45,7 @@ def compare_frozen(request: HttpRequest, slug: str) -> HttpResponse:
         "first": changes.first,
         "second": changes.second,
         "lead": lead(changes),
-        "told": told(changes),
+        "sentences": sentences_of(changes),
         "rejudged": rejudged(changes),
     }
     if changes.measures:
@@ -58,7 +58,7 @@ def compare_frozen(request: HttpRequest, slug: str) -> HttpResponse:
         if shared:
             order = sorted(shared, key=lambda name: -(known(evaluations[1].summary["mean"][name, measure]) or 0))
             context |= by_query(request, collection, changes, evaluations, measure, order)
-    return render(request, "evaluation/frozen_compare.html", context)
+    return charted(request, "evaluation/frozen_compare.html", context)
 
 
 def chosen(request: HttpRequest, collection: Collection, every: Sequence[FrozenEvaluation]) -> Changes:
@@ -99,8 +99,8 @@ def capitalised(names: Sequence[str]) -> SafeString:
     return named([names[0][0].upper() + names[0][1:], *names[1:]], len(names))
 
 
-def told(changes: Changes) -> list[str]:
-    """What differs, part by part."""
+def sentences_of(changes: Changes) -> list[str]:
+    """A sentence for each part that differs."""
     lines = [judged(changes), *queries(changes), *systems(changes)]
     lines += [format_html("Option <code>{}</code>: {} became {}.", *option) for option in changes.options]
     lines += [format_html("Raters had other {}: {} became {}.", *term) for term in changes.terms]
@@ -210,12 +210,12 @@ def by_query(
     now = dict(collection.queries.filter(key__in={row["key"] for row in linked}).values_list("key", "pk"))
     for row in linked:
         row["pk"] = now.get(row["key"])
+    said = f"Change of {measure} of {system} by query, from the largest gain to the largest loss."
     return {
         "system": system,
         "offered": offered,
         "moved": moved_in_words(moved, len(rows)),
-        "bars": bars(rows, collection.slug) if moved else None,
-        "bars_say": f"Change of {measure} of {system} by query, from the largest gain to the largest loss.",
+        "charts": {"bars": Chart("bars", bars(rows, collection.slug), said)} if moved else {},
         **shown,
     }
 
@@ -254,9 +254,9 @@ def bars(rows: list[dict], slug: str) -> dict:
 
 
 @require_safe
-def compare_frozen_csv(request: HttpRequest, slug: str) -> HttpResponse:
+@of_collection(*READERS)
+def compare_frozen_csv(request: HttpRequest, collection: Collection) -> HttpResponse:
     """A row for each system and query of both, in one measure; or with `judgments`, for each that differs."""
-    collection = collection_of(request, slug)
     every = list(all_of(collection))
     if len(every) < 2:
         raise Http404("There are no two to compare.")

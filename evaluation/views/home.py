@@ -1,4 +1,4 @@
-"""The first page: what this is for a stranger, and a person's own collections for who is signed in."""
+"""The first page: an introduction for visitors, and the collections of a person who is signed in."""
 
 from dataclasses import dataclass
 
@@ -10,23 +10,27 @@ from django.views.decorators.http import require_safe
 
 from ratings import queue, sample
 from ratings.models import Collection, Rater, Role
-from ratings.progress import Pace, pace_of
+from ratings.progress.counts import pace_of
+from ratings.progress.figures import Pace
 from ratings.views import look_around
 
-from .. import charts
+from ..analyses.standings import Standing
 from ..measures import parse_measure
+from ..pages.answer import Answer, Holdings, holdings
+from ..pages.asked import MEASURE, PROFILE, Asked, CannotAnswer
+from ..pages.charts import charted
 from ..scores import options_for
-from . import overview, sentences
-from .answer import Answer, Holdings, Standing, holdings
-from .asked import MEASURE, PROFILE, Asked, CannotAnswer
+from ..words import sentences
+from . import overview
 
-# The leaders of so many collections are worked out for one page; the others have a link.
-LEADERS = 20
+LEADERS = 20  # collections whose best system is computed for the page; the others have a link
 
 
 @require_safe
 @login_not_required
 def home(request: HttpRequest) -> HttpResponse:
+    if "look" in request.GET:
+        return look_around.with_key(request)
     if not request.user.is_authenticated:
         return welcome(request)
     rows = mine(request.user)
@@ -35,15 +39,17 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def welcome(request: HttpRequest) -> HttpResponse:
-    """For a stranger. The sample's numbers are shown to those who may look around in it, to nobody else."""
+    """The introduction. The sample's numbers are shown only to visitors who may look around in it."""
     context = {"offered": look_around.offered(request)}
     if context["offered"]:
         context |= sampled()
-    return render(request, "evaluation/welcome.html", context)
+    else:
+        context["possible"] = look_around.possible(request)
+    return charted(request, "evaluation/welcome.html", context)
 
 
 def sampled() -> dict:
-    """The sample's own chart of means; nothing where the sample is absent or has no scores."""
+    """The context for the sample's chart of means; without it where the sample is absent or has no scores."""
     collection = Collection.objects.filter(slug=sample.SLUG).first()
     answer = collection and answered(collection)
     if not answer or answer.standings[0].mean is None:
@@ -56,14 +62,13 @@ def sampled() -> dict:
         "standings": answer.standings,
         "neutral": neutral,
         "label": answer.asked.label,
-        "spec": charts.means(overview.dots(answer), neutral=neutral),
-        "says": overview.says(answer),
+        "charts": {"means": overview.means_chart(answer, neutral)},
     }
 
 
 @dataclass(frozen=True)
 class Mine:
-    """One collection of a person. What a rater sees of it holds no system and no result."""
+    """One collection of a person. For raters it has no systems and no results."""
 
     collection: Collection
     role: str

@@ -1,6 +1,6 @@
-"""What raters said of the documents of a query. Whoever reads it, no rater has a name there.
+"""The ratings of the documents of a query, under pseudonyms, for admins too.
 
-An admin who decides a pair must not know who rated it; the life of the pair names people.
+An admin who adjudicates a pair must not know who rated it. The page of the pair's life has names.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,16 +11,16 @@ from django.db.models import Prefetch
 
 from ratings.models import Document, Grade, Pair, Query, Rater, Rating
 
+from ..pages.asked import Asked
 from ..templatetags.numbers import number
-from . import panel
+from ..words import options
+from ..words.sentences import counted
 from .agreement import pseudonym
-from .asked import Asked
-from .sentences import counted
 
 
 @dataclass(frozen=True)
 class Opinion:
-    """What one rater said."""
+    """One rating."""
 
     rater: str  # a pseudonym
     grade: Grade | None
@@ -31,7 +31,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Judged:
-    """A document of the query, its judgment and what that is made of."""
+    """A document of the query with its judgment and ratings."""
 
     document: Document
     grade: float | None  # the judgment; None = unjudged
@@ -43,7 +43,7 @@ class Judged:
 def opinions(
     query: Query, documents: Mapping[int, Document], grades: Mapping[int, float], asked: Asked
 ) -> list[Judged]:
-    """Of each document, by pk. Two queries."""
+    """The judgment and ratings of each document. Two database queries."""
     ratings = Prefetch("ratings", Rating.objects.select_related("grade", "rater"))
     pairs = Pair.objects.filter(query=query, document__in=documents).select_related("adjudication__grade")
     pairs = {pair.document_id: pair for pair in pairs.prefetch_related(ratings)}
@@ -75,7 +75,7 @@ def made(pair: Pair, said: Sequence[Opinion], grade: float | None, asked: Asked)
     aside = f" A decision for {decision.grade} is left aside, as asked." if decision else ""
     given = sum(each.grade is not None for each in said)
     if grade is not None:
-        return f"From {counted(given, 'grade', 'grades')}: {panel.WORDS['rule'][asked.rule]}.{aside}"
+        return f"From {counted(given, 'grade', 'grades')}: {options.WORDS['rule'][asked.rule]}.{aside}"
     if given:
         return f"Unjudged: no grade of it counts here.{aside}"
     if said:

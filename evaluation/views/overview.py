@@ -1,32 +1,35 @@
-"""The results of a collection: which system is best, how far that can be believed, where they differ."""
+"""The overview of results: which system is best, how reliable that is, and where systems differ."""
 
 import numpy as np
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from ratings.models import Collection
-from ratings.progress import gold_hits
+from ratings.people.access import READERS, of_collection
+from ratings.progress.counts import gold_hits
 
-from .. import charts, kept, report, scores
+from .. import cache, charts, scores
+from ..analyses import report
+from ..analyses.standings import Standing
 from ..measures import MEASURES, Measure, cautions
-from ..templatetags.numbers import decimals
-from . import agreement, compare, heat, panel, sentences
-from .answer import Answer, Standing, bounded_in, evaluated, holdings, next_step
-from .asked import Asked, for_analysts, page
-from .export import csv_response, json_response
+from ..pages import heat
+from ..pages.answer import Answer, bounded_in, evaluated, holdings, next_step
+from ..pages.asked import Asked, page, with_options
+from ..pages.charts import Chart, charted
+from ..pages.downloads import Files, files
+from ..words import options, sentences
+from ..words.numbers import decimals
+from . import agreement, compare
 
 CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
 
-# More rows than this belong on a page of their own.
-SHORT = 60
-
-# Below this share of judged places a mean says more about the judgments than about the system.
-WORTH_A_LOOK = 0.9
+SHORT = 60  # rows of a table; longer tables have their own page
+WORTH_A_LOOK = 0.9  # judged share below which a warning is shown
 
 
 @require_safe
-@for_analysts
+@of_collection(*READERS)
+@with_options
 def overview(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     held = holdings(collection)
     context = page(request, collection, "results", asked) | {
@@ -35,16 +38,17 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
         "next_step": next_step(collection, held),
     }
     if held.systems and held.queries and held.judged:
-        # Apart from what is kept: a pair that becomes gold changes no number of a system.
+        # Not cached with the results: a pair that becomes gold changes no score.
         context["gold"] = gold_hits(collection)
-        context |= kept.whole(collection, ("overview", asked), lambda: results(collection, asked))
-    return render(request, "evaluation/overview.html", context)
+        context |= cache.whole(collection, ("overview", asked), lambda: results(collection, asked))
+    return charted(request, "evaluation/overview.html", context)
 
 
 def results(collection: Collection, asked: Asked) -> dict:
-    """What the page says and draws of the scores, the same for everybody who looks at this state."""
+    """The context about scores, which is the same for all readers of this version."""
     answer = Answer.of(collection, asked, [*gains(asked), *steps(asked)], bounds=True)
     shown = heat.rows(answer)
+    shades = heat.picture(answer, shown)
     below = sum(cell.below for row in shown for cell in row.values)
     counted = max(standing.queries for standing in answer.standings)
     neutral = neutral_mean(answer)
@@ -68,22 +72,22 @@ def results(collection: Collection, asked: Asked) -> dict:
         "gains": [str(measure) for measure in gains(asked)],
         "judged_label": str(asked.at("Judged")),
         "top_label": f"in the top {asked.measure.cutoff}" if asked.measure.cutoff else "in the rankings",
-        "unjudged_words": panel.unjudged(asked.options),
+        "unjudged_words": options.unjudged(asked.options),
         "trust": trust(answer),
         "most_counted": counted,
         "neutral": neutral,
-        "described": panel.described(asked.options, asked.rule, asked.adjudications, asked.departing),
+        "described": options.described(asked.options, asked.rule, asked.adjudications, asked.departing),
         "cautions": cautions(asked.options, answer.judgments.grade),
         "differing": sentences.differing(answer.standings, heat.wins(answer), counted, below),
-        "heat": heat.picture(answer, shown),
+        "heat": shades,
         "heads": heat.heads(answer),
         "matrix": [shown[row] for row in answer.by_ease()] if len(shown) <= SHORT else None,
         "cutoffs": cutoffs,
         "curve": curve,
         "curve_label": f"{asked.to(None)}@k {asked.fingerprint}",
         "charts": {
-            "means": charts.means(dots(answer), bounded=asked.bounded, neutral=neutral),
-            "means_say": says(answer),
+            "means": means_chart(answer, neutral),
+            **({"heat": shades["chart"]} if "chart" in shades else {}),
             **drawn_curves(answer, cutoffs, curve),
         },
     }
@@ -102,7 +106,7 @@ def steps(asked: Asked) -> list[Measure]:
 
 
 def trust(answer: Answer) -> dict:
-    """The strip that says whether the numbers can be believed yet."""
+    """The strip about how reliable the numbers are: judged share, holes, undefined queries."""
     holes, places = answer.holes()
     judged = [standing for standing in answer.standings if standing.judged is not None]
     worst = min(judged, key=lambda standing: standing.judged, default=None)
@@ -146,10 +150,10 @@ def dots(answer: Answer) -> list[dict]:
     ]
 
 
-def says(answer: Answer) -> str:
-    """The chart of means in words."""
+def means_chart(answer: Answer, neutral: float | None) -> Chart:
     parts = [f"{standing.system.name} {decimals(standing.mean)}" for standing in answer.standings]
-    return f"Mean {answer.asked.measure} by system, highest first: {', '.join(parts)}."
+    says = f"Mean {answer.asked.measure} by system, highest first: {', '.join(parts)}."
+    return Chart("means", charts.means(dots(answer), bounded=answer.asked.bounded, neutral=neutral), says)
 
 
 def curves(answer: Answer) -> tuple[list[int], list[tuple[str, list[Standing]]]]:
@@ -160,7 +164,7 @@ def curves(answer: Answer) -> tuple[list[int], list[tuple[str, list[Standing]]]]
     return [measure.cutoff for measure in within], table
 
 
-def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list[Standing]]]) -> dict:
+def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list[Standing]]]) -> dict[str, Chart]:
     leader = answer.standings[0].system.name
     rows = [
         {
@@ -178,28 +182,17 @@ def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list
     if not rows:
         return {}
     last = ", ".join(f"{name} {decimals(standings[-1].mean)}" for name, standings in curve)
-    return {
-        "curves": charts.curves(rows, bounded=answer.asked.bounded),
-        "curves_say": f"Mean {answer.asked.measure.name}@k by system for k from {cutoffs[0]} to {cutoffs[-1]}. "
-        f"At {cutoffs[-1]}: {last}.",
-    }
+    says = f"Mean {answer.asked.measure.name}@k by system for k from {cutoffs[0]} to {cutoffs[-1]}. "
+    says += f"At {cutoffs[-1]}: {last}."
+    return {"curves": Chart("curves", charts.curves(rows, bounded=answer.asked.bounded), says)}
 
 
-@require_safe
-@for_analysts
-def overview_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """One row for each system and measure of the page's first tables, as `evaluate --format csv` gives them."""
+@files
+def overview_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
+    """A row for each system and measure of the page's first tables, as `evaluate` writes CSV and JSON."""
     evaluation = evaluated(collection, asked, [asked.measure, *gains(asked)], bounds=bounded_in(collection, asked))
-    return csv_response(request, file_name(asked, collection), *report.means(evaluation, asked.profile))
-
-
-@require_safe
-@for_analysts
-def overview_json(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """The same as a document, as `evaluate --format json` gives it."""
-    evaluation = evaluated(collection, asked, [asked.measure, *gains(asked)], bounds=bounded_in(collection, asked))
-    return json_response(file_name(asked, collection), report.document(evaluation, asked.profile))
-
-
-def file_name(asked: Asked, collection: Collection) -> str:
-    return f"{collection.slug}-systems-{asked.measure}"
+    return Files(
+        f"{collection.slug}-systems-{asked.measure}",
+        csv=lambda: report.means(evaluation, asked.profile),
+        json=lambda: report.document(evaluation, asked.profile),
+    )

@@ -9,12 +9,14 @@ from django.views.decorators.http import require_safe
 
 from ratings.formats.values import natural
 from ratings.models import Collection
+from ratings.people.access import READERS, of_collection
 
-from .. import report
-from . import heat, sentences, tables
-from .answer import Answer, evaluated, holdings, next_step
-from .asked import Asked, for_analysts, page
-from .export import csv_response, every_query, json_response
+from ..analyses import report
+from ..pages import heat, tables
+from ..pages.answer import Answer, evaluated, holdings, next_step
+from ..pages.asked import Asked, page, with_options
+from ..pages.downloads import Files, every_query, files
+from ..words import sentences
 
 USUAL = "-mean"  # how the table is sorted where the address does not say
 AT_ONCE = 1_000
@@ -22,7 +24,8 @@ MOST_EXACT = 4_000  # cells that carry all digits: more make the page five times
 
 
 @require_safe
-@for_analysts
+@of_collection(*READERS)
+@with_options
 def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     answer = Answer.of(collection, asked)
     shown = heat.rows(answer)
@@ -64,20 +67,15 @@ def values_by(answer: Answer) -> dict[str, Callable[[heat.Row], object]]:
     }
 
 
-@require_safe
-@for_analysts
-def queries_csv(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """One row for each query and system."""
-    return csv_response(request, file_name(asked, collection), *every_query(Answer.of(collection, asked)))
+@files
+def queries_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
+    """Every query of every system: a row for each, and as `evaluate --per-query --format json` gives them."""
 
+    def document() -> dict:
+        return report.document(evaluated(collection, asked, [asked.measure]), asked.profile, per_query=True)
 
-@require_safe
-@for_analysts
-def queries_json(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """Every query of every system, as `evaluate --per-query --format json` gives them."""
-    evaluation = evaluated(collection, asked, [asked.measure])
-    return json_response(file_name(asked, collection), report.document(evaluation, asked.profile, per_query=True))
-
-
-def file_name(asked: Asked, collection: Collection) -> str:
-    return f"{collection.slug}-queries-{asked.measure}"
+    return Files(
+        f"{collection.slug}-queries-{asked.measure}",
+        csv=lambda: every_query(Answer.of(collection, asked)),
+        json=document,
+    )

@@ -1,4 +1,4 @@
-"""Why on this query: rankings side by side with the ideal list, where they part, and the way from sums to nDCG."""
+"""The page of one query: rankings beside the ideal list, their differences, and the computation of nDCG."""
 
 from math import isnan
 from urllib.parse import urlencode
@@ -6,26 +6,32 @@ from urllib.parse import urlencode
 import numpy as np
 import pandas as pd
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404
 from django.utils.text import slugify
 from django.views.decorators.http import require_safe
 
 from ratings.models import Assignment, Collection, Query
+from ratings.people.access import READERS, of_collection
 
-from .. import report, scores
+from .. import scores
+from ..analyses import report
+from ..analyses.report import known
 from ..measures import Explanation, Measure
+from ..pages import arithmetic, lists, parts, running
+from ..pages.answer import Answer, NextStep, bounded_in, evaluated, holdings, next_step
+from ..pages.asked import Asked, CannotAnswer, page, with_options
+from ..pages.charts import charted
+from ..pages.downloads import Files, files
 from ..record import unknown_system
-from . import arithmetic, lists, opinions, panel, parts, running
-from .answer import Answer, NextStep, bounded_in, evaluated, holdings, known, next_step
-from .asked import Asked, CannotAnswer, for_analysts, page
-from .export import csv_response, json_response
+from ..words import options as panel
+from . import opinions
 
-# So many lists a page can bear side by side, and so many lines its chart; of more systems it draws those chosen.
-MOST = 8
+MOST = 8  # lists side by side, and lines of the chart
 
 
 @require_safe
-@for_analysts
+@of_collection(*READERS)
+@with_options
 def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     found = get_object_or_404(Query, collection=collection, pk=pk)
     answer = Answer.of(collection, asked, summed(asked), bounds=True)
@@ -42,7 +48,7 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
     }
     if not every:
         context["next_step"] = next_step(collection, holdings(collection))
-        return render(request, "evaluation/query.html", context)
+        return charted(request, "evaluation/query.html", context)
     context["judged"] = bool(answer.judgments.count[place])
     if not context["judged"]:
         context["next_step"] = not_judged(found)
@@ -50,7 +56,7 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
     context |= choice(asked, chosen, every)
     if "system" in request.GET:
         context["keep"] = context["files"]
-    return render(request, "evaluation/query.html", context | compared(found, answer, place, every, chosen))
+    return charted(request, "evaluation/query.html", context | compared(found, answer, place, every, chosen))
 
 
 def explanations_of(
@@ -60,7 +66,7 @@ def explanations_of(
     names: list[str] | None = None,
     whole: bool = False,
 ) -> dict[str, Explanation]:
-    """By system (None: of all), down to the cutoff or `whole`. CannotAnswer where the options do not fit."""
+    """Explanations by system (None: all), down to the cutoff or `whole`. Raises CannotAnswer."""
     measure = asked.to(None) if whole else asked.measure
     try:
         return scores.explain(
@@ -105,16 +111,16 @@ def others(asked: Asked) -> list[Measure]:
 
 
 def chosen_in(request: HttpRequest, names: list[str]) -> list[str]:
-    """The systems that the address names, in its order; filled up to two with the worst and the best here.
+    """The systems that the address names, in its order; filled up to two with the worst and the best.
 
-    `names` are all, best first. CannotAnswer for one that is not there, and for more than a page can bear.
+    `names` are all, best first. Raises CannotAnswer for an unknown system, and for more than MOST.
     """
     wanted = list(dict.fromkeys(filter(None, request.GET.getlist("system"))))
     for name in wanted:
         if name not in names:
             raise CannotAnswer(unknown_system(name, sorted(names)))
     if len(wanted) > MOST:
-        raise CannotAnswer(f"at most {MOST} systems stand side by side, not {len(wanted)}")
+        raise CannotAnswer(f"at most {MOST} systems stand side by side, not {len(wanted)}.")
     wanted = wanted or names[-1:]
     if len(wanted) == 1:
         wanted += [name for name in names if name not in wanted][:1]
@@ -134,20 +140,20 @@ def choice(asked: Asked, chosen: list[str], every: list[dict]) -> dict:
 
 
 def beside(chosen: list[str], name: str) -> list[str]:
-    """The lists with that of one system among them; where there is no room, with the first alone."""
+    """The lists with that of the system added; with MOST lists, it and the first alone."""
     if name in chosen:
         return chosen
     return [*chosen, name] if len(chosen) < MOST else [chosen[0], name]
 
 
 def kept(asked: Asked, chosen: list[str]) -> str:
-    """The end of an address that asks for the same and these systems."""
+    """The query string of the same options with these systems."""
     systems = urlencode([("system", name) for name in chosen])
     return f"{asked.keep}&{systems}" if asked.keep else f"?{systems}"
 
 
 def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen: list[str]) -> dict:
-    """Everything below the heading: lists, lines, parts, arithmetic, what is missed, the running sums."""
+    """The context below the heading: lists, links, parts, arithmetic, missing documents, running sums."""
     asked, options, cutoff = answer.asked, answer.asked.options, answer.asked.measure.cutoff
     judgments = answer.judgments.only(place)
     grades = dict(zip(judgments.document.tolist(), judgments.grade.tolist(), strict=True))
@@ -174,13 +180,14 @@ def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen
     ]
     split = parts.differences(explained, chosen, parts.measure_of(asked)) if judged else {}
     parted = parts.drawn(split, explanations, asked)
+    summed_up = running.drawn(explained, chosen[min(1, len(chosen) - 1)], asked) if judged else None
     return {
         "sides": lists.joined(sides, places),
         "longest": max(sides, key=lambda side: len(side.rows)).system.name,
         "scale": list(answer.collection.grades.all()),
         "lead": arithmetic.lead(shown, parted["sentences"] if parted else [], asked),
         "ideal": lists.ideal_list(ideal, documents, cutoff if judged else None),
-        # Made of what a system returned, the ideal is another one for each system.
+        # With ideal=retrieved each system has its own ideal list.
         "ideal_of": chosen[0] if options.ideal == "retrieved" else "",
         "negative": any(row.adds < 0 for side in sides for row in side.rows),
         "opinions": opinions.opinions(found, documents, grades, asked),
@@ -198,7 +205,8 @@ def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen
         "formula": arithmetic.formula(explanations),
         "sums": arithmetic.sums(sides, explanations) if judged else [],
         "missed": lists.missed(places, ideal, documents, cutoff),
-        "running": running.drawn(explained, chosen[min(1, len(chosen) - 1)], asked) if judged else None,
+        "running": summed_up,
+        "charts": {"running": summed_up["chart"]} if summed_up else {},
     }
 
 
@@ -213,24 +221,21 @@ def not_judged(found: Query) -> NextStep:
     return NextStep(lack, f"{shown} Pool the query for raters:", (pool,))
 
 
-@require_safe
-@for_analysts
-def query_csv(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
-    """One row for each rank of each system down to the cutoff, of the ideal list, and of each difference."""
+@files
+def query_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
+    """Each system with its sums and its ranks, and what sets those apart that stand side by side.
+
+    As CSV a row for each rank of each system down to the cutoff, of the ideal list, and of each difference.
+    """
     found = get_object_or_404(Query, collection=collection, pk=pk)
     document, titles = opened(request, collection, asked, found)
-    ends = ["lowest", "highest"] if bounded_in(collection, asked) else []
-    numbers = [*map(str, summed(asked)), *ends]
-    return csv_response(request, file_name(asked, found), *report.every_rank(document, numbers, titles))
 
+    def table() -> report.Table:
+        ends = ["lowest", "highest"] if bounded_in(collection, asked) else []
+        return report.every_rank(document, [*map(str, summed(asked)), *ends], titles)
 
-@require_safe
-@for_analysts
-def query_json(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
-    """Each system with its sums and its ranks, and what sets those apart that stand side by side."""
-    found = get_object_or_404(Query, collection=collection, pk=pk)
-    document, _ = opened(request, collection, asked, found)
-    return json_response(file_name(asked, found), document)
+    name = slugify(found.key, allow_unicode=True) or found.pk
+    return Files(f"{collection.slug}-query-{name}-{asked.measure}", csv=table, json=lambda: document)
 
 
 def opened(
@@ -252,8 +257,3 @@ def opened(
 def summed(asked: Asked) -> list[Measure]:
     """The measure and those of its arithmetic."""
     return list(dict.fromkeys([asked.measure, *(asked.at(name) for name in ("nDCG", "DCG", "CG", "IDCG"))]))
-
-
-def file_name(asked: Asked, found: Query) -> str:
-    name = slugify(found.key, allow_unicode=True) or found.pk
-    return f"{found.collection.slug}-query-{name}-{asked.measure}"

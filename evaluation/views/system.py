@@ -3,27 +3,31 @@
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, System
+from ratings.people.access import READERS, of_collection
 
-from .. import charts, report
+from .. import charts
+from ..analyses import report
 from ..measures import MEASURES, Measure, parse_measure
-from ..templatetags.numbers import decimals
-from .answer import Answer, evaluated
-from .asked import Asked, for_analysts, page
-from .export import csv_response, every_query, json_response
-from .tables import paged
+from ..pages.answer import Answer, evaluated
+from ..pages.asked import Asked, page, with_options
+from ..pages.charts import Chart, charted
+from ..pages.downloads import Files, every_query, files
+from ..pages.tables import paged
+from ..words.numbers import decimals
 
 MAIN = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
 
 
 @require_safe
-@for_analysts
+@of_collection(*READERS)
+@with_options
 def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     found = get_object_or_404(System, collection=collection, pk=pk)
     answer = Answer.of(collection, asked, main_measures(asked), system=found)
@@ -49,10 +53,11 @@ def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) 
     }
     if defined:
         best, worst = defined[0], defined[-1]
-        context["bars"] = charts.by_query(defined, bounded=asked.bounded)
-        context["bars_say"] = f"{asked.measure} of {found.name} on {len(defined)} queries, best first."
+        spec = charts.by_query(defined, bounded=asked.bounded)
+        said = f"{asked.measure} of {found.name} on {len(defined)} queries, best first."
+        context["charts"] = {"bars": Chart("bars-spec", spec, said)}
         context["extremes"] = extremes(best, worst)
-    return render(request, "evaluation/system.html", context)
+    return charted(request, "evaluation/system.html", context)
 
 
 def main_measures(asked: Asked) -> list[Measure]:
@@ -119,23 +124,17 @@ def extremes(best: dict, worst: dict) -> SafeString:
     )
 
 
-@require_safe
-@for_analysts
-def system_csv(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
-    """One row for each query."""
+@files
+def system_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
+    """A row for each query; as JSON with its means, as `evaluate --system NAME --per-query` gives them."""
     found = get_object_or_404(System, collection=collection, pk=pk)
-    answer = Answer.of(collection, asked, system=found)
-    return csv_response(request, file_name(asked, found), *every_query(answer))
 
+    def document() -> dict:
+        evaluation = evaluated(collection, asked, [asked.measure, *main_measures(asked)], [found.name])
+        return report.document(evaluation, asked.profile, per_query=True)
 
-@require_safe
-@for_analysts
-def system_json(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
-    """Its means and every query, as `evaluate --system NAME --per-query --format json` gives them."""
-    found = get_object_or_404(System, collection=collection, pk=pk)
-    evaluation = evaluated(collection, asked, [asked.measure, *main_measures(asked)], [found.name])
-    return json_response(file_name(asked, found), report.document(evaluation, asked.profile, per_query=True))
-
-
-def file_name(asked: Asked, found: System) -> str:
-    return f"{found.collection.slug}-system-{found.pk}-{asked.measure}"
+    return Files(
+        f"{collection.slug}-system-{found.pk}-{asked.measure}",
+        csv=lambda: every_query(Answer.of(collection, asked, system=found)),
+        json=document,
+    )

@@ -1,4 +1,4 @@
-"""The API of the record: calls that `config` mounts. Importing it registers them."""
+"""The API of the record. Importing it registers the calls on its router, which `config` mounts."""
 
 from . import bringing, rating, reading
 from .routes import router

@@ -1,10 +1,10 @@
-"""Who calls, and what they may: a token, its scopes, and the role of its owner at this moment."""
+"""Authentication and authorization of calls: a token, its scopes, and the present role of its owner."""
 
 from django.http import Http404, HttpRequest
 from ninja.security import HttpBearer
 
-from .. import throttle, tokens
 from ..models import SCOPES_OF, ApiToken, Collection, Rater, Role, Scope
+from ..people import throttle, tokens
 from .problems import Problem
 
 MAY = {
@@ -16,7 +16,7 @@ MAY = {
 
 
 class Bearer(HttpBearer):
-    """A token in the header Authorization. No cookie and no session ever speaks for anybody here."""
+    """A token in the header Authorization. Cookies and sessions are ignored."""
 
     def __call__(self, request: HttpRequest) -> ApiToken:
         scheme, _, key = request.headers.get("Authorization", "").partition(" ")
@@ -36,14 +36,14 @@ class Bearer(HttpBearer):
 
 
 def collections_of(request: HttpRequest):
-    """The collections that the token reaches, whatever it may do there."""
+    """The collections that the token reaches, with any permission."""
     token = request.auth
     mine = Collection.objects.visible_to(token.user)
     return mine.filter(pk=token.collection_id) if token.collection_id else mine
 
 
 def collection_in(request: HttpRequest, slug: str, scope: str | None = None) -> Collection:
-    """The collection, with `.role` set. Http404 where it is not theirs, Problem 403 where `scope` is lacking."""
+    """The collection, with `.role` set. Raises Http404 for that of others, Problem 403 without the scope."""
     collection = collections_of(request).filter(slug=slug).first()
     if collection is None:
         raise Http404
@@ -75,5 +75,5 @@ def rater_in(request: HttpRequest, slug: str) -> Rater:
 
 
 def names_people(collection: Collection) -> bool:
-    """Whether raters have their names for this role."""
+    """Whether this role reads names of raters."""
     return collection.role == Role.ADMIN

@@ -1,12 +1,11 @@
-"""Batches of queries, documents, rankings and ratings, by the same imports and rules as files.
+"""Imports by program: batches of queries, documents, rankings and ratings, with the rules of imports of files.
 
-A batch becomes lines of JSON, which `ratings.intake` reads like any other source. What it refuses is told with the
-place in the batch, and then nothing of the batch was written.
+A batch becomes lines of JSON, which `ratings.intake` reads like any source. Refusals have their place in the
+batch, and then nothing of the batch is written.
 """
 
 import io
 import json
-import re
 import time
 from collections.abc import Callable, Iterable
 from typing import Annotated, Literal
@@ -17,7 +16,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from .. import intake
 from ..formats import values
-from ..formats.refusal import counted
+from ..formats.refusal import Option, Refusal, as_sentence, counted
 from ..formats.source import Source
 from ..intake import Report
 from ..intake.publishing import Busy
@@ -30,9 +29,9 @@ from .shapes import DocumentKey, Number, QueryKey, RaterName, Sent, SystemName, 
 
 NAME = "the batch"
 MOST_RESULTS = 50_000  # of the rankings of one batch
-WAIT, PAUSE, LATER = 3, 0.1, 5  # seconds: for another import, between two looks, until the caller tries again
+WAIT, PAUSE, LATER = 3, 0.1, 5  # seconds: for another import, between two looks, of Retry-After
 UNDER_WAY = "Another import is under way in this collection. Nothing was written; send the same again later."
-LOOKS = 3  # at the record, where somebody else wrote between a look and the writing
+TRIES = 3  # of an import, where somebody else wrote between its checks and its writing
 OWN_NAMES = {"id", "title", "body", "url"}  # members of a document that are no fields
 
 IdempotencyKey = Annotated[
@@ -141,20 +140,20 @@ class Imported(Schema):
 @router.post("/collections/{slug:slug}/queries", response=Imported, tags=["import"], summary="Bring queries")
 def bring_queries(request: HttpRequest, slug: str, sent: QueriesIn, idempotency_key: IdempotencyKey = None):
     """Adds queries and corrects those that are there."""
-    batch = Batch(("queries", place) for place in range(len(sent.queries)))
+    batch = Batch(sent, (("queries", place) for place in range(len(sent.queries))))
     rows = (row.model_dump(exclude_none=True) for row in sent.queries)
-    return brought(request, slug, idempotency_key, batch, rows, intake.import_queries)
+    return import_batch(request, slug, idempotency_key, batch, rows, intake.import_queries)
 
 
 @router.post("/collections/{slug:slug}/documents", response=Imported, tags=["import"], summary="Bring documents")
 def bring_documents(request: HttpRequest, slug: str, sent: DocumentsIn, idempotency_key: IdempotencyKey = None):
     """Adds documents and replaces those that are there, with all that they hold."""
-    batch = Batch(("documents", place) for place in range(len(sent.documents)))
+    batch = Batch(sent, (("documents", place) for place in range(len(sent.documents))))
     rows = (
         {**row.fields, "id": row.key, "title": row.title, "body": row.body, "url": row.url}
         for row in sent.documents
     )
-    return brought(request, slug, idempotency_key, batch, rows, intake.import_documents)
+    return import_batch(request, slug, idempotency_key, batch, rows, intake.import_documents)
 
 
 @router.post(
@@ -170,13 +169,15 @@ def bring_rankings(request: HttpRequest, slug: str, sent: RankingsIn, idempotenc
     if total > MOST_RESULTS:
         detail = f"These are {total:,} results; send at most {MOST_RESULTS:,} at a time."
         raise Problem(413, detail, kind="too-many-results")
-    batch = Batch(
+    places = (
         ("rankings", place, "documents", rank)
         for place, ranking in enumerate(sent.rankings)
         for rank in range(len(ranking.documents))
     )
-    how = {"order": sent.order, "keep_first": sent.keep_first, "queries_by": "key"}
-    return brought(request, slug, idempotency_key, batch, results(sent), intake.import_run, **how)
+    refuse_second_rankings(sent)
+    choices = {"order": sent.order, "keep_first": sent.keep_first, "queries_by": "key", "system_from": "tag"}
+    batch = Batch(sent, places)
+    return import_batch(request, slug, idempotency_key, batch, results(sent), intake.import_run, **choices)
 
 
 @router.post(
@@ -184,9 +185,28 @@ def bring_rankings(request: HttpRequest, slug: str, sent: RankingsIn, idempotenc
 )
 def bring_ratings(request: HttpRequest, slug: str, sent: RatingsIn, idempotency_key: IdempotencyKey = None):
     """Adds ratings and changes those that are there, by rater, query and document."""
-    batch = Batch(("ratings", place) for place in range(len(sent.ratings)))
+    batch = Batch(sent, (("ratings", place) for place in range(len(sent.ratings))))
     rows = (row.model_dump(exclude_none=True) for row in sent.ratings)
-    return brought(request, slug, idempotency_key, batch, rows, intake.import_ratings, queries_by="key")
+    return import_batch(request, slug, idempotency_key, batch, rows, intake.import_ratings, queries_by="key")
+
+
+def refuse_second_rankings(sent: RankingsIn) -> None:
+    """Raises Problem with each further ranking for a query, as two rankings are never joined."""
+    first: dict[str, int] = {}
+    errors = []
+    for place, ranking in enumerate(sent.rankings):
+        if first.setdefault(ranking.query, place) != place:
+            errors.append(
+                {
+                    "pointer": f"/rankings/{place}/query",
+                    "index": place,
+                    "detail": f"query {ranking.query} has a ranking at /rankings/{first[ranking.query]} already.",
+                    "cure": "Keep one of the two, or send the rankings of another system by themselves.",
+                }
+            )
+    if errors:
+        detail = f"Nothing was written: {counted(len(errors), 'thing')} to correct."
+        raise Problem(422, detail, kind="refused", errors=errors)
 
 
 def results(sent: RankingsIn) -> Iterable[dict]:
@@ -197,77 +217,79 @@ def results(sent: RankingsIn) -> Iterable[dict]:
 
 
 class Batch:
-    """What was sent, line by line as the import sees it: the place of each in the body."""
+    """The places in the request body of the lines that the import reads."""
 
-    def __init__(self, places: Iterable[tuple]) -> None:
+    def __init__(self, sent: Schema, places: Iterable[tuple]) -> None:
+        self.members = type(sent).model_fields.keys()
         self.places = list(places)
 
     def pointer(self, line: int) -> str:
-        """The place of a line, counted from 1; that of the whole for line 0."""
+        """The JSON pointer of a line, counted from 1; that of the whole body for line 0."""
         place = self.places[line - 1] if 1 <= line <= len(self.places) else ()
         return "".join(f"/{part}" for part in place)
 
-    def entry(self, refusal) -> dict:
+    def entry(self, refusal: Refusal) -> dict:
         place = {"pointer": self.pointer(refusal.line)}
         if refusal.line:
             place["index"] = self.places[refusal.line - 1][1]
-        return place | {"detail": f"{self.said(refusal.problem)}.", "cure": self.said(refusal.cure)}
+        other = f" at {self.pointer(refusal.other.line)}" if refusal.other else ""
+        return place | {"detail": f"{refusal.problem}{other}.", "cure": refusal.cured(self.words)}
 
-    def said(self, words: str) -> str:
-        """Words about lines of a file and options of a command, as words about this batch."""
-        words = re.sub(r"\bline ([1-9][0-9]*)\b", lambda found: self.pointer(int(found[1])) or found[0], words)
-        return re.sub(r"--([a-z]+)-?([a-z]*)", lambda found: "_".join(filter(None, found.groups())), words)
+    def words(self, option: Option) -> str:
+        """The option as an imperative for this batch; "" where it has no member of that name."""
+        if option.name == "before":
+            return f"send the {option.value} first"
+        if option.name not in self.members:
+            return ""
+        value = "another name" if option.value is None else json.dumps(option.value)
+        return f'send {value} as "{option.name}"'
 
 
-def brought(
+def import_batch(
     request: HttpRequest,
     slug: str,
     key: str | None,
     batch: Batch,
     rows: Iterable[dict],
-    take_in: Callable[..., Report],
-    **how,
+    run: Callable[..., Report],
+    **choices,
 ) -> dict:
+    """The answer to a batch that one of the imports, `run`, takes with these choices."""
     collection = collection_in(request, slug, Scope.IMPORT)
     lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    return patiently(
-        collection,
-        lambda: once(request, collection, key, lambda: imported(collection, batch, lines, take_in, how)),
-    )
+
+    def imported() -> dict:
+        """The answer of the import. Raises Problem with its refusals, and Busy."""
+        try:
+            for _ in range(TRIES):
+                report = run(collection, [Source(NAME, io.BytesIO(lines))], format="jsonl", **choices)
+                if not report.clashed:
+                    break
+        except ValueError as error:
+            raise Problem(422, f"{as_sentence(error)} Nothing was written.", kind="refused") from error
+        if report.busy:
+            raise Busy(None)
+        if report.refused:
+            detail = f"Nothing was written: {counted(report.refused, 'thing')} to correct."
+            raise Problem(422, detail, kind="refused", errors=[batch.entry(each) for each in report.refusals])
+        counts = {name: report.counts[name] for name in ("new", "changed", "unchanged")}
+        return counts | {"facts": report.facts, "warnings": report.warnings}
+
+    return retried(collection, lambda: once(request, collection, key, imported))
 
 
-def patiently(collection: Collection, act: Callable[[], dict]) -> dict:
-    """What `act` answers, tried again for a while as long as another import is in its way.
+def retried(collection: Collection, act: Callable[[], dict]) -> dict:
+    """The answer of `act`, which is retried for a while if another import is under way. Raises Problem.
 
-    Between two tries no transaction is open: on SQLite neither that import nor raters could go on. Raises Problem.
+    Between two tries no transaction is open: on SQLite it would block that import and all raters.
     """
     end = time.monotonic() + WAIT
     while True:
         try:
             return act()
         except Busy:
-            in_the_way = Job.objects.staging().filter(collection=collection)
-            while time.monotonic() < end and in_the_way.exists():
+            others = Job.objects.staging().filter(collection=collection)
+            while time.monotonic() < end and others.exists():
                 time.sleep(PAUSE)
             if time.monotonic() >= end:
                 raise Problem(503, UNDER_WAY, kind="busy", headers={"Retry-After": f"{LATER}"}) from None
-
-
-def imported(
-    collection: Collection, batch: Batch, lines: bytes, take_in: Callable[..., Report], how: dict
-) -> dict:
-    """What the import did. Raises Problem with all that it refuses, and Busy."""
-    try:
-        for _ in range(LOOKS):
-            report = take_in(collection, [Source(NAME, io.BytesIO(lines))], format="jsonl", **how)
-            if not report.clashed:
-                break
-    except ValueError as error:
-        raise Problem(422, f"{error}. Nothing was written.", kind="refused") from error
-    if report.busy:
-        raise Busy(None)
-    if report.refused:
-        detail = f"Nothing was written: {counted(report.refused, 'thing')} to correct."
-        raise Problem(422, detail, kind="refused", errors=[batch.entry(each) for each in report.refusals])
-    counts = {name: report.counts[name] for name in ("new", "changed", "unchanged")}
-    return counts | {"facts": report.facts, "warnings": report.warnings}

@@ -1,4 +1,4 @@
-"""What the API says when something is wrong: problem documents, as RFC 9457 has them."""
+"""Errors of the API: problem documents (RFC 9457)."""
 
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
@@ -7,11 +7,11 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 ADDRESS = "/api/"
 MEDIA_TYPE = "application/problem+json"
-KEPT = 100  # errors that are listed; `detail` says how many there are
+LISTED = 100  # errors in a document; `detail` says how many there are
 
 POLICIES = ("Content-Security-Policy",)
 
-# What Django answers by itself, in words for who wrote the program.
+# Errors that Django answers by itself, in words for authors of programs.
 PLAIN = {
     400: "The request cannot be read.",
     401: "This needs a token that works: send it as “Authorization: Bearer …”.",
@@ -26,7 +26,7 @@ PLAIN = {
 
 
 class Problem(Exception):
-    """What a call could not do. `kind` is a name for programs; without one the status says it all."""
+    """An error answer. `kind` is a name for programs; "" where the status is enough."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Problem(Exception):
             "detail": self.detail,
         }
         if self.errors:
-            document["errors"] = self.errors[:KEPT]
+            document["errors"] = self.errors[:LISTED]
         return JsonResponse(document, status=self.status, content_type=MEDIA_TYPE, headers=self.headers)
 
 
@@ -65,8 +65,8 @@ class ProblemDocuments:
             return response
         if response.headers.get("Content-Type") == MEDIA_TYPE:
             return response
-        kept = {name: response.headers[name] for name in ("Allow", "Retry-After") if name in response.headers}
-        problem = Problem(response.status_code, headers=kept).response()
+        headers = {name: response.headers[name] for name in ("Allow", "Retry-After") if name in response.headers}
+        problem = Problem(response.status_code, headers=headers).response()
         for name, value in response.headers.items():
             if not name.startswith("Content-") or name in POLICIES:
                 problem.headers.setdefault(name, value)

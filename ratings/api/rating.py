@@ -1,27 +1,31 @@
-"""Rating by program, in the name of the token's owner: get tasks, send what is said of them, read one's own.
+"""Rating by program, in the name of the token's owner: get tasks, save ratings, read one's own.
 
-It is the desk by another door: what a rater is sent is what `ratings.shown` names, and `ratings.queue` writes.
+It shares its rules with the rating desk: `ratings.desk.shown` makes what a rater is sent, and `ratings.queue`
+writes.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Annotated, Literal
 from uuid import UUID
 
 from django.http import HttpRequest
 from ninja import Query as Q
 from ninja import Schema
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from .. import queue
-from ..forms import LONGEST_VISIT, RatingForm
-from ..models import Rater, Rating, Reason
-from ..shown import outlook_words, rating_shown, saved_shown, task_shown
+from ..desk.answers import Said, said
+from ..desk.forms import LONGEST_VISIT, RatingForm
+from ..desk.shown import outlook_words, rating_shown, saved_shown, task_shown
+from ..models import Rater, Reason
 from .access import rater_in
 from .problems import Problem
 from .routes import router
-from .shapes import Number, OfPage, Page, Sent, page, text
+from .shapes import Number, OfPage, Page, Sent, text
 
 MOST = 100  # ratings in one batch
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Uuid = Annotated[UUID, Field(strict=False)]
 
@@ -103,6 +107,19 @@ class SavedBatch(Schema):
     results: list[SavedOut]
 
 
+class OfOwn(OfPage):
+    cursor: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,16}-[0-9a-f]{32}$")] | None = Field(
+        None, description="`next` of the page before."
+    )
+
+    @property
+    def after(self) -> tuple[datetime, UUID] | None:
+        if self.cursor is None:
+            return None
+        at, token = self.cursor.split("-")
+        return EPOCH + timedelta(microseconds=int(at)), UUID(token)
+
+
 class OwnOut(Schema):
     token: UUID
     query: str
@@ -118,9 +135,9 @@ class OwnOut(Schema):
 def tasks(request: HttpRequest, slug: str, sent: TasksIn):
     """Leases them to you for some hours, as the desk does."""
     rater = rater_in(request, slug)
-    found = queue.claim(rater, sent.count)
-    words = [] if found else [said for said in outlook_words(queue.outlook(rater)) if said]
-    return {"tasks": [task_shown(task) for task in found], "words": words}
+    claimed = queue.claim(rater, sent.count)
+    words = [] if claimed else [sentence for sentence in outlook_words(queue.outlook(rater)) if sentence]
+    return {"tasks": [task_shown(task) for task in claimed], "words": words}
 
 
 @router.post(
@@ -131,12 +148,12 @@ def save_my_ratings(request: HttpRequest, slug: str, sent: OwnBatch):
     meanwhile is not, and says so. A batch that is sent again changes nothing."""
     rater = rater_in(request, slug)
     checked = [checked_rating(rater, place, row) for place, row in enumerate(sent.ratings)]
-    errors = [error for _, _, found in checked for error in found]
+    errors = [error for _, _, problems in checked for error in problems]
     if errors:
         raise Problem(422, "Nothing was saved: there is something to correct.", kind="refused", errors=errors)
     saved = [
-        saved_rating(rater, row, task, cleaned)
-        for row, (task, cleaned, _) in zip(sent.ratings, checked, strict=True)
+        saved_rating(rater, row, task, submission)
+        for row, (task, submission, _) in zip(sent.ratings, checked, strict=True)
     ]
     return {"results": saved}
 
@@ -144,42 +161,51 @@ def save_my_ratings(request: HttpRequest, slug: str, sent: OwnBatch):
 @router.get(
     "/collections/{slug:slug}/my-ratings", response=Page[OwnOut], tags=["rating"], summary="Your own ratings"
 )
-def my_ratings(request: HttpRequest, slug: str, asked: Q[OfPage]):
-    rows = Rating.objects.filter(rater=rater_in(request, slug))
-    return page(rows.select_related("grade", "pair__query", "pair__document"), asked, own_shown)
+def my_ratings(request: HttpRequest, slug: str, asked: Q[OfOwn]):
+    rows = list(islice(said([rater_in(request, slug)], after=asked.after), asked.limit + 1))
+    items = rows[: asked.limit]
+    return {
+        "items": list(map(own_shown, items)),
+        "next": own_cursor(items[-1]) if len(rows) > len(items) else None,
+    }
 
 
-def checked_rating(rater: Rater, place: int, row: OwnIn) -> tuple[queue.Task | None, dict, list[dict]]:
-    """The task and what `queue.save` takes, or what is wrong with them."""
+def checked_rating(
+    rater: Rater, place: int, row: OwnIn
+) -> tuple[queue.Task | None, queue.Submission | None, list[dict]]:
+    """The task and what was sent of it, or errors."""
     task, at = queue.task(rater, row.token), {"pointer": f"/ratings/{place}", "index": place}
     if task is None:
-        return None, {}, [at | {"detail": "You were never given this document."}]
+        return None, None, [at | {"detail": "You were never given this document."}]
     seconds = None if row.seconds is None else min(row.seconds, LONGEST_VISIT)
-    given = row.model_dump(exclude={"token", "key", "seconds"}, exclude_none=True)
-    given |= {"client_key": row.key} | ({} if seconds is None else {"seconds": seconds})
-    form = RatingForm(given, collection=rater.collection)
+    data = row.model_dump(exclude={"token", "key", "seconds"}, exclude_none=True)
+    data |= {"client_key": row.key} | ({} if seconds is None else {"seconds": seconds})
+    form = RatingForm(data, collection=rater.collection)
     if form.is_valid():
-        return task, form.cleaned_data, []
-    return task, {}, [at | {"detail": said} for errors in form.errors.values() for said in errors]
+        return task, form.submission, []
+    return task, None, [at | {"detail": error} for errors in form.errors.values() for error in errors]
 
 
-def saved_rating(rater: Rater, row: OwnIn, task: queue.Task, cleaned: dict) -> dict:
+def saved_rating(rater: Rater, row: OwnIn, task: queue.Task, submission: queue.Submission) -> dict:
     about = {"token": row.token, "key": row.key}
     try:
-        return about | {"saved": True} | saved_shown(queue.save(rater, task, **cleaned))
+        return about | {"saved": True} | saved_shown(queue.save(rater, task, submission))
     except queue.Conflict as conflict:
         stored = conflict.current
-        told = {"revision": stored.revision if stored else 0, "said": "It was changed elsewhere meanwhile."}
-        return about | {"saved": False} | told | {"current": rating_shown(stored)}
+        answer = {"revision": stored.revision if stored else 0, "said": "It was changed elsewhere meanwhile."}
+        return about | {"saved": False} | answer | {"current": rating_shown(stored)}
 
 
-def own_shown(rating: Rating) -> dict:
-    """As the page of one's own ratings has it."""
-    pair = rating.pair
-    names = ("comment", "reason", "revision", "changed_at")
-    return {name: getattr(rating, name) for name in names} | {
-        "token": pair.token,
-        "query": pair.query.text,
-        "document": pair.document.title,
-        "grade": rating.grade.plain if rating.grade else None,
+def own_shown(row: Said) -> dict:
+    """A rating with the members that the page of one's own ratings has."""
+    names = ("token", "comment", "reason", "revision", "changed_at")
+    return {name: getattr(row, name) for name in names} | {
+        "query": row.pair.query.text,
+        "document": row.pair.document.title,
+        "grade": row.grade.plain if row.grade else None,
     }
+
+
+def own_cursor(row: Said) -> str:
+    """The cursor: time and token, because ratings and answers to repeats are two tables with ids of their own."""
+    return f"{(row.created_at - EPOCH) // timedelta(microseconds=1)}-{row.token.hex}"

@@ -1,4 +1,4 @@
-"""The record, read: collections, queries, documents, systems, ratings, and what is unjudged yet."""
+"""Reading by program: collections, queries, documents, systems, ratings, and unjudged documents."""
 
 from datetime import datetime
 from typing import Annotated
@@ -10,10 +10,10 @@ from ninja import Query as Q
 from ninja import Schema
 from pydantic import Field, StringConstraints
 
-from .. import pooling
 from ..formats import values
 from ..models import Collection, Grade, Rating, Role, Scope
-from ..privacy import pseudonym
+from ..people.privacy import pseudonym
+from ..pool import pooling
 from .access import collection_in, collections_of, names_people, needs
 from .problems import Problem
 from .routes import router
@@ -165,8 +165,8 @@ def make_collection(request: HttpRequest, sent: CollectionIn):
     "/collections/{slug:slug}", response=OneCollection, tags=["record"], summary="A collection and its scale"
 )
 def collection(request: HttpRequest, slug: str):
-    found = collection_in(request, slug)
-    return whole_collection(found, found.role)
+    collection = collection_in(request, slug)
+    return whole_collection(collection, collection.role)
 
 
 @router.get("/collections/{slug:slug}/queries", response=Page[QueryOut], tags=["record"], summary="Queries")
@@ -211,16 +211,16 @@ def unjudged(request: HttpRequest, slug: str, asked: Q[OfUnjudged]):
     system = collection.systems.filter(name=asked.system).first()
     if system is None:
         raise Http404
-    found = pooling.holes(collection, system, asked.k)
-    placed = (((of.query.pk, hole.place), (of.query, hole)) for of in found for hole in of.holes)
+    holes = pooling.holes(collection, system, asked.k)
+    placed = (((of.query.pk, hole.place), (of.query, hole)) for of in holes for hole in of.holes)
     return page_of(placed, asked, hole_shown)
 
 
-# What of the record is shown
+# Rows of the database as JSON
 
 
 def collection_shown(collection: Collection, role: str) -> dict:
-    """No description: it may tell of the systems, and who rates must not know them."""
+    """The collection without its description, which may name the systems: raters must not know them."""
     return {"slug": collection.slug, "name": collection.name, "role": role}
 
 
@@ -260,14 +260,14 @@ def rating_shown(rating: Rating, *, named: bool) -> dict:
     }
 
 
-def hole_shown(found) -> dict:
-    query, hole = found
+def hole_shown(row: tuple) -> dict:
+    query, hole = row
     facts = {"rank": hole.place, "wanted": hole.wanted, "retired": hole.retired}
     return {"query": query.key, "document": hole.document.key, **facts}
 
 
 def scale_of(grades: list[GradeIn]) -> dict:
-    """The grades by their exact values. Raises Problem with the place of each that is none, or comes twice."""
+    """Exact value -> grade. Raises Problem with the place of each value that is invalid or repeated."""
     scale, errors = {}, []
     for place, given in enumerate(grades):
         try:

@@ -1,4 +1,4 @@
-"""A batch that is sent twice with one key is done once."""
+"""Idempotency keys: a batch that is sent twice with one key is processed once."""
 
 import hashlib
 from collections.abc import Callable
@@ -21,11 +21,11 @@ def once(
     act: Callable[[], dict],
     now: datetime | None = None,
 ) -> dict:
-    """What `act` answers; for a key that was used for the same before, what it answered then.
+    """The answer of `act` or, for a key that came with the same request before, the stored answer.
 
-    Act and receipt are written in one transaction, and the receipt's row is what a second sender waits for: of two
-    who send at once, one acts. An act that raises leaves no receipt, so that the corrected batch may have the key.
-    Raises Problem for a key that was used for something else.
+    Act and receipt are written in one transaction. A second sender waits for the receipt's row, so of two that
+    send at once one acts. If `act` raises, no receipt is stored, so that the corrected batch may have the same
+    key. Raises Problem for a key that was used for another request.
     """
     if key is None:
         return act()

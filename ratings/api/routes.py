@@ -1,4 +1,4 @@
-"""Where the calls of the record hang: one router, for of two that share an address one would hide the other."""
+"""The router of all calls of the record. One, because of two routers with the same address one hides the other."""
 
 from ninja import Router
 

@@ -1,4 +1,4 @@
-"""What is sent and answered: strict shapes, in which nothing unknown is passed over, and pages of rows."""
+"""Schemas of requests and answers: strict types, without unknown members, and pages of rows."""
 
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Generic, TypeVar
@@ -14,7 +14,7 @@ Row = TypeVar("Row")
 
 
 def text(longest: int, *, least: int = 0) -> Any:
-    """Text without NUL, which no database keeps."""
+    """Text without NUL, which databases cannot store."""
     return Annotated[str, StringConstraints(min_length=least, max_length=longest, pattern=r"^[^\x00]*$")]
 
 
@@ -31,13 +31,13 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Sent(Schema):
-    """What is sent: of the very types that are asked for, and nothing besides."""
+    """A request body: of exactly the declared types, and without further members."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
 class OfPage(Schema):
-    """Which part of a list is wanted."""
+    """The parameters of a page of a list."""
 
     cursor: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,18}(-[0-9]{1,18})?$")] | None = Field(
         None, description="`next` of the page before."
@@ -56,9 +56,9 @@ class Page(Schema, Generic[Row]):
 
 
 def page(rows: QuerySet, asked: OfPage, shown: Callable[[Any], dict]) -> dict:
-    """One page of `rows` in the order of their making: who reads on while rows are added misses none of them.
+    """One page of `rows` in the order of their ids, so that rows added meanwhile come on later pages.
 
-    One query, which reads one row more to know whether there is more.
+    One database query, which reads one more row to know whether there is a next page.
     """
     rows = rows.order_by("pk")
     if asked.after:
@@ -67,14 +67,14 @@ def page(rows: QuerySet, asked: OfPage, shown: Callable[[Any], dict]) -> dict:
 
 
 def page_of(placed: Iterable[tuple[tuple[int, int], Any]], asked: OfPage, shown: Callable[[Any], dict]) -> dict:
-    """One page of rows that are computed, by the two numbers that place each."""
-    found = sorted((row for row in placed if row[0] > asked.after), key=lambda row: row[0])
-    return _page(found, asked, shown)
+    """One page of computed rows, ordered by the two numbers before each."""
+    rows = sorted((row for row in placed if row[0] > asked.after), key=lambda row: row[0])
+    return _page(rows, asked, shown)
 
 
-def _page(found: list[tuple[tuple[int, ...], Any]], asked: OfPage, shown: Callable[[Any], dict]) -> dict:
-    items = found[: asked.limit]
-    more = len(found) > asked.limit
+def _page(rows: list[tuple[tuple[int, ...], Any]], asked: OfPage, shown: Callable[[Any], dict]) -> dict:
+    items = rows[: asked.limit]
+    more = len(rows) > asked.limit
     return {
         "items": [shown(row) for _, row in items],
         "next": "-".join(map(str, items[-1][0])) if more else None,

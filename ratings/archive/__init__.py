@@ -1,4 +1,4 @@
-"""A whole collection as one file, and a collection made of one: the same on every server and database."""
+"""Archives: a whole collection as one file, and back. The file is the same on every server and database."""
 
 from .reading import Unreadable, opened
 from .restoring import restore, wrong_slug

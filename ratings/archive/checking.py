@@ -1,7 +1,7 @@
-"""An archive -> its lines in a file on disk, every one of them checked. Knows no table of the record.
+"""Checking an archive: its lines are copied into a temporary database and checked there.
 
-There each member is a table with its fields, the number and the bytes of each line. What one line says of others
-is asked of all lines at once.
+Each member becomes a table with its fields, and the number and size in bytes of each line. References between
+lines are checked by SQL, for all lines at once.
 """
 
 import json
@@ -18,11 +18,11 @@ from .members import BY_NAME, MEMBERS, NUMBER, Member, Reference
 from .reading import Archive
 
 AT_ONCE = 2_000  # lines
-LARGE = 1 << 20  # bytes of lines, after which it is enough in any case
+LARGE = 1 << 20  # bytes, after which a piece ends
 
 
 def columns(member: Member) -> list[str]:
-    """As they stand on disk. The number of an event is that of its line."""
+    """The columns of a member's table, besides the number and size of the line."""
     return [name for name in member.fields if name != NUMBER]
 
 
@@ -35,7 +35,7 @@ TABLES = [table(member) for member in MEMBERS]
 
 
 def check(archive: Archive, stage: sqlite3.Connection, report: Report, progress: Progress) -> None:
-    """Put every line on disk. Ends with the first member of which something is refused."""
+    """Write all lines into the stage. Ends with the first member that has a refusal."""
     for member in MEMBERS:
         _take_in(archive, member, stage, report, progress)
         problems = [*_repeats(member, stage), *_strangers(member, stage)] if not report.refused else []
@@ -44,13 +44,13 @@ def check(archive: Archive, stage: sqlite3.Connection, report: Report, progress:
         if report.refused:
             return
         report.counts[member.name] = archive.lines[member.file]
-    # An import without events would not come out again.
+    # An export has only imports with events, so one without would be lost in the next archive.
     for (number,) in stage.execute(f"SELECT {NUMBER} FROM imports EXCEPT SELECT import FROM events LIMIT {KEPT}"):
         report.refuse(archive.refused(BY_NAME["imports"], number, "no event is of this import"))
 
 
 def pieces(rows: Iterable[tuple]) -> Iterator[list[tuple]]:
-    """Some at a time. A row begins with its bytes."""
+    """The rows, some at a time. The first value of a row is its size in bytes."""
     piece, size = [], 0
     for row in rows:
         piece.append(row)
@@ -65,9 +65,9 @@ def pieces(rows: Iterable[tuple]) -> Iterator[list[tuple]]:
 def _take_in(
     archive: Archive, member: Member, stage: sqlite3.Connection, report: Report, progress: Progress
 ) -> None:
-    seen, told = 0, 1 if member.name == "collection" else archive.lines[member.file]
+    seen, expected = 0, 1 if member.name == "collection" else archive.lines[member.file]
 
-    def found() -> Iterator[tuple]:
+    def rows() -> Iterator[tuple]:
         nonlocal seen
         for item in archive.rows(member):
             seen += 1
@@ -75,49 +75,44 @@ def _take_in(
                 report.refuse(item)
                 continue
             number, size, values = item
-            if NUMBER in member.fields and (said := values.pop(0)) != number:
-                report.refuse(archive.refused(member, number, f"the number is {said:,}"))
+            if NUMBER in member.fields and (written := values.pop(0)) != number:
+                report.refuse(archive.refused(member, number, f"the number is {written:,}"))
             yield size, number, *values
 
+    names = ", ".join(f'"{name}"' for name in columns(member))
     marks = ", ".join("?" * len(columns(member)))
-    for piece in pieces(found()):
+    for piece in pieces(rows()):
         if member.name == "rankings":
             piece = list(_numbered(archive, member, stage, piece, report))
-        stage.executemany(
-            f'INSERT INTO "{member.name}" (size, {NUMBER}, {_named(member)}) VALUES (?, ?, {marks})', piece
-        )
-        progress(f"checking {member.name}", min(1.0, seen / max(told, 1)), seen)
-    if seen != told:
-        report.refuse(archive.refused(member, 0, f"there are {seen:,} lines, and it must have {told:,}"))
-
-
-def _named(member: Member) -> str:
-    return ", ".join(f'"{name}"' for name in columns(member))
+        stage.executemany(f'INSERT INTO "{member.name}" (size, {NUMBER}, {names}) VALUES (?, ?, {marks})', piece)
+        progress(f"checking {member.name}", min(1.0, seen / max(expected, 1)), seen)
+    if seen != expected:
+        report.refuse(archive.refused(member, 0, f"there are {seen:,} lines, and it must have {expected:,}"))
 
 
 def _numbered(
     archive: Archive, member: Member, stage: sqlite3.Connection, piece: list[tuple], report: Report
 ) -> Iterator[tuple]:
-    """Rankings whose documents are the numbers of their lines."""
+    """The rankings, with the numbers of the documents' lines in place of their keys."""
     keys = [key for *_, documents, _ in piece for key in documents]
-    found = stage.execute(
+    lines = stage.execute(
         f"SELECT d.{NUMBER} FROM json_each(?) AS k LEFT JOIN documents AS d ON d.key = k.value ORDER BY k.key",
         [json.dumps(keys)],
     )
-    numbers = [number for (number,) in found]
+    numbers = [number for (number,) in lines]
     end = 0
     for size, number, system, query, documents, scores in piece:
         begin, end = end, end + len(documents)
         own = numbers[begin:end]
         if None in own:
-            problem = f"documents.jsonl has no {documents[own.index(None)]}"
+            problem = f"the file documents.jsonl has no {documents[own.index(None)]}"
             report.refuse(archive.refused(member, number, problem))
         else:
             yield size, number, system, query, np.array(own, "<u4").tobytes(), scores
 
 
 def _repeats(member: Member, stage: sqlite3.Connection) -> Iterator[tuple[int, str]]:
-    """Lines that are named as an earlier one is, and what is wrong with them. Afterwards a name finds its line."""
+    """The number and problem of each line with the key of an earlier one. Makes the indexes of the keys."""
     for place, fields in enumerate(member.unique):
         if fields == (NUMBER,):
             continue
@@ -133,32 +128,33 @@ def _repeated(
     member: Member, fields: tuple[str, ...], names: str, stage: sqlite3.Connection
 ) -> Iterator[tuple[int, str]]:
     known = " AND ".join(f'"{name}" IS NOT NULL' for name in fields)
-    found = stage.execute(
+    repeats = stage.execute(
         f"SELECT * FROM (SELECT {NUMBER} AS line, MIN({NUMBER}) OVER (PARTITION BY {names}) AS first, {names}"
         f' FROM "{member.name}" WHERE {known}) WHERE line > first ORDER BY line LIMIT {KEPT}'
     )
-    for line, first, *key in found:
-        yield line, f"{_shown(member, fields, key)} stands on line {first:,} already"
+    for line, first, *key in repeats:
+        yield line, f"the entry {_shown(member, fields, key)} stands already on line {first:,}"
 
 
 def _strangers(member: Member, stage: sqlite3.Connection) -> Iterator[tuple[int, str]]:
-    """Lines that name what no line is named, and what is wrong with them."""
+    """The number and problem of each line that refers to a missing line."""
     for reference in member.refers.values():
         target, fields = reference
         names = ", ".join(f'm."{name}"' for name in fields)
         known = " AND ".join(f'm."{name}" IS NOT NULL' for name in fields)
-        found = stage.execute(
+        lines = stage.execute(
             f'SELECT m.{NUMBER}, {names} FROM "{member.name}" AS m {joined(member, "t", reference)}'
             f" WHERE t.{NUMBER} IS NULL AND {known} ORDER BY m.{NUMBER} LIMIT {KEPT}"
         )
-        missing = [(number, f"{target}.jsonl has no {_shown(member, fields, key)}") for number, *key in found]
+        lacks = f"the file {target}.jsonl has no"
+        missing = [(number, f"{lacks} {_shown(member, fields, key)}") for number, *key in lines]
         if missing:
             yield from missing
             return
 
 
 def joined(member: Member, name: str, reference: Reference) -> str:
-    """To each line of a member, m, the line that it refers to."""
+    """The JOIN of the lines of a member, m, with the lines that they refer to."""
     target, fields = reference
     on = [
         f'{name}."{theirs}" = m."{ours}"' for theirs, ours in zip(BY_NAME[target].unique[0], fields, strict=True)
@@ -169,6 +165,6 @@ def joined(member: Member, name: str, reference: Reference) -> str:
 
 
 def _shown(member: Member, fields: tuple[str, ...], key: list[Any]) -> str:
-    """As it stands in the file."""
+    """The key as it stands in the file."""
     written = (member.fields[name].written(value) for name, value in zip(fields, key, strict=True))
     return " and ".join(value.strip('"') for value in written)

@@ -1,7 +1,7 @@
-"""What an archive holds: its files, the fields of a line in each, and how a value stands there. Knows no database.
+"""The format of archives: the files, the fields of their lines, and the forms of values. No database.
 
-Rows are named as people outside know them: queries and documents by key, raters and systems by name, an event by
-the number of its line. Accounts are no part of it: no password, no address, no name but that of a rater.
+Lines refer to queries and documents by key, to raters and systems by name, and to events by the number of the
+line. An archive has no accounts: no passwords, no addresses, and no names but those of raters.
 """
 
 import json
@@ -23,16 +23,15 @@ from ..formats.zipped import sums_as_text
 
 FORMAT, VERSION = "idealist collection", 1
 MANIFEST = "manifest.json"
-LARGEST = 2**31 - 1  # that both databases keep
-NUMBER = "number"  # of a line: what other lines name an event by
+LARGEST = 2**31 - 1  # integer that both databases store
+NUMBER = "number"  # of a line
 
 
 class Form(NamedTuple):
-    """How one value stands in a line and in the record."""
+    """The two representations of a value: in a line and in the database."""
 
-    # JSON as SQLite keeps it, which PostgreSQL takes, too. ValueError says what is wrong.
-    read: Callable[[Any], Any]
-    written: Callable[[Any], str]  # what either database gives, as JSON
+    read: Callable[[Any], Any]  # JSON -> a value that SQLite and PostgreSQL accept. Raises ValueError
+    written: Callable[[Any], str]  # a value from either database -> JSON text
 
 
 Fields = Mapping[str, Form]
@@ -45,32 +44,31 @@ class Member:
 
     name: str
     fields: Fields
-    # No two lines have the same in these; others name a line by the first.
-    unique: tuple[tuple[str, ...], ...] = ()
-    refers: Mapping[str, Reference] = field(default_factory=dict)  # by what the record calls the reference
-    rule: Callable[[dict], str] = lambda row: ""  # what is wrong with the line as a whole
+    unique: tuple[tuple[str, ...], ...] = ()  # keys; other lines refer to a line by the first
+    refers: Mapping[str, Reference] = field(default_factory=dict)  # field of the model -> reference
+    rule: Callable[[dict], str] = lambda row: ""  # the problem of a line as a whole, "" for none
 
     @property
     def file(self) -> str:
         return f"{self.name}.jsonl"
 
     def checked(self, row: dict[str, Any]) -> list:
-        """The values of a line as the record keeps them. Raises ValueError."""
+        """The values of a line, for the database. Raises ValueError."""
         if row.keys() != self.fields.keys():
             odd = sorted(row.keys() ^ self.fields.keys())
             raise ValueError(f"the line has not just {', '.join(self.fields)}: {values.shown(odd[0])}")
-        found = []
+        checked = []
         for name, read in self._reading:
             try:
-                found.append(read(row[name]))
+                checked.append(read(row[name]))
             except ValueError as error:
-                raise ValueError(f"{name}: {error}") from error
+                raise ValueError(f"the field {name}: {error}") from error
         if problem := self.rule(row):
             raise ValueError(problem)
-        return found
+        return checked
 
     def line(self, row: Iterable[Any]) -> str:
-        """The one way to write a line."""
+        """The line for values from the database: equal values give equal bytes."""
         return self._line % tuple(written(value) for written, value in zip(self._writing, row, strict=True))
 
     @cached_property
@@ -118,32 +116,32 @@ def whole(low: int = 0, high: int = LARGEST) -> Form:
 def number(low: float = -math.inf) -> Form:
     def read(value: Any) -> float:
         try:
-            found = float(value) if type(value) in (int, float) else math.nan
+            result = float(value) if type(value) in (int, float) else math.nan
         except OverflowError:
-            found = math.nan
-        if not low <= found < math.inf:
+            result = math.nan
+        if not low <= result < math.inf:
             raise ValueError(f"{values.shown(value)} is no number{'' if low < 0 else f' from {low:g} on'}")
-        return found
+        return result
 
     return Form(read, lambda value: repr(value + 0.0))  # no negative zero
 
 
 def decimal(low: str = "-Infinity", high: str = "Infinity", *, places: int = 9) -> Form:
-    """To its last digit, and with as many places as its column has."""
+    """An exact decimal, as text. `places`: decimal places of its column."""
 
     @lru_cache(maxsize=4096)
-    def kept(text: str) -> str:
-        found = values.grade(text)
-        if not Decimal(low) <= found <= Decimal(high) or round(found, places) != found:
+    def checked(text: str) -> str:
+        result = values.grade(text)
+        if not Decimal(low) <= result <= Decimal(high) or round(result, places) != result:
             raise ValueError(f"{values.shown(text)} is not from {low} to {high} with {places} places at most")
-        return f"{round(found, places):f}"
+        return f"{round(result, places):f}"
 
-    return Form(lambda value: kept(TEXT.read(value)), _plain_decimal)
+    return Form(lambda value: checked(TEXT.read(value)), _plain_decimal)
 
 
 @lru_cache(maxsize=4096)
 def _plain_decimal(value: Decimal | float | str) -> str:
-    """SQLite gives numbers, which hold the 15 digits of any column."""
+    """The decimal as JSON text. SQLite returns floats, which hold the at most 15 digits of a column."""
     exact = Decimal(f"{value:.9f}") if isinstance(value, float) else Decimal(value)
     return f'"{values.plain(exact + 0)}"'
 
@@ -165,14 +163,14 @@ def _flag(value: Any) -> bool:
 
 def _moment(value: Any) -> str:
     try:
-        found = datetime.fromisoformat(TEXT.read(value))
-        return str(found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found)
+        moment = datetime.fromisoformat(TEXT.read(value))
+        return str(moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{values.shown(value)} is no time such as 2026-03-02T09:00:00+00:00") from error
 
 
 def _written_moment(value: datetime) -> str:
-    """In UTC to the microsecond. SQLite gives it without its zone."""
+    """The time in UTC to the microsecond. SQLite returns it without a zone."""
     return f'"{value.isoformat()}"' if value.tzinfo else f'"{value.isoformat()}+00:00"'
 
 
@@ -184,11 +182,11 @@ def _token(value: Any) -> str:
 
 
 def _written_token(value: UUID | str) -> str:
-    """SQLite gives it without its hyphens."""
-    found = str(value)
-    if len(found) == 32:
-        found = f"{found[:8]}-{found[8:12]}-{found[12:16]}-{found[16:20]}-{found[20:]}"
-    return f'"{found}"'
+    """The UUID with hyphens. SQLite returns it without."""
+    token = str(value)
+    if len(token) == 32:
+        token = f"{token[:8]}-{token[8:12]}-{token[12:16]}-{token[16:20]}-{token[20:]}"
+    return f'"{token}"'
 
 
 def _object(value: Any) -> str:
@@ -210,11 +208,11 @@ def _written_files(value: str) -> str:
 
 
 def _written_json(value: str) -> str:
-    """As every database gives it back: PostgreSQL sorts names, and has neither exponents nor -0."""
+    """JSON in a form that both databases give: PostgreSQL sorts names and keeps neither exponents nor -0."""
     if value in ("{}", "[]"):
         return value
-    found = json.loads(value, parse_float=_without_exponent)
-    return json.dumps(found, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    parsed = json.loads(value, parse_float=_without_exponent)
+    return json.dumps(parsed, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def _without_exponent(text: str) -> float | int:
@@ -259,7 +257,7 @@ MOMENT = Form(_moment, _written_moment)
 TOKEN = Form(_token, _written_token)
 OBJECT = Form(_object, _written_json)
 TAGS = Form(_tags, _written_json)
-FILES = Form(_files, _written_files)
+FILE_NAMES = Form(_files, _written_files)
 KEYS = Form(_keys, lambda keys: f"[{','.join(map(quoted, keys))}]")
 SCORES = Form(_scores, lambda scores: f"[{','.join(map(repr, scores))}]")
 GRADE = decimal()
@@ -267,7 +265,7 @@ SHARE = decimal("0", "0.5", places=2)
 REASON = one_of("", "broken", "language", "knowledge", "unclear", "other")
 EVENTS = ("grade", "cannot", "skip", "undo", "import", "adjudicate", "warm_up", "repeat")
 
-# What names a line of an earlier member need not be looked at twice: where there is no such line, it is refused.
+# Fields that refer to lines of earlier members have no checks of their own: without such a line they are refused.
 PAIR = ("query", "document")
 OF_PAIR = {"query": TEXT, "document": TEXT}
 TO_PAIR: dict[str, Reference] = {"pair": ("pairs", PAIR)}
@@ -315,7 +313,7 @@ def _is_an_event(row: dict) -> str:
     return ""
 
 
-# In this order; a line names only lines of earlier members, or an earlier line of its own.
+# In this order: a line refers only to lines of earlier members, or to earlier lines of its own member.
 MEMBERS = (
     Member(
         "collection",
@@ -424,11 +422,11 @@ MEMBERS = (
         refers=TO_PAIR | TO_GRADE,
         rule=_has_a_reason,
     ),
-    Member(  # of ratings: they can be undone where the archive is imported
+    Member(  # imports of ratings, which can be undone where the archive is restored
         "imports",
         {
             NUMBER: whole(1),
-            "files": FILES,
+            "files": FILE_NAMES,
             "state": one_of("published", "undone"),
             "created_at": MOMENT,
             "ended_at": MOMENT,
@@ -477,5 +475,5 @@ FILES = [member.file for member in MEMBERS]
 
 
 def snapshot_of(sums: Mapping[str, str]) -> str:
-    """The id of what an archive holds: that of `sha256sum` of all members, in their order, `| sha256sum`."""
+    """The id of the content: the SHA-256 of what `sha256sum` prints for all members, in their order."""
     return sha256(sums_as_text(sums).encode()).hexdigest()

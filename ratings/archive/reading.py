@@ -1,4 +1,4 @@
-"""An archive as a file -> its lines, after a look at every byte of it. Knows no database."""
+"""Reading an archive: its checksums and its lines. No database."""
 
 import hashlib
 import io
@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ..formats import strict_json, values
+from ..formats.budget import CURE, TooMuch
 from ..formats.refusal import Refusal
-from ..formats.source import HARMLESS, TIGHTEST
+from ..intake.opening import budget
 from .members import FILES, FORMAT, MANIFEST, VERSION, Member, snapshot_of
 
 PIECE = 1 << 20
@@ -25,10 +26,10 @@ NOT_OURS = "Check that this is the file you meant; export_collection makes such 
 
 
 class Unreadable(ValueError):
-    """It is no whole archive. Says the place, what is wrong and the cure."""
+    """The file is no complete archive: with the refusal."""
 
     def __init__(self, file: str, line: int, problem: str, cure: str) -> None:
-        self.refusal = Refusal(file, line, problem, cure)
+        self.refusal = Refusal(file, line, problem, (cure,))
         super().__init__(str(self.refusal))
 
 
@@ -39,8 +40,13 @@ class Archive:
     lines: dict[str, int]  # by file
     zip: zipfile.ZipFile
 
+    @property
+    def file(self) -> str:
+        """The file that was sent, as of a Source."""
+        return self.name
+
     def rows(self, member: Member) -> Iterator[tuple[int, int, list] | Refusal]:
-        """Number, bytes and checked values of each line of a member, or what is wrong with it."""
+        """The number, size in bytes and checked values of each line of a member, or its refusal."""
         with self.zip.open(member.file) as packed, io.BufferedReader(packed, PIECE) as file:
             number = 0
             while line := file.readline(LONGEST):
@@ -54,10 +60,10 @@ class Archive:
 
     def refused(self, member: Member, number: int, problem: str) -> Refusal:
         cure = "An archive is not to be edited by hand: export it again."
-        return Refusal(f"{self.name}, {member.file}", number, problem, cure)
+        return Refusal(f"{self.name}, {member.file}", number, problem, (cure,))
 
     def refusal(self, line: int, problem: str, cure: str) -> Refusal:
-        return Refusal(self.name, line, problem, cure)
+        return Refusal(self.name, line, problem, (cure,))
 
 
 def _values(member: Member, line: bytes) -> list:
@@ -68,34 +74,34 @@ def _values(member: Member, line: bytes) -> list:
         text = line.decode()
     except UnicodeDecodeError as error:
         raise ValueError("the line is not UTF-8") from error
-    # A document is a line of its own where it comes from, and a part of one here.
+    # One level more than in an import: there the fields of a document are the line itself.
     return member.checked(strict_json.loaded(text, deepest=strict_json.DEEPEST + 1))
 
 
 @contextmanager
 def opened(path: str | Path, name: str = "") -> Iterator[Archive]:
-    """The archive, every file of which has the sum that the manifest gives it. Raises OSError and Unreadable.
+    """The archive, after a check of the checksums of all its files. Raises OSError and Unreadable.
 
-    `name`: what messages call it.
+    `name`: its name in messages.
     """
     name = name or str(path)
     with open(path, "rb") as file:
         try:
-            found = zipfile.ZipFile(file)
+            zip = zipfile.ZipFile(file)
         except DAMAGED as error:
             raise Unreadable(name, 0, f"it is no whole ZIP ({error})", NOT_OURS) from error
-        with found:
-            _refuse_odd_files(name, found, os.fstat(file.fileno()).st_size)
-            manifest = _manifest(name, found)
-            sums = {file: _sum(name, found, file) for file in FILES}
+        with zip:
+            _refuse_odd_files(name, zip, os.fstat(file.fileno()).st_size)
+            manifest = _manifest(name, zip)
+            sums = {file: _sum(name, zip, file) for file in FILES}
             _refuse_changed(name, manifest, sums)
-            lines = {told["file"]: told["lines"] for told in manifest["members"]}
-            yield Archive(name, manifest["snapshot"], lines, found)
+            lines = {member["file"]: member["lines"] for member in manifest["members"]}
+            yield Archive(name, manifest["snapshot"], lines, zip)
 
 
-def _refuse_odd_files(name: str, found: zipfile.ZipFile, size: int) -> None:
-    """Nothing is unpacked into the file system; but what has other files, or grows beyond measure, is not ours."""
-    entries = found.infolist()
+def _refuse_odd_files(name: str, zip: zipfile.ZipFile, size: int) -> None:
+    """Raises Unreadable for other files than those of an archive, and for files that unpack beyond the budget."""
+    entries = zip.infolist()
     names = [entry.filename for entry in entries]
     if MANIFEST not in names:
         raise Unreadable(name, 0, f"it has no {MANIFEST}", NOT_OURS)
@@ -106,40 +112,42 @@ def _refuse_odd_files(name: str, found: zipfile.ZipFile, size: int) -> None:
     if len(set(names)) < len(names):
         again = next(each for each in names if names.count(each) > 1)
         raise Unreadable(f"{name}, {again}", 0, "the file is in it twice", NOT_OURS)
-    if (unpacked := sum(entry.file_size for entry in entries)) > max(HARMLESS, TIGHTEST * size):
-        grows = f"it would grow to {unpacked:,} bytes, more than {TIGHTEST} times its size"
-        raise Unreadable(name, 0, grows, NOT_OURS)
+    allowed = budget()
+    allowed.receive(size)
+    try:
+        allowed.foresee(sum(entry.file_size for entry in entries))
+    except TooMuch as error:
+        raise Unreadable(name, 0, str(error), CURE) from error
 
 
-def _manifest(name: str, found: zipfile.ZipFile) -> dict[str, Any]:
+def _manifest(name: str, zip: zipfile.ZipFile) -> dict[str, Any]:
     place = f"{name}, {MANIFEST}"
     try:
-        with found.open(MANIFEST) as file:
+        with zip.open(MANIFEST) as file:
             manifest = strict_json.loaded(file.read(LARGEST_MANIFEST).decode())
     except (*DAMAGED, ValueError) as error:
         raise Unreadable(place, 0, f"it cannot be read ({error})", COPY_AGAIN) from error
     if manifest.get("format") != FORMAT:
         raise Unreadable(place, 0, f"the format is {values.shown(manifest.get('format'))}", NOT_OURS)
     if manifest.get("version") != VERSION:
-        told = (
-            f"the archive has version {values.shown(manifest.get('version'))}, and this Idealist reads {VERSION}"
-        )
-        raise Unreadable(place, 0, told, "Import it with the Idealist that it comes from, or a later one.")
-    told = manifest.get("members")
+        version = values.shown(manifest.get("version"))
+        problem = f"the archive has version {version}, and this Idealist reads {VERSION}"
+        raise Unreadable(place, 0, problem, "Import it with the Idealist that it comes from, or a later one.")
+    members = manifest.get("members")
     shape = {"file": str, "lines": int, "sha256": str}
-    if not isinstance(told, list) or not all(
-        isinstance(each, dict) and {key: type(value) for key, value in each.items()} == shape for each in told
+    if not isinstance(members, list) or not all(
+        isinstance(each, dict) and {key: type(value) for key, value in each.items()} == shape for each in members
     ):
         raise Unreadable(place, 0, "it does not list the files", COPY_AGAIN)
-    if [each["file"] for each in told] != FILES:
+    if [each["file"] for each in members] != FILES:
         raise Unreadable(place, 0, f"it does not list the files {', '.join(FILES)}", COPY_AGAIN)
     return manifest
 
 
-def _sum(name: str, found: zipfile.ZipFile, file: str) -> str:
+def _sum(name: str, zip: zipfile.ZipFile, file: str) -> str:
     digest = hashlib.sha256()
     try:
-        with found.open(file) as packed:
+        with zip.open(file) as packed:
             while piece := packed.read(PIECE):
                 digest.update(piece)
     except DAMAGED as error:
@@ -148,9 +156,10 @@ def _sum(name: str, found: zipfile.ZipFile, file: str) -> str:
 
 
 def _refuse_changed(name: str, manifest: dict[str, Any], sums: dict[str, str]) -> None:
-    for told in manifest["members"]:
-        if told["sha256"] != sums[told["file"]]:
-            changed = f"its SHA-256 is {sums[told['file']][:12]}…, and {MANIFEST} says {told['sha256'][:12]}…"
-            raise Unreadable(f"{name}, {told['file']}", 0, changed, COPY_AGAIN)
+    for member in manifest["members"]:
+        file, expected = member["file"], member["sha256"]
+        if expected != sums[file]:
+            changed = f"its SHA-256 is {sums[file][:12]}…, and {MANIFEST} says {expected[:12]}…"
+            raise Unreadable(f"{name}, {file}", 0, changed, COPY_AGAIN)
     if snapshot_of(sums) != manifest.get("snapshot"):
         raise Unreadable(f"{name}, {MANIFEST}", 0, "the snapshot id is not that of the files", COPY_AGAIN)

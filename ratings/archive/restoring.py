@@ -1,4 +1,4 @@
-"""An archive -> a new collection: checked whole, then written in pieces that nobody sees, then given its slug."""
+"""Restoring an archive as a new collection: checked, written in hidden pieces, then made visible by its slug."""
 
 import json
 import sqlite3
@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.db.models import Field, Model
 
-from ..bulk import among, insert, new_ids
+from ..database.bulk import among, insert, new_ids
 from ..intake.publishing import GROWING, Landing, land, remove_dead_archives
 from ..intake.report import Report, counted
 from ..intake.stage import Progress, silent, staged
@@ -61,18 +61,18 @@ MODELS: dict[str, type[Model]] = {
 OF_IMPORTS = {"kind": Job.Kind.RATINGS.value, "attended": True}
 NAMED = {target for member in MEMBERS for target, _ in member.refers.values()} | {"documents"}
 
-Ids = dict[str, array]  # of each member that is named: the id of each line, 8 bytes
+Ids = dict[str, array]  # for each member that others refer to: the id of each line, 8 bytes
 
 
 def restore(archive: Archive, slug: str = "", *, progress: Progress = silent, job: Job | None = None) -> Report:
-    """Make a collection called `slug` of the archive. Where the report holds a refusal, nothing was written.
+    """Make a collection `slug` of the archive. Where the report has a refusal, nothing was written.
 
-    Raises ValueError for a slug that is taken or cannot stand in an address. A job that checks needs none. In
-    memory are a piece of what is written and 8 bytes for each line that others name.
+    A job that only checks needs no slug. Raises ValueError for a slug that is taken or invalid. Memory: one piece,
+    and 8 bytes for each line that others refer to.
     """
     checking = bool(job and job.checking)
     if not checking and (problem := wrong_slug(slug)):
-        raise ValueError(f"{problem}.")
+        raise ValueError(problem)
     report = Report()
     with staged(*TABLES) as stage:
         check(archive, stage, report, progress)
@@ -86,7 +86,7 @@ def restore(archive: Archive, slug: str = "", *, progress: Progress = silent, jo
 
 
 def wrong_slug(slug: str) -> str:
-    """Why no collection can have it, and to choose another: to go on with how. "" where it can."""
+    """The problem with a slug and the cure, without a full stop; "" for a valid one."""
     if Collection.objects.filter(slug=slug).exists():
         return f"There is a collection {slug!r} already. Choose another name"
     try:
@@ -104,14 +104,14 @@ def _about(stage: sqlite3.Connection) -> dict[str, Any]:
 
 def _tell(archive: Archive, name: str, checking: bool, report: Report) -> None:
     n = report.counts
-    held = [counted(n["queries"], "query", "queries"), counted(n["documents"], "document")]
-    held += [counted(n["systems"], "system"), counted(n["raters"], "rater"), counted(n["ratings"], "rating")]
-    said = f"Collection {name}, with" if checking else f"Collection {name} made, with"
-    report.facts.append(f"{said} {', '.join(held)}.")
+    content = [counted(n["queries"], "query", "queries"), counted(n["documents"], "document")]
+    content += [counted(n["systems"], "system"), counted(n["raters"], "rater"), counted(n["ratings"], "rating")]
+    made = f"Collection {name}, with" if checking else f"Collection {name} made, with"
+    report.facts.append(f"{made} {', '.join(content)}.")
     report.facts.append(f"Snapshot {archive.snapshot}.")
     if n["tokens"]:
-        said = counted(n["tokens"], "pair or check has", "pairs and checks have")
-        report.warnings.append(f"{said} an address that is in use here, and got a new one: this is a copy.")
+        rows = counted(n["tokens"], "pair or check has", "pairs and checks have")
+        report.warnings.append(f"{rows} an address that is in use here, and got a new one: this is a copy.")
 
 
 # Write
@@ -120,7 +120,7 @@ def _tell(archive: Archive, name: str, checking: bool, report: Report) -> None:
 def _write(
     stage: sqlite3.Connection, slug: str, archive: Archive, report: Report, progress: Progress, place: Landing
 ) -> None:
-    """Every member in its order, so that what a line names is there; then the slug, by which all of it is seen."""
+    """Write all members, each after those that it refers to; then the slug, which makes all visible."""
     copy = _Copy(stage, place, report, progress)
     for name in MODELS:
         copy.member(BY_NAME[name])
@@ -138,7 +138,7 @@ def _write(
 
 
 class _Copy:
-    """What is on disk goes into the record. `ids`: of each member that is named, those of its lines."""
+    """Copies the stage into the database."""
 
     def __init__(self, stage: sqlite3.Connection, place: Landing, report: Report, progress: Progress) -> None:
         self.stage, self.place, self.report, self.progress = stage, place, report, progress
@@ -148,27 +148,30 @@ class _Copy:
         model, total, done = MODELS[member.name], self.report.counts[member.name], 0
         fields = [field for field in model._meta.concrete_fields if not field.primary_key]
         own = self.ids[member.name] = array("q", [0])
-        select, given = self._select(member, fields)
-        linked = [(1 + fields.index(field), known) for field, known in self._links(member, fields)]
-        for rows in pieces(self.stage.execute(select, given)):
+        select, parameters = self._select(member, fields)
+        linked = [(1 + fields.index(field), id_of) for field, id_of in self._links(member, fields)]
+        for rows in pieces(self.stage.execute(select, parameters)):
             with self.place.piece(len(rows)):
                 new = new_ids(model, len(rows))
-                made = [[pk, *values] for pk, (_, *values) in zip(new, rows, strict=True)]
+                records = [[pk, *values] for pk, (_, *values) in zip(new, rows, strict=True)]
                 if member.name in NAMED:
                     own.extend(new)
-                for place, known in linked:
-                    for row in made:
-                        if row[place] is not None:
-                            row[place] = known(row[place])
+                for place, id_of in linked:
+                    for record in records:
+                        if record[place] is not None:
+                            record[place] = id_of(record[place])
                 if "token" in member.fields:
-                    self._renew_tokens(model, made, 1 + fields.index(model._meta.get_field("token")))
-                insert(model, ["id", *(field.column for field in fields)], made)
+                    self._renew_tokens(model, records, 1 + fields.index(model._meta.get_field("token")))
+                insert(model, ["id", *(field.column for field in fields)], records)
             done += len(rows)
             self.progress(f"writing {member.name}", done / total, done)
 
     def _select(self, member: Member, fields: Sequence[Field]) -> tuple[str, list]:
-        """The bytes of each line, and a value for each column: a line that it names, a field, or what is usual."""
-        values, joins, given = ["m.size"], [], []
+        """A SELECT and its parameters: the size of each line, and a value for each column of the model.
+
+        A value is the number of a line that is referred to, a field of the line, or a default.
+        """
+        values, joins, parameters = ["m.size"], [], []
         for field in fields:
             if field.name in member.refers:
                 name = f"t{len(joins)}"
@@ -178,20 +181,20 @@ class _Copy:
                 values.append(f'm."{field.name}"')
             else:
                 values.append("?")
-                given.append(self._usual(member, field))
-        said = f'SELECT {", ".join(values)} FROM "{member.name}" AS m {" ".join(joins)} ORDER BY m.{NUMBER}'
-        return said, given
+                parameters.append(self._default(member, field))
+        select = f'SELECT {", ".join(values)} FROM "{member.name}" AS m {" ".join(joins)} ORDER BY m.{NUMBER}'
+        return select, parameters
 
-    def _usual(self, member: Member, field: Field) -> Any:
-        # Of an event it belongs to the version that it made here.
+    def _default(self, member: Member, field: Field) -> Any:
+        # An event has a collection only together with the version that it made here.
         if field.name == "collection" and member.name != "events":
             return self.place.job.collection_id
-        usual = OF_IMPORTS.get(field.name) if member.name == "imports" else None
-        usual = field.get_default() if usual is None else usual
-        return json.dumps(usual) if isinstance(usual, dict | list) else usual
+        default = OF_IMPORTS.get(field.name) if member.name == "imports" else None
+        default = field.get_default() if default is None else default
+        return json.dumps(default) if isinstance(default, dict | list) else default
 
     def _links(self, member: Member, fields: Sequence[Field]) -> Iterator[tuple[Field, Callable]]:
-        """The columns in which a line stands, and what gives its id."""
+        """The fields whose values are numbers of lines, and the function from these to ids."""
         for field in fields:
             if field.name in member.refers:
                 yield field, self.ids[member.refers[field.name][0]].__getitem__
@@ -200,10 +203,10 @@ class _Copy:
                 yield field, lambda lines, ids=ids: ids[np.frombuffer(lines, "<u4")].astype("<u4").tobytes()
 
     def _renew_tokens(self, model: type[Model], rows: list[list], place: int) -> None:
-        """A copy beside its original gets its own: a token stands for one pair alone."""
+        """Give new tokens to rows whose tokens exist in the database: a token is unique to one pair or check."""
         tokens = [row[place] for row in rows]
-        here = model.objects.filter(token__in=among(tokens, "uuid")).values_list("token", flat=True)
-        taken = {token.hex for token in here}
+        existing = model.objects.filter(token__in=among(tokens, "uuid")).values_list("token", flat=True)
+        taken = {token.hex for token in existing}
         for row in rows:
             if row[place] in taken:
                 row[place] = uuid4().hex

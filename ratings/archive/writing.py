@@ -1,7 +1,4 @@
-"""A collection -> its archive, in flat memory and as of one moment.
-
-Values go from the database into a line without a detour by way of models.
-"""
+"""Writing the archive of a collection: in bounded memory, from one database snapshot, without model instances."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,8 +7,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from django.db.models import Exists, OuterRef, QuerySet
 
-from ..bulk import among, read
+from ..database.bulk import among, read
+from ..database.snapshot import snapshot
 from ..formats.zipped import FixedZip
+from ..intake.stage import Progress, silent
 from ..models import (
     Adjudication,
     Anchor,
@@ -28,7 +27,6 @@ from ..models import (
     RatingEvent,
     System,
 )
-from ..snapshot import snapshot
 from .members import BY_NAME, FORMAT, MANIFEST, MEMBERS, VERSION, Member, snapshot_of
 
 AT_ONCE = 2_000
@@ -36,17 +34,16 @@ LARGE_AT_ONCE = 500  # documents with their texts, rankings
 RESULTS_AT_ONCE = 100_000
 PIECE = 1 << 18
 
-Progress = Callable[[str, float | None, int], None]
 Rows = Iterator[Sequence[Any]]  # the values of each line, in the order of its fields
-# What a field is called in the database, where it is called otherwise.
+# Field of the archive -> lookup in the database, where they differ.
 OF_PAIR = {"query": "pair__query__key", "document": "pair__document__key", "rater": "rater__name"}
 BY_KEY = {"query": "query__key", "document": "document__key", "rater": "rater__name"}
 
 
-def write(collection: Collection, file: BinaryIO, *, progress: Progress = lambda *told: None) -> str:
-    """Write the archive and return its snapshot id: the SHA-256 of what is in it, the same on every server.
+def write(collection: Collection, file: BinaryIO, *, progress: Progress = silent) -> str:
+    """Write the archive. Returns its snapshot id: the SHA-256 of its content, the same on every server.
 
-    Two database queries for each 2,000 rows. The same record gives the same bytes.
+    Two database queries for each 2,000 rows. The same data give the same bytes.
     """
     archive, counts = FixedZip(), {}
     with snapshot():
@@ -55,11 +52,11 @@ def write(collection: Collection, file: BinaryIO, *, progress: Progress = lambda
             lines = _lines(WRITERS[member.name](collection), member, counts, progress)
             for part in archive.add(member.file, lines, large=True):
                 file.write(part)
-    held = snapshot_of(archive.sums)
+    snapshot_id = snapshot_of(archive.sums)
     manifest = {
         "format": FORMAT,
         "version": VERSION,
-        "snapshot": held,
+        "snapshot": snapshot_id,
         "members": [
             {"file": member.file, "lines": counts[member.name], "sha256": archive.sums[member.file]}
             for member in MEMBERS
@@ -68,11 +65,11 @@ def write(collection: Collection, file: BinaryIO, *, progress: Progress = lambda
     for part in archive.add(MANIFEST, [(json.dumps(manifest, indent=2) + "\n").encode()]):
         file.write(part)
     file.write(archive.end())
-    return held
+    return snapshot_id
 
 
 def file_name(slug: str, snapshot: str) -> str:
-    """What to save the archive as."""
+    """The name under which to save the archive."""
     return f"{slug}-{snapshot[:12]}.zip"
 
 
@@ -89,17 +86,17 @@ def _lines(rows: Rows, member: Member, counts: dict[str, int], progress: Progres
     yield "".join(lines).encode()
 
 
-# The rows of each member, in the order in which they were made
+# The rows of each member, in the order of their ids
 
 
-def _rows(rows: QuerySet, member: str, called: dict[str, str] | None = None, at_once: int = AT_ONCE) -> Rows:
-    """Of each row its id is in memory, 8 bytes, and `at_once` of them whole: no database sorts a million."""
-    columns = [(called or {}).get(name, name) for name in BY_NAME[member].fields]
+def _rows(rows: QuerySet, member: str, lookups: dict[str, str] | None = None, at_once: int = AT_ONCE) -> Rows:
+    """The fields of all rows. All ids are in memory, 8 bytes each, so that no database sorts a million rows."""
+    columns = [(lookups or {}).get(name, name) for name in BY_NAME[member].fields]
     yield from _of(rows.model, _ids(rows), columns, at_once)
 
 
 def _of(model: type, ids: np.ndarray, columns: Iterable[str], at_once: int = AT_ONCE) -> Rows:
-    """The rows with these ids and in their order."""
+    """The rows with these ids, in their order."""
     for start in range(0, len(ids), at_once):
         some = among(ids[start : start + at_once].tolist(), "bigint")
         yield from read(model._default_manager.filter(pk__in=some).order_by("pk"), columns)
@@ -180,7 +177,7 @@ def _anchors(collection: Collection) -> Rows:
 
 
 def _assignments(collection: Collection) -> Rows:
-    """Who holds a pair here holds it nowhere else: it is open. What was mixed in for them alone is not told."""
+    """The assignments, with leased ones as open. Leased extra ones, which are for one rater only, are left out."""
     rows = Assignment.objects.filter(pair__query__collection=collection)
     rows = rows.exclude(state=Assignment.State.LEASED, extra=True)
     for query, document, rater, state, *facts in _rows(rows, "assignments", OF_PAIR):
@@ -189,8 +186,8 @@ def _assignments(collection: Collection) -> Rows:
 
 
 def _ratings(collection: Collection) -> Rows:
-    called = BY_KEY | {"grade": "grade__value"}
-    return _rows(Rating.objects.filter(query__collection=collection), "ratings", called)
+    lookups = BY_KEY | {"grade": "grade__value"}
+    return _rows(Rating.objects.filter(query__collection=collection), "ratings", lookups)
 
 
 def _adjudications(collection: Collection) -> Rows:
@@ -199,7 +196,7 @@ def _adjudications(collection: Collection) -> Rows:
 
 
 def _imports(collection: Collection) -> Rows:
-    """An import is named by its line."""
+    """The imports with events. The number of an import is that of its line."""
     rows = _of(Job, _ids(_with_events(collection)), list(BY_NAME["imports"].fields)[1:])
     return ((number, *row) for number, row in enumerate(rows, 1))
 
@@ -209,17 +206,15 @@ def _with_events(collection: Collection) -> QuerySet:
 
 
 def _events(collection: Collection) -> Rows:
-    """An event is named by its line."""
-    ids, imports = (
-        _ids(RatingEvent.objects.filter(pair__query__collection=collection)),
-        _ids(_with_events(collection)),
-    )
+    """The events. The number of an event is that of its line."""
+    ids = _ids(RatingEvent.objects.filter(pair__query__collection=collection))
+    imports = _ids(_with_events(collection))
     fields = list(BY_NAME["events"].fields)
-    undoes, brought = fields.index("undoes"), fields.index("import")
+    undoes, job = fields.index("undoes"), fields.index("import")
     columns = [(OF_PAIR | {"import": "job"}).get(name, name) for name in fields[1:]]
     for number, row in enumerate(_of(RatingEvent, ids, columns), 1):
         line = [number, *row]
-        line[undoes], line[brought] = _place(ids, line[undoes]), _place(imports, line[brought])
+        line[undoes], line[job] = _place(ids, line[undoes]), _place(imports, line[job])
         yield line
 
 
@@ -230,6 +225,7 @@ def _checks(collection: Collection) -> Rows:
 
 
 def _place(ids: np.ndarray, pk: int | None) -> int | None:
+    """The number of the line with this id."""
     return None if pk is None else int(np.searchsorted(ids, pk)) + 1
 
 

@@ -1,5 +1,5 @@
-"""Text <-> rows, one file a format. Pure: no database, no request.
+"""Formats: text <-> rows, one module a format, without a database or a request.
 
-Every reader takes a Source and yields rows (rows.py) that carry their line number, or a Refusal in place of a row.
+A reader takes a Source and yields rows (rows.py) with their line numbers, and a Refusal in place of a wrong row.
 known.py lists the formats.
 """

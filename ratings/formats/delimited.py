@@ -1,24 +1,33 @@
 """Delimited values with a header (RFC 4180: a quoted cell may hold lines), and anchors in that form."""
 
 import csv
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
 from . import spreadsheet, values
 from .refusal import Refusal, counted
-from .source import LONGEST_LINE, Source
+from .source import LONGEST_LINE, Line, Source
 
 ANCHORS = ["query", "document", "grade", "kind", "explanation"]
 NEEDED = 4  # the first; they may stand in any order
-KINDS = {"warm-up": "warm_up", "gold": "gold"}  # as a file and the page have them -> as the record has them
+KINDS = {"warm-up": "warm_up", "gold": "gold"}  # in files and on pages -> in the database
 LONGEST_EXPLANATION = 5_000
 
-csv.field_size_limit(LONGEST_LINE)  # of the whole process; the 131 kB it has are less than some documents
+QUOTE_CURE = "Write each quotation mark in a cell twice, and one more before and behind the cell."
+LINES_CURE = "Let all lines end alike, with LF or CR LF."
+TAB_CURE = (
+    "If it is one cell, put blanks in place of its tabs. If not, write each quotation mark in it twice, and one "
+    "more before and behind the cell."
+)
+SEP = re.compile(r'\s*"?sep=(\t|[;|,])"?\r?\n?', re.IGNORECASE)  # a first line that Excel writes and reads
+
+csv.field_size_limit(LONGEST_LINE)  # for the whole process; the default of 131 kB is too small for some documents
 
 
 class AnchorLine(NamedTuple):
-    """A pair whose grade is known, and what for."""
+    """An anchor: a pair whose grade is known."""
 
     line: int
     query: str
@@ -51,54 +60,85 @@ def read_anchors(source: Source) -> Iterator[AnchorLine | Refusal]:
 def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, list[str]] | Refusal]:
     """The header, then each record with as many cells; and the lines on which they begin.
 
-    Stops where the text is broken. Of a record with its first cell alone the others are empty. What keeps a
-    spreadsheet from computing a cell is no part of it, unless the source is raw.
+    Stops where the text is broken. Records whose cells are all blank are skipped. In a record with one cell the
+    others are empty. The apostrophe that keeps a spreadsheet from computing a cell is removed, unless the source
+    is raw.
     """
     broken: list[Refusal] = []
+    begun, width, kept_off, size, last = 1, 0, 0, 0, None
 
     def text_lines() -> Iterator[str]:
+        nonlocal size, last
         for item in source.lines():
+            if not isinstance(item, Refusal):
+                last = item
+                size += len(item.text)
+                if size > LONGEST_LINE:
+                    problem = f"the record that begins here is longer than {LONGEST_LINE // 1_000_000} MB"
+                    item = source.refusal(begun, problem, cure)
             if isinstance(item, Refusal):
                 broken.append(item)  # a cell may run over lines: what follows cannot be trusted
                 source.stopped = True
                 return
-            yield item.text + "\n"
+            yield _line(item)
+        last = None
 
     reader = csv.reader(text_lines(), delimiter=delimiter, strict=True)
-    begun, width, kept_off = 1, 0, 0
     try:
         for cells in reader:
-            width = width or len(cells)
-            if not source.raw and any(cell[:1] == "'" for cell in cells):
+            size = 0
+            is_blank = not any(cell.strip() for cell in cells)
+            if not is_blank:
+                width = width or len(cells)
+            if not source.reading.raw and any(cell[:1] == "'" for cell in cells):
                 cells, marked = [spreadsheet.plain(cell) for cell in cells], cells
                 kept_off += cells != marked
             if len(cells) == 1 and not broken:
                 cells += [""] * (width - 1)
-            if cells and not broken and len(cells) != width:
+            if broken or is_blank:
+                pass
+            elif len(cells) != width:
                 yield source.refusal(begun, f"there are {len(cells)} cells, the header has {width}", cure)
-            elif cells and not broken:
+            elif delimiter == "\t" and any("\n" in cell and "\t" in cell for cell in cells):
+                problem = "a cell in quotation marks holds a line end and a tab, as if two rows were one"
+                yield source.refusal(begun, problem, TAB_CURE)
+            else:
                 yield begun, cells
             begun = reader.line_num + 1
-    except csv.Error as error:
+    except csv.Error:
         if not broken:
-            yield source.stop(begun, f"the CSV is broken in the record that begins here ({error})", cure)
+            yield source.stop(begun, *_broken(last))
     if kept_off:
         lines = counted(kept_off, "record has a cell", "records have cells")
-        source.told.append(
+        source.notes.append(
             f"{source.name}: {lines} with an apostrophe before a sign that begins a formula; taken off."
         )
     yield from broken
 
 
+def _broken(line: Line | None) -> tuple[str, str]:
+    """The problem and the cure, for a record that is broken on this line; None: at the end of the file."""
+    if line is None:
+        return "a cell of the record that begins here has a quotation mark that is never closed", QUOTE_CURE
+    if "\r" in line.text.rstrip("\r"):
+        return "a line of the record that begins here ends with CR alone, as others do not", LINES_CURE
+    return "a cell of the record that begins here goes on behind its closing quotation mark", QUOTE_CURE
+
+
+def _line(line: Line) -> str:
+    """The line with its end. A first line that only names the delimiter becomes blank."""
+    return "\n" if line.number == 1 and SEP.fullmatch(line.text) else line.text + "\n"
+
+
 def texts(source: Source, delimiter: str) -> Iterator[tuple[int, bytes]]:
-    """The lines on which the header and each record begin, and their bytes. Stops where the text is broken."""
+    """The line on which each record, and the header, begins, and its bytes. Stops where the text is broken."""
     taken: list[str] = []
 
     def text_lines() -> Iterator[str]:
         for item in source.lines():
             if isinstance(item, Refusal):
                 return
-            taken.append(item.text + "\n")
+            taken.append(_line(item))
             yield taken[-1]
 
     reader, begun = csv.reader(text_lines(), delimiter=delimiter, strict=True), 1

@@ -9,14 +9,14 @@ from .rows import DocumentLine
 from .source import Source
 from .strict_json import loaded
 
-# The first name that an object has is taken; what remains goes to `fields`.
-KEYS = ["id", "docid", "doc_id", "docno", "_id", "key"]
+# The first of these names that an object has is its key or body; other members become fields.
+KEYS = ["id", "docno", "docid", "doc_id", "_id", "key", "document_id", "product_id", "sku", "asin"]
 BODIES = ["body", "text", "contents", "abstract"]
 CURE = 'A line is one object such as {"id": "d1", "title": "…", "body": "…", "url": "…"}.'
 
 
 def read_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
-    """Documents in the order of the file. Blank lines are passed over."""
+    """Documents in the order of the file. Blank lines are skipped."""
     for item in source.lines():
         if isinstance(item, Refusal):
             yield item
@@ -28,8 +28,11 @@ def read_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
 
 
 def document_of(line: int, record: dict[str, Any]) -> DocumentLine:
-    """The document that a record tells of; what has no other place becomes its fields. Empties the record."""
-    name = next((name for name in KEYS if name in record), None)
+    """The document in a record, which is changed: the members that remain become the fields. Raises ValueError."""
+    if "_id" in record and isinstance(record.get("_source"), dict):  # a line of a dump of Elasticsearch
+        record, name = record["_source"] | {"_id": record["_id"]}, "_id"
+    else:
+        name = next((name for name in KEYS if name in record), None)
     if name is None:
         raise ValueError(f"the object has none of the names {', '.join(KEYS)}")
     key = record.pop(name)

@@ -1,4 +1,4 @@
-"""All formats: what each is called, how it is known, which rows it holds, and who reads and writes them.
+"""All formats: their names, how each is recognised, which rows it holds, and its readers and writers.
 
 The commands and the import page take their lists from here.
 """
@@ -8,12 +8,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from . import jsonl, letor, opensearch, parquet, quepid, rankquest, rre, tables, topics, trec
-from .refusal import Refusal
+from . import (
+    columns,
+    header,
+    json_topics,
+    letor,
+    opensearch,
+    parquet,
+    quepid,
+    rankquest,
+    rre,
+    tables,
+    topics,
+    trec,
+    trec_documents,
+    xlsx,
+)
+from .archives import is_zip
+from .refusal import Option, Refusal, Refused
 from .source import Source, Start
 
 KINDS = ("queries", "documents", "results", "ratings")
-# How rows name their query. Tables may have either in the same column, so both are tried.
+# How rows name their query. In a table the same column may hold keys or texts, so both are tried.
 KEY, TEXT, EITHER = "key", "text", "either"
 
 Reader = Callable[[Source], Iterator]
@@ -29,11 +45,10 @@ class Format(NamedTuple):
     queries_by: str = KEY
     whole: bool = False  # holds only grades that are whole and not negative
     binary: bool = False
-    by_rows: bool = False  # what it refuses is one row or one cell; all others are read
-    spreadsheet: bool = False  # opened by people, and kept from being computed
+    by_rows: bool = False  # a refusal is about one row or cell, and all others are read
+    spreadsheet: bool = False  # people open it in spreadsheets, which must not compute cells
     ending: str = "txt"  # of a file's name
-    # Results at their fastest, where there is such a way: many lines at a time, if the file allows it.
-    reads_stretches: Reader | None = None
+    reads_stretches: Reader | None = None  # a fast reader of results, many lines at a time
 
     def written(self, kind: str, rows: Iterable, *, raw: bool = False) -> Iterator[str | bytes]:
         """The rows in this format. `raw`: cells as they are, even those that a spreadsheet would compute."""
@@ -49,7 +64,7 @@ def _table(name: str, title: str, fits: Callable, read: Callable, writes: Mappin
     return Format(name, title, fits, {kind: partial(read, kind) for kind in KINDS}, writes, EITHER, **more)
 
 
-# The first that fits is taken, so what is told by more comes before what is told by less.
+# The first that fits is taken, so formats with more specific marks come first.
 FORMATS = (
     Format(
         "quepid-book",
@@ -130,6 +145,7 @@ FORMATS = (
         by_rows=True,
         ending="parquet",
     ),
+    _table("xlsx", "Excel workbook", _always(xlsx.is_xlsx), tables.read_xlsx, {}, binary=True, by_rows=True),
     Format(
         "letor",
         "LTR: RankLib, SVMrank, LETOR",
@@ -145,7 +161,7 @@ FORMATS = (
         tables.is_lines_of_json,
         {
             "queries": partial(tables.read_lines_of_json, "queries"),
-            "documents": jsonl.read_documents,
+            "documents": tables.read_documents_of_json,
             "results": partial(tables.read_lines_of_json, "results"),
             "ratings": partial(tables.read_lines_of_json, "ratings"),
         },
@@ -158,9 +174,23 @@ FORMATS = (
         by_rows=True,
         ending="jsonl",
     ),
+    Format(
+        "json-topics",
+        "queries in a JSON list, or in an object by their keys",
+        _always(json_topics.is_topics),
+        {"queries": json_topics.read_topics},
+        {},
+    ),
+    Format(
+        "trec-documents",
+        "TREC documents (<DOC>, <DOCNO>)",
+        _always(trec_documents.is_documents),
+        {"documents": trec_documents.read_documents},
+        {},
+    ),
     _table(
         "csv",
-        "comma-, semicolon- or tab-separated values with a header",
+        "comma-, semicolon- or tab-separated values",
         tables.is_delimited,
         tables.read_delimited,
         {"results": tables.write_run, "ratings": tables.write_ratings, "judgments": tables.write_judgments},
@@ -216,13 +246,33 @@ FORMATS = (
     ),
 )
 BY_NAME = {format.name: format for format in FORMATS}
-TELLING = {"trec-run", "trec-qrels"}  # text that can hardly be anything else, and that knows it of each other
+TREC = {"trec-run", "trec-qrels"}  # so regular that text of this form is hardly anything else
+LIKE_TABLES = {"topics", *TREC}  # lines of cells, as a table may have them
 SAVE_AS_CSV = "Save its sheet as CSV, and import that."
-# A comment is taken as a whole: many of them would otherwise be split in all ways.
+# The groups are atomic: otherwise many comments would make the match backtrack exponentially.
 _HTML = re.compile(r"\s*(<\?xml[^>]*>\s*)?(?><!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.I | re.S)
-_ZIP, _OLD_OFFICE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_IN_XLSX = re.compile(rb"xl/(workbook|worksheets|sharedStrings|styles|theme)")
-LIKELY = ("ratings", "results", "documents", "queries")  # where the columns tell no more
+_SHEET = "Save its sheet as CSV or .xlsx, and import that."
+_UNPACK = "Unpack it, and import what lies in it."
+# First bytes -> problem and cure.
+_UNSUPPORTED = {
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": (
+        "it is an Excel workbook of the old kind (.xls), or one with a password",
+        _SHEET,
+    ),
+    b"%PDF-": ("it is a PDF", "Give the data behind it."),
+    b"7z\xbc\xaf\x27\x1c": ("it is a 7z archive", _UNPACK),
+    b"Rar!\x1a\x07": ("it is a RAR archive", _UNPACK),
+    b"\xfd7zXZ\x00": ("it is packed with xz", "Unpack it."),
+    b"SQLite format 3\0": ("it is an SQLite database", "Save its table as CSV, and import that."),
+}
+# A name in a ZIP that is no archive of files -> problem and cure.
+_ZIPPED = {
+    b"opendocument.spreadsheet": ("it is an OpenDocument spreadsheet", _SHEET),
+    b"xl/": ("it is a binary Excel workbook (.xlsb)", _SHEET),
+    b"word/": ("it is a Word document", "Give the data as a table."),
+    b"ppt/": ("it is a presentation", "Give the data as a table."),
+}
+LIKELY = ("ratings", "results", "documents", "queries")  # the order of preference where the columns fit several
 
 
 def readable(kind: str) -> list[Format]:
@@ -234,21 +284,23 @@ def writable(kind: str) -> list[Format]:
 
 
 def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
-    """The format that the first bytes of `source` show.
+    """The format that the first bytes of `source` show, or a refusal.
 
-    Text that shows none is tried as `default`, whose refusals say more than that no format is known.
+    Text that shows none gets the format `default`, whose refusals are more helpful than "unknown format".
     """
     start = source.start
-    if what := stranger(start):
-        return source.refusal(0, *what)
-    found = next((format for format in readable(kind) if format.fits(kind, start)), None)
-    if found and found.name != default:
-        source.told.append(f"{source.name}: read as {found.name}, {found.title}.")
-    if found:
-        return found
+    if problem_and_cure := source.wrong or unsupported(start):
+        return source.refusal(0, *problem_and_cure)
+    format = next((format for format in readable(kind) if format.fits(kind, start)), None)
+    if _is_chosen_as_table(source, format, start) or (format is None and _is_unknown_table(start, default)):
+        format = BY_NAME["csv"]
+    if format and format.name != default:
+        source.notes.append(f"{source.name}: read as {format.name}, {format.title}.")
+    if format:
+        return format
     other = next((f for f in FORMATS if kind not in f.reads and any(f.fits(k, start) for k in f.reads)), None)
-    tells = other and other.name in TELLING and default not in TELLING
-    if not tells and (default == "jsonl" or not start.text.lstrip().startswith(("{", "["))):
+    is_trec = other and other.name in TREC and default not in TREC
+    if not is_trec and (default == "jsonl" or not start.text.lstrip().startswith(("{", "["))):
         return BY_NAME[default]
     problem = (
         f"it is in the format {other.name}, which has only {' and '.join(other.reads)}"
@@ -256,47 +308,136 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
         else "it is unknown JSON"
     )
     known = ", ".join(format.name for format in readable(kind))
-    return source.refusal(1, problem, f"There are {known} for {kind}; choose one with --format.")
+    kinds = [Option("kind", each, f"you want its {each}") for each in (other.reads if other else ())]
+    return source.refusal(1, problem, *kinds, Option("format", when=f"it is one of {known}"))
 
 
-def stranger(start: Start) -> tuple[str, str] | None:
-    """What a file is that people send by mistake and no format has, and the cure. None where it may hold rows."""
+def _is_chosen_as_table(source: Source, format: Format | None, start: Start) -> bool:
+    """Whether the choices of people, about columns or a header, mean a table, and the text may be one."""
+    reading = source.reading
+    chosen = bool(reading.columns) or reading.header is True or (format is None and reading.header is not None)
+    return chosen and _is_plain_text(start) and (format is None or format.name in LIKE_TABLES)
+
+
+def _is_unknown_table(start: Start, default: str) -> bool:
+    """Whether it is a table without usual names of columns. It is read as csv, whose refusal lists its names."""
+    return default != "csv" and _is_plain_text(start) and header.is_table(start)
+
+
+def _is_plain_text(start: Start) -> bool:
+    return not start.text.lstrip().startswith(("<", "{", "["))
+
+
+def unsupported(start: Start) -> tuple[str, str] | None:
+    """The problem and the cure of a file that people send by mistake. None where it may hold rows."""
     if _HTML.match(start.text):
         return "it is an HTML page, perhaps a sign-in page", "Download the file again while signed in."
-    if start.data.startswith(_OLD_OFFICE) or (start.data.startswith(_ZIP) and _IN_XLSX.search(start.data)):
-        return "it is an Excel workbook", SAVE_AS_CSV
-    if start.data.startswith(_ZIP):
-        if b"opendocument.spreadsheet" in start.data[:200]:
-            return "it is an OpenDocument spreadsheet", SAVE_AS_CSV
-        return "it is a ZIP archive", "Unpack it, and import what lies in it."
+    if first := next((first for first in _UNSUPPORTED if start.data.startswith(first)), None):
+        return _UNSUPPORTED[first]
+    if is_zip(start) and not xlsx.is_xlsx(start):
+        inside = next((name for name in _ZIPPED if name in start.data), None)
+        return _ZIPPED[inside] if inside else ("it is a ZIP archive", _UNPACK)
     return None
 
 
-def kind_of(source: Source, *, has_queries: bool) -> str | None:
-    """The kind of row that the first bytes show: of a table the one that uses most of its columns.
+class Seen(NamedTuple):
+    """The kind of rows in a file, None where it is unknown, and whether it can be no other."""
 
-    What may be several, as a book of Quepid, is taken for its queries until the collection has some. None where
-    nothing tells. Nothing else can be read from `source` after it. Raises ValueError for what no format has.
+    kind: str | None
+    sure: bool
+
+
+def kind_of(source: Source, *, has_queries: bool) -> Seen:
+    """The kind of rows that the first bytes show; of a table the kind that uses most of its columns.
+
+    A file with several kinds, such as a Quepid book, counts as queries until the collection has some. Nothing else
+    can be read from `source` afterwards. Raises Refused for a file that no format can read.
     """
     start = source.start
-    if what := stranger(start):
-        problem, cure = what
-        raise ValueError(f"{problem[0].upper()}{problem[1:]}. {cure}")
+    if problem_and_cure := source.wrong or unsupported(start):
+        refusal = source.refusal(0, *problem_and_cure)
+        if refusal.options:
+            return Seen(None, False)  # people can say how it is to be read
+        raise Refused([refusal])
     fits = {kind: next((f for f in readable(kind) if f.fits(kind, start)), None) for kind in KINDS}
-    names = {name: tables.columns_of(name, source) for name in {f.name for f in fits.values() if f}}
-    used = {kind: _used(kind, names[format.name]) for kind, format in fits.items() if format}
+    samples = {name: _sample(name, source) for name in {f.name for f in fits.values() if f}}
+    uses = {kind: _uses(kind, samples[format.name]) for kind, format in fits.items() if format}
+    uses = {kind: use for kind, use in uses.items() if use is not None}
+    if not uses:
+        return Seen(None, False)
     order = LIKELY if has_queries else ("queries", *LIKELY)
-    likeliest = max(order, key=lambda kind: used.get(kind, 0))
-    return likeliest if used.get(likeliest) else None
+    likeliest = max((kind for kind in order if kind in uses), key=lambda kind: uses[kind].weight)
+    format, table = fits[likeliest], samples[fits[likeliest].name]
+    if format.name == "xlsx" and not table:
+        return Seen(None, False)  # somebody has to choose a sheet, or say whether there is a header
+    if table:
+        named = format.name != "csv" or header.seen(likeliest, start) is True
+        return Seen(likeliest, named and _is_sure(likeliest, uses, table))
+    return Seen(likeliest, _shows_itself(format.name, start))
 
 
-def _used(kind: str, columns: list[str]) -> float:
-    """How many of the columns rows of `kind` can use; 1 where there are no columns.
+class _Use(NamedTuple):
+    """The columns of a table that rows of one kind can use; none where the file is no table."""
 
-    Any column may be a rater, so all raters together count less than one column that is known.
-    """
+    columns: frozenset[str]
+    raters: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+    @property
+    def weight(self) -> float:
+        """Any column may be a rater, so all raters together count less than one recognised column."""
+        return len(self.columns) + 0.5 * bool(self.raters) if self.columns else 1
+
+
+def _sample(format: str, source: Source) -> list[dict]:
+    """The first records of a table. The first record of delimited text is taken for its header."""
+    if format != "csv":
+        return tables.sample(format, "ratings", source)
+    start = source.start
+    first, *below = header.first_records(start, header.delimiter_of(start)) or [[]]
+    names = [name.strip() for name in first]
+    return [dict(zip(names, cells, strict=False)) for cells in below or [[""] * len(names)]]
+
+
+def _uses(kind: str, table: list[dict]) -> _Use | None:
+    """The columns that rows of `kind` can use; None where the table cannot hold such rows."""
+    if not table:
+        return _Use(frozenset(), (), ())
     try:
-        layout = tables.layout_of(kind, columns, {}) if columns else None
+        layout = columns.layout_of(kind, table[0], {})
     except ValueError:
-        return 0
-    return len(layout.column) + 0.5 * bool(layout.raters) if layout else 1
+        return None
+    return _Use(frozenset(layout.column.values()), layout.raters, layout.ignored)
+
+
+def _is_sure(kind: str, uses: dict[str, _Use], table: list[dict]) -> bool:
+    """Whether no other kind can use a column that this one cannot, or just the same columns."""
+    mine = uses[kind]
+    others = [use.columns for other, use in uses.items() if other != kind]
+    if kind == "ratings" and "results" in uses and uses["results"].columns == mine.columns:
+        scores = columns.layout_of("results", table[0], {}).column["score"]
+        grades = all(re.fullmatch(r"-?[0-9]", str(cells.get(scores, "")).strip()) for cells in table)
+        others = [other for other in others if other != mine.columns or not grades]
+    if any(not other < mine.columns | set(mine.raters) for other in others):
+        return False
+    if kind == "queries" and not all(map(columns.is_index, mine.ignored)):
+        return False
+    if kind == "documents" and len(mine.columns) == 1:
+        return False  # any table may have an id
+    cells = (cell for row in table for name in mine.raters if (cell := str(row.get(name) or "").strip()))
+    return all(header.is_number(cell) or cell.lower() == tables.CANNOT for cell in cells)
+
+
+def _shows_itself(format: str, start: Start) -> bool:
+    """Whether text without a header can hardly be of another kind than that of the format."""
+    if format == "trec-qrels":
+        rows = [line.split() for line in start.text.split("\n")[: header.SAMPLE] if line.strip()]
+        iterations = {row[1] for row in rows if len(row) > 3}
+        return len(rows) < 3 or len(iterations) <= len(rows) / 2
+    if format != "topics" or start.text.lstrip().startswith("<"):
+        return True
+    rows = header.first_records(start, "\t")
+    has_words = any(" " in row[1].strip() or not re.search(r"[0-9]", row[1]) for row in rows if len(row) > 1)
+    thirds = [row[2].strip() for row in rows if len(row) > 2]
+    has_numbers = bool(rows) and len(rows[0]) > 2 and all(map(header.is_number, thirds))
+    return header.seen("queries", start, "\t") is False and has_words and not has_numbers

@@ -1,4 +1,4 @@
-"""Training data for learning to rank, as RankLib, SVMrank and LETOR have it: GRADE qid:ID FEATURES # DOCUMENT."""
+"""Training data for learning to rank, as of RankLib, SVMrank and LETOR: GRADE qid:ID FEATURES # DOCUMENT."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from .source import Line, Source, Start
 CURE = "A line is GRADE qid:QUERY, the features, and behind a # the document."
 LONGEST_HEADER = 10_000
 _line = re.compile(r"(\S+)\s+qid:(\S+)([^#]*)(?:#(.*))?")
-_header = re.compile(r"#\s*qid:([^\s:]+):\s*(.+?)(?:\*[0-9.]+)?\s*")  # what the query of an id is, in comments
+_header = re.compile(r"#\s*qid:([^\s:]+):\s*(.+?)(?:\*[0-9.]+)?\s*")  # a comment with the text of a query
 _document = re.compile(r"\s*(?:.*?docno\s*=\s*|docid\s*=\s*)?(\S+)(.*)")
 
 
@@ -20,7 +20,7 @@ def is_letor(start: Start) -> bool:
 
 
 def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
-    """The grade of each line. Features are passed over."""
+    """The grade of each line. Features are ignored."""
     for item in source.lines():
         if isinstance(item, Refusal):
             yield item
@@ -35,12 +35,12 @@ def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
 
 
 def read_queries(source: Source) -> Iterator[Topic | Refusal]:
-    """Queries whose text is told in a comment such as "# qid:1: rambo" or else behind the first document."""
+    """The queries. Their text is in a comment such as "# qid:1: rambo", or else behind their first document."""
     return once(source, _topics(source), CURE)
 
 
 def _topics(source: Source) -> Iterator[Topic | Refusal]:
-    told = set()
+    keys = set()
     for item in source.lines():
         if isinstance(item, Refusal):
             yield item
@@ -49,19 +49,19 @@ def _topics(source: Source) -> Iterator[Topic | Refusal]:
         try:
             if len(text) < LONGEST_HEADER and (header := _header.fullmatch(text)):
                 key = values.checked_key(header[1], "query", values.QUERY_KEY_LENGTH)
-                told.add(key)
+                keys.add(key)
                 yield Topic(item.number, key, values.checked_text(header[2].strip(), "query"))
             elif text and not text.startswith("#"):
                 query, _, _, rest = _cells(item)
-                if query not in told:
-                    told.add(query)
+                if query not in keys:
+                    keys.add(query)
                     yield Topic(item.number, query, values.checked_text(rest, f"text of query {query}"))
         except ValueError as error:
             yield source.refusal(item.number, str(error), CURE)
 
 
 def _cells(item: Line) -> tuple[str, str, str, str]:
-    """Query, document, grade, and what stands behind the document."""
+    """Query, document, grade, and the text behind the document."""
     cells = _line.fullmatch(item.text.strip())
     if cells is None:
         raise ValueError(f"{values.shown(item.text.strip())} has no grade and no qid")
@@ -77,5 +77,5 @@ def _cells(item: Line) -> tuple[str, str, str, str]:
 
 
 def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
-    """Without features, which are for the reader to add."""
+    """Lines without features, which users add themselves."""
     return (f"{row.grade:.0f} qid:{row.query} # {row.document}\n" for row in rows)

@@ -31,7 +31,7 @@ def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
             document = values.checked_key(key, "docId", values.DOCUMENT_KEY_LENGTH)
             yield RatingLine(line, query, document, "", values.grade(text_of(rating.get("rating"))))
 
-    return strict_json.rows(source, "judgmentRatings", ratings_of, CURE)
+    return strict_json.rows(source, ratings_of, CURE, "judgmentRatings")
 
 
 def read_judged_queries(source: Source) -> Iterator[Topic | Refusal]:
@@ -43,17 +43,17 @@ def read_queries(source: Source) -> Iterator[Topic | Refusal]:
 
 
 def _queries(source: Source, member: str, name: str, cure: str) -> Iterator[Topic | Refusal]:
-    """The answer that a query set gives as reference is what tells raters what was meant."""
+    """The queries. The reference answer of a query set becomes the information need."""
 
     def topic_of(line: int, record: dict[str, Any]) -> Iterator[Topic]:
         text = values.checked_text(text_of(record.get(name)).strip(), "query")
         yield Topic(line, None, text, text_of(record.get("referenceAnswer")).strip() or None)
 
-    return once(source, strict_json.rows(source, member, topic_of, cure), cure)
+    return once(source, strict_json.rows(source, topic_of, cure, member), cure)
 
 
 def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
-    """A judgment list as it is sent to be imported. Grades are texts there, so decimals keep their digits."""
+    """A judgment list as OpenSearch imports it. Grades are texts, so decimals keep their digits."""
     yield '{\n  "name": "Idealist judgments",\n  "description": "Judgments from Idealist",\n'
     yield '  "type": "IMPORT_JUDGMENT",\n  "judgmentRatings": ['
     for i, (query, group) in enumerate(groupby(rows, key=lambda row: row.query)):

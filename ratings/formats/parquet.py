@@ -1,18 +1,22 @@
-"""Parquet, by PyArrow. Its import takes a fifth of a second, so only who reads or writes Parquet pays for it."""
+"""Parquet, by PyArrow, which is imported only when needed, as that takes a fifth of a second."""
 
 import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from . import values
+from . import budget, values
+from .budget import TooMuch
+from .packing import DAMAGED
 from .refusal import Refusal
 from .rows import RatingLine, RunLine
-from .source import BLOCK, DAMAGED, Source, Start
+from .source import BLOCK, LONGEST_NAME, MOST_COLUMNS, Source, Start, Unopened
 
 MAGIC = b"PAR1"
 AT_ONCE = 256  # rows in memory while reading
 LARGEST = 1 << 30  # bytes of a row group, unpacked
+LARGEST_BATCH = 1 << 28  # bytes of the rows that are in memory
+MOST_VALUES = 10_000_000  # in the lists of a row group
 BATCH = 20_000  # rows written at once
 CURE = "Check that the file is whole, or give the table as CSV."
 
@@ -24,34 +28,75 @@ def is_parquet(start: Start) -> bool:
 def records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
     """The number of each row, from 1, and its cells by column. Stops where the file is broken."""
     from pyarrow import ArrowException
-    from pyarrow.parquet import ParquetFile
 
     number = 0
     try:
-        with source.copied() as copy, ParquetFile(copy, thrift_string_size_limit=1 << 24) as file:
-            if problem := _wrong_in(file):
-                yield source.stop(0, problem, CURE)
+        file = _opened(source)
+        if problem := _wrong_in(file):
+            yield source.stop(0, problem, CURE)
+            return
+        for batch in file.iter_batches(AT_ONCE, use_threads=False):
+            size = _size(batch)
+            source.budget.unpack(size)
+            if size > LARGEST_BATCH:
+                yield source.stop(number + 1, "the next rows are too large to be read", CURE)
                 return
-            for batch in file.iter_batches(AT_ONCE, use_threads=False):
-                if batch.nbytes > LARGEST:
-                    yield source.stop(number + 1, "the next rows are too large to be read", CURE)
-                    return
-                for cells in batch.to_pylist():
-                    number += 1
-                    yield number, cells
+            for cells in batch.to_pylist():
+                number += 1
+                yield number, cells
+    except TooMuch as error:
+        yield source.stop(number + 1, str(error), budget.CURE)
+    except Unopened as error:
+        yield source.stop(0, *error.args)
     except (ArrowException, OSError, OverflowError, ValueError, *DAMAGED) as error:
         said = " ".join(str(error).split())[:200].rstrip(".")
         yield source.stop(number + 1, f"the Parquet file is broken or cannot be read ({said})", CURE)
 
 
+def _opened(source: Source) -> Any:
+    """The Parquet file, with texts as dictionaries, so that a text repeated in many rows is in memory once."""
+    from pyarrow.parquet import ParquetFile
+
+    bounds = {"thrift_string_size_limit": 1 << 24, "thrift_container_size_limit": 1 << 20}
+    file = ParquetFile(source.at_any_place(), **bounds)
+    if file.metadata.num_columns > MOST_COLUMNS:
+        return file
+    schema = file.schema
+    columns = [schema.column(i) for i in range(len(schema))]
+    texts = [c.path for c in columns if c.physical_type == "BYTE_ARRAY" and c.max_repetition_level == 0]
+    return ParquetFile(source.at_any_place(), read_dictionary=texts, **bounds)
+
+
+def _size(batch: Any) -> int:
+    """The bytes of all cells, repeated texts counted each time, and one more for each cell."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    size = batch.num_rows * batch.num_columns
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type):
+            lengths = compute.binary_length(column.dictionary).take(column.indices)
+            size += compute.sum(lengths).as_py() or 0
+        else:
+            size += column.nbytes
+    return size
+
+
 def _wrong_in(file: Any) -> str:
+    count = file.metadata.num_columns
+    if count > MOST_COLUMNS:
+        return f"there are {count:,} columns, at most {MOST_COLUMNS:,} are read"
     names = file.schema_arrow.names
     if len(set(names)) < len(names):
         name = next(name for name in names if names.count(name) > 1)
         return f"the column {values.shown(name)} stands twice"
-    groups = range(file.metadata.num_row_groups)
-    if any(file.metadata.row_group(i).total_byte_size > LARGEST for i in groups):
-        return f"a row group holds more than {LARGEST >> 20:,} MB"
+    if long := next((name for name in names if len(name) > LONGEST_NAME), None):
+        return f"the name {values.shown(long)} of a column is longer than {LONGEST_NAME:,} characters"
+    for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
+        if group.total_byte_size > LARGEST:
+            return f"a row group holds more than {LARGEST >> 20:,} MB"
+        if sum(group.column(i).num_values for i in range(count)) > max(MOST_VALUES, count * group.num_rows):
+            return f"a row group holds lists of more than {MOST_VALUES:,} values"
     return ""
 
 
@@ -66,7 +111,7 @@ def write_ratings(rows: Iterable[RatingLine]) -> Iterator[bytes]:
 
 
 def write_judgments(rows: Iterable[RatingLine]) -> Iterator[bytes]:
-    """A mean of ratings has more digits than a rating, so grades are floats."""
+    """Grades as floats, since a mean of ratings has more digits than a rating."""
     import pyarrow as pa
 
     schema = pa.schema([*_texts("query", "document"), ("grade", pa.float64())])
@@ -87,7 +132,7 @@ def _texts(*names: str) -> list[tuple]:
 
 
 def _written(schema: Any, rows: Iterable[tuple]) -> Iterator[bytes]:
-    """The bytes of a file, made on disk: what its end says of it is known last."""
+    """The bytes of a file, in pieces. It is made on disk first, as its index stands at its end."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 

@@ -1,4 +1,4 @@
-"""Lines of a run of plain shape, a block at a time: numbers by NumPy, and no object for each line."""
+"""Fast reading of regular runs, a block of lines at a time, without a Python object for each line."""
 
 import numpy as np
 
@@ -7,28 +7,28 @@ from .cells import AFTER, BEFORE, COMMENT, Column, Irregular, columns, decimals,
 from .rows import Stretch
 from .source import Block
 
-SHORT = 4  # lines; stretches shorter than this on average are not worth it
+SHORT = 4  # lines; shorter stretches, on average, are no faster than single lines
 
 
 def stretches(block: Block) -> list[Stretch]:
-    """Raises Irregular where any line is not plainly a result, or the lines are not grouped by query."""
+    """The lines of a block. Raises Irregular where a line has another form or queries are not grouped."""
     text = block.lines.replace(b"\r\n", b"\n").removesuffix(b"\r") + b"\n"
     query, _, document, rank, score, system = columns(_words(text), 6)
     refuse_long(query=query, document=document, system=system)
     first = np.append(0, np.flatnonzero(~(same_as_before(query) & same_as_before(system))) + 1)
     if len(query) < SHORT * len(first):
         raise Irregular
-    ranks, scores = whole_numbers(rank), decimals(score, score_of)
-    documents = text.decode().split()[2::6]
-    found = []
+    ranks, scores = whole_numbers(rank), decimals(score)
+    documents = document.strings.to_pylist()
+    rows = []
     for begin, end in zip(first.tolist(), [*first[1:].tolist(), len(query)], strict=True):
         key = query.text(begin)
         if key[0] == COMMENT:
             raise Irregular
         part = slice(begin, end)
         name = system.text(begin).decode()
-        found.append(Stretch(block.first + begin, key.decode(), name, documents[part], ranks[part], scores[part]))
-    return found
+        rows.append(Stretch(block.first + begin, key.decode(), name, documents[part], ranks[part], scores[part]))
+    return rows
 
 
 def _words(text: bytes) -> np.ndarray:
@@ -37,16 +37,8 @@ def _words(text: bytes) -> np.ndarray:
 
 
 def refuse_long(*, query: Column, document: Column, system: Column | None = None) -> None:
-    """Bytes are at least as many as characters, which the limits count. Raises Irregular."""
+    """Raises Irregular for cells with more bytes than their limit of characters."""
     limits = [(query, values.QUERY_KEY_LENGTH), (document, values.DOCUMENT_KEY_LENGTH)]
     limits += [(system, values.SYSTEM_NAME_LENGTH)] if system else []
     if any(column.longest > limit for column, limit in limits):
         raise Irregular
-
-
-def score_of(text: str) -> float:
-    """Raises Irregular for what is no score."""
-    try:
-        return values.number(text, "score")
-    except ValueError as error:
-        raise Irregular from error

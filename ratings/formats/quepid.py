@@ -1,4 +1,4 @@
-"""Quepid: what it exports of a book, a case and a snapshot. All of it names queries by their text."""
+"""Quepid's exports of books, cases and snapshots. All of them name queries by their text."""
 
 import json
 import tempfile
@@ -31,50 +31,50 @@ def is_case(start: Start) -> bool:
 
 
 def read_book_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
-    """A judgement without a rating cannot be given or, as where it is put off, is none at all."""
+    """The ratings of all judges. A judgement without a rating is "cannot judge", or none where it was put off."""
 
     def ratings_of(line: int, pair: dict[str, Any]) -> Iterator[RatingLine]:
         query, document = _query(pair), _document(pair)
         for judgement in list_of(pair.get("judgements"), "judgements"):
-            said = text_of(object_of(judgement, "judgement").get("rating"))
+            rating = text_of(object_of(judgement, "judgement").get("rating"))
             unrateable = judgement.get("unrateable") is True
-            if said and unrateable:
-                raise ValueError(f"a judgement of document {document} is unrateable and is {said} as well")
+            if rating and unrateable:
+                raise ValueError(f"a judgement of document {document} is unrateable and is {rating} as well")
             rater = text_of(judgement.get("user_email")) or ANONYMOUS
             values.checked_name(rater, "judge", values.RATER_NAME_LENGTH)
             comment = text_of(judgement.get("explanation"))
-            if said:
-                yield RatingLine(line, query, document, rater, values.grade(said), "", comment)
+            if rating:
+                yield RatingLine(line, query, document, rater, values.grade(rating), "", comment)
             elif unrateable:
                 yield RatingLine(line, query, document, rater, None, UNRATEABLE, comment)
 
-    return strict_json.rows(source, "query_doc_pairs", ratings_of, CURE)
+    return strict_json.rows(source, ratings_of, CURE, "query_doc_pairs")
 
 
 def read_book_queries(source: Source) -> Iterator[Topic | Refusal]:
-    return once(source, strict_json.rows(source, "query_doc_pairs", _topic, CURE), CURE)
+    return once(source, strict_json.rows(source, _topic, CURE, "query_doc_pairs"), CURE)
 
 
 def read_book_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
-    """The fields of each document once. A document that has others elsewhere is refused."""
-    found: dict[str, tuple[int, str]] = {}
+    """Each document once. A document with other fields in another place is refused."""
+    first: dict[str, tuple[int, str]] = {}  # key -> line and fields
 
     def documents_of(line: int, pair: dict[str, Any]) -> Iterator[DocumentLine]:
-        key, said = _document(pair), pair.get("document_fields") or {}
-        fields = strict_json.loaded(said) if isinstance(said, str) else object_of(said, "document_fields")
-        same = json.dumps(fields, sort_keys=True)
-        before = found.get(key)
-        if before and before[1] != same:
+        key, value = _document(pair), pair.get("document_fields") or {}
+        fields = strict_json.loaded(value) if isinstance(value, str) else object_of(value, "document_fields")
+        content = json.dumps(fields, sort_keys=True)
+        before = first.get(key)
+        if before and before[1] != content:
             raise ValueError(f"document {key} has other fields on line {before[0]}")
         if not before:
-            found[key] = line, same
+            first[key] = line, content
             yield _described(line, key, fields)
 
-    return strict_json.rows(source, "query_doc_pairs", documents_of, CURE)
+    return strict_json.rows(source, documents_of, CURE, "query_doc_pairs")
 
 
 def read_case_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
-    """Ratings of a case or a snapshot: a list that says who gave them, or documents with their ratings."""
+    """Ratings of a case or a snapshot: a list with names of raters, or an object of documents and ratings."""
 
     def ratings_of(line: int, query: dict[str, Any]) -> Iterator[RatingLine]:
         text, ratings = _query(query), query.get("ratings")
@@ -84,21 +84,18 @@ def read_case_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
             document, rater = _document(rating), text_of(rating.get("user_email"))
             if rater:
                 values.checked_name(rater, "rater", values.RATER_NAME_LENGTH)
-            if said := text_of(rating.get("rating")):
-                yield RatingLine(line, text, document, rater, values.grade(said))
+            if grade := text_of(rating.get("rating")):
+                yield RatingLine(line, text, document, rater, values.grade(grade))
 
-    return strict_json.rows(source, "queries", ratings_of, CURE)
+    return strict_json.rows(source, ratings_of, CURE, "queries")
 
 
 def read_case_queries(source: Source) -> Iterator[Topic | Refusal]:
-    return once(source, strict_json.rows(source, "queries", _topic, CURE), CURE)
+    return once(source, strict_json.rows(source, _topic, CURE, "queries"), CURE)
 
 
 def read_snapshot_results(source: Source) -> Iterator[RunLine | Refusal]:
-    """What one try returned, as one system named as the snapshot is.
-
-    Documents that stand there only because they were rated are no results.
-    """
+    """The results of the snapshot, as one system of its name, without documents that are only listed as rated."""
     name, texts, lists = "", {}, []
     for part in strict_json.parts(source):
         if isinstance(part, Refusal):
@@ -125,8 +122,8 @@ def read_snapshot_results(source: Source) -> Iterator[RunLine | Refusal]:
 
 
 def read_snapshot_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
-    """The fields of each document once, where the snapshot keeps them."""
-    found = set()
+    """Each document once, where the snapshot has its fields."""
+    keys = set()
     for part in strict_json.parts(source):
         if isinstance(part, Refusal):
             yield part
@@ -134,30 +131,30 @@ def read_snapshot_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
             try:
                 for result in list_of(part.value, "results"):
                     key, fields = _document(result, "id"), object_of(result.get("fields") or {}, "fields")
-                    if fields and key not in found:
-                        found.add(key)
+                    if fields and key not in keys:
+                        keys.add(key)
                         yield _described(part.line, key, fields)
             except ValueError as error:
                 yield source.refusal(part.line, str(error), CURE)
 
 
 def write_book(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:
-    """A pair a row and a rater a column, as Quepid imports them into a book: grades, and what is unrateable.
+    """A CSV with a row for each pair and a column for each rater, as Quepid imports it into a book.
 
-    There is no room for comments, times and reasons. Ratings of a pair come one after the other. Raises ValueError
-    for a rater who is called as another column is.
+    It has no place for comments, times and reasons. The rows must be grouped by pair. Raises ValueError for a
+    rater whose name is that of another column.
     """
-    columns: dict[str, int] = {}  # rater -> the number that their cells have in `held`
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as held:
+    columns: dict[str, int] = {}  # rater -> the number of their cells in `pairs_file`
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as pairs_file:
         for (query, document), ratings in groupby(rows, key=lambda row: (row.query, row.document)):
             cells = {columns.setdefault(row.rater, len(columns)): _cell(row) for row in ratings}
-            held.write(json.dumps([query, document, cells]) + "\n")
+            pairs_file.write(json.dumps([query, document, cells]) + "\n")
         for name in columns:
             if role := tables.usual_role("ratings", name):
                 raise ValueError(f"the column of the rater {values.shown(name)} would be read as the {role}")
         in_order = sorted(columns)
-        held.seek(0)
-        pairs = map(json.loads, held)
+        pairs_file.seek(0)
+        pairs = map(json.loads, pairs_file)
         table = ([q, d, *(cells.get(str(columns[name]), "") for name in in_order)] for q, d, cells in pairs)
         yield from spreadsheet.written(chain([[*PAIR, *in_order]], table), raw=raw)
 
@@ -169,7 +166,7 @@ def _cell(row: RatingLine) -> str:
 def write_judgments(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:
     """Judgments as Quepid imports them into a case."""
     cells = ([row.query, row.document, values.plain(row.grade)] for row in rows)
-    return spreadsheet.written(chain([["query", "docid", "rating"]], cells), raw=raw)
+    return spreadsheet.written(chain([[*PAIR, "rating"]], cells), raw=raw)
 
 
 def _topic(line: int, record: dict[str, Any]) -> Iterator[Topic]:
@@ -186,7 +183,7 @@ def _document(record: Any, name: str = "doc_id") -> str:
 
 
 def _described(line: int, key: str, fields: dict[str, Any]) -> DocumentLine:
-    """A field named as one of ours is ours where it is a text, and else remains a field."""
+    """The document. A member such as title or body is taken as that where it is a text, and else as a field."""
     names = {"title", "url", *jsonl.BODIES} & fields.keys()
     odd = {name: fields[name] for name in names if not isinstance(fields[name], str | None)}
     if fields.get("id", key) != key:

@@ -1,19 +1,25 @@
-"""The results of a run gathered to rankings: what comes first, and where that cannot be said."""
+"""The rankings in run files: the order of their results, repeated documents and contradictory ranks."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 import numpy as np
 
-from .refusal import Refusal, counted
-from .source import Source, place
+from .refusal import KEEP_ONE, Cure, Option, Refusal, counted
+from .source import Source
 
 ORDERS = ("rank", "score")
+SYSTEM_FROM = ("file", "tag")  # what names a system where several files have one run tag
+KEEP_FIRST = Option("keep_first", True, "the better place counts")
+TWO_RANKINGS = "The ranks of this query begin anew here, as of another system: give each a file of its own."
+BY_RANK = Option("order", "rank", "the rank counts")
+BY_SCORE = Option("order", "score", "the score counts")
 
 
 @dataclass
 class FoundRanking:
-    """One ranking as the files give it, in the order of their lines."""
+    """One ranking of the files, in the order of their lines."""
 
     system: str
     query: int
@@ -27,21 +33,26 @@ class FoundRanking:
 
 @dataclass(frozen=True)
 class Contradictions:
-    """Where a ranking has a rank twice or, if the two should agree, a lower rank with a higher score."""
+    """The places of a ranking with a repeated rank or, if scores must agree, a higher score below a lower one."""
 
     count: int
     first: Refusal
 
 
+def system_of_file(name: str) -> str:
+    """The system that is named by its file: the name without folders and .gz."""
+    return PurePath(name).name.removesuffix(".gz")
+
+
 def as_trec_eval(scores: np.ndarray) -> np.ndarray:
-    """Scores in the precision in which trec_eval compares them; beyond its range all are infinite and tie."""
+    """Scores as 32-bit floats, as trec_eval compares them; those beyond its range tie."""
     with np.errstate(over="ignore"):
         narrow = scores.astype(np.float32)
     return np.clip(narrow, np.finfo(np.float32).min, np.finfo(np.float32).max)
 
 
 def best_first(ranking: FoundRanking, order: str | None) -> np.ndarray:
-    """Positions of the results, best first. By score as trec_eval: ties by document key, descending in bytes."""
+    """The positions of the results, best first. By score ties are broken as in trec_eval: by key, descending."""
     if order != "score":
         return np.argsort(ranking.ranks, kind="stable")
     scores = as_trec_eval(ranking.scores).tolist()
@@ -49,26 +60,38 @@ def best_first(ranking: FoundRanking, order: str | None) -> np.ndarray:
     return np.array(sorted(range(len(keys)), key=keys.__getitem__, reverse=True))
 
 
-def repeats(ranking: FoundRanking, sources: Sequence[Source], cure: str) -> Iterator[Refusal]:
-    """A refusal for each result whose document stands in the ranking already."""
+def repeats(ranking: FoundRanking, sources: Sequence[Source]) -> Iterator[Refusal]:
+    """A refusal for each result whose document an earlier result has."""
     if len(set(ranking.documents)) == len(ranking.documents):
         return
+    cure = [TWO_RANKINGS] if begins_anew(ranking) else [KEEP_ONE, KEEP_FIRST]
     earlier: dict[str, int] = {}
     for i, key in enumerate(ranking.documents):
         if key not in earlier:
             earlier[key] = i
             continue
-        file, first = int(ranking.files[i]), earlier[key]
-        where = place(sources, int(ranking.files[first]), int(ranking.lines[first]), seen_from=file)
-        yield sources[file].refusal(
-            int(ranking.lines[i]),
-            f"document {key} stands on {where} already, in the same ranking of {ranking.system}",
-            cure,
-        )
+        problem = f"document {key} of this ranking of {ranking.system} stands already"
+        yield _refusal(ranking, sources, i, problem, *cure, other=earlier[key])
+
+
+def _refusal(
+    ranking: FoundRanking, sources: Sequence[Source], i: int, problem: str, *cure: Cure, other: int
+) -> Refusal:
+    """The refusal of result `i`, which refers to result `other`."""
+    source, earlier = (sources[int(ranking.files[place])] for place in (i, other))
+    return source.refusal(int(ranking.lines[i]), problem, *cure, other=earlier.at(int(ranking.lines[other])))
+
+
+def begins_anew(ranking: FoundRanking) -> bool:
+    """Whether the ranks count up from the same number more than once, as in two concatenated runs."""
+    first = np.flatnonzero(np.append(True, ranking.ranks[1:] <= ranking.ranks[:-1]))
+    length = np.diff(np.append(first, len(ranking.ranks)))
+    starts = ranking.ranks[first]
+    return bool(len(first) > 1 and (starts == starts[0]).all() and (length > 1).all())
 
 
 def contradictions(ranking: FoundRanking, sources: Sequence[Source], *, agree: bool) -> Contradictions | None:
-    """Where ranks are no order; `agree` says that the scores must not contradict them either."""
+    """The places where ranks repeat or, with `agree`, scores contradict them."""
     by_rank = np.argsort(ranking.ranks, kind="stable")
     ranks, scores = ranking.ranks[by_rank], ranking.scores[by_rank]
     compared = as_trec_eval(scores)
@@ -79,22 +102,21 @@ def contradictions(ranking: FoundRanking, sources: Sequence[Source], *, agree: b
         return None
     i = int(np.argmax(wrong))
     upper, lower = int(by_rank[i]), int(by_rank[i + 1])
-    file = int(ranking.files[lower])
-    where = place(sources, int(ranking.files[upper]), int(ranking.lines[upper]), seen_from=file)
     rank, earlier = ranks[i + 1], ranks[i]
     if rank == earlier:
-        problem, cure = f"rank {rank} stands on {where} already", "Give --order score."
+        problem = f"rank {rank} stands already"
+        cure = [TWO_RANKINGS, BY_SCORE] if begins_anew(ranking) else [BY_SCORE]
     else:
-        problem = f"rank {rank} has the score {scores[i + 1]}, rank {earlier} on {where} only {scores[i]}"
-        cure = "Give --order rank or --order score."
-    refusal = sources[file].refusal(int(ranking.lines[lower]), problem, cure)
+        problem = f"rank {rank} has the score {scores[i + 1]}, above the {scores[i]} of rank {earlier}"
+        cure = [BY_RANK, BY_SCORE]
+    refusal = _refusal(ranking, sources, lower, problem, *cure, other=upper)
     return Contradictions(int(np.count_nonzero(wrong)), refusal)
 
 
 def all_contradictions(first: Refusal, system: str, count: int, contradicting: int, rankings: int) -> Refusal:
-    """The first contradiction of a system, and how many there are in how many of its rankings."""
+    """One refusal for all contradictions of a system: the first of them, and their number."""
     problem = (
-        f"{first.problem}; ranks and scores of {system} contradict each other {counted(count, 'time')}"
-        f" in {contradicting:,} of {counted(rankings, 'ranking')}"
+        f"ranks and scores of {system} contradict each other {counted(count, 'time')}"
+        f" in {contradicting:,} of {counted(rankings, 'ranking')}: {first.problem}"
     )
-    return Refusal(first.file, first.line, problem, first.cure)
+    return replace(first, problem=problem)

@@ -1,4 +1,4 @@
-"""Rankquest Studio: rated searches, each with the text that was searched and its rated documents."""
+"""Rankquest Studio: rated searches, each with the text of the query and its rated documents."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -29,16 +29,16 @@ def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
             comment = text_of(rating.get("comment"))
             yield RatingLine(line, query, document, "", values.grade(text_of(rating.get("rating"))), "", comment)
 
-    return strict_json.rows(source, None, ratings_of, CURE)
+    return strict_json.rows(source, ratings_of, CURE)
 
 
 def read_queries(source: Source) -> Iterator[Topic | Refusal]:
-    """The comment on a search tells its information need."""
+    """The queries. The comment on a search becomes the information need."""
 
     def topic_of(line: int, search: dict[str, Any]) -> Iterator[Topic]:
         yield Topic(line, None, _query(search), text_of(search.get("comment")).strip() or None)
 
-    return once(source, strict_json.rows(source, None, topic_of, CURE), CURE)
+    return once(source, strict_json.rows(source, topic_of, CURE), CURE)
 
 
 def _query(search: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What a format reads and writes: one shape for each kind of row, with the line on which it begins."""
+"""The rows that formats read and write: one type for each kind, with the line on which a row begins."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import values
-from .refusal import Refusal
+from .refusal import Option, Refusal, counted
 from .source import Source
 
 
 class Topic(NamedTuple):
-    """One query. None means that the file says nothing of it; "" that it says there is none."""
+    """One query. None: the file has no such fact; "": it says that there is none."""
 
     line: int
     key: str | None
@@ -35,17 +35,17 @@ class DocumentLine(NamedTuple):
 
 class RunLine(NamedTuple):
     line: int
-    query: str  # as the format names it: the key, or the text
+    query: str  # its key or its text, by the format
     document: str
     rank: int
     score: float
     system: str  # "" where the file names none
-    extra: bool = False  # further columns stood behind the six
+    extra: bool = False  # the line has more than six columns
 
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """Lines of a run that follow each other and are of one ranking: what a RunLine says, for all of them."""
+    """Consecutive lines of a run that belong to one ranking: the facts of a RunLine, for all of them."""
 
     line: int  # the first
     query: str
@@ -59,10 +59,10 @@ class Stretch:
 
 
 class RatingLine(NamedTuple):
-    """What one rater said of one pair: a grade, or why it cannot be judged."""
+    """The rating of one pair by one rater: a grade, or the reason why the pair cannot be judged."""
 
     line: int
-    query: str  # as the format names it: the key, or the text
+    query: str  # its key or its text, by the format
     document: str
     rater: str  # "" where the file names none
     grade: Decimal | None
@@ -72,18 +72,50 @@ class RatingLine(NamedTuple):
     rated_at: datetime | None = None
 
 
-def once(source: Source, topics: Iterable[Topic | Refusal], cure: str) -> Iterator[Topic | Refusal]:
-    """Each query once, from a format that says it with each of its documents. Refuses a second need."""
-    found: dict[tuple, Topic] = {}
+def size_of(row: tuple) -> int:
+    """About how many bytes of text a row has. A few bytes of a file may become the text of many rows."""
+    if type(row) is RatingLine:
+        return len(row.query) + len(row.document) + len(row.rater) + len(row.comment)
+    if type(row) is RunLine:
+        return len(row.query) + len(row.document) + len(row.system)
+    if type(row) is Topic:
+        return len(row.key or "") + len(row.text) + len(row.need or "")
+    if type(row) is not DocumentLine:
+        return sum(len(value) for value in row if isinstance(value, str))
+    fields = sum(
+        len(name) + len(value if isinstance(value, str) else str(value)) for name, value in row.fields.items()
+    )
+    return len(row.key) + len(row.title) + len(row.body) + len(row.url) + fields
+
+
+def once(
+    source: Source, topics: Iterable[Topic | Refusal], cure: str, *, tell: bool = False, columns: bool = False
+) -> Iterator[Topic | Refusal]:
+    """Each query once, from a format that repeats it with each of its documents. Refuses contradictory facts.
+
+    `tell`: note how many lines repeat a query; `columns`: offer the option that no column holds the fact.
+    """
+    first: dict[tuple, Topic] = {}
+    repeated = 0
     for topic in topics:
         if isinstance(topic, Refusal):
             yield topic
             continue
         name = topic.key, topic.text
-        before = found.setdefault(name, topic)
-        if before.need and topic.need and topic.need != before.need:
-            problem = f"query {values.shown(topic.text)} has another information need on line {before.line}"
-            yield source.refusal(topic.line, problem, cure)
-        elif not before.need:
-            found[name] = before._replace(need=topic.need)
-    yield from found.values()
+        before = first.setdefault(name, topic)
+        repeated += before is not topic
+        for fact, what in (("need", "information need"), ("tags", "tags"), ("weight", "weight")):
+            earlier, later = getattr(before, fact), getattr(topic, fact)
+            if later in (None, "", ()) or later == earlier:
+                continue
+            if earlier in (None, "", ()):
+                first[name] = first[name]._replace(**{fact: later})
+                continue
+            other = "other" if fact == "tags" else "another"
+            problem = f"query {values.shown(topic.text)} has {other} {what}"
+            nowhere = [Option("columns", {fact: ""}, "no column holds it")] if columns else []
+            yield source.refusal(topic.line, problem, cure, *nowhere, other=source.at(before.line))
+    if repeated and tell:
+        lines = counted(repeated, "line names", "lines name")
+        source.notes.append(f"{source.name}: {lines} an earlier query again.")
+    yield from first.values()

@@ -12,8 +12,8 @@ from .source import Source, Start
 from .strict_json import list_of, object_of, text_of
 
 CURE = 'A query has {"placeholders": {"$query": "…"}, "relevant_documents": {"ID": {"gain": 3}}}.'
-LEVELS = ("topics", "query_groups", "queries")
-TEXTS = ("$query", "$q", "query", "q")  # the placeholder that holds the text; of one alone the name is no matter
+LEVELS = ("topics", "query_groups", "queries")  # a file may begin with any of them
+TEXTS = ("$query", "$q", "query", "q")  # the placeholder with the text; a single one may have any name
 
 
 def is_ratings(start: Start) -> bool:
@@ -21,40 +21,28 @@ def is_ratings(start: Start) -> bool:
 
 
 def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
-    """Documents of a group count for each of its queries, those of a query for itself alone."""
+    """The ratings. Documents of a group count for each of its queries, those of a query only for itself."""
 
     def ratings_of(line: int, record: dict[str, Any]) -> Iterator[RatingLine]:
         for query, _, documents in _queries(record, "", {}):
             for document, grade in _gains(documents):
                 yield RatingLine(line, query, document, "", grade)
 
-    return _at_any_level(source, ratings_of)
+    return strict_json.rows(source, ratings_of, CURE, *LEVELS)
 
 
 def read_queries(source: Source) -> Iterator[Topic | Refusal]:
-    """The descriptions above a query tell its information need."""
+    """The queries. The descriptions of the topic and group of a query become its information need."""
 
     def topics_of(line: int, record: dict[str, Any]) -> Iterator[Topic]:
         for query, need, _ in _queries(record, "", {}):
             yield Topic(line, None, query, need or None)
 
-    return once(source, _at_any_level(source, topics_of), CURE)
-
-
-def _at_any_level(source: Source, rows_of) -> Iterator:
-    """A file may begin with topics, with groups or with queries."""
-    for part in strict_json.parts(source):
-        if isinstance(part, Refusal):
-            yield part
-        elif part.path[0] in LEVELS:
-            try:
-                yield from rows_of(part.line, object_of(part.value, "record"))
-            except ValueError as error:
-                yield source.refusal(part.line, str(error), CURE)
+    return once(source, strict_json.rows(source, topics_of, CURE, *LEVELS), CURE)
 
 
 def _queries(record: dict[str, Any], need: str, documents: Any) -> Iterator[tuple[str, str, Any]]:
-    """(text, need, relevant documents) of every query below a topic, a group, or of a query itself."""
+    """(text, need, relevant documents) of each query in a topic or a group, or of a query itself."""
     documents = record.get("relevant_documents", documents)
     if "placeholders" in record:
         yield _text(object_of(record["placeholders"], "placeholders")), need, documents
@@ -74,12 +62,12 @@ def _text(placeholders: dict[str, Any]) -> str:
 
 
 def _gains(documents: Any) -> Iterator[tuple[str, Any]]:
-    """Documents with their gain, or gains with the list of their documents."""
-    for name, said in object_of(documents, "relevant documents").items():
-        if isinstance(said, list):
-            pairs = [(key, name) for key in said]
+    """(document, grade) from an object of documents and gains, or of gains and lists of documents."""
+    for name, value in object_of(documents, "relevant documents").items():
+        if isinstance(value, list):
+            pairs = [(key, name) for key in value]
         else:
-            gain = object_of(said, "relevant document")
+            gain = object_of(value, "relevant document")
             pairs = [(name, gain.get("gain", gain.get("rating")))]
         for key, gain in pairs:
             document = values.checked_key(text_of(key), "document", values.DOCUMENT_KEY_LENGTH)
@@ -87,7 +75,7 @@ def _gains(documents: Any) -> Iterator[tuple[str, Any]]:
 
 
 def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
-    """One query after the other, each with its documents. Index and template are for the reader to fill in."""
+    """A file of queries, each with its documents. Users fill in the index and the template."""
     yield '{\n  "index": "",\n  "id_field": "id",\n  "template": "template.json",\n  "queries": ['
     for i, (query, group) in enumerate(groupby(rows, key=lambda row: row.query)):
         gains = ", ".join(f'{_json(row.document)}: {{"gain": {values.plain(row.grade)}}}' for row in group)

@@ -1,33 +1,37 @@
-"""Lines of text from a path or from standard input, gzipped or not, in any encoding, in bounded memory."""
+"""Lines of text from a path or from standard input, packed or not, in any encoding, in bounded memory."""
 
 import codecs
-import gzip
 import io
 import os
 import sys
 import tempfile
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import BinaryIO, NamedTuple
 
-from .refusal import Refusal
+from . import budget
+from .budget import Budget, TooMuch
+from .packing import DAMAGED, HEAD, unpacked
+from .refusal import Cure, Option, Place, Refusal
 
 BLOCK = 1 << 20
 START = 1 << 16
 LONGEST_LINE = 10_000_000
+MOST_COLUMNS = 1_000  # of a table
+LONGEST_NAME = 1_000  # of a column
 BOM = b"\xef\xbb\xbf"
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-# Those that people meet. Nothing but a mark at its start tells an encoding, so any other than UTF-8 must be told.
+# The encodings that people can choose. Only a byte order mark shows one, so any other than UTF-8 must be named.
 ENCODINGS = (
-    "utf-8", "utf-16", "windows-1252", "windows-1250", "windows-1251", "iso-8859-1", "iso-8859-15",
-    "shift_jis", "euc-kr", "gb18030", "big5",
+    "utf-8", "utf-16", "utf-16-le", "utf-16-be", "windows-1252", "windows-1250", "windows-1251", "iso-8859-1",
+    "iso-8859-15", "shift_jis", "euc-kr", "gb18030", "big5",
 )  # fmt: skip
-# What is packed tighter than this is no text; and only where it is large does that matter.
-TIGHTEST, HARMLESS = 200, 100_000_000
-ENCODING_CURE = "Unpack the file, save it as UTF-8 text, or say with --encoding what it is."
-DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
+HEADERS = {None: None, "yes": True, "no": False}  # the option of commands and pages -> Reading.header
+ENCODED = "Unpack the file, or save it as UTF-8 text.", Option("encoding", when="it is text in another encoding")
+LATIN = 1_000  # bytes that show UTF-16 without a mark: in most scripts every other one is 0
 
 
 class Line(NamedTuple):
@@ -41,63 +45,120 @@ class Block(NamedTuple):
 
 
 class Start(NamedTuple):
-    """The first 64 kB of a file, by which its format is known."""
+    """The first 64 kB of a file, by which its format is recognised."""
 
-    name: str  # in small letters, without .gz
+    name: str  # in small letters, without .gz and the like
     data: bytes
     text: str
 
 
-class Source:
-    """A file to read once, and what was said about how to read it.
+class Unopened(Exception):
+    """Nothing of the file can be read. Its arguments are the problem and the cure."""
 
-    `stream` is any binary stream; gzip is known by its first two bytes. Of a table, `columns` says which column
-    holds what, `grades` which grade a word is, and `raw` that an apostrophe is always a part of its cell.
+
+@dataclass(frozen=True)
+class Reading:
+    """How people say that a file is to be read. Where they say nothing its content decides."""
+
+    encoding: str | None = None
+    # Of a table:
+    columns: Mapping[str, str] = field(default_factory=dict)  # role -> column, as `columns.layout_of` takes it
+    grades: Mapping[str, Decimal] = field(default_factory=dict)  # the grades that words stand for
+    header: bool | None = None  # whether the first record names the columns
+    raw: bool = False  # an apostrophe is always a part of its cell
+    sheet: str | None = None  # of a workbook
+
+
+class Source:
+    """A file that is read once.
+
+    `stream` is any binary stream; how it is packed is known by its first bytes. `whole` is the budget of all files
+    that belong together.
     """
 
     def __init__(
-        self,
-        name: str,
-        stream: BinaryIO,
-        *,
-        encoding: str | None = None,
-        columns: Mapping[str, str] | None = None,
-        grades: Mapping[str, Decimal] | None = None,
-        raw: bool = False,
+        self, name: str, stream: BinaryIO, reading: Reading | None = None, *, whole: Budget | None = None
     ) -> None:
-        self.name, self.raw = name, raw
-        self.columns, self.grades = columns or {}, grades or {}
+        self._prepare(name, stream, reading or Reading(), whole or Budget())
+        if is_file(stream):
+            self._size = os.fstat(stream.fileno()).st_size
+            self.budget.receive(self._size)
+        else:
+            self._raw = io.BufferedReader(_Counted(self._raw, self.budget))
+        self._unpack()
+
+    def _prepare(self, name: str, stream: BinaryIO, reading: Reading, whole: Budget) -> None:
+        self.name, self.file, self.depth = name, name, 0
+        self.reading = reading
+        self.budget = whole.part()
         self.comments = 0  # comment lines that a reader passed over
         self.stopped = False  # something kept its reader from reading on
-        self.told: list[str] = []  # what else a reader has to say, one sentence each
-        self._encoding = encoding
+        self.notes: list[str] = []  # of its reader, for the report of the import; one sentence each
         self._raw = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
-        self._size = os.fstat(stream.fileno()).st_size if is_file(stream) else None
-        self._packed = self._raw.peek(2)[:2] == b"\x1f\x8b"
-        self._text = gzip.GzipFile(fileobj=self._raw) if self._packed else self._raw
-        self._ahead, self._damage = b"", None
-        self._taken = 0
+        self._size: int | None = None
+        self._damage: Exception | None = None
+        self._ahead = b""
+        self.packing = ""  # "gzip" and the like
+        self._copy: BinaryIO | None = None
+        self._cr = False  # lines end with CR alone, as those of Mac OS 9
+
+    def _unpack(self) -> None:
+        try:
+            head = self._raw.peek(HEAD)[:HEAD]
+        except DAMAGED as error:
+            head, self._damage = b"", error
+        self._text, packing = unpacked(self._raw, head)
+        self.packing = packing or self.packing
+
+    def member(self, name: str, stream: BinaryIO, size: int, packing: str, packed_size: int) -> "Source":
+        """A file in this archive, to be read in the same way. `packed_size`: its bytes in the archive."""
+        member = Source.__new__(Source)
+        member._prepare(f"{self.name}/{name}", stream, self.reading, self.budget)
+        member.file, member.depth = self.file, self.depth + 1
+        member._size, member.packing = size, packing
+        member.budget.receive(packed_size, again=True)
+        member._unpack()
+        return member
+
+    def unopened(self, problem: str, cure: str, name: str = "") -> "Source":
+        """A source that only yields this refusal, in place of this one or of the file `name` in it."""
+        source = self.member(name, io.BytesIO(), 0, "", 0)
+        source.name, source._damage = source.name.rstrip("/"), Unopened(problem, cure)
+        return source
+
+    @property
+    def wrong(self) -> tuple[Cure, ...]:
+        """The problem and the cure of an `unopened` source; () of another."""
+        return self._damage.args if isinstance(self._damage, Unopened) else ()
 
     @property
     def share(self) -> float | None:
-        """How much was read, 0 to 1. None where the size cannot be known, as for a pipe."""
+        """The share of the bytes that was read, 0 to 1. None where the size is unknown, as for a pipe."""
         return min(1.0, self._raw.tell() / self._size) if self._size else None
 
-    @property
+    @cached_property
     def start(self) -> Start:
-        """To be asked for before reading. What is damaged is told when it is read."""
+        """The first bytes. To be read before anything else; damaged data raise nothing before `read`."""
         try:
             while len(self._ahead) < START and (more := self._text.read1(START)):
                 self._ahead += more
         except DAMAGED as error:
-            self._damage = error
-        data = self._ahead
-        encoding = self._encoding or ("utf-16" if data.startswith(UTF_16) else "utf-8")
-        text = data.decode(encoding, "replace").removeprefix("\ufeff")
-        return Start(self.name.lower().removesuffix(".gz"), data, text)
+            self._damage = self._damage or error
+        data, name = self._ahead, self.name.lower()
+        if self.reading.encoding in (None, "utf-16") and (encoding := _unmarked_utf_16(data)):
+            cure = "Save it as UTF-8.", Option("encoding", encoding, "it is UTF-16")
+            self._damage = self._damage or Unopened("it seems to be UTF-16 without its mark", *cure)
+        for ending in (".gz", ".bz2", ".zst"):
+            name = name.removesuffix(ending)
+        text = data.decode(self._encoding_of(data), "replace").removeprefix("\ufeff")
+        self._cr = "\r" in text.rstrip("\r") and "\n" not in text
+        return Start(name, data, text.replace("\r", "\n") if self._cr else text)
+
+    def _encoding_of(self, data: bytes) -> str:
+        return self.reading.encoding or ("utf-16" if data.startswith(UTF_16) else "utf-8")
 
     def lines(self) -> Iterator[Line | Refusal]:
-        """Lines in order. A line that is no text comes as a Refusal; after one that cannot be read, nothing."""
+        """The lines, in order. A line that is not text is a Refusal; where reading fails, a last Refusal."""
         for block in self.blocks():
             if isinstance(block, Refusal):
                 yield block
@@ -105,10 +166,12 @@ class Source:
                 yield from lines_of(self, block)
 
     def blocks(self) -> Iterator[Block | Refusal]:
-        """The same some thousand lines at a time, and not yet as text."""
+        """The lines in blocks of about 1 MB, not decoded; where reading fails, a last Refusal."""
         number, rest = 0, b""
         try:
             for block in self._blocks():
+                if self._cr:
+                    block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
                 whole, newline, rest = (rest + block).rpartition(b"\n")
                 if newline:
                     yield Block(number + 1, whole)
@@ -120,14 +183,14 @@ class Source:
                         "Check that this is a text file with one record on each line.",
                     )
                     return
-        except (*DAMAGED, ValueError) as error:
+        except (*DAMAGED, Unopened, ValueError) as error:
             yield self._broken(number + 1, error)
             return
         if rest:
             yield Block(number + 1, rest)
 
     def text(self) -> Iterator[str | Refusal]:
-        """All of it in pieces, for what has no lines. Ends with a Refusal where it cannot be read."""
+        """The text in pieces, for formats without lines. Ends with a Refusal where it cannot be read."""
         decoder, number = codecs.getincrementaldecoder("utf-8")(), 1
         try:
             for block in self._blocks():
@@ -135,67 +198,82 @@ class Source:
                 number += piece.count("\n")
                 yield piece
             yield decoder.decode(b"", final=True)
-        except (*DAMAGED, ValueError) as error:
+        except (*DAMAGED, Unopened, ValueError) as error:
             if isinstance(error, UnicodeDecodeError):
                 number += error.object.count(b"\n", 0, error.start)
             yield self._broken(number, error)
 
-    def copied(self) -> BinaryIO:
-        """The unpacked bytes as a temporary file, for what cannot be read from front to back.
+    def pieces(self) -> Iterator[bytes | Refusal]:
+        """The unpacked bytes in pieces. Ends with a Refusal where they cannot be read."""
+        try:
+            while block := self.read():
+                yield block
+        except (*DAMAGED, Unopened, TooMuch) as error:
+            yield self._broken(0, error)
 
-        Raises DAMAGED, and ValueError where they grow beyond all measure.
-        """
-        copy = tempfile.TemporaryFile()  # noqa: SIM115, its reader closes it
-        while block := self._read():
-            copy.write(block)
-        copy.seek(0)
-        return copy
+    def at_any_place(self) -> BinaryIO:
+        """The unpacked bytes as a file that can seek. The source closes it. Raises DAMAGED, Unopened, TooMuch."""
+        if self._copy is None and not self.packing and is_file(self._raw):
+            self._copy = self._raw
+        if self._copy is None:
+            self._copy = tempfile.TemporaryFile()  # noqa: SIM115, closed with the source
+            while block := self.read():
+                self._copy.write(block)
+        self._copy.seek(0)
+        return self._copy
 
     def _blocks(self) -> Iterator[bytes]:
-        """The bytes as UTF-8, or as what was taken for it, without a byte order mark."""
-        data = self.start.data
-        encoding = self._encoding or ("utf-16" if data.startswith(UTF_16) else "utf-8")
+        """The bytes, recoded to UTF-8 where they are in another encoding, without a byte order mark."""
+        encoding = self._encoding_of(self.start.data)
+        if self._cr:
+            self.notes.append(f"{self.name}: each line ends with CR alone.")
         self._ahead = self._ahead.removeprefix(BOM)
         if encoding == "utf-8":
-            while block := self._read():
+            while block := self.read():
                 yield block
             return
-        decoder = codecs.getincrementaldecoder(encoding)()
-        while block := self._read():
-            yield decoder.decode(block).encode()
+        decoder, mark = codecs.getincrementaldecoder(encoding)(), "\ufeff"
+        while block := self.read():
+            yield decoder.decode(block).removeprefix(mark).encode()
+            mark = ""
         yield decoder.decode(b"", final=True).encode()
 
-    def _read(self) -> bytes:
-        """The next bytes, b"" at the end. Raises DAMAGED, and ValueError for what is packed too tightly."""
+    def read(self) -> bytes:
+        """The next bytes, b"" at the end. Raises DAMAGED, Unopened and TooMuch."""
         if self._damage:
             raise self._damage
         block, self._ahead = self._ahead, b""
         block = block or self._text.read(BLOCK)
-        self._taken += len(block)
-        if self._packed and self._taken > max(HARMLESS, TIGHTEST * self._raw.tell()):
-            raise _TooTight(f"the gzip data grow to more than {TIGHTEST} times their size")
+        if self.packing:
+            self.budget.unpack(len(block))
         return block
 
     def _broken(self, line: int, error: Exception) -> Refusal:
         if isinstance(error, UnicodeError):
             problem = f"from here on it cannot be read as {getattr(error, 'encoding', 'utf-16')} ({error})"
-            return self.stop(line, problem, ENCODING_CURE)
-        if isinstance(error, _TooTight):
-            return self.stop(line, str(error), "Check that this is the file you meant.")
-        problem = f"the gzip data are cut off or damaged here ({error})"
+            return self.stop(line, problem, *ENCODED)
+        if isinstance(error, TooMuch):
+            return self.stop(line, str(error), budget.CURE)
+        if isinstance(error, Unopened):
+            return self.stop(0, *error.args)
+        problem = f"the {self.packing} data are cut off or damaged here ({error})"
         return self.stop(line, problem, "Copy or download the file again.")
 
-    def refusal(self, line: int, problem: str, cure: str) -> Refusal:
-        return Refusal(self.name, line, problem, cure)
+    def refusal(self, line: int, problem: str, *cure: Cure, other: Place | None = None) -> Refusal:
+        return Refusal(self.name, line, problem, cure, other)
 
-    def stop(self, line: int, problem: str, cure: str) -> Refusal:
-        """The refusal behind which nothing more of it is read."""
+    def stop(self, line: int, problem: str, *cure: Cure) -> Refusal:
+        """The refusal after which the rest of the source is not read."""
         self.stopped = True
-        return self.refusal(line, problem, cure)
+        return self.refusal(line, problem, *cure)
+
+    def at(self, line: int) -> Place:
+        """A line of this source, for a refusal of another one."""
+        return Place(self.name, line)
 
 
 def lines_of(source: Source, block: Block) -> Iterator[Line | Refusal]:
-    """The lines of a block of `source`, each that is no text as a Refusal."""
+    """The lines of a block of `source`; a Refusal for each that is not text."""
     try:
         text = block.lines.decode()
     except UnicodeDecodeError:
@@ -213,30 +291,55 @@ def _decoded(source: Source, line: bytes, number: int) -> Line | Refusal:
     except UnicodeDecodeError as error:
         byte = f"0x{line[error.start]:02x}"
         problem = f"byte {error.start + 1} of the line, {byte}, is not UTF-8"
-        return source.refusal(number, problem, ENCODING_CURE)
+        return source.refusal(number, problem, *ENCODED)
     if "\0" in text:
         problem = f"character {text.index(chr(0)) + 1} of the line is a NUL"
-        return source.refusal(number, problem, ENCODING_CURE)
+        return source.refusal(number, problem, *ENCODED)
     return Line(number, text)
 
 
-class _TooTight(ValueError):
-    """Gzip data that would fill the disk."""
+def _unmarked_utf_16(data: bytes) -> str:
+    """The UTF-16 encoding that the zero bytes suggest, for data without a byte order mark; "" for other data."""
+    if data.startswith(UTF_16):
+        return ""
+    even, odd = data[:LATIN:2], data[1:LATIN:2]
+    for encoding, letters, zeros in (("utf-16-le", even, odd), ("utf-16-be", odd, even)):
+        if zeros and 2 * zeros.count(0) > len(zeros) and not letters.count(0):
+            return encoding
+    return ""
+
+
+class _Counted(io.RawIOBase):
+    """Reports what is read to the budget, where the size of a stream is not known."""
+
+    def __init__(self, stream: BinaryIO, budget: Budget) -> None:
+        self.stream, self.budget = stream, budget
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room) -> int:
+        data = self.stream.read1(len(room))
+        self.budget.receive(len(data))
+        room[: len(data)] = data
+        return len(data)
 
 
 @contextmanager
-def opened(path: str, **said) -> Iterator[Source]:
-    """The source at `path`; - is standard input. `said` as for Source. Raises OSError."""
+def stream_at(path: str) -> Iterator[tuple[str, BinaryIO]]:
+    """The name for messages and the binary stream; "-" is standard input. Raises OSError."""
     if path == "-":
-        yield Source("standard input", sys.stdin.buffer, **said)
+        yield "standard input", sys.stdin.buffer
         return
     with open(path, "rb") as stream:
-        yield Source(path, stream, **said)
+        yield path, stream
 
 
-def place(sources: Sequence[Source], file: int, line: int, *, seen_from: int) -> str:
-    """A line of one of the files as a message about another, or about the same, names it."""
-    return f"line {line}" if file == seen_from else f"line {line} of {sources[file].name}"
+@contextmanager
+def opened(path: str) -> Iterator[Source]:
+    """The source at `path`. Raises OSError."""
+    with stream_at(path) as (name, stream):
+        yield Source(name, stream)
 
 
 def is_file(stream: BinaryIO) -> bool:

@@ -1,7 +1,10 @@
-"""Rows as delimited text that a spreadsheet shows and never computes, and the way back.
+"""CSV whose cells no spreadsheet takes for formulas, and the way back.
 
-A cell that would be taken for a formula gets an apostrophe before it. Numbers such as -1 stay as they are, and
-what is read here loses the apostrophe again, so that every id comes back as it was.
+A cell that begins like a formula gets an apostrophe before it. At which character a spreadsheet splits a file
+depends on its locale: the cell `Ann;=1+1` may become two cells, even in quotation marks. So the beginning of a
+formula after a semicolon, a bar, a tab or a line end gets an apostrophe, too, and then so does the cell itself, to
+mark that it was changed. A comma needs none, since spreadsheets that split at commas heed quotation marks. Numbers
+such as -1 stay as they are. `plain` removes the apostrophes, so that every id is read as it was written.
 """
 
 import csv
@@ -11,29 +14,44 @@ from typing import Any
 
 from .values import NUMBER
 
-# Alone or behind blanks and marks; the wide signs count in East Asian spreadsheets. An apostrophe before it is
-# counted in, so that what had one itself gets a second, and taking one off gives it back.
-_computed = re.compile("'*(?:[\t\r\n]|[\\s\ufeff\u200b]*[=+\\-@＝＋－＠])")
+# The sign of a formula may stand behind blanks and quotation marks, and may be a wide one of East Asia.
+# Apostrophes before it count, so that text with an apostrophe gets a second one, and removing one restores it.
+_formula = r"'*(?:[^\S\t\r\n]|[\ufeff\u200b\"])*[=+\-@＝＋－＠]"
+_begins = re.compile(rf"'*[\t\r\n]|{_formula}")
+_splits = r"(?<=[;|\t\r\n])"
+_begins_within = re.compile(rf"{_splits}(?={_formula})")
+_guard_within = re.compile(rf"{_splits}'(?={_formula})")
 _number = re.compile(NUMBER)
 
 
 def safe(text: str) -> str:
-    """The text as a cell that nothing computes."""
-    return f"'{text}" if _computed.match(text) and not _number.fullmatch(text) else text
+    """The text as a cell that no spreadsheet computes."""
+    return text if _number.fullmatch(text) else _guarded(text)
 
 
 def plain(cell: str) -> str:
-    """What `safe` was given."""
-    return cell[1:] if cell[:1] == "'" and _computed.match(cell) else cell
+    """The text of a cell that `safe` made."""
+    if cell[:1] != "'":
+        return cell
+    text = _guard_within.sub("", cell[1:])
+    return text if _guarded(text) == cell else cell
 
 
-def written(
-    rows: Iterable[Iterable[Any]], *, delimiter: str = ",", raw: bool = False, end: str = "\r\n"
-) -> Iterator[str]:
+def _guarded(text: str) -> str:
+    guarded = _begins_within.sub("'", text)
+    return f"'{guarded}" if guarded != text or _begins.match(text) else text
+
+
+def written(rows: Iterable[Iterable[Any]], *, raw: bool = False, end: str = "\r\n") -> Iterator[str]:
     """The rows as text, one record at a time. `raw`: every cell as it is. None and nan are empty cells."""
-    write = csv.writer(_Echo(), delimiter=delimiter, lineterminator=end).writerow
+    # The csv module quotes a cell with a lone \r only if the line terminator has one.
+    write = csv.writer(_Echo(), lineterminator="\r\n").writerow
     for row in rows:
-        yield write([_cell(value, raw) for value in row])
+        cells = [_cell(value, raw) for value in row]
+        # A spreadsheet that splits at semicolons takes the line for one cell, such as -1,5+…
+        if not raw and cells and isinstance(cells[0], str) and _number.fullmatch(cells[0]):
+            cells[0] = _guarded(cells[0])
+        yield write(cells).removesuffix("\r\n") + end
 
 
 def _cell(value: Any, raw: bool) -> Any:

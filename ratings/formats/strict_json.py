@@ -1,4 +1,4 @@
-"""JSON read strictly, and from front to back: no repeated names, no NaN, nothing that no database keeps."""
+"""Strict and streaming JSON: no repeated names, no NaN, and no text that databases cannot store."""
 
 import json
 import math
@@ -13,21 +13,21 @@ from .source import LONGEST_LINE, Source
 CURE = "Check that the file is whole and that it is JSON."
 DEEPEST = 100
 TOO_DEEP = "the JSON is nested too deeply"
-# What can stand behind a value. Until one of them is seen a number may go on, as 0. and 1e do.
+# The characters that may follow a value. Before one of them a number may still continue, as 0. and 1e do.
 _ENDS = set(",:]} \t\r\n")
 _blanks = re.compile(r"[ \t\r\n]*")
 
 
 class Part(NamedTuple):
-    """A value inside the outermost brackets, the names or numbers that lead to it, and its first line."""
+    """A value inside the outermost brackets, its path of names or numbers, and its first line."""
 
     line: int
     path: tuple[str | int, ...]
     value: Any
 
 
-def loaded(text: str, deepest: int = DEEPEST) -> dict[str, Any]:
-    """The object in `text`. ValueError says what is wrong with it, also where it is nested deeper than that."""
+def loaded(text: str, deepest: int = DEEPEST, what: str = "line") -> dict[str, Any]:
+    """The object in `text`. Raises ValueError, also where it is nested deeper than `deepest`."""
     try:
         record = DECODER.decode(text)
         if "\\u" in text:
@@ -36,16 +36,16 @@ def loaded(text: str, deepest: int = DEEPEST) -> dict[str, Any]:
     except RecursionError as error:
         raise ValueError(TOO_DEEP) from error
     except json.JSONDecodeError as error:
-        raise ValueError(f"the line is not JSON: {error.msg} at character {error.pos + 1}") from error
+        raise ValueError(f"the {what} is not JSON: {error.msg} at character {error.pos + 1}") from error
     if not isinstance(record, dict):
-        raise ValueError(f"the line is {values.shown(record)}, not an object")
+        raise ValueError(f"the {what} is {values.shown(record)}, not an object")
     return record
 
 
 def parts(source: Source) -> Iterator[Part | Refusal]:
-    """The values two steps into an object and one step into a list, in the order of the file.
+    """The values two levels inside an object, or one level inside a list, in the order of the file.
 
-    Only one of them is in memory at a time, and none may be longer than 10 MB.
+    One of them is in memory at a time, and none may be longer than 10 MB.
     """
     text = _Text(source)
     try:
@@ -58,15 +58,15 @@ def parts(source: Source) -> Iterator[Part | Refusal]:
         yield broken.refusal or source.stop(broken.line, broken.problem, CURE)
 
 
-def rows(source: Source, name: str | None, rows_of: Callable[[int, dict], Iterable], cure: str) -> Iterator:
-    """What `rows_of` makes of each object in the member `name`, or in the list that the file is.
+def rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, *members: str) -> Iterator:
+    """The rows that `rows_of` makes of each object in these members of the file or, without any, in its list.
 
-    Its ValueError says what is wrong with one.
+    A ValueError of `rows_of` becomes a refusal.
     """
     for part in parts(source):
         if isinstance(part, Refusal):
             yield part
-        elif part.path[0] == name or (name is None and isinstance(part.path[0], int)):
+        elif part.path[0] in members or (not members and isinstance(part.path[0], int)):
             try:
                 yield from rows_of(part.line, object_of(part.value, "record"))
             except ValueError as error:
@@ -87,7 +87,7 @@ def list_of(value: Any, what: str) -> list:
 
 
 def text_of(value: Any) -> str:
-    """What one value says as text; "" where there is none. Raises ValueError for a list or an object."""
+    """A value as text; "" for null. Raises ValueError for a list, an object, true and false."""
     if value is None:
         return ""
     if isinstance(value, bool | list | dict):
@@ -102,7 +102,7 @@ class _Broken(Exception):
 
 
 def _inside(text: "_Text", path: tuple, deepest: int) -> Iterator[Part]:
-    """What an object or a list holds, `deepest` steps from the outermost brackets."""
+    """The parts of an object or a list, `deepest` levels inside the outermost brackets."""
     is_object = text.next() == "{"
     end = "}" if is_object else "]"
     text.take("{" if is_object else "[")
@@ -129,14 +129,14 @@ def _inside(text: "_Text", path: tuple, deepest: int) -> Iterator[Part]:
 
 
 class _Text:
-    """The text from where it is being read to what was read ahead."""
+    """A text that is read in pieces: a buffer, and the place in it."""
 
     def __init__(self, source: Source) -> None:
         self.pieces = source.text()
         self.buffer, self.at, self.line = "", 0, 1
 
     def next(self) -> str:
-        """The next character that is no blank, and "" at the end."""
+        """The next character that is no blank; "" at the end."""
         while True:
             self.move(_blanks.match(self.buffer, self.at).end())
             if self.at < len(self.buffer):
@@ -156,7 +156,7 @@ class _Text:
         return self.value()
 
     def value(self) -> Any:
-        """The next value. Where it cannot be read yet, twice as much is read ahead."""
+        """The next value. While it is incomplete, the buffer is doubled."""
         self.next()
         while True:
             problem, value, end = self.decoded()
@@ -173,7 +173,7 @@ class _Text:
         return value
 
     def decoded(self) -> tuple[_Broken | None, Any, int]:
-        """What is wrong or None, the value, and where it ends."""
+        """The problem or None, the value, and where it ends."""
         try:
             value, end = DECODER.raw_decode(self.buffer, self.at)
             if self.buffer.find("\\u", self.at, end) >= 0:
@@ -189,7 +189,7 @@ class _Text:
             raise _Broken(self.line, str(error)) from error
 
     def more(self, length: int = 1) -> bool:
-        """Read at least `length` characters on; False where there are none."""
+        """Read at least `length` more characters into the buffer; False at the end."""
         pieces, size = [self.buffer[self.at :]], 0
         while size < length and (piece := next(self.pieces, None)) is not None:
             if isinstance(piece, Refusal):
@@ -206,7 +206,7 @@ class _Text:
 
 
 def _check_storable(value: Any) -> None:
-    """An escape can smuggle in what no database keeps as text: a NUL or half a surrogate pair."""
+    """Raises ValueError for a NUL or half a surrogate pair, which escapes can spell and no database stores."""
     if isinstance(value, dict):
         for name, inner in value.items():
             _check_storable(name)
@@ -219,7 +219,7 @@ def _check_storable(value: Any) -> None:
 
 
 def _check_depth(value: Any, deepest: int) -> None:
-    """What is read here is written again by others, who have less room on their stack."""
+    """Raises ValueError for deep nesting: the recursive writers of JSON have less stack than its reader."""
     level, depth = [value], 0
     while level := [each for each in level if isinstance(each, dict | list)]:
         depth += 1

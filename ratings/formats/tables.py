@@ -1,82 +1,41 @@
-"""Tables with named columns: delimited text, a JSON object on each line, Parquet.
+"""Tables with named columns: delimited text, a JSON object on each line, Parquet, Excel workbooks.
 
-A row of a table is one row of any kind, or what several raters said of one pair. Which column holds what is told,
-or guessed from its name.
+A record is one row of any kind, or the ratings of several raters for one pair. People choose which column holds
+what, or it is guessed from the names.
 """
 
 import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from itertools import chain
-from typing import Any, NamedTuple
+from itertools import chain, islice
+from typing import Any
 
-from . import delimited, jsonl, parquet, spreadsheet, strict_json, values
-from .refusal import Refusal
+from . import delimited, header, jsonl, parquet, spreadsheet, strict_json, values, xlsx
+from .columns import NEEDED, RATERS, Layout, by_position, example, is_index, layout_of, listed, usual_role
+from .decimals import Decimals
+from .refusal import Cure, Option, Refusal, Wrong, counted
 from .rows import DocumentLine, RatingLine, RunLine, Topic, once
-from .source import Source, Start
+from .source import LONGEST_NAME, MOST_COLUMNS, Source, Start
 
-# What a column can hold, by kind of row, with the names that people give to it; the first is the one we write.
-# Names are compared in small letters, with _ for blanks and dashes.
-NAMES = {
-    "queries": {
-        # Before the key: a column named query is the text, unless another is.
-        "text": ["text", "query_text", "querytext", "query"],
-        "key": ["key", "query_id", "queryid", "qid", "topic_id", "_id", "id", "number", "topic", "query"],
-        "need": ["need", "information_need", "description", "narrative", "referenceanswer", "reference_answer"],
-        "tags": ["tags"],
-        "weight": ["weight"],
-    },
-    "documents": {
-        "id": [*jsonl.KEYS, "document", "document_id", "corpus_id"],
-        "title": ["title"],
-        "body": jsonl.BODIES,
-        "url": ["url"],
-    },
-    "results": {
-        "query": ["query", "query_id", "queryid", "qid", "topic_id", "topic", "query_text", "querytext"],
-        "document": ["document", "document_id", "doc_id", "docid", "docno", "corpus_id", "doc", "id"],
-        "rank": ["rank", "position", "doc_position"],
-        "score": ["score"],
-        "system": ["system", "run", "run_id", "tag", "name", "snapshot_name"],
-    },
-    "ratings": {
-        "query": ["query", "query_id", "queryid", "qid", "topic_id", "topic", "query_text", "querytext"],
-        "document": ["document", "document_id", "doc_id", "docid", "docno", "corpus_id", "doc"],
-        "rater": ["rater", "judge", "assessor", "annotator", "user_email", "worker_id"],
-        "grade": ["grade", "rating", "relevance", "judgment", "judgement", "rel", "label", "score"],
-        "reason": ["reason"],
-        "comment": ["comment", "explanation"],
-        "seconds": ["seconds"],
-        "rated_at": ["rated_at"],
-        "unrateable": ["unrateable"],
-    },
-}  # fmt: skip
-NEEDED = {
-    "queries": ["text"],
-    "documents": ["id"],
-    "results": ["query", "document"],
-    "ratings": ["query", "document"],
-}
-RATERS = "raters"  # of ratings: several columns, each named for the rater whose grades it holds
 RATINGS = ["query", "document", "rater", "grade", "reason", "comment", "seconds", "rated_at"]
 JUDGMENTS = ["query", "document", "grade"]
 RESULTS = ["query", "document", "rank", "score", "system"]
 CANNOT = "unrateable"  # in place of a grade
-UNTOLD = "other"  # the reason, where a file says only that a pair cannot be judged
+NO_REASON = "other"  # the reason where a file only says that a pair cannot be judged
 YES = {"1", "1.0", "true", "t", "yes"}
 CURE = "Correct the cell."
-
-
-class Layout(NamedTuple):
-    """Which column holds what. `raters` are columns too."""
-
-    column: dict[str, str]
-    raters: tuple[str, ...]
-    ignored: tuple[str, ...]
+HEADER = Option("header", "yes", "it names the columns"), Option("header", "no", "it is a row")
+TOTALS = {
+    "total", "totals", "grand total", "sum", "summe", "gesamt", "gesamtsumme", "gesamtergebnis", "insgesamt",
+    "somme", "total général", "ensemble",
+}  # fmt: skip
+NULL = r"\N"  # as SQL clients write NULL
+WIDTH_CURE = "Leave out columns that nothing is read from."
+MOST_LAYOUTS = 1_000  # in the cache, for lines with different names
 
 
 Rows = Iterator[Topic | DocumentLine | RunLine | RatingLine | Refusal]
@@ -84,15 +43,18 @@ Records = Iterator[tuple[int, dict[str, Any]] | Refusal]
 
 
 def read_delimited(kind: str, source: Source) -> Rows:
-    """Rows of `kind` from delimited text. The delimiter is the one that the header has most of."""
-    delimiter = delimiter_of(source.start)
-    records = delimited.records(source, delimiter, "Each record has as many cells as the header.")
-    return _rows(kind, source, _with_names(source, records), tell=True)
+    """Rows of `kind` from delimited text. The first records show the delimiter."""
+    return _rows(kind, source, _with_names(source, _cells(source), kind), tell=True)
 
 
 def read_lines_of_json(kind: str, source: Source) -> Rows:
     """Rows of `kind` from JSON objects, whose names need not be the same on each line."""
-    return _rows(kind, source, _objects(source), tell=False)
+    return read_objects(kind, source, _objects(source))
+
+
+def read_documents_of_json(source: Source) -> Rows:
+    """Documents from JSON objects; read as a table where people chose which member holds what."""
+    return read_lines_of_json("documents", source) if source.reading.columns else jsonl.read_documents(source)
 
 
 def read_parquet(kind: str, source: Source) -> Rows:
@@ -100,88 +62,94 @@ def read_parquet(kind: str, source: Source) -> Rows:
     return _rows(kind, source, parquet.records(source), tell=True)
 
 
-def columns_of(format: str, source: Source) -> list[str]:
-    """The columns of a table, as its first record has them; none where there is no table."""
+def read_xlsx(kind: str, source: Source) -> Rows:
+    """Rows of `kind` from a sheet of a workbook; the line is the number of the row."""
+    return _rows(kind, source, _with_names(source, xlsx.records(source), kind), tell=True)
+
+
+def read_objects(kind: str, source: Source, records: "Records") -> Rows:
+    """Rows of `kind` from (line, JSON object)."""
+    return _rows(kind, source, _narrow(source, records), tell=False)
+
+
+def sample(format: str, kind: str, source: Source) -> list[dict[str, Any]]:
+    """The first records of a table, with their cells by column; none where there is no table."""
     if format == "csv":
-        records = _with_names(source, delimited.records(source, delimiter_of(source.start), CURE))
+        records = _with_names(source, _cells(source), kind)
     elif format == "jsonl":
         records = _objects(source)
     elif format == "parquet":
         records = parquet.records(source)
+    elif format == "xlsx":
+        records = _with_names(source, xlsx.records(source), kind)
     else:
         return []
-    first = next(records, None)
-    return list(first[1]) if isinstance(first, tuple) and isinstance(first[1], dict) else []
+    readable = (item for item in records if not isinstance(item, Refusal))
+    return [cells for _, cells in islice(readable, header.SAMPLE) if isinstance(cells, dict)]
 
 
-def usual_role(kind: str, name: str) -> str:
-    """What a column of that name usually holds; "" where nobody knows."""
-    return next((role for role, names in NAMES[kind].items() if _plain(name) in names), "")
+def columns_of(format: str, kind: str, source: Source) -> list[str]:
+    """The names of the columns in the first record; none where the file is no table."""
+    return list(next(iter(sample(format, kind, source)), ()))
+
+
+def layout(kind: str, names: Iterable[str], source: Source, *, wide: bool = True) -> Layout:
+    """Which column of `source` holds what. Raises ValueError."""
+    names = list(names)
+    chosen = source.reading.columns
+    # A single column holds the queries, whatever its name.
+    alone = len(names) == 1 and not usual_role(kind, names[0])
+    if not chosen and (source.reading.header is False or alone):
+        chosen = by_position(kind, names)
+    return layout_of(kind, names, chosen, wide=wide)
 
 
 def is_delimited(kind: str, start: Start) -> bool:
-    """Whether the first line names the columns that rows of `kind` need."""
-    first = start.text.lstrip().split("\n", 1)[0]
-    named = {_plain(name) for name in first.rstrip("\r").replace('"', "").split(delimiter_of(start))}
-    return all(named & set(NAMES[kind][role]) for role in NEEDED[kind])
+    """Whether the first line seems to name the columns that rows of `kind` need."""
+    return header.is_known(kind, start, NEEDED[kind])
 
 
 def is_lines_of_json(kind: str, start: Start) -> bool:
     first = start.text.lstrip().split("\n", 1)[0]
     try:
-        named = {_plain(name) for name in strict_json.loaded(first)}
+        named = {usual_role(kind, name) for name in strict_json.loaded(first)}
     except ValueError:
         return False
-    return all(named & set(NAMES[kind][role]) for role in NEEDED[kind])
-
-
-def delimiter_of(start: Start) -> str:
-    header = start.text.lstrip("\r\n").split("\n", 1)[0]
-    return max(",\t;|", key=header.count)
-
-
-def layout_of(kind: str, names: Iterable[str], told: dict[str, str], *, wide: bool = True) -> Layout:
-    """Which of the columns `names` holds what: what was told first, then the usual names.
-
-    Where ratings have neither a rater nor a grade, and `wide`, each column that is left is a rater. Raises
-    ValueError.
-    """
-    names, usual = list(names), NAMES[kind]
-    raters = tuple(told.get(RATERS, "").split("|")) if RATERS in told else ()
-    for role, name in [*((r, n) for r, n in told.items() if r != RATERS), *((RATERS, name) for name in raters)]:
-        if role not in usual and not (role == RATERS and kind == "ratings"):
-            raise ValueError(f"--columns names {values.shown(role)}; a column of {kind} is {', '.join(usual)}")
-        if name not in names:
-            raise ValueError(f"there is no column {values.shown(name)}; there are {_listed(names)}")
-    column = {role: name for role, name in told.items() if role != RATERS}
-    for role, known in usual.items():
-        free = {_plain(name): name for name in reversed(names) if name not in {*column.values(), *raters}}
-        found = next((free[name] for name in known if name in free), None)
-        if role not in column and found is not None and not (raters and role in ("rater", "grade")):
-            column[role] = found
-    left = tuple(name for name in names if name not in {*column.values(), *raters})
-    if kind == "ratings" and wide and not raters and not {"rater", "grade"} & column.keys():
-        raters, left = left, ()
-    missing = [role for role in NEEDED[kind] if role not in column]
-    if kind == "ratings" and not raters and "grade" not in column and "reason" not in column:
-        missing.append("grade")
-    if kind == "results" and not {"rank", "score"} & column.keys():
-        missing.append("rank")
-    if missing:
-        raise ValueError(f"no column holds the {' or the '.join(missing)}; there are {_listed(names)}")
-    return Layout(column, raters, left)
+    return set(NEEDED[kind]) <= named
 
 
 def _rows(kind: str, source: Source, records: Records, *, tell: bool) -> Rows:
-    found = _read(kind, source, records, tell)
-    return once(source, found, CURE) if kind == "queries" else found
+    rows = _read(kind, source, records, tell)
+    if kind != "queries":
+        return rows
+    return once(source, _without_total(source, rows) if tell else rows, CURE, tell=True, columns=True)
+
+
+def _without_total(source: Source, rows: Rows) -> Rows:
+    """The rows; the last one is refused where it is the total line of a spreadsheet or a statistic."""
+    last = None
+    for row in rows:
+        if last is not None:
+            yield last
+        last = row
+    if isinstance(last, Topic) and last.key is None and last.text.lower() in TOTALS:
+        cure = "Remove the line; if it is a query, let another stand below it."
+        yield source.refusal(last.line, f"the last line is {values.shown(last.text)}, as of a sum", cure)
+    elif last is not None:
+        yield last
 
 
 def _read(kind: str, source: Source, records: Records, tell: bool) -> Rows:
-    """`tell`: the first record has all names there are, so it shows the raters, and what is read from where."""
+    """The rows of all records.
+
+    `tell`: all records have the columns of the first, so it shows who the raters are, and the notes of the source
+    say what is read from where.
+    """
     layouts: dict[tuple, Layout] = {}
+    noted = False
     row_of = _READERS[kind](source)
-    for item in records:
+    first = list(islice(records, header.SAMPLE)) if tell else []
+    for item in chain(first, records):
         if isinstance(item, Refusal):
             yield item
             continue
@@ -189,64 +157,166 @@ def _read(kind: str, source: Source, records: Records, tell: bool) -> Rows:
         names = tuple(cells)
         try:
             if names not in layouts:
-                layouts[names] = layout_of(kind, names, source.columns, wide=tell)
-                if tell:
-                    _tell(source, layouts[names])
+                if len(layouts) == MOST_LAYOUTS:
+                    layouts.clear()
+                layouts[names] = layout(kind, names, source, wide=tell)
+                if not noted:
+                    _tell(kind, source, layouts[names])
+                    noted = True
         except ValueError as error:
-            cure = f"Say which, as in --columns {_example(kind)}."
+            option = Option("columns", example(kind))
             if tell:
-                yield source.stop(1, str(error), cure)
+                yield source.stop(1, str(error), option)
                 return
-            yield source.refusal(line, str(error), cure)
+            yield source.refusal(line, str(error), option)
             continue
+        if tell and first:
+            if doubt := _in_doubt(kind, source, layouts[names], first):
+                yield doubt
+                return
+            first = []
         try:
             yield from row_of(line, cells, layouts[names])
         except ValueError as error:
-            yield source.refusal(line, str(error), CURE)
+            yield source.refusal(line, str(error), *_cure_of(error))
 
 
-def _tell(source: Source, layout: Layout) -> None:
-    """Say what was guessed; of columns with our own names there is nothing to say."""
+def _tell(kind: str, source: Source, layout: Layout) -> None:
+    """Note what was guessed. Columns that are named as their role need no note."""
     guessed = [f"{role} from {values.shown(name)}" for role, name in layout.column.items() if role != name]
     if layout.raters:
-        guessed.append(f"each of {len(layout.raters)} columns as a rater ({_listed(layout.raters)})")
+        raters = counted(len(layout.raters), "column as a rater", "columns as raters")
+        guessed.append(f"{raters} ({listed(layout.raters)})")
     if guessed:
-        source.told.append(f"{source.name}: {', '.join(guessed)}.")
+        source.notes.append(f"{source.name}: {', '.join(guessed)}.")
+    if kind == "queries" and "key" not in layout.column:
+        source.notes.append(f"{source.name}: no column holds the key, so each query gets one made of its text.")
+    if layout.fields:
+        source.notes.append(f"{source.name}: kept beside the text: {listed(layout.fields)}.")
     if layout.ignored:
-        source.told.append(f"{source.name}: nothing is read from the columns {_listed(layout.ignored)}.")
+        source.notes.append(f"{source.name}: nothing is read from the columns {listed(layout.ignored)}.")
 
 
-def _listed(names: Iterable[str]) -> str:
-    names = list(names)
-    return ", ".join(map(values.shown, names[:12])) + (f" and {len(names) - 12:,} more" if len(names) > 12 else "")
+def _in_doubt(kind: str, source: Source, layout: Layout, first: list) -> Refusal | None:
+    """The refusal of a guess about the columns that the first records contradict."""
+    records = [item for item in first if not isinstance(item, Refusal)]
+    if kind == "ratings" and RATERS not in source.reading.columns:
+        wordy = [name for name in layout.raters if _holds_no_grade(name, [cells for _, cells in records], source)]
+        if wordy:
+            taken = f"the columns {listed(layout.raters)} are taken for raters"
+            problem = f"{taken}, and there is no grade in {listed(wordy)}"
+            some = Option("columns", {RATERS: None}, "only some of them are raters")
+            return source.stop(records[0][0], problem, some, Option("map", when="a word stands for a grade"))
+    keyless = kind == "queries" and "key" not in layout.column and "key" not in source.reading.columns
+    if keyless and (name := _maybe_key(layout, [cells for _, cells in records])):
+        problem = f"the column {values.shown(name)} may hold the keys of the queries"
+        does = Option("columns", {"key": name}, "it does")
+        return source.stop(records[0][0], problem, does, Option("columns", {"key": ""}, "it does not"))
+    return None
 
 
-def _example(kind: str) -> str:
-    roles = NEEDED[kind] + {"ratings": ["grade"], "results": ["rank"]}.get(kind, [])
-    return ",".join(f"{role}=NAME" for role in roles)
+def _holds_no_grade(name: str, records: list[dict[str, Any]], source: Source) -> bool:
+    """Whether a column has cells, and not one of them is a grade."""
+    texts = [text for cells in records if (text := text_of(cells[name]).strip())]
+    return bool(texts) and not any(_is_grade(text, source) for text in texts)
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[\s-]+", "_", name.strip().lower())
+def _is_grade(text: str, source: Source) -> bool:
+    try:
+        grade_of(text, source, Decimals(comma=True))
+        return True
+    except ValueError:
+        return False
 
 
-# From what a table is to records: a line and its cells by column
+def _maybe_key(layout: Layout, records: list[dict[str, Any]]) -> str:
+    """The first column, where its name is unknown and each record has another id in it; "" otherwise."""
+    name = next(iter(records[0]), "")
+    if name not in layout.ignored or is_index(name) or len(records) < 2:
+        return ""
+    ids = [str(cells.get(name)).strip() for cells in records]
+    alike = all(re.fullmatch(r"\S*[0-9]\S*", text) for text in ids)
+    return name if alike and len(set(ids)) == len(ids) else ""
 
 
-def _with_names(source: Source, records: Iterator) -> Records:
-    header: list[str] = []
-    for item in records:
+# From a file to records: a line and its cells by column
+
+
+def _cells(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
+    """The records of delimited text, each as wide as the first."""
+    cure = "Each record has as many cells as the header."
+    return delimited.records(source, header.delimiter_of(source.start), cure)
+
+
+def _with_names(source: Source, records: Iterator, kind: str) -> Records:
+    """The records below the header, their cells by its names; without a header by the numbers of the columns."""
+    first = list(islice(records, header.SAMPLE + 1))
+    rows = [item for item in first if not isinstance(item, Refusal)]
+    names = [name.strip() for name in rows[0][1]] if rows else []
+    has_header = _has_header(source, kind, [cells for _, cells in rows])
+    if rows and isinstance(has_header, str):
+        yield source.stop(rows[0][0], has_header, *HEADER)
+        return
+    if problem := too_wide(names):
+        yield source.stop(rows[0][0], problem, WIDTH_CURE)
+        return
+    if not has_header:
+        names = [str(number) for number in range(1, len(names) + 1)]
+    elif repeated := [name for name in names if name and names.count(name) > 1]:
+        problem = f"the header has the column {values.shown(repeated[0])} twice"
+        yield source.stop(rows[0][0], problem, "Give each column its own name.")
+        return
+    if unnamed := names.count(""):
+        columns = counted(unnamed, "column")
+        source.notes.append(f"{source.name}: nothing is read from {columns} without a name.")
+    below = False
+    for item in chain(first, records):
         if isinstance(item, Refusal):
             yield item
-        elif not header:
-            header = item[1]
-            if len(set(header)) < len(header):
-                name = next(name for name in header if header.count(name) > 1)
-                problem = f"the header has the column {values.shown(name)} twice"
-                yield source.stop(item[0], problem, "Give each column its own name.")
-                return
-        else:
-            yield item[0], dict(zip(header, item[1], strict=True))
+            continue
+        line, cells = item
+        start = cells[0].removeprefix("\ufeff").strip()  # the byte order mark of a file appended to another
+        is_header = has_header and start == names[0] and [cell.strip() for cell in cells[1:]] == names[1:]
+        if not is_header:
+            if NULL in cells and not source.reading.raw:
+                cells = ["" if cell == NULL else cell for cell in cells]
+            record = dict(zip(names, cells, strict=True))
+            record.pop("", None)
+            yield line, record
+        elif below:
+            yield source.refusal(line, "the header stands here again", "Remove the line.")
+        below = True
+
+
+def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool | str:
+    """Whether the first record is a header, or in words why that is not clear."""
+    if source.reading.header is not None or not rows:
+        return source.reading.header is not False
+    names = (name for chosen in source.reading.columns.values() for name in chosen.split("|") if name)
+    if not all(map(str.isdecimal, names)):
+        return True
+    has_header = header.names_columns(kind, rows[0], rows[1:])
+    if has_header or (len(rows[0]) == 1 and kind != "queries"):  # one column is no table of anything else
+        return True
+    shown = listed(cell.strip() for cell in rows[0])
+    if has_header is None:
+        return f"this line may name the columns or be the first row ({shown})"
+    return f"this line names no column ({shown})"
+
+
+def too_wide(names: Sequence[str]) -> str:
+    """The problem of too many columns or a too long name; "" where there is none."""
+    if len(names) > MOST_COLUMNS:
+        return f"there are {len(names):,} columns, at most {MOST_COLUMNS:,} are read"
+    long = next((name for name in names if len(name) > LONGEST_NAME), None)
+    return f"the name {values.shown(long)} of a column is longer than {LONGEST_NAME:,} characters" if long else ""
+
+
+def _narrow(source: Source, records: Records) -> Records:
+    for item in records:
+        if not isinstance(item, Refusal) and (problem := too_wide(tuple(item[1]))):
+            item = source.refusal(item[0], problem, WIDTH_CURE)
+        yield item
 
 
 def _objects(source: Source) -> Records:
@@ -264,7 +334,7 @@ def _objects(source: Source) -> Records:
 
 
 def text_of(value: Any) -> str:
-    """What a cell says. Raises ValueError for what is no single value."""
+    """The text of a cell. Raises ValueError for a list or an object."""
     if isinstance(value, str):
         return value
     if isinstance(value, float) and math.isnan(value):
@@ -279,114 +349,146 @@ def text_of(value: Any) -> str:
 
 
 def _topics(source: Source) -> Callable:
+    decimals = _decimals(source)
+
     def row_of(line: int, cells: dict[str, Any], layout: Layout) -> Iterator[Topic]:
-        said = {role: text_of(cells[name]).strip() for role, name in layout.column.items() if role != "tags"}
+        texts = {role: text_of(cells[name]).strip() for role, name in layout.column.items() if role != "tags"}
         key = None
-        if "key" in said:
-            key = values.checked_key(said["key"], "query key", values.QUERY_KEY_LENGTH)
+        if "key" in texts:
+            key = values.checked_key(texts["key"], "query key", values.QUERY_KEY_LENGTH)
         tags = cells[layout.column["tags"]] if "tags" in layout.column else None
         if tags is not None:
             tags = tags if isinstance(tags, list) else text_of(tags).split(";")
             tags = tuple(filter(None, (text_of(tag).strip() for tag in tags)))
-        text = values.checked_text(said["text"], "query")
-        yield Topic(line, key, text, said.get("need"), tags, _weight(said.get("weight", "")))
+        text = values.checked_text(texts["text"], "query")
+        weight = None
+        if texts.get("weight"):
+            weight = _weight(_number(cells[layout.column["weight"]], "weight", decimals))
+        yield Topic(line, key, text, texts.get("need"), tags, weight)
 
     return row_of
 
 
-def _weight(text: str) -> float | None:
-    weight = values.number(text, "weight") if text else None
-    if weight is not None and weight < 0:
+def _weight(text: str) -> float:
+    weight = values.number(text, "weight")
+    if weight < 0:
         raise ValueError(f"the weight {values.shown(text)} is less than 0")
     return weight
 
 
 def _documents(source: Source) -> Callable:
     def row_of(line: int, cells: dict[str, Any], layout: Layout) -> Iterator[DocumentLine]:
-        record = {name: value for name, value in cells.items() if name not in layout.column.values()}
-        for role, name in layout.column.items():
-            record[role] = text_of(cells[name])
-        yield jsonl.document_of(line, record)
+        texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
+        key = values.checked_key(texts["id"].strip(), "id", values.DOCUMENT_KEY_LENGTH)
+        title, body, url = (texts.get(role, "") for role in ("title", "body", "url"))
+        yield DocumentLine(line, key, title, body, url, {name: cells[name] for name in layout.fields})
 
     return row_of
 
 
 def _results(source: Source) -> Callable:
     places: Counter = Counter()
+    decimals = _decimals(source)
 
     def row_of(line: int, cells: dict[str, Any], layout: Layout) -> Iterator[RunLine]:
-        """Without ranks the order of the file is the ranking; without scores they fall with the rank."""
-        said = {role: text_of(cells[name]) for role, name in layout.column.items()}
-        (query, document), system = _pair(said), said.get("system", "")
+        """Without ranks the file is in the order of the ranking. Without scores the score is 1 / rank."""
+        texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
+        (query, document), system = _pair(texts), texts.get("system", "")
         places[query, system] += 1
-        rank = values.integer(said["rank"], "rank") if "rank" in said else places[query, system]
-        if "score" not in said and rank < 1:
-            raise ValueError(f"the rank {rank} is less than 1, and there is no score")
-        score = values.number(said["score"], "score") if "score" in said else 1 / rank
+        rank = _rank(texts["rank"]) if "rank" in texts else places[query, system]
+        if "score" not in texts and rank < 0:
+            raise ValueError(f"the rank {rank} is less than 0, and there is no score")
+        if "score" in texts:
+            score = values.number(_number(cells[layout.column["score"]], "score", decimals), "score")
+        else:
+            score = 1 / rank if rank else 2.0  # where ranks begin with 0, its score is above that of 1
         yield RunLine(line, query, document, rank, score, system)
 
     return row_of
 
 
+def _rank(text: str) -> int:
+    """The whole number in a cell, which programs may write as 3.0 if other cells of the column are empty."""
+    return values.integer(re.sub(r"[.,]0+$", "", text.strip()), "rank")
+
+
+def _decimals(source: Source) -> Decimals:
+    start = source.start
+    return Decimals(comma=not start.text.startswith("{") and header.delimiter_of(start) == ";")
+
+
+def _number(cell: Any, what: str, decimals: Decimals) -> str:
+    """The text of a cell, with a decimal point. Numbers from JSON and Parquet have one already."""
+    return decimals.plain(cell, what) if isinstance(cell, str) else text_of(cell)
+
+
 def _ratings(source: Source) -> Callable:
+    decimals = _decimals(source)
+
     def row_of(line: int, cells: dict[str, Any], layout: Layout) -> Iterator[RatingLine | Refusal]:
-        said = {role: text_of(cells[name]) for role, name in layout.column.items()}
+        texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
         if layout.raters:
-            yield from _of_raters(source, line, said, [(name, cells[name]) for name in layout.raters])
+            yield from _of_raters(source, line, texts, [(name, cells[name]) for name in layout.raters], decimals)
             return
-        grade, reason = grade_of(said.get("grade", ""), source)
-        if said.get("unrateable", "").strip().lower() in YES:
-            reason = reason or UNTOLD
-        reason = said.get("reason", "") or reason
-        if grade is None and not reason and "reason" not in said:
+        grade, reason = grade_of(texts.get("grade", ""), source, decimals)
+        if texts.get("unrateable", "").strip().lower() in YES:
+            reason = reason or NO_REASON
+        reason = texts.get("reason", "") or reason
+        if grade is None and not reason and "reason" not in texts:
             return  # a pair or a query that nobody rated
         if (grade is None) == (reason == ""):
             raise ValueError("a rating needs a grade or a reason why the pair cannot be judged, and not both")
-        rater = said.get("rater", "")
-        if "rater" in said:
+        rater = texts.get("rater", "")
+        if "rater" in texts:
             values.checked_name(rater, "rater", values.RATER_NAME_LENGTH)
-        seconds, at = _seconds(said.get("seconds", "")), _moment(said.get("rated_at", ""))
-        yield RatingLine(line, *_pair(said), rater, grade, reason, said.get("comment", ""), seconds, at)
+        seconds, at = _seconds(texts.get("seconds", "")), _moment(texts.get("rated_at", ""))
+        yield RatingLine(line, *_pair(texts), rater, grade, reason, texts.get("comment", ""), seconds, at)
 
     return row_of
 
 
 def _of_raters(
-    source: Source, line: int, said: dict[str, str], cells: list[tuple[str, Any]]
+    source: Source, line: int, texts: dict[str, str], cells: list[tuple[str, Any]], decimals: Decimals
 ) -> Iterator[RatingLine | Refusal]:
-    """What each rater says of one pair, whose cell is blank where they say nothing. Each cell may be refused."""
+    """The rating of each rater whose cell is not blank, for one pair. Each cell may be refused."""
     for name, cell in cells:
         try:
-            grade, reason = grade_of(text_of(cell), source)
+            grade, reason = grade_of(text_of(cell), source, decimals)
             if grade is not None or reason:
                 rater = values.checked_name(name.strip(), "rater", values.RATER_NAME_LENGTH)
-                yield RatingLine(line, *_pair(said), rater, grade, reason)
+                yield RatingLine(line, *_pair(texts), rater, grade, reason)
         except ValueError as error:
-            yield source.refusal(line, str(error), CURE)
+            problem = f"{error}, in the column {values.shown(name)} of a rater"
+            yield source.refusal(line, problem, *_cure_of(error))
 
 
-def _pair(said: dict[str, str]) -> tuple[str, str]:
-    query = values.checked_text(said["query"].strip(), "query")
-    return query, values.checked_key(said["document"], "document", values.DOCUMENT_KEY_LENGTH)
+def _cure_of(error: ValueError) -> tuple[Cure, ...]:
+    return error.cure if isinstance(error, Wrong) else (CURE,)
+
+
+def _pair(texts: dict[str, str]) -> tuple[str, str]:
+    query = values.checked_text(texts["query"].strip(), "query")
+    return query, values.checked_key(texts["document"].strip(), "document", values.DOCUMENT_KEY_LENGTH)
 
 
 _READERS = {"queries": _topics, "documents": _documents, "results": _results, "ratings": _ratings}
 
 
-def grade_of(text: str, source: Source) -> tuple[Decimal | None, str]:
+def grade_of(text: str, source: Source, decimals: Decimals | None = None) -> tuple[Decimal | None, str]:
     """The grade that a cell holds, or the reason why there is none; neither where it is blank."""
     text = text.strip()
-    if text in source.grades:
-        return source.grades[text], ""
+    if text in source.reading.grades:
+        return source.reading.grades[text], ""
     if text.lower() == CANNOT:
-        return None, UNTOLD
+        return None, NO_REASON
     if not text:
         return None, ""
     try:
-        return values.grade(text), ""
+        return values.grade(decimals.plain(text, "grade") if decimals else text), ""
     except ValueError as error:
-        said = "" if any(c.isdigit() for c in text) else f"; --map {text}=… says which grade it is"
-        raise ValueError(f"{error}{said}") from error
+        if any(c.isdigit() for c in text):
+            raise
+        raise Wrong(str(error), CURE, Option("map", {text: None}, "the word stands for a grade")) from error
 
 
 def _seconds(text: str) -> float | None:
@@ -407,7 +509,7 @@ def _moment(text: str) -> datetime | None:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise ValueError(
-            f"rated_at {values.shown(text)} is not a time such as 2026-03-02T09:00:00+00:00"
+            f"the rated_at {values.shown(text)} is not a time such as 2026-03-02T09:00:00+00:00"
         ) from error
 
 
@@ -415,12 +517,12 @@ def _moment(text: str) -> datetime | None:
 
 
 def write_ratings(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:
-    """The header and one record a rating. Reading them gives the same rows again."""
-    return spreadsheet.written(chain([RATINGS], ([_told(value) for value in row[1:]] for row in rows)), raw=raw)
+    """The header and one record for each rating. Reading them gives the same rows again."""
+    return spreadsheet.written(chain([RATINGS], ([_cell(value) for value in row[1:]] for row in rows)), raw=raw)
 
 
 def write_run(rows: Iterable[RunLine], *, raw: bool = False) -> Iterator[str]:
-    return spreadsheet.written(chain([RESULTS], ([_told(value) for value in row[1:6]] for row in rows)), raw=raw)
+    return spreadsheet.written(chain([RESULTS], ([_cell(value) for value in row[1:6]] for row in rows)), raw=raw)
 
 
 def write_judgments(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:
@@ -429,7 +531,7 @@ def write_judgments(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterato
 
 
 def write_ratings_as_json(rows: Iterable[RatingLine]) -> Iterator[str]:
-    """One object a rating, without what is not there."""
+    """One object for each rating, without empty members."""
     return (_object(RATINGS, row[1:]) for row in rows)
 
 
@@ -441,7 +543,7 @@ def write_judgments_as_json(rows: Iterable[RatingLine]) -> Iterator[str]:
     return (_object(JUDGMENTS, (row.query, row.document, row.grade)) for row in rows)
 
 
-def _told(value: Any) -> str:
+def _cell(value: Any) -> str:
     return values.plain(value) if isinstance(value, Decimal) else text_of(value)
 
 
@@ -451,7 +553,7 @@ def _object(names: list[str], row: Iterable[Any]) -> str:
 
 
 def _plain_json(value: Decimal | datetime) -> int | float | str:
-    """A grade has at most 15 digits, which a float gives back."""
+    """A grade as a number; it has at most 15 digits, which a float keeps. A time as text."""
     if isinstance(value, datetime):
         return value.isoformat()
     return int(value) if value == int(value) else float(value)

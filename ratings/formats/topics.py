@@ -1,4 +1,4 @@
-"""Queries: tab-separated lines, and the topic formats of TREC. Which one a file holds is seen from its content."""
+"""Queries: tab-separated lines, and the topic formats of TREC, recognised by their content."""
 
 import re
 from collections import defaultdict
@@ -6,15 +6,18 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from xml.parsers import expat
 
-from . import values
-from .refusal import Refusal
+from . import header, values
+from .delimited import LINES_CURE
+from .refusal import Option, Refusal
 from .rows import Topic
 from .source import LONGEST_LINE, Line, Source, Start
 
 TSV_CURE = "A line is KEY, a tab, the query, and after another tab, if you like, the information need."
+BARE = Option("header", "no", "each line is a query and no more")
+HEADER = Option("header", "no", "it is a query"), Option("header", "yes", "it names the columns")
 MARKUP_CURE = "A topic is <top> with <num> and <title>, or <topic number=…> with <query>."
 
-# One name for the many that TREC's tracks gave to the same thing.
+# The tags of TREC's tracks -> the part of a topic.
 _PARTS = {
     "num": "key", "number": "key", "identifier": "key",
     "title": "title", "query": "title",
@@ -27,8 +30,9 @@ _LABELS = {"key": "number", "title": "topic", "description": "description", "nar
 _TEXT_FROM = ["title", "description", "summary", "narrative"]
 _TOPIC_TAGS = {"top", "topic"}
 
-_top = re.compile(r"(</?top\s*>)", re.IGNORECASE)
-_part = re.compile(rf"<(/?)({'|'.join(_PARTS)})\s*>", re.IGNORECASE)
+_top = re.compile(r"(</?top(?:\s[^<>]*)?>)", re.IGNORECASE)
+_part = re.compile(rf"<(/?)({'|'.join(_PARTS)})(?:\s[^<>]*)?>", re.IGNORECASE)
+_between = re.compile(r"<[!?/][^<>]*>")  # what may stand outside topics
 
 
 def is_topics(start: Start) -> bool:
@@ -38,6 +42,7 @@ def is_topics(start: Start) -> bool:
 
 def read_topics(source: Source) -> Iterator[Topic | Refusal]:
     """Topics in the order of the file, each with the line on which it begins."""
+    named = header.seen("queries", source.start, "\t")
     lines = source.lines()
     blank, first = [], None
     for first in lines:
@@ -48,21 +53,40 @@ def read_topics(source: Source) -> Iterator[Topic | Refusal]:
         return
     start = "" if isinstance(first, Refusal) else first.text.lstrip().lower()
     whole = chain(blank, [first], lines)
-    if start.startswith("<top>"):
+    if _top.match(start):
         yield from _read_sgml(source, whole)
     elif start.startswith("<"):
         yield from _read_xml(source, whole)
     else:
-        yield from _read_tsv(source, whole)
+        yield from _read_tsv(source, whole, named)
 
 
-def _read_tsv(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[Topic | Refusal]:
+def _read_tsv(source: Source, lines: Iterable[Line | Refusal], named: bool | None) -> Iterator[Topic | Refusal]:
+    """Tab-separated queries. `named`: whether the first line seems to name the columns; None: in doubt."""
+    first = True
     for item in lines:
         if isinstance(item, Refusal):
             yield item
         elif item.text.strip():
+            if first and source.reading.header is None and named is not False:
+                cells = ", ".join(map(values.shown, item.text.rstrip("\r").split("\t")))
+                problem = f"this line may name the columns or be a query ({cells})"
+                yield source.stop(item.number, problem, *HEADER)
+                return
+            if first and "\t" not in item.text:
+                yield source.stop(item.number, f"there is no tab in {values.shown(item.text)}", TSV_CURE, BARE)
+                return
+            if first and source.reading.header:
+                first = False
+                continue
+            first = False
+            if "\r" in item.text.rstrip("\r"):
+                problem = "a line ends here with CR alone, as others do not"
+                yield source.refusal(item.number, problem, LINES_CURE)
+                continue
             try:
-                yield _topic_of_cells(item.number, item.text.rstrip("\r").split("\t"))
+                text = item.text.removeprefix("\ufeff")  # the byte order mark of a file appended to another
+                yield _topic_of_cells(item.number, text.rstrip("\r").split("\t"))
             except ValueError as error:
                 yield source.refusal(item.number, str(error), TSV_CURE)
 
@@ -79,24 +103,27 @@ def _topic_of_cells(number: int, cells: list[str]) -> Topic:
 
 
 def _read_sgml(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[Topic | Refusal]:
-    """Topics between <top> and </top>, whose parts may or may not be closed."""
+    """Topics between <top> and </top>; their parts need no end tags."""
     begun, text, size = 0, [], 0
     for item in lines:
         if isinstance(item, Refusal):
             yield item
             continue
         for piece in _top.split(item.text):
-            tag = piece.lower().replace(" ", "")
-            if tag == "</top>" and begun:
+            tag = _top.fullmatch(piece)
+            if tag and piece.startswith("</") and begun:
                 yield _topic(source, begun, _parts("\n".join(text)))
                 begun = 0
-            elif tag == "<top>":
+            elif tag and not piece.startswith("</"):
                 if begun:
                     yield _unclosed(source, begun)
                 begun, text, size = item.number, [], 0
             elif begun:
                 text.append(piece)
                 size += len(piece)
+            elif stray := _between.sub("", piece).strip():
+                problem = f"{values.shown(stray)} stands outside a topic"
+                yield source.refusal(item.number, problem, "Put it inside a topic, or remove it.")
         if size > LONGEST_LINE:
             break
     if begun:
@@ -109,20 +136,20 @@ def _unclosed(source: Source, begun: int) -> Refusal:
 
 def _parts(text: str) -> dict[str, list[str]]:
     """The parts of one SGML topic. A part ends where the next begins."""
-    found = defaultdict(list)
+    parts = defaultdict(list)
     _, *pieces = _part.split(text)
     for closing, tag, content in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
         if not closing:
-            found[_PARTS[tag.lower()]].append(content)
-    return found
+            parts[_PARTS[tag.lower()]].append(content)
+    return parts
 
 
 class _TopicsInXml:
-    """Collects topics while expat reads. Knows no entities: a file that declares some is refused."""
+    """Collects topics while expat parses. A file that declares entities is refused."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.found: list[Topic | Refusal] = []
+        self.topics: list[Topic | Refusal] = []
         self.any = False
         self.path: list[str] = []  # open tags from the topic inwards
         self.begun, self.size = 0, 0
@@ -161,7 +188,7 @@ class _TopicsInXml:
             if not self.path:
                 self.any = True
                 parts = {name: ["".join(pieces) for pieces in texts] for name, texts in self.parts.items()}
-                self.found.append(_topic(self.source, self.begun, parts, self.tags))
+                self.topics.append(_topic(self.source, self.begun, parts, self.tags))
 
     def entity(self, name: str, *declaration: object) -> None:
         raise ValueError(
@@ -170,7 +197,7 @@ class _TopicsInXml:
 
 
 def _read_xml(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[Topic | Refusal]:
-    topics = _TopicsInXml(source)
+    xml = _TopicsInXml(source)
     number = 1
     try:
         for item in lines:
@@ -178,10 +205,10 @@ def _read_xml(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[Topic
                 yield item
                 return
             number = item.number
-            topics.parser.Parse(item.text + "\n")
-            yield from topics.found
-            topics.found.clear()
-        topics.parser.Parse("", True)
+            xml.parser.Parse(item.text + "\n")
+            yield from xml.topics
+            xml.topics.clear()
+        xml.parser.Parse("", True)
     except expat.ExpatError as error:
         problem = f"the XML is not well-formed ({expat.ErrorString(error.code)})"
         yield source.refusal(
@@ -190,14 +217,14 @@ def _read_xml(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[Topic
     except ValueError as error:
         yield source.refusal(number, str(error), "Write the text itself instead.")
     else:
-        if not topics.any:
+        if not xml.any:
             yield source.refusal(number, "there is no topic in the XML", MARKUP_CURE)
 
 
 def _topic(
     source: Source, line: int, parts: dict[str, list[str]], tags: tuple[str, ...] | None = None
 ) -> Topic | Refusal:
-    """A topic from its parts. The text is the title, or what comes nearest to one; the rest is the need."""
+    """A topic from its parts. Its text is the first part of _TEXT_FROM that it has; the others are the need."""
     clean = {name: [_without_label(name, text) for text in texts] for name, texts in parts.items() if name}
     try:
         key = values.checked_key(clean.get("key", [""])[0], "topic number", values.QUERY_KEY_LENGTH)

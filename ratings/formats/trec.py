@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from . import plain_run, values
 from .cells import Irregular
-from .refusal import Refusal
+from .refusal import Cure, Option, Refusal
 from .rows import RatingLine, RunLine, Stretch
-from .source import Line, Source, Start, lines_of
+from .source import BOM, Line, Source, Start, lines_of
 from .values import KEY, NUMBER
 
-# A line that fits is read by one expression; only a line that does not is looked at cell by cell.
+# One expression reads a whole line; only a line that does not match is examined cell by cell.
 _blanks = " \t\v\f\r"
 _gap = r"[ \t\v\f]+"
 _query = rf"({KEY}{{1,{values.QUERY_KEY_LENGTH}}})"
@@ -26,25 +26,30 @@ _run = re.compile(
 _qrels = re.compile(_gap.join([_query, r"\S+", _document, rf"({NUMBER})"]))
 
 RUN_CURE = "A run has six columns: query, Q0, document, rank, score, system."
+BLANK_CURE = "Write names of systems without blanks, such as with _ for each."
 QRELS_CURE = "Qrels have four columns: query, iteration, document, grade."
+HEADER_CURE = "If this line names the columns, remove it."
+MARK = "\ufeff"
+MARKED = "a byte order mark stands at the start of the line, as where files were put together"
+_NO_KEY = f"#{MARK}"  # characters with which no query begins
 
 
 def read_run(source: Source) -> Iterator[RunLine | Refusal]:
-    """Results in the order of the file. Blank lines and lines that begin with # are passed over."""
+    """Results in the order of the file. Blank lines and lines that begin with # are skipped."""
     return _read_run(source, source.lines())
 
 
 def read_stretches(source: Source) -> Iterator[Stretch | RunLine | Refusal]:
-    """The same at a fifth of the time: what is of plain shape and grouped by query comes in stretches."""
+    """The same rows in a fifth of the time: regular lines that are grouped by query come as stretches."""
     for block in source.blocks():
         if isinstance(block, Refusal):
             yield block
             continue
         try:
-            found = plain_run.stretches(block)
+            stretches = None if BOM in block.lines else plain_run.stretches(block)
         except Irregular:
-            found = _read_run(source, lines_of(source, block))
-        yield from found
+            stretches = None
+        yield from _read_run(source, lines_of(source, block)) if stretches is None else stretches
 
 
 def _read_run(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[RunLine | Refusal]:
@@ -56,43 +61,51 @@ def _read_run(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[RunLi
         number, text = item
         cells = fits(text)
         score = float(cells[4]) if cells else math.nan
-        if math.isfinite(score) and cells[1][0] != "#":
+        if math.isfinite(score) and cells[1][0] not in _NO_KEY:
             query, document, rank, _, system, more = cells.groups()
+            if more is not None and text.strip(_blanks).count("\t") == 5:
+                # Tabs part the columns, so the name goes on. By its first word two systems would be one.
+                name = values.shown(text.strip(_blanks).rpartition("\t")[2])
+                yield source.refusal(number, f"the name of the system {name} has a blank", BLANK_CURE)
+                continue
             yield RunLine(number, query, document, int(rank), score, system, more is not None)
         elif text := _filled(source, text):
-            yield source.refusal(number, _wrong_in_run(_cells(text)), RUN_CURE)
+            cells = _cells(text)
+            yield source.refusal(number, *_marked(text) or (_wrong_in_run(cells), *_run_cure(cells)))
 
 
 def read_qrels(source: Source) -> Iterator[RatingLine | Refusal]:
-    """Grades in the order of the file. Blank lines and lines that begin with # are passed over."""
-    for item in _filled_lines(source):
+    """Grades in the order of the file. Blank lines and lines that begin with # are skipped."""
+    for item in source.lines():
         if isinstance(item, Refusal):
             yield item
             continue
         number, text = item
+        if not (text := _filled(source, text)):
+            continue
         cells = _qrels.fullmatch(text)
         try:
-            if cells is None:
+            if cells is None or text[0] == MARK:
                 raise ValueError(_wrong_in_qrels(_cells(text)))
             grade = values.grade(cells[3])
         except ValueError as error:
-            yield source.refusal(number, str(error), _qrels_cure(_cells(text)))
+            yield source.refusal(number, *_marked(text) or (str(error), *_qrels_cure(_cells(text))))
         else:
             yield RatingLine(number, cells[1], cells[2], "", grade)
 
 
 def write_run(rows: Iterable[RunLine]) -> Iterator[str]:
-    """A score is written so that reading it gives the same float again. Raises ValueError as `_told` does."""
-    return (f"{_told(row.query)} Q0 {row.document} {row.rank} {row.score!r} {row.system}\n" for row in rows)
+    """Lines of a run. Reading a score gives the same float again. Raises ValueError as `_not_comment` does."""
+    return (f"{_not_comment(row.query)} Q0 {row.document} {row.rank} {row.score!r} {row.system}\n" for row in rows)
 
 
 def write_qrels(rows: Iterable[RatingLine]) -> Iterator[str]:
-    """Only whole grades: the exporter maps others or refuses them. Raises ValueError as `_told` does."""
-    return (f"{_told(row.query)} 0 {row.document} {row.grade:.0f}\n" for row in rows)
+    """Lines of qrels, for whole grades only. Raises ValueError as `_not_comment` does."""
+    return (f"{_not_comment(row.query)} 0 {row.document} {row.grade:.0f}\n" for row in rows)
 
 
-def _told(query: str) -> str:
-    """ValueError for a key with which a line would be a comment."""
+def _not_comment(query: str) -> str:
+    """The key. Raises ValueError for one with which the line would be a comment."""
     if query.startswith("#"):
         raise ValueError(f"a line of query {query} would be read as a comment: choose csv or another table")
     return query
@@ -114,17 +127,8 @@ def _first_cells(start: Start) -> list[str]:
     return _cells(next((line for line in lines if line and not line.startswith("#")), ""))
 
 
-def _filled_lines(source: Source) -> Iterator[Line | Refusal]:
-    for item in source.lines():
-        if isinstance(item, Refusal):
-            yield item
-            continue
-        if text := _filled(source, item.text):
-            yield Line(item.number, text)
-
-
 def _filled(source: Source, text: str) -> str:
-    """What stands on a line; "" for a comment, which is counted."""
+    """A line without blanks around it; "" for a comment, which is counted."""
     text = text.strip(_blanks)
     comment = text.startswith("#")
     source.comments += comment
@@ -133,6 +137,11 @@ def _filled(source: Source, text: str) -> str:
 
 def _cells(text: str) -> list[str]:
     return re.split(_gap, text)
+
+
+def _marked(text: str) -> tuple[str, ...]:
+    """The problem and the cure of a line that begins with a byte order mark; () for another line."""
+    return (MARKED, "Remove the mark, or import the files one by one.") if text[0] == MARK else ()
 
 
 def _columns(cells: list[str]) -> str:
@@ -166,11 +175,22 @@ def _wrong_in_qrels(cells: list[str]) -> str:
     return "the line cannot be read as qrels"
 
 
-def _qrels_cure(cells: list[str]) -> str:
+def _run_cure(cells: list[str]) -> tuple[Cure, ...]:
+    if len(cells) == 4 and re.fullmatch(NUMBER, cells[3]):
+        return RUN_CURE, Option("kind", "qrels", "these are qrels")
+    return (RUN_CURE, HEADER_CURE) if _are_names([cells[0], *cells[3:5]]) else (RUN_CURE,)
+
+
+def _qrels_cure(cells: list[str]) -> tuple[Cure, ...]:
     if len(cells) >= 6:
-        return "This looks like a run: use import_run."
+        return QRELS_CURE, Option("kind", "results", "this is a run")
     if len(cells) == 5:
-        return f"{QRELS_CURE} Preference files have five, and hold no grades."
+        return QRELS_CURE, "Preference files have five, and hold no grades."
     if len(cells) == 3:
-        return f"{QRELS_CURE} Add the iteration, 0, as second column."
-    return QRELS_CURE
+        return QRELS_CURE, "Add the iteration, 0, as second column."
+    return (QRELS_CURE, HEADER_CURE) if _are_names([cells[0], *cells[3:]]) else (QRELS_CURE,)
+
+
+def _are_names(cells: list[str]) -> bool:
+    """Whether words stand where numbers should, as in a line that names the columns."""
+    return len(cells) > 1 and not any(c.isdigit() for c in "".join(cells))

@@ -1,4 +1,4 @@
-"""What may stand in one cell: keys, grades, numbers. Each check says in its ValueError what is wrong."""
+"""Checks of single values: keys, names, grades, numbers. Each raises ValueError with the problem."""
 
 import math
 import re
@@ -11,8 +11,9 @@ KEY = r"[^\s\x00-\x1f\x7f]"
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 INTEGER = r"[+-]?[0-9]{1,18}"
 
-QUERY_KEY_LENGTH = 200
+QUERY_KEY_LENGTH = 500
 DOCUMENT_KEY_LENGTH = 500
+MADE_KEY_LENGTH = 200  # of a query that came without one
 QUERY_TEXT_LENGTH = 5_000
 SYSTEM_NAME_LENGTH = 200
 RATER_NAME_LENGTH = 150
@@ -29,7 +30,7 @@ _DIGITS = re.compile(r"([0-9]+)")
 
 
 def shown(value: object, longest: int = 60) -> str:
-    """A value as a message quotes it: on one line, control characters visible, cut where it is long."""
+    """A value for a message: quoted, on one line, with visible control characters, and cut where it is long."""
     text = repr(value)
     return text if len(text) <= longest else f"{text[:longest]}… ({len(str(value)):,} characters)"
 
@@ -45,7 +46,7 @@ def checked_key(text: str, what: str, longest: int) -> str:
 
 
 def checked_name(text: str, what: str, longest: int) -> str:
-    """A name may hold blanks, unlike a key, but not at its ends."""
+    """The name. Unlike a key it may have blanks, but not at its ends."""
     if not text or text != text.strip() or _control.search(text):
         raise ValueError(
             f"the {what} {shown(text)} is empty, begins or ends with a blank or has a control character"
@@ -56,7 +57,7 @@ def checked_name(text: str, what: str, longest: int) -> str:
 
 
 def checked_text(text: str, what: str) -> str:
-    """What a query is named by: its key, or its text, in which blanks and lines are fine."""
+    """The text or key by which a query is named. It may have blanks and several lines."""
     if not text:
         raise ValueError(f"the {what} is empty")
     if len(text) > QUERY_TEXT_LENGTH:
@@ -67,12 +68,12 @@ def checked_text(text: str, what: str) -> str:
 
 
 def key_of_text(text: str) -> str:
-    """A key for a query that has a text and no id: the text with _ for blanks, and never that of another text.
+    """A key for a query without one: its text with _ for blanks. Different texts have different keys.
 
-    Long ones are cut and end in a digest. With a # in front a line of a run would be a comment.
+    Long keys are cut and end in a digest. A leading # is escaped, as a line of a run would be a comment.
     """
     key = _no_key.sub(lambda match: _ESCAPES.get(match[0]) or quote(match[0], safe=""), text)
-    return key if len(key) <= QUERY_KEY_LENGTH else f"{key[:150]}~{sha256(text.encode()).hexdigest()[:32]}"
+    return key if len(key) <= MADE_KEY_LENGTH else f"{key[:150]}~{sha256(text.encode()).hexdigest()[:32]}"
 
 
 def integer(text: str, what: str) -> int:
@@ -91,26 +92,26 @@ def number(text: str, what: str) -> float:
 
 @lru_cache(maxsize=4096)
 def grade(text: str) -> Decimal:
-    """A decimal with at most 6 digits before and 9 after the point, as the record keeps it, always to 9 places."""
+    """The grade, with at most 6 digits before and 9 after the point, as the database has it: to 9 places."""
     if not _number.fullmatch(text):
         raise ValueError(f"the grade {shown(text)} is not a decimal number")
     value = Decimal(text)
     if value and value.adjusted() >= 6:
         raise ValueError(f"the grade {shown(text)} has more than 6 digits before the point")
-    kept = value.quantize(_BILLIONTH)
-    if kept != value:
+    stored = value.quantize(_BILLIONTH)
+    if stored != value:
         raise ValueError(f"the grade {shown(text)} has more than 9 digits after the point")
-    return kept + 0  # no negative zero
+    return stored + 0  # no negative zero
 
 
 def plain(grade: Decimal) -> str:
-    """A grade without zeros behind its point: 2, 0.5, -1."""
+    """A grade without trailing zeros: 2, 0.5, -1."""
     text = f"{grade:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def natural(key: str) -> tuple:
-    """What to sort keys by, so that numbers in them count as numbers: 2 before 10, q2 before q10."""
+    """A sort key that orders numbers within keys by their value: 2 before 10, q2 before q10."""
     parts = _DIGITS.split(key)
     parts[1::2] = map(int, parts[1::2])
     return (*parts, key)

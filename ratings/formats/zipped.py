@@ -1,16 +1,14 @@
-"""A ZIP of fixed bytes: the same files in the same order give the same bytes, wherever and whenever it is made."""
+"""Reproducible ZIPs: the same files in the same order give the same bytes, on any machine at any time."""
 
 import hashlib
-import io
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 
-# No clock has a part in the bytes.
-EPOCH = (1980, 1, 1, 0, 0, 0)
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the time of all files
 
 
 class FixedZip:
-    """Written as it is read, some of it at a time. `sums` has the SHA-256 of each file that is in it."""
+    """A ZIP that is written as a stream. `sums` has the SHA-256 of each file in it."""
 
     def __init__(self) -> None:
         self.sums: dict[str, str] = {}
@@ -18,7 +16,7 @@ class FixedZip:
         self._zip = zipfile.ZipFile(self._out, "w", zipfile.ZIP_DEFLATED)
 
     def add(self, name: str, parts: Iterable[bytes], *, large: bool = False) -> Iterator[bytes]:
-        """What a further file adds to the ZIP. `large`: it may have 2 GB and more, and needs the long form."""
+        """The bytes that a further file adds to the ZIP. `large`: it may have 2 GB or more (ZIP64)."""
         digest = hashlib.sha256()
         with self._zip.open(_entry(name), "w", force_zip64=large) as entry:
             for part in parts:
@@ -29,31 +27,31 @@ class FixedZip:
         yield self._out.taken()
 
     def end(self) -> bytes:
-        """The list of the files. Without it no reader takes the ZIP for a whole one."""
+        """The last bytes: the list of the files, without which no program opens the ZIP."""
         self._zip.close()
         return self._out.taken()
 
 
 def sums_as_text(sums: Mapping[str, str]) -> str:
-    """As `sha256sum` prints and checks them."""
+    """The sums as `sha256sum` prints and checks them."""
     return "".join(f"{digest}  {name}\n" for name, digest in sums.items())
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, EPOCH)
     entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.create_system, entry.external_attr = 3, 0o644 << 16  # or it depends on where it was made
+    entry.create_system, entry.external_attr = 3, 0o644 << 16  # otherwise they depend on the platform
     return entry
 
 
-class _Out(io.RawIOBase):
-    """Takes what is written and gives it on."""
+class _Out:
+    """A buffer of written bytes. It has no close(), because zipfile also writes when it is garbage-collected."""
 
     def __init__(self) -> None:
         self.waiting: list[bytes] = []
 
-    def writable(self) -> bool:
-        return True
+    def flush(self) -> None:
+        pass
 
     def write(self, data) -> int:
         self.waiting.append(bytes(data))

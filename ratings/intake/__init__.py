@@ -1,8 +1,8 @@
-"""Rows -> records: stage, check, publish.
+"""Imports: rows -> records in three steps: stage, check, publish.
 
-Each import reads its sources once into a file on disk, checks everything, and only then writes, in pieces that are
-seen all at once. It returns a Report; where the report holds a refusal, nothing was written. The same import again
-changes nothing.
+An import reads its sources once into a temporary database and checks everything. Only then it writes, in small
+transactions whose rows become visible together. It returns a Report; where that has a refusal, nothing was
+written. The same import again changes nothing.
 """
 
 from .anchors import import_anchors

@@ -2,91 +2,91 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import partial
 
 from django.db import transaction
 
 from .. import queue
-from ..anchors import set_anchor
 from ..formats import values
 from ..formats.delimited import AnchorLine, read_anchors
-from ..formats.source import Source, place
+from ..formats.refusal import KEEP_ONE, Option
+from ..formats.source import Source
 from ..models import Anchor, Collection, Grade, Pair, plain_value
+from ..pool.anchors import set_anchor
 from .documents import known_ids
 from .report import Report, counted, tell_of_repeats
-from .stage import Progress, rows_of, silent
+from .stage import Import
 
 
-def import_anchors(collection: Collection, sources: Sequence[Source], *, progress: Progress = silent) -> Report:
-    """Make anchors, and change those that are there. Some ten database queries for each that is new or another.
+def import_anchors(collection: Collection, sources: Sequence[Source], **choices) -> Report:
+    """Make anchors, and change stored ones. `choices` are fields of Import."""
+    return AnchorsImport(collection, sources, **choices).run()
 
-    Unlike judgments anchors are few and meant one by one: a pair that cannot be found is refused, not passed over.
+
+class AnchorsImport(Import):
+    """An import of anchors. Some ten database queries for each new or changed one.
+
+    Unlike ratings, anchors are few and chosen one by one: a pair that cannot be found is refused, not skipped.
     """
-    report = Report()
-    rows = [
-        (file, row)
-        for file, source in enumerate(sources)
-        for row in rows_of(source, read_anchors, report, progress)
-    ]
-    found = _checked(collection, sources, rows, report)
-    if not report.refused:
-        _publish(collection, found, report, progress)
-        _tell(collection, len(found), report)
-    return report
 
+    def run(self) -> Report:
+        rows = [
+            (file, row) for file, source in enumerate(self.sources) for row in self.rows_of(source, read_anchors)
+        ]
+        anchors = self._checked(rows)
+        if not self.report.refused:
+            self._publish(anchors)
+            _tell(self.collection, len(anchors), self.report)
+        return self.report
 
-def _checked(
-    collection: Collection, sources: Sequence[Source], rows: Sequence[tuple[int, AnchorLine]], report: Report
-) -> dict[tuple[int, int], tuple[AnchorLine, Grade]]:
-    """The rows by the ids of query and document, each pair once, with the grades of the scale."""
-    queries = dict(collection.queries.values_list("key", "pk"))
-    documents = known_ids(collection, {row.document for _, row in rows})
-    scale = {grade.value: grade for grade in collection.grades.all()}
-    steps = ", ".join(grade.plain for grade in scale.values()) or "still empty"
-    first: dict[tuple[str, str], tuple[int, AnchorLine]] = {}
-    for file, row in rows:
-        wrong = []
-        if row.query not in queries:
-            near = get_close_matches(row.query, queries)
-            cure = f"Did you mean {' or '.join(near)}?" if near else "Import it first, with import_queries."
-            wrong.append((f"the collection has no query {values.shown(row.query)}", cure))
-        if row.document not in documents:
-            cure = "Correct the id, or import the document first, with import_documents."
-            wrong.append((f"the collection has no document {values.shown(row.document)}", cure))
-        if row.grade not in scale:
-            problem = f"the grade {plain_value(row.grade)} is not on the scale of the collection"
-            wrong.append((problem, f"The scale is {steps}."))
-        before, known = first.setdefault((row.query, row.document), (file, row))
-        if known[3:] != row[3:]:
-            where = place(sources, before, known.line, seen_from=file)
-            wrong.append((f"the pair stands on {where} with something else", "Keep one of the two."))
-        for problem, cure in wrong:
-            report.refuse(sources[file].refusal(row.line, problem, cure))
-    if report.refused:
-        return {}
-    report.counts["duplicates"] = len(rows) - len(first)
-    return {(queries[row.query], documents[row.document]): (row, scale[row.grade]) for _, row in first.values()}
+    def _checked(self, rows: Sequence[tuple[int, AnchorLine]]) -> dict[tuple[int, int], tuple[AnchorLine, Grade]]:
+        """The rows by the ids of query and document, each pair once, with the grades of the scale."""
+        report = self.report
+        queries = dict(self.collection.queries.values_list("key", "pk"))
+        documents = known_ids(self.collection, {row.document for _, row in rows})
+        scale = {grade.value: grade for grade in self.collection.grades.all()}
+        steps = ", ".join(grade.plain for grade in scale.values()) or "still empty"
+        first: dict[tuple[str, str], tuple[int, AnchorLine]] = {}
+        for file, row in rows:
+            refusal = partial(self.sources[file].refusal, row.line)
+            if row.query not in queries:
+                near = get_close_matches(row.query, queries)
+                cure = f"Did you mean {' or '.join(near)}?" if near else Option("before", "queries")
+                report.refuse(refusal(f"the collection has no query {values.shown(row.query)}", cure))
+            if row.document not in documents:
+                problem = f"the collection has no document {values.shown(row.document)}"
+                report.refuse(
+                    refusal(problem, "Correct the id.", Option("before", "documents", "the id is right"))
+                )
+            if row.grade not in scale:
+                problem = f"the grade {plain_value(row.grade)} is not on the scale of the collection"
+                report.refuse(refusal(problem, f"The scale is {steps}."))
+            before, known = first.setdefault((row.query, row.document), (file, row))
+            if known[3:] != row[3:]:
+                problem = "the pair has another grade, kind or explanation"
+                report.refuse(refusal(problem, KEEP_ONE, other=self.sources[before].at(known.line)))
+        if report.refused:
+            return {}
+        report.counts["duplicates"] = len(rows) - len(first)
+        return {
+            (queries[row.query], documents[row.document]): (row, scale[row.grade]) for _, row in first.values()
+        }
 
-
-@transaction.atomic
-def _publish(
-    collection: Collection,
-    found: dict[tuple[int, int], tuple[AnchorLine, Grade]],
-    report: Report,
-    progress: Progress,
-) -> None:
-    ids = queue.pairs_for(list(found))
-    of_collection = Anchor.objects.of(collection)
-    stored = {anchor.pair_id: (anchor.use, anchor.grade_id, anchor.explanation) for anchor in of_collection}
-    pairs = Pair.objects.select_related("query").in_bulk(ids.values())
-    for done, (key, (row, grade)) in enumerate(found.items(), 1):
-        pair = pairs[ids[key]]
-        before = stored.get(pair.pk)
-        if before == (row.use, grade.pk, row.explanation):
-            report.counts["unchanged"] += 1
-            continue
-        set_anchor(pair, use=row.use, grade=grade, explanation=row.explanation)
-        report.counts["changed" if before else "new"] += 1
-        progress("writing", done / len(found), done)
+    @transaction.atomic
+    def _publish(self, anchors: dict[tuple[int, int], tuple[AnchorLine, Grade]]) -> None:
+        ids = queue.pairs_for(list(anchors))
+        of_collection = Anchor.objects.of(self.collection)
+        stored = {anchor.pair_id: (anchor.use, anchor.grade_id, anchor.explanation) for anchor in of_collection}
+        pairs = Pair.objects.select_related("query").in_bulk(ids.values())
+        for done, (key, (row, grade)) in enumerate(anchors.items(), 1):
+            pair = pairs[ids[key]]
+            before = stored.get(pair.pk)
+            if before == (row.use, grade.pk, row.explanation):
+                self.report.counts["unchanged"] += 1
+                continue
+            set_anchor(pair, use=row.use, grade=grade, explanation=row.explanation)
+            self.report.counts["changed" if before else "new"] += 1
+            self.progress("writing", done / len(anchors), done)
 
 
 def _tell(collection: Collection, total: int, report: Report) -> None:

@@ -1,10 +1,10 @@
-"""How what an import writes comes to be seen: in small pieces that nobody sees, then all of it at once.
+"""Publishing of imports: rows are written hidden, in small transactions, and become visible in one.
 
-SQLite has one writer at a time, and raters write too. A piece is a transaction of at most PIECE rows (on
-PostgreSQL, where nobody waits, more of what is small), and after it raters, if there are any, get as long as it
-took. What is written carries the job of the import and is hidden while that is staging; the last transaction ends
-that. Whatever goes wrong before, the pieces are removed again, in pieces; if the process dies, by whoever comes
-next.
+SQLite has one writer at a time, and raters write too. So an import writes in pieces: transactions of at most PIECE
+rows (on PostgreSQL, where writers do not wait for each other, more of small rows). After a piece it sleeps as long
+as the piece took, if others write. The rows refer to the job of the import and are hidden while `job.staging`; the
+last transaction ends that. After any failure the pieces are deleted, in pieces; after the death of the process the
+next import or worker does that.
 """
 
 import math
@@ -27,11 +27,11 @@ from .unmade import everything_of
 CONTENT = ["title", "body", "url", "fields"]
 PIECE = 2_000  # rows
 TEXTS = 500  # documents whose text is exchanged in one piece
-SHORTEST_BREATH, LONGEST_BREATH = 0.002, 0.2  # seconds
-QUIET = 60  # seconds without a commit by anybody else
+SHORTEST_BREATH, LONGEST_BREATH = 0.002, 0.2  # seconds of sleep
+QUIET = 60  # seconds without a commit by others, after which nobody else is writing
 GROWING = (Document, OtherText, System, Ranking, Pair, Rating, RatingEvent)
-MANY = 10_000  # rows, after which the planner of PostgreSQL should look again
-_seen = threading.local()  # what data_version was, and when it changed last
+MANY = 10_000  # rows, after which PostgreSQL needs new statistics of a table
+_seen = threading.local()  # the last data_version, and when it changed
 
 
 class Busy(Exception):
@@ -43,11 +43,11 @@ class Busy(Exception):
 
 
 class Superseded(Exception):
-    """The job was cancelled, or another worker took it up: who gets this writes no more."""
+    """The job was cancelled, or another worker took it over: this one must not write any more."""
 
 
 class Landing:
-    """The place of one import among the rows that nobody sees yet."""
+    """The hidden rows of one import, while they are written."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -55,7 +55,7 @@ class Landing:
 
     @contextmanager
     def piece(self, rows: int) -> Iterator[None]:
-        """A small transaction, refused to who lost the job. Raises Superseded."""
+        """A small transaction of so many rows, and a sleep after it. Raises Superseded."""
         begun = time.monotonic()
         with transaction.atomic():
             self.hold()
@@ -64,24 +64,24 @@ class Landing:
         breathe(time.monotonic() - begun)
 
     def hold(self) -> None:
-        """In a transaction: nobody else takes the job up or cancels it until that ends. Raises Superseded."""
+        """Lock the job until the transaction ends: nobody can cancel it or take it over. Raises Superseded."""
         if not self.job.mine().update(beat_at=timezone.now()):
             raise Superseded
 
     def beat(self) -> None:
-        """Tell that somebody works on it, where no piece does. Raises Superseded."""
+        """Renew the heartbeat of the job, while no piece does. Raises Superseded."""
         with transaction.atomic():
             self.hold()
 
     def analyze(self, *tables: type[models.Model]) -> None:
-        """Tell the planner what tables have grown to; it would find out by itself within minutes."""
+        """Renew PostgreSQL's statistics of grown tables; autovacuum would do that only after minutes."""
         if self.rows > MANY and connection.vendor == "postgresql":
             with connection.cursor() as cursor:
                 cursor.execute(f"ANALYZE {', '.join(table._meta.db_table for table in tables)}")
 
     @contextmanager
     def published(self, report: Report) -> Iterator[None]:
-        """The one short transaction by which all of it is seen. What changed nothing is not published."""
+        """The short transaction that makes all rows visible. An import that changed nothing is not published."""
         with transaction.atomic():
             self.hold()
             yield
@@ -92,9 +92,9 @@ class Landing:
 
 
 def breathe(took: float) -> None:
-    """Let others write for as long as they had to wait, or shorter where nobody has written for a while.
+    """Sleep so that others can write: as long as they had to wait, or shorter if nobody has written for a while.
 
-    On PostgreSQL nobody had to; within a transaction of somebody else nobody can.
+    Not on PostgreSQL, where nobody waited, and not inside a transaction of the caller, where nobody could write.
     """
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
         breath = took if _others_write() else took / 4
@@ -102,7 +102,7 @@ def breathe(took: float) -> None:
 
 
 def _others_write() -> bool:
-    """Who waits cannot be seen; who has written can. The first of them finds one of the shorter gaps."""
+    """Whether another connection has committed within QUIET. Waiting writers cannot be seen."""
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA data_version")  # another number after each commit by another connection
         (version,) = cursor.fetchone()
@@ -121,10 +121,10 @@ def land(
     job: Job | None,
     write: Callable[[Landing], None],
 ) -> None:
-    """All or nothing: where `write` does not end with `published`, what it wrote is removed.
+    """Run `write`, all or nothing: what it wrote is deleted unless it ends with `published`.
 
-    Without a job, which a worker has, one is made; it stays in the list of imports if anything changed. What the
-    database refuses goes to the report, and so does another import that is under way; a worker gets it as Busy.
+    Without the `job` of a worker one is made, which stays in the list of imports if anything changed. An
+    IntegrityError becomes a refusal. So does another import under way; with a `job` that raises Busy.
     """
     try:
         place = Landing(_begun(collection, sources, kind, job))
@@ -150,7 +150,7 @@ def land(
 
 
 def _begun(collection: Collection, sources: Sequence[Source], kind: str, job: Job | None) -> Job:
-    """The job, from now on the one of its collection that writes. Raises Busy and Superseded."""
+    """The job, which from now on is the only staging one of its collection. Raises Busy and Superseded."""
     other = None
     for _ in range(3):
         try:
@@ -167,7 +167,7 @@ def _made(collection: Collection, sources: Sequence[Source], kind: str) -> Job:
     _saved(collection)
     now = timezone.now()
     times = {"beat_at": now, "started_at": now}
-    files = [{"name": PurePath(source.name).name} for source in sources]
+    files = [{"name": PurePath(file).name} for file in dict.fromkeys(source.file for source in sources)]
     running = {"state": Job.State.RUNNING, "attended": True, "staging": True, "attempt": 1}
     return Job.objects.create(collection=collection, kind=kind, files=files, **running, **times)
 
@@ -181,19 +181,19 @@ def _staging(job: Job, collection: Collection) -> Job:
 
 
 def _saved(collection: Collection) -> None:
-    """What an archive makes comes to be together with what knows that it is not done."""
+    """Save the collection of an archive in the transaction that marks its job as staging."""
     if collection.pk is None:
         collection.save()
 
 
 def remove_dead_archives() -> None:
-    """What commands left that died. What workers left, others take up."""
+    """Delete what commands that died have left of archives. Workers take over the jobs of dead workers."""
     for job in Job.objects.staging().filter(kind=Job.Kind.ARCHIVE, attended=True):
         _removed_if_dead(job)
 
 
 def _removed_if_dead(other: Job) -> bool:
-    """Make way where the other is over, or was a command that died. Of a worker another takes the job up."""
+    """Delete the rows of another job that is over, or of a command that died. Whether that was so."""
     if other.attended and Job.objects.silent().filter(pk=other.pk, attempt=other.attempt).update(
         state=Job.State.FAILED, ended_at=timezone.now()
     ):
@@ -205,7 +205,7 @@ def _removed_if_dead(other: Job) -> bool:
 
 
 def _end(job: Job) -> None:
-    """What was not published is removed, but for what somebody else has taken up, and so is what was staged."""
+    """Delete rows that were not published, and staged ratings, unless another worker has taken over the job."""
     if job.attended:
         job.mine().filter(staging=True).update(state=Job.State.FAILED)
     if Job.objects.staging().filter(pk=job.pk, attempt=job.attempt).exists():
@@ -217,9 +217,9 @@ def _end(job: Job) -> None:
 
 
 def remove(job: Job) -> None:
-    """Take away what the job wrote, and give back the texts that it took. In pieces; several may do it at once.
+    """Delete what a staging job wrote, and restore the texts that it exchanged, in pieces.
 
-    What is seen stays.
+    Does nothing for a published job. Several processes may run it at once.
     """
     if not Job.objects.staging().filter(pk=job.pk).exists():
         return
@@ -239,14 +239,15 @@ def remove(job: Job) -> None:
 
 
 def forget_staged(job: Job) -> None:
-    """Of what became ratings, or never will."""
+    """Delete the staged ratings of a job that has published them or never will."""
     _delete_in_pieces(job.staged_ratings)
 
 
 def _remove_collection(unmade: Collection) -> None:
-    """All that an archive brought, what refers to others first; then the collection itself."""
+    """Delete all rows of a collection and then the collection, in pieces."""
     for rows in everything_of(unmade):
-        # To look again for each piece would take the square of the time. An undo is younger than what it undoes.
+        # One query for all ids: one for each piece would take quadratic time. The newest rows first, because an
+        # undo refers to an older event.
         pks = np.sort(np.fromiter(rows.order_by().values_list("pk", flat=True).iterator(), np.int64))[::-1]
         every = models.QuerySet(rows.model)
         for start in range(0, len(pks), PIECE):
@@ -261,20 +262,20 @@ def _remove_collection(unmade: Collection) -> None:
 def _piece(work: Callable[[], Any]) -> Any:
     begun = time.monotonic()
     with transaction.atomic():
-        found = work()
+        result = work()
     breathe(time.monotonic() - begun)
-    return found
+    return result
 
 
 def _delete_in_pieces(rows: models.Manager) -> None:
-    """Nothing refers to what nobody saw, so that nothing needs to be looked for."""
+    """Delete hidden rows. No other row refers to them, so Django need not collect related rows."""
     while pks := list(rows.values_list("pk", flat=True)[:PIECE]):
         some = rows.filter(pk__in=pks)
         _piece(lambda some=some: some._raw_delete(some.db))
 
 
 def exchange(job: Job, *, back: bool = False) -> int:
-    """Give some documents their other text. In a transaction. Returns how many."""
+    """How many documents got their other text: at most TEXTS. To be called in a transaction."""
     waiting = job.other_texts.filter(exchanged=back).order_by("pk").select_related("document")
     texts = list(waiting.select_for_update()[:TEXTS])
     for text in texts:
@@ -283,7 +284,7 @@ def exchange(job: Job, *, back: bool = False) -> int:
             setattr(text, name, other)
             setattr(text.document, name, mine)
         text.exchanged = not back
-    # One statement writes many rows, which bulk_update does only with a CASE of every value.
+    # As an upsert one statement writes many rows; bulk_update would send a CASE with every value.
     written = {"update_conflicts": True, "unique_fields": ["id"]}
     Document.objects.bulk_create([text.document for text in texts], update_fields=CONTENT, **written)
     OtherText.objects.bulk_create(texts, update_fields=[*CONTENT, "exchanged"], **written)

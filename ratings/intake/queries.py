@@ -8,106 +8,95 @@ from functools import cached_property
 from django.db.models import Exists, OuterRef
 
 from ..formats import values
+from ..formats.known import Format
 from ..formats.rows import Topic
 from ..formats.source import Source
 from ..models import Collection, Job, Query, Ranking, Rating
 from .publishing import Landing, land
 from .report import Report, counted, some
-from .stage import Progress, batched, format_of, put, refuse_repeats, rows_of, silent, staged
+from .stage import Import, batched, put, refuse_repeats, staged
 
 TABLE = "query (key TEXT, text TEXT, need TEXT, tags TEXT, weight REAL, file INTEGER, line INTEGER)"
+KEYS_CURE = "If it is a key, the file has no queries to import. If it is a text, give each query a key."
 FACTS = ["text", "need", "tags", "weight"]  # what an import may change
 
 
-def import_queries(
-    collection: Collection,
-    sources: Sequence[Source],
-    *,
-    format: str | None = None,
-    progress: Progress = silent,
-    job: Job | None = None,
-) -> Report:
-    """Add queries and correct those that are there. What a file does not say of a query stays as it is.
+def import_queries(collection: Collection, sources: Sequence[Source], **choices) -> Report:
+    """Add queries and correct stored ones. `choices` are fields of Import."""
+    return QueriesImport(collection, sources, **choices).run()
 
-    A query without a key is the one of the collection that has its text, or a new one with a key made of it.
-    Without a `format` each file shows its own.
+
+class QueriesImport(Import):
+    """An import of queries. What a file does not say of a stored query stays as it is.
+
+    A query without a key is the stored one that has its text, or a new one with a key made of it.
     """
-    report = Report()
-    keys = _KeysOfTexts(collection)
-    with staged(TABLE) as stage:
-        for file, source in enumerate(sources):
-            found = format_of(source, "queries", format, "topics", report)
-            topics = rows_of(source, found.reads["queries"], report, progress) if found else ()
-            put(
-                stage,
-                "query",
-                ((keys.of(t, source, report), t.text, t.need, _tags(t), t.weight, file, t.line) for t in topics),
-            )
-        refuse_repeats(stage, "query", "query", sources, report)
-        if report.refused:
-            return report
-        rows = stage.execute("SELECT key, text, need, tags, weight FROM query ORDER BY rowid")
-        found = _Found(collection, rows, report)
-        if job and job.checking:
-            for _ in found.batches():
-                pass
-        else:
-            land(collection, sources, report, Job.Kind.QUERIES, job, lambda place: _publish(found, place, report))
-        if report.refused:
-            return report
-        in_files = {key for (key,) in stage.execute("SELECT key FROM query")}
-    counts = report.counts
-    report.facts.append(
-        f"{counted(len(in_files), 'query', 'queries')}: {counts['new']:,} new, {counts['changed']:,} changed,"
-        f" {counts['unchanged']:,} unchanged."
-    )
-    _compare_with_record(collection, in_files, report)
-    return report
 
+    kind, usual_format = "queries", "topics"
 
-def _tags(topic: Topic) -> str | None:
-    """None where the file says nothing of them, which is not the same as none."""
-    return None if topic.tags is None else json.dumps(topic.tags)
+    def run(self) -> Report:
+        report = self.report
+        with staged(TABLE) as self.stage:
+            for file, source in enumerate(self.sources):
+                if format := self.format_of(source):
+                    put(self.stage, "query", self._rows(source, file, format))
+            refuse_repeats(self.stage, "query", "query", self.sources, report)
+            if report.refused:
+                return report
+            if self.checking:
+                for _ in self._batches([]):
+                    pass
+            else:
+                land(self.collection, self.sources, report, Job.Kind.QUERIES, self.job, self._publish)
+            if report.refused:
+                return report
+            in_files = {key for (key,) in self.stage.execute("SELECT key FROM query")}
+        counts = report.counts
+        report.facts.append(
+            f"{counted(len(in_files), 'query', 'queries')}: {counts['new']:,} new, {counts['changed']:,} changed,"
+            f" {counts['unchanged']:,} unchanged."
+        )
+        _compare_with_record(self.collection, in_files, report)
+        return report
 
-
-def _facts(query: Query) -> tuple:
-    return tuple(getattr(query, name) for name in FACTS)
-
-
-class _KeysOfTexts:
-    """Keys for queries that come with a text alone. One query, where there are such."""
-
-    def __init__(self, collection: Collection) -> None:
-        self.collection = collection
+    def _rows(self, source: Source, file: int, format: Format) -> Iterator[tuple]:
+        for t in self.rows_of(source, format.reads["queries"]):
+            # No tags in the file is NULL; an empty list of tags is [].
+            tags = None if t.tags is None else json.dumps(t.tags)
+            yield self._key_of(t, source), t.text, t.need, tags, t.weight, file, t.line
 
     @cached_property
-    def known(self) -> dict[str, list[str]]:
-        found = defaultdict(list)
+    def _keys_of_texts(self) -> dict[str, list[str]]:
+        keys = defaultdict(list)
         for key, text in self.collection.queries.values_list("key", "text"):
-            found[text].append(key)
-        return found
+            keys[text].append(key)
+        return keys
 
-    def of(self, topic: Topic, source: Source, report: Report) -> str:
+    @cached_property
+    def _stored_keys(self) -> set[str]:
+        return {key for keys in self._keys_of_texts.values() for key in keys}
+
+    def _key_of(self, topic: Topic, source: Source) -> str:
         if topic.key is not None:
             return topic.key
-        found = self.known.get(topic.text, [])
-        if len(found) > 1:
-            problem = f"several queries of the collection have the text {values.shown(topic.text)} ({some(found)})"
-            report.refuse(source.refusal(topic.line, problem, "Say which, with a format that has keys."))
-        return found[0] if found else values.key_of_text(topic.text)
+        keys = self._keys_of_texts.get(topic.text, [])
+        if len(keys) > 1:
+            problem = f"several queries of the collection have the text {values.shown(topic.text)} ({some(keys)})"
+            self.report.refuse(source.refusal(topic.line, problem, "Say which, with a format that has keys."))
+        key = keys[0] if keys else values.key_of_text(topic.text)
+        if not keys and key in self._stored_keys:
+            problem = f"{values.shown(topic.text)} is the key of a query of the collection, which has another text"
+            self.report.refuse(source.refusal(topic.line, problem, KEYS_CURE))
+        return key
 
+    def _batches(self, former: list[tuple]) -> Iterator[tuple[list[Query], list[Query]]]:
+        """Some at a time: the new queries and the changed ones, which `former` gets as they were.
 
-class _Found:
-    """The queries of the files, held against those of the collection."""
-
-    def __init__(self, collection: Collection, rows: Iterable[tuple], report: Report) -> None:
-        self.collection, self.rows, self.report = collection, rows, report
-        self.former: list[tuple] = []  # what changed, as it was
-
-    def batches(self) -> Iterator[tuple[list[Query], list[Query]]]:
-        """Some at a time: those that are new and those that changed. Counts them, and warns of new words."""
+        Counts them, and warns where queries with rankings or ratings get another text.
+        """
         used, reworded = set(_used_keys(self.collection)), []
-        for batch in batched(self.rows, 1_000):
+        rows = self.stage.execute("SELECT key, text, need, tags, weight FROM query ORDER BY rowid")
+        for batch in batched(rows, 1_000):
             stored = {q.key: q for q in self.collection.queries.filter(key__in=[key for key, *_ in batch])}
             new, changed = [], []
             for key, text, need, tags, weight in batch:
@@ -124,7 +113,7 @@ class _Found:
                     new.append(query)
                 elif before != _facts(query):
                     changed.append(query)
-                    self.former.append((query.pk, *before))
+                    former.append((query.pk, *before))
             unchanged = len(batch) - len(new) - len(changed)
             self.report.counts.update(new=len(new), changed=len(changed), unchanged=unchanged)
             yield new, changed
@@ -134,21 +123,25 @@ class _Found:
                 f" ({some(reworded)}). Check that the numbering is that of your runs and qrels."
             )
 
+    def _publish(self, place: Landing) -> None:
+        with place.published(self.report):
+            # Locked before its queries, as by the save of a rating, so that the two cannot deadlock.
+            Collection.objects.select_for_update().get(pk=self.collection.pk)
+            former: list[tuple] = []
+            for new, changed in self._batches(former):
+                for query in new:
+                    query.job = place.job
+                Query.objects.bulk_create(new)
+                Query.objects.bulk_update(changed, FACTS, batch_size=200)
+            place.job.former = former
 
-def _publish(found: _Found, place: Landing, report: Report) -> None:
-    with place.published(report):
-        # Before its queries, as the save of a rating locks them.
-        Collection.objects.select_for_update().get(pk=found.collection.pk)
-        for new, changed in found.batches():
-            for query in new:
-                query.job = place.job
-            Query.objects.bulk_create(new)
-            Query.objects.bulk_update(changed, FACTS, batch_size=200)
-        place.job.former = found.former
+
+def _facts(query: Query) -> tuple:
+    return tuple(getattr(query, name) for name in FACTS)
 
 
 def _used_keys(collection: Collection) -> Iterable[str]:
-    """Keys of the queries that have rankings or ratings. One query."""
+    """Keys of the queries that have rankings or ratings. One database query."""
     ranked = Exists(Ranking.objects.filter(query=OuterRef("pk")))
     rated = Exists(Rating.objects.filter(pair__query=OuterRef("pk")))
     return collection.queries.filter(ranked | rated).values_list("key", flat=True)

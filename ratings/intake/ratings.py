@@ -1,280 +1,297 @@
 """Import of ratings that were made elsewhere: qrels, with one grade a pair, or the ratings of several people.
 
-What differs from the record is staged in pieces, and one short transaction makes ratings of it: see
-`ratings.queue.importing`.
+Ratings that differ from those in the database are written to a staging table in pieces. One short transaction then
+makes ratings of them: see `ratings.queue.importing`.
 """
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from functools import partial
 from itertools import groupby
 
 from django.db import IntegrityError
 
 from .. import queue
 from ..formats import values
+from ..formats.refusal import KEEP_ONE, Option
 from ..formats.rows import RatingLine
-from ..formats.source import Source, place
+from ..formats.source import Source
 from ..models import Collection, Document, Grade, Job, Rater, Rating, Reason, StagedRating, plain_value
 from .documents import Strangers, ids_of, known_ids, tell_of_bare_documents
 from .publishing import PIECE, Landing, land
 from .report import Report, counted, tell_of_repeats
-from .stage import Progress, batched, format_of, put, rows_of, silent, staged
-from .topics import Names, Topics, compare_topics, refuse_strangers, refuse_without_queries
+from .stage import batched, put, staged
+from .topics import ImportForQueries, Topics
 
 TABLE = (
     "rating (rater TEXT, query INTEGER, document TEXT, grade TEXT, reason TEXT, comment TEXT, seconds REAL,"
     " rated_at TEXT, file INTEGER, line INTEGER)"
 )
-REFUSED = "refused (row INTEGER PRIMARY KEY)"  # rows of the table above that the checks refused
+REFUSED = "refused (row INTEGER PRIMARY KEY)"  # rows of `rating` that the checks refused
 WIDE_SCALE = 20
 
 
-def import_qrels(
-    collection: Collection,
-    sources: Sequence[Source],
-    *,
-    rater: str = "qrels",
-    format: str | None = None,
-    queries_by: str | None = None,
-    leave_out: bool = False,
-    progress: Progress = silent,
-    job: Job | None = None,
-) -> Report:
-    """Record the grades of qrels, or of another format, as ratings by one imported rater where they name none.
+def import_qrels(collection: Collection, sources: Sequence[Source], **choices) -> Report:
+    """Record qrels as ratings. `choices` are fields of QrelsImport. Raises ValueError for no name of a rater."""
+    return QrelsImport(collection, sources, **choices).run()
 
-    Without a `format` each file shows its own. With `leave_out` lines that are refused are left out, if no more is
-    wrong with the files and they are not too many to be listed. Raises ValueError for a name that is none.
+
+def import_ratings(collection: Collection, sources: Sequence[Source], **choices) -> Report:
+    """Record ratings. `choices` are fields of RatingsImport. Raises ValueError for no name of a rater."""
+    return RatingsImport(collection, sources, **choices).run()
+
+
+@dataclass
+class RatingsImport(ImportForQueries):
+    """An import of ratings of several raters; `rater` gave those that name nobody.
+
+    With `leave_out` refused lines are left out and the others are imported, if nothing else is wrong with the
+    files and the refused lines are few enough to be listed.
     """
-    values.checked_name(rater, "rater", values.RATER_NAME_LENGTH)
-    return _import(collection, sources, "qrels", rater, format, "trec-qrels", queries_by, leave_out, progress, job)
 
+    kind, usual_format = "ratings", "csv"
+    what = "ratings"  # in facts and warnings
 
-def import_ratings(
-    collection: Collection,
-    sources: Sequence[Source],
-    *,
-    rater: str | None = None,
-    format: str | None = None,
-    queries_by: str | None = None,
-    leave_out: bool = False,
-    progress: Progress = silent,
-    job: Job | None = None,
-) -> Report:
-    """Record ratings of several raters; `rater` gave those that name nobody. Otherwise as `import_qrels`."""
-    if rater is not None:
-        values.checked_name(rater, "rater", values.RATER_NAME_LENGTH)
-    return _import(collection, sources, "ratings", rater, format, "csv", queries_by, leave_out, progress, job)
+    rater: str | None = None
+    leave_out: bool = False
 
+    def __post_init__(self) -> None:
+        if self.rater is not None:
+            values.checked_name(self.rater, "rater", values.RATER_NAME_LENGTH)
+        super().__post_init__()
 
-def _import(
-    collection: Collection,
-    sources: Sequence[Source],
-    what: str,
-    rater: str | None,
-    format: str | None,
-    default: str,
-    queries_by: str | None,
-    leave_out: bool,
-    progress: Progress,
-    job: Job | None,
-) -> Report:
-    report, names = Report(), Names(collection)
-    refuse_without_queries(names, sources, report)
-    if report.refused:
-        return report
-    with staged(TABLE, REFUSED) as stage:
-        named: set[str] = set()
-        unknown: set[str] = set()
-        for file, source in enumerate(sources):
-            found = format_of(source, "ratings", format, default, report)
-            if found is None:
-                continue
-            by = queries_by or found.queries_by
-            topics = Topics(names.ids(by))
-            rows, refused = rows_of(source, found.reads["ratings"], report, progress), report.refused
-            put(stage, "rating", _known(rows, source, file, rater, topics, report))
-            if report.refused > refused and not found.by_rows:
-                report.cut_off = True  # sound ratings of a refused piece of JSON were not read
-            names.refuse_doubt(source, topics, by, report)
-            refuse_strangers(source, topics, report)
-            named |= topics.named
-            unknown |= topics.named - topics.ids.keys()
-        stage.execute("CREATE INDEX rating_in_order ON rating (rater, query, document, file, line)")
-        unread = report.refused
-        _check_scale(stage, collection, sources, report)
-        _check_raters(stage, collection, sources, report)
-        total = _check_repeats(stage, sources, report)
+    def run(self) -> Report:
+        report = self.report
         if report.refused:
-            rows = stage.execute("SELECT COUNT(*) FROM refused").fetchone()[0]
-            report.counts["refused"] = unread + rows
-        if leave_out and _can_leave_out(report):
-            total = _leave_out(stage, report)
-        grades = "SELECT grade, COUNT(*) FROM rating WHERE grade IS NOT NULL GROUP BY grade"
-        report.grades.update({_plain(text): count for text, count in stage.execute(grades)})
-        rated = {query for (query,) in stage.execute("SELECT DISTINCT query FROM rating")}
-        if job and job.checking:
-            total = _foresee(stage, collection, report, progress)
-        elif not report.refused:
-            write = partial(_publish, stage, _new_scale(stage, collection), total, report, progress)
-            land(collection, sources, report, Job.Kind.RATINGS, job, write)
-    if not report.refused or (job and job.checking):
-        _tell(report, total, what, checked=bool(job and job.checking))
-        here = Rating.objects.filter(rater__collection=collection)
-        rated |= set(here.values_list("query", flat=True).distinct())
-        without = {key for key, pk in names.keys.items() if pk not in rated}
-        compare_topics(report, unknown=unknown, named=len(named), without=without, what=what)
-    return report
+            return report
+        with staged(TABLE, REFUSED) as self.stage:
+            self._read()
+            unread = report.refused
+            self._check_scale()
+            self._check_raters()
+            self.total = self._check_repeats()  # pairs of rater and pair
+            if report.refused:
+                (rows,) = self.stage.execute("SELECT COUNT(*) FROM refused").fetchone()
+                report.counts["refused"] = unread + rows
+            if self.leave_out and _can_leave_out(report):
+                report.left_out, report.refused = report.refused, 0
+                lines = counted(report.counts["refused"], "refused rating was", "refused ratings were")
+                report.facts.append(f"{lines} left out.")
+                self._delete_refused()
+            grades = "SELECT grade, COUNT(*) FROM rating WHERE grade IS NOT NULL GROUP BY grade"
+            report.grades.update({_plain(text): count for text, count in self.stage.execute(grades)})
+            rated = {query for (query,) in self.stage.execute("SELECT DISTINCT query FROM rating")}
+            if self.checking:
+                self._foresee()
+            elif not report.refused:
+                self.scale = self._new_scale()
+                land(self.collection, self.sources, report, Job.Kind.RATINGS, self.job, self._publish)
+        if not report.refused or self.checking:
+            self._tell()
+            here = Rating.objects.filter(rater__collection=self.collection)
+            rated |= set(here.values_list("query", flat=True).distinct())
+            self.compare_topics({key for key, pk in self.names.keys.items() if pk not in rated}, self.what)
+        return report
 
+    # Read
 
-def _known(
-    rows: Iterable[RatingLine], source: Source, file: int, rater: str | None, topics: Topics, report: Report
-) -> Iterator[tuple]:
-    """The rows for queries of the collection, as the stage keeps them."""
-    for row in rows:
-        query = topics.id_of(row.query)
-        if query is None:
-            continue
-        if row.reason and row.reason not in Reason.values:
-            problem = f"the reason {row.reason!r} is not known"
-            report.refuse(source.refusal(row.line, problem, f"Known are {', '.join(Reason.values)}."))
-            continue
-        name = row.rater or rater
-        if name is None:
-            report.refuse(source.refusal(row.line, "nobody is named who gave it", "Say who, with --rater."))
-            report.cut_off = True  # hardly any other line names somebody
+    def _read(self) -> None:
+        """Write the ratings of known queries into the stage."""
+        for file, source in enumerate(self.sources):
+            format = self.format_of(source)
+            if format is None:
+                continue
+            refused = self.report.refused
+            with self.topics(source, format) as topics:
+                rows = self.rows_of(source, format.reads["ratings"])
+                put(self.stage, "rating", self._known(rows, source, file, topics))
+                if self.report.refused > refused and not format.by_rows:
+                    self.report.cut_off = True  # sound ratings of a refused piece of JSON were not read
+        self.stage.execute("CREATE INDEX rating_in_order ON rating (rater, query, document, file, line)")
+
+    def _known(self, rows: Iterable[RatingLine], source: Source, file: int, topics: Topics) -> Iterator[tuple]:
+        """The rows of the stage for the ratings of queries of the collection."""
+        for row in rows:
+            query = topics.id_of(row.query)
+            if query is None:
+                continue
+            if row.reason and row.reason not in Reason.values:
+                problem = f"the reason {row.reason!r} is not known"
+                self.report.refuse(source.refusal(row.line, problem, f"Known are {', '.join(Reason.values)}."))
+                continue
+            name = row.rater or self.rater
+            if name is None:
+                self.report.refuse(source.refusal(row.line, "nobody is named who gave it", Option("rater")))
+                self.report.cut_off = True  # hardly any other line names somebody
+                return
+            grade = None if row.grade is None else f"{row.grade:f}"
+            at = row.rated_at and row.rated_at.isoformat()
+            yield name, query, row.document, grade, row.reason, row.comment, row.seconds, at, file, row.line
+
+    # Check
+
+    def _check_scale(self) -> None:
+        """Refuse grades that are not on the scale, if the collection has one."""
+        scale = {f"{grade.value:f}": grade for grade in self.collection.grades.all()}
+        if not scale:
             return
-        grade = None if row.grade is None else f"{row.grade:f}"
-        at = row.rated_at and row.rated_at.isoformat()
-        yield name, query, row.document, grade, row.reason, row.comment, row.seconds, at, file, row.line
+        steps = ", ".join(grade.plain for grade in scale.values())
+        cure = f"The scale is {steps}. Correct the line or extend the scale."
+        marks = ",".join("?" * len(scale))
+        outside = f"FROM rating WHERE grade NOT IN ({marks})"
+        self.stage.execute(f"INSERT INTO refused SELECT rowid {outside}", list(scale))
+        for text, file, line in self.stage.execute(
+            f"SELECT grade, file, line {outside} ORDER BY file, line", list(scale)
+        ):
+            problem = f"the grade {_plain(text)} is not on the scale of the collection"
+            self.report.refuse(self.sources[file].refusal(line, problem, cure))
+
+    def _new_scale(self) -> list[Grade]:
+        """The grades of the stage, for a collection that has no scale yet."""
+        if self.collection.grades.exists():
+            return []
+        texts = self.stage.execute("SELECT DISTINCT grade FROM rating WHERE grade IS NOT NULL")
+        return [Grade(collection=self.collection, value=value) for value in sorted(Decimal(t) for (t,) in texts)]
+
+    def _check_raters(self) -> None:
+        """Refuse ratings in the name of somebody who rates here."""
+        here = self.collection.raters.exclude(kind=Rater.Kind.IMPORTED).values_list("name", flat=True)
+        for name in here:
+            first = "SELECT file, line FROM rating WHERE rater = ? ORDER BY file, line"
+            if row := self.stage.execute(first, [name]).fetchone():
+                every = "INSERT OR IGNORE INTO refused SELECT rowid FROM rating WHERE rater = ?"
+                self.stage.execute(every, [name])
+                file, line = row
+                problem = f"the rater {name} rates in this collection, and an import cannot speak for them"
+                cure = "Give the imported rater another name."
+                self.report.refuse(self.sources[file].refusal(line, problem, cure))
+
+    def _rows(self) -> Iterator[tuple[tuple, list[tuple]]]:
+        """Each rater and pair, in their order, with its rows in the order of the files."""
+        rows = self.stage.execute("SELECT *, rowid FROM rating ORDER BY rater, query, document, file, line")
+        for pair, group in groupby(rows, key=lambda row: row[:3]):
+            yield pair, list(group)
+
+    def _check_repeats(self) -> int:
+        """How many pairs of rater and pair there are. Counts repeated rows, refuses those with another grade."""
+        total, refused = 0, {row for (row,) in self.stage.execute("SELECT row FROM refused")}
+        for (_, _, document), rows in self._rows():
+            total += 1
+            # A row that is refused already is no reason to refuse the others.
+            first, *others = [row for row in rows if row[-1] not in refused] or rows[:1]
+            for other in others:
+                if other[3:6] == first[3:6]:
+                    self.report.counts["duplicates"] += 1
+                    continue
+                file, line, row = other[8:]
+                self.stage.execute("INSERT OR IGNORE INTO refused VALUES (?)", [row])
+                problem = f"document {document} has another grade for the same query"
+                before = self.sources[first[8]].at(first[9])
+                self.report.refuse(self.sources[file].refusal(line, problem, KEEP_ONE, other=before))
+        return total
+
+    def _delete_refused(self) -> None:
+        self.stage.execute("DELETE FROM rating WHERE rowid IN (SELECT row FROM refused)")
+        pairs = "SELECT DISTINCT rater, query, document FROM rating"
+        (self.total,) = self.stage.execute(f"SELECT COUNT(*) FROM ({pairs})").fetchone()
+
+    def _foresee(self) -> None:
+        """Count what the import would make of the rows that are not refused."""
+        counts = self.report.counts
+        self._delete_refused()
+        strangers, done = Strangers(self.stage, self.collection), 0
+        for batch in self._batches():
+            keys = {row[2] for row in batch}
+            strangers.look_at(keys)
+            self._differing(batch, known_ids(self.collection, keys))
+            done += len(batch)
+            self.progress("checking", None, done)
+        counts["documents"] = strangers.count
+        for what, column in (("raters", "rater"), ("queries", "query")):
+            (counts[what],) = self.stage.execute(f"SELECT COUNT(DISTINCT {column}) FROM rating").fetchone()
+        counts["grades"] = 0
+        self._tell_of_scale(self._new_scale())
+
+    def _batches(self) -> Iterator[list[tuple]]:
+        """The first row of each rater and pair, in their order."""
+        return batched((group[0] for _, group in self._rows()), PIECE)
+
+    def _differing(self, rows: list[tuple], ids: dict[str, int]) -> list[queue.ImportedRating]:
+        """The ratings that are new or change a stored one. Counts these and the others."""
+        ratings = queue.differing(self.collection, [_imported(row, ids) for row in rows])
+        new = sum(row.rating_id is None for row in ratings)
+        self.report.counts.update(new=new, changed=len(ratings) - new, unchanged=len(rows) - len(ratings))
+        return ratings
+
+    # Write
+
+    def _publish(self, place: Landing) -> None:
+        job, done = place.job, 0
+        for batch in self._batches():
+            ids = ids_of(place, {row[2] for row in batch}, self.report)
+            if ratings := self._differing(batch, ids):
+                with place.piece(len(ratings)):
+                    queue.stage(job, ratings)
+            done += len(batch)
+            self.progress("writing", done / self.total, done)
+        place.analyze(Document, StagedRating)
+        with place.published(self.report):
+            if self.scale and job.collection.grades.exists():
+                raise IntegrityError("the collection got a scale meanwhile")
+            Grade.objects.bulk_create(self.scale)
+            self._tell_of_scale(self.scale)
+            queue.record_staged(job)
+
+    # Report
+
+    def _tell_of_scale(self, scale: list[Grade]) -> None:
+        """Report the scale that comes with the import, if one does."""
+        if not scale:
+            return
+        report = self.report
+        report.counts["grades"] = len(scale)
+        steps = ", ".join(grade.plain for grade in scale)
+        report.facts.append(f"The collection takes its scale from here: {steps}.")
+        if min(grade.value for grade in scale) > 0:
+            report.facts.append(
+                "It has no grade of 0 or below. Before people rate, add one for irrelevant documents."
+            )
+        if len(scale) > WIDE_SCALE:
+            report.warnings.append(
+                f"the scale has {len(scale):,} grades. Check that the grades stand in their column."
+            )
+
+    def _tell(self) -> None:
+        counts, of = self.report.counts, f"from {self.what}"
+        if self.checking:
+            of = f"by {counted(counts['raters'], 'rater')} for {counted(counts['queries'], 'query', 'queries')}"
+        self.report.facts.append(
+            f"{counted(self.total, 'rating')} {of}: {counts['new']:,} new, {counts['changed']:,} changed,"
+            f" {counts['unchanged']:,} unchanged."
+        )
+        tell_of_repeats(self.report)
+        if not self.checking:
+            tell_of_bare_documents(self.report)
 
 
-# Check
+@dataclass
+class QrelsImport(RatingsImport):
+    """An import of qrels, or of another format, as ratings by one imported rater where they name none."""
 
+    usual_format, what = "trec-qrels", "qrels"
 
-def _check_scale(
-    stage: sqlite3.Connection, collection: Collection, sources: Sequence[Source], report: Report
-) -> None:
-    """Where the collection has a scale, every grade is a step of it."""
-    scale = {f"{grade.value:f}": grade for grade in collection.grades.all()}
-    if not scale:
-        return
-    steps = ", ".join(grade.plain for grade in scale.values())
-    cure = f"The scale is {steps}. Correct the line or extend the scale."
-    marks = ",".join("?" * len(scale))
-    outside = f"FROM rating WHERE grade NOT IN ({marks})"
-    stage.execute(f"INSERT INTO refused SELECT rowid {outside}", list(scale))
-    found = stage.execute(f"SELECT grade, file, line {outside} ORDER BY file, line", list(scale))
-    for text, file, line in found:
-        problem = f"the grade {_plain(text)} is not on the scale of the collection"
-        report.refuse(sources[file].refusal(line, problem, cure))
-
-
-def _new_scale(stage: sqlite3.Connection, collection: Collection) -> list[Grade]:
-    """The grades of the stage, for a collection that has no scale yet."""
-    if collection.grades.exists():
-        return []
-    texts = stage.execute("SELECT DISTINCT grade FROM rating WHERE grade IS NOT NULL")
-    values = sorted(Decimal(text) for (text,) in texts)
-    return [Grade(collection=collection, value=value) for value in values]
+    rater: str = "qrels"
 
 
 def _plain(text: str) -> str:
     return plain_value(Decimal(text))
 
 
-def _check_raters(
-    stage: sqlite3.Connection, collection: Collection, sources: Sequence[Source], report: Report
-) -> None:
-    """An import never speaks for somebody who rates here."""
-    here = collection.raters.exclude(kind=Rater.Kind.IMPORTED).values_list("name", flat=True)
-    for name in here:
-        row = stage.execute("SELECT file, line FROM rating WHERE rater = ? ORDER BY file, line", [name]).fetchone()
-        if row:
-            stage.execute("INSERT OR IGNORE INTO refused SELECT rowid FROM rating WHERE rater = ?", [name])
-            file, line = row
-            problem = f"{name} rates in this collection, and an import cannot speak for them"
-            report.refuse(sources[file].refusal(line, problem, "Give the imported rater another name."))
-
-
-def _rows(stage: sqlite3.Connection) -> Iterator[tuple[tuple, list[tuple]]]:
-    """For each rater and pair, in their order, all rows of the files, the first first."""
-    rows = stage.execute("SELECT *, rowid FROM rating ORDER BY rater, query, document, file, line")
-    for pair, group in groupby(rows, key=lambda row: row[:3]):
-        yield pair, list(group)
-
-
-def _check_repeats(stage: sqlite3.Connection, sources: Sequence[Source], report: Report) -> int:
-    """Count repeated rows and refuse those that say something else. Returns how many pairs of rater and pair."""
-    total, refused = 0, {row for (row,) in stage.execute("SELECT row FROM refused")}
-    for (_, _, document), rows in _rows(stage):
-        total += 1
-        # What is refused already says nothing against the others.
-        first, *others = [row for row in rows if row[-1] not in refused] or rows[:1]
-        for other in others:
-            if other[3:6] == first[3:6]:
-                report.counts["duplicates"] += 1
-                continue
-            file, line, row = other[8:]
-            stage.execute("INSERT OR IGNORE INTO refused VALUES (?)", [row])
-            where = place(sources, *first[8:10], seen_from=file)
-            problem = f"document {document} has another grade for the same query on {where}"
-            report.refuse(sources[file].refusal(line, problem, "Keep one of the two."))
-    return total
-
-
 def _can_leave_out(report: Report) -> bool:
-    """Whether only lines are refused, each of them is known, and all others were read."""
+    """Whether only lines are refused, each of them is listed, and all others were read."""
     lines = [refusal for refusal in report.refusals if refusal.line]
     return 0 < report.refused == len(lines) and not report.cut_off
-
-
-def _leave_out(stage: sqlite3.Connection, report: Report) -> int:
-    """Go on without the refused ratings, which stay listed. Returns how many pairs of rater and pair are left."""
-    report.left_out, report.refused = report.refused, 0
-    ratings = counted(report.counts["refused"], "refused rating was", "refused ratings were")
-    report.facts.append(f"{ratings} left out.")
-    return _without_refused(stage)
-
-
-def _without_refused(stage: sqlite3.Connection) -> int:
-    stage.execute("DELETE FROM rating WHERE rowid IN (SELECT row FROM refused)")
-    return stage.execute("SELECT COUNT(*) FROM (SELECT DISTINCT rater, query, document FROM rating)").fetchone()[0]
-
-
-def _foresee(stage: sqlite3.Connection, collection: Collection, report: Report, progress: Progress) -> int:
-    """Of a check: what the import would make, without what is refused. Returns of how many ratings."""
-    total = _without_refused(stage)
-    strangers, done = Strangers(stage, collection), 0
-    for batch in _batches(stage):
-        keys = {row[2] for row in batch}
-        strangers.look_at(keys)
-        _differing(collection, batch, known_ids(collection, keys), report)
-        done += len(batch)
-        progress("checking", None, done)
-    report.counts["documents"] = strangers.count
-    for what, column in (("raters", "rater"), ("queries", "query")):
-        (report.counts[what],) = stage.execute(f"SELECT COUNT(DISTINCT {column}) FROM rating").fetchone()
-    report.counts["grades"] = 0
-    _tell_of_scale(_new_scale(stage, collection), report)
-    return total
-
-
-def _batches(stage: sqlite3.Connection) -> Iterator[list[tuple]]:
-    """The first row of each rater and pair, in their order."""
-    return batched((group[0] for _, group in _rows(stage)), PIECE)
-
-
-def _differing(
-    collection: Collection, rows: list[tuple], ids: dict[str, int], report: Report
-) -> list[queue.ImportedRating]:
-    """Those that are new or change a rating. Counts them and the others."""
-    found = queue.differing(collection, [_imported(row, ids) for row in rows])
-    new = sum(row.rating_id is None for row in found)
-    report.counts.update(new=new, changed=len(found) - new, unchanged=len(rows) - len(found))
-    return found
 
 
 def _imported(row: tuple, ids: dict[str, int]) -> queue.ImportedRating:
@@ -282,61 +299,3 @@ def _imported(row: tuple, ids: dict[str, int]) -> queue.ImportedRating:
     value = None if grade is None else Decimal(grade)
     moment = datetime.fromisoformat(at) if at else None
     return queue.ImportedRating(rater, query, ids.get(document), value, reason, comment, seconds, moment)
-
-
-# Publish
-
-
-def _publish(
-    stage: sqlite3.Connection,
-    scale: list[Grade],
-    total: int,
-    report: Report,
-    progress: Progress,
-    place: Landing,
-) -> None:
-    job, done = place.job, 0
-    for batch in _batches(stage):
-        ids = ids_of(place, {row[2] for row in batch}, report)
-        if found := _differing(job.collection, batch, ids, report):
-            with place.piece(len(found)):
-                queue.stage(job, found)
-        done += len(batch)
-        progress("writing", done / total, done)
-    place.analyze(Document, StagedRating)
-    with place.published(report):
-        if scale and job.collection.grades.exists():
-            raise IntegrityError("the collection got a scale meanwhile")
-        Grade.objects.bulk_create(scale)
-        _tell_of_scale(scale, report)
-        queue.record_staged(job)
-
-
-def _tell_of_scale(scale: list[Grade], report: Report) -> None:
-    """Of a scale that comes with the import, if one does."""
-    if not scale:
-        return
-    report.counts["grades"] = len(scale)
-    steps = ", ".join(grade.plain for grade in scale)
-    report.facts.append(f"The collection takes its scale from here: {steps}.")
-    if min(grade.value for grade in scale) > 0:
-        report.facts.append("It has no grade of 0 or below. Before people rate, add one for irrelevant documents.")
-    if len(scale) > WIDE_SCALE:
-        report.warnings.append(
-            f"the scale has {len(scale):,} grades. Check that the grades stand in their column."
-        )
-
-
-def _tell(report: Report, total: int, what: str, *, checked: bool) -> None:
-    counts = report.counts
-    if checked:
-        of = f"by {counted(counts['raters'], 'rater')} for {counted(counts['queries'], 'query', 'queries')}"
-    else:
-        of = f"from {what}"
-    report.facts.append(
-        f"{counted(total, 'rating')} {of}: {counts['new']:,} new, {counts['changed']:,} changed,"
-        f" {counts['unchanged']:,} unchanged."
-    )
-    tell_of_repeats(report)
-    if not checked:
-        tell_of_bare_documents(report)

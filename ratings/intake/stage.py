@@ -1,30 +1,91 @@
-"""Rows of one import on disk, between reading and writing."""
+"""One import, and its rows in a temporary database between reading and writing."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any
 
+from ..formats import budget
+from ..formats.budget import TooMuch
 from ..formats.known import BY_NAME, Format, recognised
-from ..formats.refusal import Refusal
-from ..formats.rows import Stretch
-from ..formats.source import Source, place
+from ..formats.refusal import KEEP_ONE, Refusal
+from ..formats.rows import Stretch, size_of
+from ..formats.source import Source
+from ..models import Collection, Job
 from .report import Report, counted
 
-# Told now and then: what is read or written, how much of it (0 to 1, None where unknown), and how many rows.
+# Called every few thousand rows: what is read or written, the share that is done (None: unknown), and the rows.
 Progress = Callable[[str, float | None, int], None]
 BATCH = 5_000
 TICK = 5_000
+ROW = 32  # bytes that a row takes on disk beside its text
+COMMENTS = "comment (line that begins with #)", "comments (lines that begin with #)"
+COUNTED = 1 << 16  # bytes of rows between two calls of the budget
 
 
 def silent(name: str, share: float | None, rows: int) -> None:
     pass
 
 
+@dataclass
+class Import:
+    """One import: its files, how they are taken in, and the report on it.
+
+    Without a `format` each file is recognised by its content. A worker passes its `job`, which may ask for a check
+    only; without one a job is made when the import begins to write.
+    """
+
+    kind = ""  # of rows, as formats name it
+    usual_format = ""  # where neither `format` nor the content of a file names one
+
+    collection: Collection
+    sources: Sequence[Source]
+    format: str | None = None
+    progress: Progress = silent
+    job: Job | None = None
+    report: Report = field(default_factory=Report, init=False)
+
+    @property
+    def checking(self) -> bool:
+        """Whether the import is only checked and writes nothing."""
+        return bool(self.job and self.job.checking)
+
+    def format_of(self, source: Source) -> Format | None:
+        """The format in which `source` is read; None where it cannot be recognised, which is reported."""
+        if self.format is not None:
+            return BY_NAME[self.format]
+        format = recognised(source, self.kind, self.usual_format)
+        if isinstance(format, Refusal):
+            self.report.refuse(format)
+            return None
+        return format
+
+    def rows_of(self, source: Source, read: Callable) -> Iterator[Any]:
+        """The rows that `read` yields for `source`. Its refusals, and an empty source, go to the report."""
+        report, count, notified = self.report, 0, 0
+        for row in _affordable(source, read(source)):
+            count += len(row) if isinstance(row, Stretch) else 1
+            if count >= notified + TICK:
+                self.progress(source.name, source.share, count)
+                notified = count
+            if isinstance(row, Refusal):
+                report.refuse(row)
+            else:
+                yield row
+        if count == 0:
+            report.refuse(source.refusal(0, "there is nothing in it", "Check that this is the file you meant."))
+        report.cut_off |= source.stopped
+        report.facts += source.notes
+        if source.comments:
+            lines = counted(source.comments, *COMMENTS)
+            report.facts.append(f"{source.name}: {lines} passed over.")
+
+
 @contextmanager
 def staged(*tables: str) -> Iterator[sqlite3.Connection]:
-    """An empty temporary database on disk, deleted when closed. It needs no journal: nobody recovers it."""
+    """An empty temporary database on disk, deleted when closed. It needs no journal, since nobody recovers it."""
     stage = sqlite3.connect("")
     try:
         stage.execute("PRAGMA journal_mode = OFF")
@@ -38,9 +99,9 @@ def staged(*tables: str) -> Iterator[sqlite3.Connection]:
 
 def put(stage: sqlite3.Connection, table: str, rows: Iterable[tuple]) -> None:
     rows = iter(rows)
-    while batch := list(islice(rows, BATCH)):
-        marks = ",".join("?" * len(batch[0]))
-        stage.executemany(f"INSERT INTO {table} VALUES ({marks})", batch)
+    for first in rows:  # one by one: a row may be large
+        marks = ",".join("?" * len(first))
+        stage.executemany(f"INSERT INTO {table} VALUES ({marks})", chain([first], rows))
 
 
 def batched(rows: Iterable[Any], size: int = BATCH) -> Iterator[list]:
@@ -49,43 +110,40 @@ def batched(rows: Iterable[Any], size: int = BATCH) -> Iterator[list]:
         yield batch
 
 
-def format_of(source: Source, kind: str, name: str | None, default: str, report: Report) -> Format | None:
-    """The format called `name`, or the one that `source` shows; None where it shows none, which is reported."""
-    if name is not None:
-        return BY_NAME[name]
-    found = recognised(source, kind, default)
-    if isinstance(found, Refusal):
-        report.refuse(found)
-        return None
-    return found
+def drop_repeats(stage: sqlite3.Connection, table: str, facts: Sequence[str], report: Report) -> None:
+    """Keep the first of the rows that have the same key and the same `facts`."""
+    stage.execute(f"CREATE INDEX {table}_by_key ON {table} (key)")
+    repeated = f"SELECT key FROM {table} GROUP BY key HAVING COUNT(*) > 1"
+    first = f"SELECT MIN(rowid) FROM {table} WHERE key IN ({repeated}) GROUP BY key, {', '.join(facts)}"
+    dropped = stage.execute(f"DELETE FROM {table} WHERE key IN ({repeated}) AND rowid NOT IN ({first})")
+    if dropped.rowcount:
+        report.counts["duplicates"] += dropped.rowcount
 
 
-def rows_of(source: Source, read: Callable, report: Report, progress: Progress) -> Iterator[Any]:
-    """The rows that `read` finds in `source`. What it refuses, and an empty source, go to the report."""
-    count, told = 0, 0
-    for row in read(source):
-        count += len(row) if isinstance(row, Stretch) else 1
-        if count >= told + TICK:
-            progress(source.name, source.share, count)
-            told = count
-        if isinstance(row, Refusal):
-            report.refuse(row)
-        else:
-            yield row
-    if count == 0:
-        report.refuse(source.refusal(0, "there is nothing in it", "Check that this is the file you meant."))
-    report.cut_off |= source.stopped
-    report.facts += source.told
-    if source.comments:
-        lines = counted(source.comments, "comment (line that begins with #)", "comments (lines that begin with #)")
-        report.facts.append(f"{source.name}: {lines} passed over.")
+def _affordable(source: Source, rows: Iterable[Any]) -> Iterator[Any]:
+    """The rows, until they exceed the budget of the source.
+
+    A stretch is not counted: it holds no more text than its lines, which the source has counted.
+    """
+    size = 0
+    for row in rows:
+        if not isinstance(row, Refusal | Stretch):
+            size += ROW + size_of(row)
+        if size > COUNTED:
+            try:
+                source.budget.make(size)
+            except TooMuch as error:
+                yield source.stop(row.line, str(error), budget.CURE)
+                return
+            size = 0
+        yield row
 
 
 def refuse_repeats(
     stage: sqlite3.Connection, table: str, what: str, sources: list[Source], report: Report
 ) -> None:
     """Refuse each further row with the key of an earlier one. The table has the columns key, file and line."""
-    stage.execute(f"CREATE INDEX {table}_by_key ON {table} (key)")
+    stage.execute(f"CREATE INDEX IF NOT EXISTS {table}_by_key ON {table} (key)")
     rows = stage.execute(
         f"SELECT key, file, line FROM {table} WHERE key IN"
         f" (SELECT key FROM {table} GROUP BY key HAVING COUNT(*) > 1) ORDER BY key, rowid"
@@ -95,10 +153,6 @@ def refuse_repeats(
         if earlier is None or earlier[0] != key:
             earlier = (key, file, line)
             continue
-        report.refuse(
-            sources[file].refusal(
-                line,
-                f"{what} {key} stands on {place(sources, *earlier[1:], seen_from=file)} already",
-                "Keep one of the two.",
-            )
-        )
+        other = sources[earlier[1]].at(earlier[2])
+        problem = f"{what} {key} stands already"
+        report.refuse(sources[file].refusal(line, problem, KEEP_ONE, other=other))

@@ -1,18 +1,24 @@
-"""Which queries the files of an import name, held against those of the collection."""
+"""The queries that the files of an import name, compared with those of the collection."""
 
 from collections import Counter
 from collections.abc import Collection as Keys
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from .. import models
-from ..formats.known import EITHER, KEY, TEXT
+from ..formats.known import EITHER, KEY, TEXT, Format
+from ..formats.refusal import Option
 from ..formats.source import Source
 from .report import Report, counted, some
+from .stage import Import
+
+BY_KEY = Option("queries_by", KEY, "the keys count")
+BY_TEXT = Option("queries_by", TEXT, "the texts count")
 
 
 class Names:
-    """What a file may call the queries of a collection: their keys, or their texts. One query."""
+    """What a file may call the queries of a collection: their keys, or their texts. One database query."""
 
     def __init__(self, collection: models.Collection) -> None:
         rows = list(collection.queries.values_list("pk", "key", "text"))
@@ -26,7 +32,7 @@ class Names:
         return {KEY: self.keys, TEXT: self.texts, EITHER: self.texts | self.keys}[by]
 
     def refuse_doubt(self, source: Source, topics: "Topics", by: str, report: Report) -> None:
-        """Refuse a file that can be understood in two ways."""
+        """Refuse a file whose names of queries can be understood in two ways."""
         if by != KEY and (repeated := topics.named & self.repeated - topics.ids.keys()):
             problem = f"several queries of the collection have a text that it names ({some(repeated)})"
             report.refuse(source.refusal(0, problem, "Name them by key."))
@@ -36,64 +42,79 @@ class Names:
         texts = {name for name in topics.named & self.texts.keys() if self.keys.get(name) != self.texts[name]}
         if keys and texts:
             problem = f"it names queries by key ({some(keys)}) and by text ({some(texts)})"
-            report.refuse(source.refusal(0, problem, "Say which, with --queries-by key or --queries-by text."))
+            report.refuse(source.refusal(0, problem, BY_KEY, BY_TEXT))
         elif texts:
             report.facts.append(f"{source.name}: its queries are named by their text.")
 
 
 @dataclass
 class Topics:
-    """What one file names. Grows with the number of queries, not with that of lines."""
+    """The queries that one file names. Its memory grows with the number of queries, not of lines."""
 
     ids: dict[str, int]  # what a query may be called -> its id
     named: set[str] = field(default_factory=set)
     skipped: int = 0  # lines
 
     def id_of(self, key: str, lines: int = 1) -> int | None:
-        """None for a query outside the collection, whose lines are to be skipped."""
+        """None for a query outside the collection, whose lines are counted as skipped."""
         self.named.add(key)
-        found = self.ids.get(key)
-        if found is None:
+        pk = self.ids.get(key)
+        if pk is None:
             self.skipped += lines
-        return found
+        return pk
 
 
-def refuse_without_queries(names: Names, sources: Sequence[Source], report: Report) -> None:
-    if not names.keys:
-        cure = "Import the queries first, with import_queries."
-        report.refuse(sources[0].refusal(0, "the collection has no queries yet", cure))
+@dataclass
+class ImportForQueries(Import):
+    """An import whose rows name queries of the collection, by `queries_by` or as the format usually does."""
+
+    queries_by: str | None = None
+
+    def __post_init__(self) -> None:
+        self.names = Names(self.collection)
+        self.named: set[str] = set()  # by any of the files
+        self.unknown: set[str] = set()  # of these, the queries that are not in the collection
+        if not self.names.keys:
+            problem = "the collection has no queries yet"
+            self.report.refuse(self.sources[0].refusal(0, problem, Option("before", "queries")))
+
+    @contextmanager
+    def topics(self, source: Source, format: Format) -> Iterator[Topics]:
+        """The queries of one file, to be looked up while it is read; then a file that fits none is refused."""
+        by = self.queries_by or format.queries_by
+        topics = Topics(self.names.ids(by))
+        yield topics
+        self.names.refuse_doubt(source, topics, by, self.report)
+        refuse_strangers(source, topics, self.report)
+        self.named |= topics.named
+        self.unknown |= topics.named - topics.ids.keys()
+
+    def compare_topics(self, without: Keys[str], what: str) -> None:
+        """Warn where the queries of the files and of the collection are not the same.
+
+        `without`: queries of the collection that have no `what` after this import.
+        """
+        unknown, warnings = self.unknown, self.report.warnings
+        topics = f"{len(unknown):,} of {counted(len(self.named), 'topic')} in the import"
+        strangers = f"{topics} are not in the collection ({some(unknown)})"
+        lacking = f"{counted(len(without), 'query has', 'queries have')} no {what} ({some(without)})"
+        if unknown and without:
+            warnings.append(
+                f"topic ids do not match: {strangers} and {lacking}. Check that both use the same numbering."
+            )
+        elif unknown:
+            warnings.append(f"{strangers}.")
+        elif without:
+            warnings.append(f"{lacking}.")
 
 
 def refuse_strangers(source: Source, topics: Topics, report: Report) -> None:
-    """Refuse a file of which no query is in the collection; say how many lines of another were skipped."""
+    """Refuse a file of which no query is in the collection; report how many lines of another were skipped."""
     if topics.named and not topics.named & topics.ids.keys():
-        report.refuse(
-            source.refusal(
-                0,
-                f"none of its queries ({some(topics.named)}) is in the collection, which has {some(topics.ids)}",
-                "Check that both use the same numbering, or import the queries of this file first.",
-            )
-        )
+        problem = f"none of its queries ({some(topics.named)}) is in the collection, which has {some(topics.ids)}"
+        cure = "Check that both use the same numbering, or import the queries of this file first."
+        report.refuse(source.refusal(0, problem, cure))
     elif topics.skipped:
         lines = counted(topics.skipped, "line")
         unknown = some(topics.named - topics.ids.keys())
         report.facts.append(f"{source.name}: {lines} for queries outside the collection skipped ({unknown}).")
-
-
-def compare_topics(report: Report, *, unknown: Keys[str], named: int, without: Keys[str], what: str) -> None:
-    """Warn where the queries of the files and of the collection are not the same.
-
-    `unknown`: queries of the files that the collection lacks, out of `named`; `without`: queries of the collection
-    that have no `what` after this import.
-    """
-    topics = f"{len(unknown):,} of {counted(named, 'topic')} in the import"
-    strangers = f"{topics} are not in the collection ({some(unknown)})"
-    lacking = f"{counted(len(without), 'query has', 'queries have')} no {what} ({some(without)})"
-    if unknown and without:
-        report.warnings.append(
-            f"topic ids do not match: {strangers} and {lacking}. Check that both use the same numbering."
-        )
-    elif unknown:
-        report.warnings.append(f"{strangers}.")
-    elif without:
-        report.warnings.append(f"{lacking}.")

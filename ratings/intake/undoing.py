@@ -1,4 +1,4 @@
-"""Taking a whole import back: all of it, and only while nothing depends on it."""
+"""Undo of a whole import, while nothing depends on it."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -33,17 +33,17 @@ CHANGED_MEANWHILE = "Somebody began to rate what it brought, or another import i
 
 
 def undone(job: Job, by=None) -> list[str]:
-    """Hide what the import brought, for `remove` to follow. What stands against it is returned, and all stays.
+    """The obstacles to an undo, in sentences. Without any the rows are hidden, and `remove` is to delete them.
 
-    Ratings are taken back at once, `by` an account, and with them what nothing else uses of the scale that they
-    made. The history keeps them, and what it names stays: see `kept`.
+    Ratings are taken back at once, `by` an account, with the grades of the scale that they made and nothing else
+    uses. Their events stay in the history, and so does what these refer to: see `remains`.
     """
     ratings = job.kind == Job.Kind.RATINGS
     _remove_what_was_undone(job)
     try:
         with transaction.atomic():
             Job.objects.select_for_update().get(pk=job.pk)
-            # Raters wait for it, and what they do meanwhile changes nothing that ratings brought.
+            # No lock for ratings: raters would wait for it, and they cannot change what imported ratings brought.
             if not ratings:
                 Collection.objects.select_for_update().get(pk=job.collection_id)
             if against := list(obstacles(job)):
@@ -64,14 +64,14 @@ def undone(job: Job, by=None) -> list[str]:
 
 
 def _remove_what_was_undone(job: Job) -> None:
-    """What earlier undos hid and a worker has not removed yet would stand against this one."""
+    """Delete what earlier undos hid and no worker has deleted yet, as it would count as an obstacle."""
     at_work = [Job.State.QUEUED, Job.State.RUNNING]
     for other in Job.objects.staging().filter(collection=job.collection_id).exclude(state__in=at_work):
         remove(other)
 
 
 def obstacles(job: Job) -> Iterator[str]:
-    """What stands against it, in sentences. Reads every ranking of the collection if the import made documents."""
+    """The obstacles, in sentences. Reads every ranking of the collection if the import made documents."""
     job.refresh_from_db()
     if job.state != Job.State.PUBLISHED:
         yield "It is not in the record: there is nothing to undo."
@@ -105,15 +105,15 @@ def _obstacles_of_ratings(job: Job) -> Iterator[str]:
     if job.collection.jobs.staging().exists():
         yield "Another import is under way. Wait until it is over, or cancel it."
     of_the_same = {"pair": OuterRef("pair"), "rater": OuterRef("rater")}
-    said = RatingEvent.objects.filter(**of_the_same, kind__in=queue.SAID, undone_by__isnull=True)
-    later = job.events.alias(after=Exists(said.filter(pk__gt=OuterRef("pk")))).filter(after=True)
+    events = RatingEvent.objects.filter(**of_the_same, kind__in=queue.RATING_KINDS, undone_by__isnull=True)
+    later = job.events.alias(after=Exists(events.filter(pk__gt=OuterRef("pk")))).filter(after=True)
     if n := later.count():
-        by = said.filter(pk__gt=OuterRef("pk")).order_by("pk").values("job")[:1]
+        by = events.filter(pk__gt=OuterRef("pk")).order_by("pk").values("job")[:1]
         others = Job.objects.filter(pk__in=later.order_by().values_list(Subquery(by)).distinct()[:5])
         names = ", ".join(f"{other} (import {other.pk})" for other in others)
         cure = f" by {names}. Undo that first." if names else ". What was said last stands."
         yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} changed later{cure}"
-    before = said.filter(pk__lt=OuterRef("pk")).order_by("-pk").values("value")[:1]
+    before = events.filter(pk__lt=OuterRef("pk")).order_by("-pk").values("value")[:1]
     former = job.events.annotate(former=Subquery(before)).filter(former__isnull=False).order_by()
     scale = set(job.collection.grades.values_list("value", flat=True))
     if gone := set(former.values_list("former", flat=True).distinct()) - scale:
@@ -121,23 +121,26 @@ def _obstacles_of_ratings(job: Job) -> Iterator[str]:
         yield f"Ratings would go back to {grades}, which the scale no longer has. Add it to the scale first."
 
 
-def kept(job: Job) -> list[str]:
-    """What stays of an import of ratings that is undone, in sentences. Few queries."""
+def remains(job: Job) -> list[str]:
+    """What stays of an undone import of ratings, in sentences. A few database queries."""
     if job.kind != Job.Kind.RATINGS:
         return []
-    counts, said = job.report.get("counts", {}), ["The history tells what was said and that it was taken back."]
+    counts = job.report.get("counts", {})
+    sentences = ["The history tells what was said and that it was taken back."]
     if n := counts.get("documents"):
-        said.append(f"{counted(n, 'document')} that it brought {'stays' if n == 1 else 'stay'} for the history.")
+        stay = "stays" if n == 1 else "stay"
+        sentences.append(f"{counted(n, 'document')} that it brought {stay} for the history.")
     if n := _grades_left(job):
         stay = "stays, for something else uses it" if n == 1 else "stay, for something else uses them"
-        said.append(f"{counted(n, 'grade')} of the scale that came with it {stay}. The admin has the scale.")
+        sentences.append(f"{counted(n, 'grade')} of the scale that came with it {stay}. The admin has the scale.")
     if n := Adjudication.objects.filter(pair__in=job.events.order_by().values("pair")).count():
-        said.append(f"{counted(n, 'decision')} on its pairs {'stands' if n == 1 else 'stand'} until withdrawn.")
-    return said
+        stand = "stands" if n == 1 else "stand"
+        sentences.append(f"{counted(n, 'decision')} on its pairs {stand} until withdrawn.")
+    return sentences
 
 
 def _grades_left(job: Job) -> int:
-    """How many grades that it made stay. Of an undone one the report says it: the scale may be another by now."""
+    """How many grades that the import made stay; after an undo, by its report, as the scale may have changed."""
     if not job.report.get("counts", {}).get("grades"):
         return 0
     if job.state == Job.State.UNDONE:
@@ -146,7 +149,7 @@ def _grades_left(job: Job) -> int:
 
 
 def _grades_made(job: Job) -> list[Grade]:
-    """Those of the scale that came with it: an import makes a scale only where there is none."""
+    """The grades of the scale that the import made; none where the collection had a scale."""
     if not job.report.get("counts", {}).get("grades"):
         return []
     values = {Decimal(text) for text in job.report["grades"]}
@@ -154,7 +157,7 @@ def _grades_made(job: Job) -> list[Grade]:
 
 
 def _grades_of_nobody_else(job: Job) -> list[Grade]:
-    """Of the grades that it made those that no person has worded, and that only itself and what was undone use."""
+    """The grades that the import made, without a label or meaning, and used only by it and by undone imports."""
     bare = [grade for grade in _grades_made(job) if not grade.label and not grade.meaning]
     if not bare:
         return []
@@ -168,7 +171,7 @@ def _grades_of_nobody_else(job: Job) -> list[Grade]:
 
 
 def _take_back_scale(job: Job) -> None:
-    """A scale that a wrong file made would refuse the right one."""
+    """Delete the grades that only the import used: the scale of a wrong file would refuse the right file."""
     gone = _grades_of_nobody_else(job)
     job.report["grades_left"] = len(_grades_made(job)) - len(gone)
     for some in batched(gone, PIECE):
@@ -182,7 +185,7 @@ def pairs_of(job: Job) -> QuerySet:
 
 
 def _in_use() -> Q:
-    """Of pairs: that somebody said something of them, or is about to."""
+    """The condition that a pair has events or ratings, is an anchor, or is leased or done."""
     of_pair = {"pair": OuterRef("pk")}
     return (
         Exists(RatingEvent.objects.filter(**of_pair))

@@ -1,4 +1,4 @@
-"""All rows of a collection that an archive began to make and that nobody will see."""
+"""All rows of a collection whose import from an archive did not end."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ from ..models import (
 
 
 def everything_of(collection: Collection) -> Iterator[QuerySet]:
-    """Table by table, so that nothing refers to what goes next."""
+    """The rows of each table, in an order in which they can be deleted: no remaining row refers to them."""
     by_pair = {"pair__query__collection": collection}
     yield Check.objects.filter(rater__collection=collection)
     for model in (RatingEvent, Adjudication, Rating, Assignment, Anchor):

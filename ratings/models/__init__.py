@@ -1,7 +1,7 @@
 """The record: what was ranked, who graded what.
 
-In the tables that grow with imports and ratings, a reference that is the first column of another index has none of
-its own: every row written would pay for both.
+In large tables, a foreign key that is the first column of another index has no index of its own: each written row
+would pay for both.
 """
 
 from .anchor import Anchor, Check
@@ -32,6 +32,7 @@ from .rating import (
     Shown,
     StagedRating,
 )
+from .session import Session
 from .token import SCOPES_OF, ApiToken, Receipt, Scope
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "Receipt",
     "Role",
     "Scope",
+    "Session",
     "Shown",
     "StagedRating",
     "System",

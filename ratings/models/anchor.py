@@ -1,4 +1,4 @@
-"""Pairs whose grade is known, and answers that are compared instead of counted. `ratings.queue` writes checks."""
+"""Anchors, which are pairs with a known grade, and checks, whose answers are compared and are no ratings."""
 
 from uuid import uuid4
 
@@ -11,13 +11,13 @@ from .rating import Pair, RatingEvent
 
 class AnchorQuerySet(models.QuerySet):
     def of(self, collection) -> "AnchorQuerySet":
-        """Those of a collection. No join: SQLite would begin it at all pairs and not at the few anchors."""
+        """Those of a collection. By a subquery: SQLite would begin a join with all pairs."""
         own = Pair.objects.filter(pk=OuterRef("pair")).values("query__collection")
         return self.alias(of_collection=Subquery(own)).filter(of_collection=collection)
 
 
 class Anchor(models.Model):
-    """A pair whose grade is known: to warm up on, with its explanation, or mixed unseen into the work as gold."""
+    """A pair with a known grade: a warm-up, whose explanation is shown, or gold, which is mixed into the work."""
 
     class Use(models.TextChoices):
         WARM_UP = "warm_up", "warm-up"
@@ -44,9 +44,9 @@ class Anchor(models.Model):
 
 
 class Check(models.Model):
-    """A pair put before a rater whose answer is compared and is no rating: to warm up, or to grade again.
+    """A warm-up or a repeat of one rater. The answer is in `event`, and is no rating.
 
-    It has a token of its own, so that a repeat looks like any other pair. What was answered is in `event`.
+    Its token is its own, so that a repeat looks like any other pair. `ratings.queue` writes this table.
     """
 
     class Kind(models.TextChoices):
@@ -58,7 +58,7 @@ class Check(models.Model):
     kind = models.CharField(max_length=7, choices=Kind.choices)
     token = models.UUIDField(default=uuid4, unique=True, editable=False)
     created_at = models.DateTimeField()
-    # Set while the rater holds it, as Assignment.turn.
+    # Its place among the rater's tasks while they hold it, as Assignment.turn.
     turn = models.IntegerField(null=True, editable=False)
     event = models.OneToOneField(RatingEvent, models.RESTRICT, null=True, related_name="+")
 

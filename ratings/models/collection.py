@@ -17,7 +17,7 @@ class Role(models.TextChoices):
 
 class CollectionQuerySet(models.QuerySet):
     def visible_to(self, user, *roles: str) -> "CollectionQuerySet":
-        """Collections where `user` has one of `roles` (any, when none is named). Superusers are admins."""
+        """Collections where `user` has one of `roles`; any role, if none is named. Superusers are admins."""
         if not user.is_authenticated or not user.is_active:
             return self.none()
         if user.is_superuser:
@@ -29,7 +29,7 @@ class CollectionQuerySet(models.QuerySet):
 
 
 class SeenManager(models.Manager.from_queryset(CollectionQuerySet)):
-    """Leaves out what an archive is still making: it gets its slug last."""
+    """Without collections that an import of an archive is still writing: they get their slug last."""
 
     def get_queryset(self) -> CollectionQuerySet:
         return super().get_queryset().filter(slug__isnull=False)
@@ -41,7 +41,7 @@ class Collection(models.Model):
         DEPTH = "depth", "what systems rank best first"
         RANDOM = "random", "at random"
 
-    # None while an archive is making it: it has no address, and nobody sees it.
+    # None while an import of an archive is writing it: it has no address, and nobody sees it.
     slug = models.SlugField(max_length=80, unique=True, null=True, help_text="The name in addresses and commands.")
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
@@ -80,14 +80,16 @@ class Collection(models.Model):
         help_text="After how many ratings in a row a rater is offered a break. 0: never.",
     )
     scale_version = models.PositiveIntegerField(default=1, editable=False)
-    # Goes up with every change of the record, so that numbers computed from it can be kept until then.
+    # Raised with every change of the record: numbers that were computed from it are cached by it.
     version = models.PositiveBigIntegerField(default=0, editable=False)
-    # The last version that changed more than the judgments of single queries; for those, see RatingEvent.version.
+    # The last version that changed more than single judgments, whose versions are in RatingEvent.version.
     version_of_all = models.PositiveBigIntegerField(default=0, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
+    role: str  # of the user who asks; set by `people.access.collection_for`
+
     objects = SeenManager()
-    written = CollectionQuerySet.as_manager()  # and what an archive is still making
+    written = CollectionQuerySet.as_manager()  # with those that are still being written
 
     class Meta:
         ordering = ["name"]
@@ -104,7 +106,7 @@ class Collection(models.Model):
         return self.name
 
     def save(self, *args, **kwargs) -> None:
-        """An edited copy must not turn a version back: raters may have moved it since the copy was read."""
+        """An update leaves out the versions, which others may have raised since this copy was read."""
         if not self._state.adding and kwargs.get("update_fields") is None:
             fields = (field.name for field in self._meta.concrete_fields if not field.primary_key)
             kwargs["update_fields"] = [name for name in fields if not name.startswith("version")]
@@ -114,24 +116,24 @@ class Collection(models.Model):
         return reverse("overview", args=[self.slug])
 
     def role_of(self, user) -> str:
-        """One query. Raises Membership.DoesNotExist for a stranger."""
+        """The user's role; superusers are admins. Raises Membership.DoesNotExist for others. One query."""
         if user.is_superuser:
             return Role.ADMIN
         return self.memberships.get(user=user).role
 
     def touch(self) -> None:
-        """Say that the record changed. Last in a transaction, so that the row is locked briefly.
+        """Raise both versions, after a change of more than one judgment.
 
-        For a change of the judgment of one pair alone see `advance`.
+        It locks the row: call it last in a transaction.
         """
         this = Collection.objects.filter(pk=self.pk)
         this.update(version=F("version") + 1, version_of_all=F("version") + 1)
 
     def advance(self) -> Subquery:
-        """A new version for an act that changes the judgment of one pair: its event is to carry the number.
+        """Raise the version after a change of one judgment; an expression for `RatingEvent.version`.
 
-        Locks the row until the transaction ends, so that versions come in the order in which they can be seen.
-        Therefore last, with the event.
+        It locks the row until the end of the transaction, so that versions become visible in their order: call it
+        last, with the event.
         """
         this = Collection.objects.filter(pk=self.pk)
         this.update(version=F("version") + 1)
@@ -172,7 +174,7 @@ class Grade(models.Model):
 
 
 def plain_value(value: Decimal) -> str:
-    """The value as programs write it: -1, 0, 0.5."""
+    """The value with a hyphen as minus, for files and programs: -1, 0, 0.5."""
     text = f"{value:f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
@@ -180,12 +182,12 @@ def plain_value(value: Decimal) -> str:
 
 
 def short_value(value: Decimal) -> str:
-    """The value as people write it: −1, 0, 0.5, with a true minus."""
+    """The value with a minus sign, for pages: −1, 0, 0.5."""
     return plain_value(value).replace("-", "−")
 
 
 class Guidelines(models.Model):
-    """What raters are told. A new text is a new version; an old one is never changed."""
+    """One version of the guidelines. A new text is a new version; versions are never changed."""
 
     collection = models.ForeignKey(Collection, models.CASCADE, related_name="guidelines")
     version = models.PositiveIntegerField()
@@ -204,7 +206,7 @@ class Guidelines(models.Model):
 
 
 class Membership(models.Model):
-    """What a person may do in a collection. One role: who rates must not see the results."""
+    """A person's role in a collection. It is only one: raters must not see results."""
 
     collection = models.ForeignKey(Collection, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
@@ -224,7 +226,7 @@ class Membership(models.Model):
         return f"{self.user}, {self.role}"
 
     def save(self, *args, **kwargs) -> None:
-        """Who is made a rater can rate at once: the rater's record is made along."""
+        """A new rater also gets a `Rater`, and so can rate at once."""
         super().save(*args, **kwargs)
         if self.role != Role.RATER or self.collection.raters.filter(user=self.user).exists():
             return
@@ -235,7 +237,7 @@ class Membership(models.Model):
 
 
 class Invitation(models.Model):
-    """A link by which one person joins a collection, once. The link itself is not kept, only its hash."""
+    """A link by which one person can join a collection once. Only its hash is stored."""
 
     collection = models.ForeignKey(Collection, models.CASCADE, related_name="invitations")
     role = models.CharField(max_length=10, choices=Role.choices, default=Role.RATER)
@@ -263,7 +265,9 @@ class Invitation(models.Model):
 
 
 class Rater(models.Model):
-    """Who gives ratings in a collection."""
+    """A person, an imported name or a machine whose ratings a collection has."""
+
+    guidelines_now: int | None  # the latest version of the guidelines; set by `queue.acts.with_guidelines`
 
     class Kind(models.TextChoices):
         PERSON = "person", "person"
@@ -276,7 +280,7 @@ class Rater(models.Model):
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="raters"
     )
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.PERSON)
-    # Decimal, so that a weighted mean can be exact: three ratings of weight 0.1 are no other than three of 1.
+    # Decimal, so that a weighted mean is exact: three weights of 0.1 give the same as three of 1.
     weight = models.DecimalField(
         max_digits=7,
         decimal_places=3,
@@ -293,7 +297,7 @@ class Rater(models.Model):
     queries = models.ManyToManyField(
         "ratings.Query", blank=True, related_name="+", help_text="Rates only these queries. Empty: all."
     )
-    # The version of the guidelines that they opened last: what changed since then is marked for them.
+    # The latest version of the guidelines that they opened: later changes are marked for them.
     guidelines_read = models.PositiveIntegerField(default=0, editable=False)
     warmed_up_at = models.DateTimeField(null=True, editable=False)
 
@@ -314,5 +318,5 @@ class Rater(models.Model):
         return self.name
 
 
-# A key is an opaque string; only what could not be shown or sent on one line of a file is refused.
+# A key is an opaque string without characters that would break a line of a file.
 key_validator = RegexValidator(r"^[^\s\x00-\x1f\x7f]+$", "A key has no blanks and no control characters.")

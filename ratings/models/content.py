@@ -1,4 +1,4 @@
-"""What is searched for and what can be returned."""
+"""Queries and documents."""
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
@@ -11,12 +11,12 @@ from .job import Job, PublishedManager, hidden_by_job
 
 class Query(models.Model):
     collection = models.ForeignKey(Collection, models.CASCADE, related_name="queries")
-    key = models.CharField(max_length=200, validators=[key_validator], help_text="The id outside Idealist.")
+    key = models.CharField(max_length=500, validators=[key_validator], help_text="The id outside Idealist.")
     text = models.TextField()
     need = models.TextField("information need", blank=True)
     tags = models.JSONField(default=list, blank=True)
     weight = models.FloatField(default=1, validators=[MinValueValidator(0)])
-    # The import that made it, for its undoing. Queries are written in one piece, so it hides none.
+    # The import that made it, so that it can be undone. It hides none: queries are written in one transaction.
     job = models.ForeignKey(
         Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="queries"
     )
@@ -46,13 +46,13 @@ class Document(models.Model):
     body = models.TextField(blank=True)
     url = models.TextField(blank=True)
     fields = models.JSONField(default=dict, blank=True)
-    # The import that made it. Until that is published nobody sees it.
+    # The import that made it, which hides it until it is published.
     job = models.ForeignKey(
         Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="documents"
     )
 
     objects = PublishedManager.from_queryset(DocumentQuerySet)()
-    written = DocumentQuerySet.as_manager()  # and what an import is still writing
+    written = DocumentQuerySet.as_manager()  # with those that an import is still writing
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["collection", "key"], name="one_document_per_key")]
@@ -65,7 +65,7 @@ class Document(models.Model):
         return super().delete(*args, **kwargs)
 
     def validate_constraints(self, exclude=None) -> None:
-        """A key can be taken by what nobody sees yet."""
+        """Refuse a key that a hidden document has."""
         super().validate_constraints(exclude)
         hidden = Document.written.filter(hidden_by_job(), collection=self.collection_id, key=self.key)
         if hidden.exists():
@@ -73,7 +73,7 @@ class Document(models.Model):
 
 
 class OtherText(models.Model):
-    """The text that an import has for a document that was there; once exchanged, the text that it had before."""
+    """A text that an import has for an existing document; after the exchange, the document's former text."""
 
     job = models.ForeignKey(Job, models.CASCADE, db_index=False, related_name="other_texts")
     document = models.ForeignKey(Document, models.CASCADE, related_name="other_texts")
@@ -91,7 +91,7 @@ class OtherText(models.Model):
 
 
 def refuse_ranked(documents: models.QuerySet) -> None:
-    """Reads every ranking of the collections concerned: deleting a document is rare."""
+    """Raises ProtectedError if a ranking names one of the documents. Reads all rankings of their collections."""
     for collection in Collection.objects.filter(documents__in=documents).distinct():
         ids = list(documents.filter(collection=collection).values_list("pk", flat=True))
         systems = collection.systems(manager="written").all()

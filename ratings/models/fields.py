@@ -7,10 +7,10 @@ from django.db import models
 
 
 class PackedArrayField(models.BinaryField):
-    """One-dimensional NumPy array of a fixed dtype in one binary column.
+    """A one-dimensional NumPy array of a fixed dtype in one binary column.
 
-    A ranking is written once and read whole, so one row with packed arrays is loaded some 50 times faster
-    than one row per result. The attribute is always an array; arrays read from the database are read-only.
+    A ranking is written once and read whole: one row with packed arrays is loaded some 50 times faster than one
+    row for each result. Arrays that were read from the database are read-only.
     """
 
     def __init__(self, dtype: str, **kwargs) -> None:
@@ -40,7 +40,7 @@ class PackedArrayField(models.BinaryField):
         return b64encode(self.get_prep_value(self.value_from_object(obj))).decode("ascii")
 
     def packed(self, value) -> np.ndarray:
-        """`value` as an array of the field's dtype. Raises ValueError where a number would not survive."""
+        """`value` as an array of the dtype. Raises ValueError where a number would change."""
         array = np.asarray(value)
         packed = array.astype(self.dtype)
         if array.ndim != 1 or not np.array_equal(packed, array):

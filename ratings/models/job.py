@@ -1,4 +1,4 @@
-"""Long work: imports, what became of each, and what hides the rows of one that is not over."""
+"""Imports: their state and results, and the rule that hides the rows of one that is still running."""
 
 from datetime import timedelta
 
@@ -9,25 +9,25 @@ from django.utils import timezone
 
 from .collection import Collection
 
-LEASE = timedelta(seconds=30)  # who has not been heard of for so long is dead
-CHANGES = ("new", "changed", "documents", "grades")  # counts of a report that tell of a change
+LEASE = timedelta(seconds=30)  # a worker whose last heartbeat is older counts as dead
+CHANGES = ("new", "changed", "documents", "grades")  # the counts of a report that are changes
 
 
 class JobQuerySet(models.QuerySet):
     def staging(self) -> "JobQuerySet":
-        """What they wrote is hidden."""
+        """Those whose rows are hidden."""
         return self.filter(staging=True)
 
     def silent(self) -> "JobQuerySet":
-        """Running, they say, but nobody has heard of them since the lease."""
+        """Running ones whose worker counts as dead."""
         return self.filter(state=Job.State.RUNNING, beat_at__lt=timezone.now() - LEASE)
 
 
 class Job(models.Model):
-    """One import: what was asked for, who works on it, what came of it.
+    """One import: its files and options, its worker, its result.
 
-    A row that carries the job is hidden from all readers while the job is `staging`. So an import writes in small
-    transactions, and the one short one that ends `staging` publishes all of it.
+    While a job is `staging`, all rows that it has written are hidden. So an import writes in many transactions,
+    and the last one, which ends `staging`, publishes all of them at once.
     """
 
     class Kind(models.TextChoices):
@@ -47,19 +47,20 @@ class Job(models.Model):
         FAILED = "failed", "failed"
         UNDONE = "undone", "undone"
 
-    # Of an archive: the one that it makes, none before and where nothing came of it.
+    # Of an archive: the collection that it makes, None before that.
     collection = models.ForeignKey(Collection, models.CASCADE, null=True, related_name="jobs")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    # Empty where the files do not tell it and the user has not chosen it yet.
     kind = models.CharField(max_length=10, choices=Kind.choices)
     options = models.JSONField(default=dict, help_text="What was said about reading the files.")
     # [{"name": as sent, "stored": a random name among the uploads, "sha256": …, "size": bytes}]
     files = models.JSONField(default=list)
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     checking = models.BooleanField(default=False, help_text="Reads and checks, and writes nothing.")
-    # By a command that somebody waits for: when it dies, nobody takes it up again.
+    # Started by a command in a terminal: no worker takes it up when that dies.
     attended = models.BooleanField(default=False)
     staging = models.BooleanField(default=False, help_text="What it wrote is hidden, or is being removed.")
-    # Goes up with each worker that takes it up: who works under an older number writes no more.
+    # Raised by each worker that takes it up: a worker with an older number stops writing.
     attempt = models.PositiveIntegerField(default=0)
     deaths = models.PositiveSmallIntegerField(default=0, help_text="How many workers died over it.")
     beat_at = models.DateTimeField(null=True)
@@ -98,6 +99,8 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         names = ", ".join(file["name"] for file in self.files)
+        if not self.kind:
+            return names
         return f"{self.get_kind_display()} from {names}" if names else self.get_kind_display()
 
     @property
@@ -105,34 +108,38 @@ class Job(models.Model):
         return self.state not in (self.State.QUEUED, self.State.RUNNING)
 
     @property
+    def is_asked(self) -> bool:
+        """Whether it waits for the user to say what is in its files."""
+        return not self.kind and self.state == self.State.CHECKED
+
+    @property
     def changed(self) -> bool:
-        """Whether the record became another by it. Of one that came with an archive nobody knows: it may have."""
+        """Whether it changed the record. One that came with an archive has no counts and may have."""
         counts = self.report.get("counts")
         return counts is None or any(counts.get(name) for name in CHANGES)
 
     def mine(self) -> JobQuerySet:
-        """The row, as long as nobody else took the job up and nobody cancelled it: the fence."""
+        """The row, if no other worker has taken the job up and nobody has cancelled it (a fencing token)."""
         return Job.objects.filter(pk=self.pk, attempt=self.attempt, state=self.State.RUNNING)
 
     def take_up(self) -> bool:
-        """Make it mine, if nobody else did meanwhile."""
+        """Take the job up as its worker. False: another one was faster."""
         now = timezone.now()
-        seen = Job.objects.filter(pk=self.pk, attempt=self.attempt, state=self.state)
-        fresh = {"message": "", "done": 0, "share": None}
-        facts = {"state": self.State.RUNNING, "beat_at": now, "started_at": now}
-        if not seen.update(attempt=F("attempt") + 1, **facts, **fresh):
+        unchanged = Job.objects.filter(pk=self.pk, attempt=self.attempt, state=self.state)
+        started = {"state": self.State.RUNNING, "beat_at": now, "started_at": now}
+        if not unchanged.update(attempt=F("attempt") + 1, message="", done=0, share=None, **started):
             return False
         self.refresh_from_db()
         return True
 
 
 def hidden_by_job() -> Q:
-    """Of rows that carry a job: those that nobody may see yet, or any more."""
+    """The condition of rows whose job hides them."""
     return Q(job__in=Job.objects.staging())
 
 
 class PublishedManager(models.Manager):
-    """Leaves out what an import is still writing or removing."""
+    """Without the rows that an import is still writing or removing."""
 
     def get_queryset(self) -> models.QuerySet:
         return super().get_queryset().exclude(hidden_by_job())

@@ -1,4 +1,4 @@
-"""What systems returned."""
+"""Systems and their rankings."""
 
 import numpy as np
 from django.db import models
@@ -14,13 +14,13 @@ class System(models.Model):
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    # The import that made it. Until that is published nobody sees it.
+    # The import that made it, which hides it until it is published.
     job = models.ForeignKey(
         Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="systems"
     )
 
     objects = PublishedManager()
-    written = models.Manager()  # and what an import is still writing
+    written = models.Manager()  # with those that an import is still writing
 
     class Meta:
         ordering = ["name"]
@@ -37,13 +37,13 @@ class Ranking(models.Model):
     query = models.ForeignKey(Query, models.CASCADE, related_name="rankings")
     documents = PackedArrayField("uint32", help_text="Document ids, best first.")
     scores = PackedArrayField("float64", null=True, help_text="The system's scores beside them, as read.")
-    # The import that wrote it. Until that is published nobody sees it.
+    # The import that wrote it, which hides it until it is published.
     job = models.ForeignKey(
         Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="rankings"
     )
 
     objects = PublishedManager()
-    written = models.Manager()  # and what an import is still writing
+    written = models.Manager()  # with those that an import is still writing
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["system", "query"], name="one_ranking_per_query")]

@@ -1,5 +1,7 @@
-"""Which pairs want ratings, what raters said, what was decided. Only `ratings.queue` writes these tables, and
-`ratings.adjudication` adjudications and the events that tell of them."""
+"""Pairs, their assignments, ratings, adjudications, and the events of all of them.
+
+Only `ratings.queue` writes these tables; `ratings.pool.adjudication` writes adjudications and their events.
+"""
 
 import random
 from uuid import uuid4
@@ -30,7 +32,7 @@ class Shown(models.TextChoices):
     LIST = "list", "in a list"
 
 
-UNRANKED = 2**31 - 1  # the depth of what no system of a pool ranks: after everything that one does
+UNRANKED = 2**31 - 1  # the depth of a document that no system of the pool ranks: greater than any rank
 
 
 class Pair(models.Model):
@@ -41,9 +43,9 @@ class Pair(models.Model):
     # What raters see in addresses: random, so that it tells neither rank nor order of import.
     token = models.UUIDField(default=uuid4, unique=True, editable=False)
     wanted = models.PositiveSmallIntegerField(default=0, help_text="How many grades this pair should get.")
-    # That of its assignments, kept while it is retired and has none.
+    # The depth of its assignments, kept for when it is retired and has none.
     depth = models.PositiveIntegerField(default=UNRANKED, editable=False)
-    # Set: nobody is given the pair any more, and no pool wants it again. Ratings that it has stay and count.
+    # If set, nobody gets the pair any more and no pool wants it again. Its ratings stay and count.
     retired_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     class Meta:
@@ -55,8 +57,8 @@ class Pair(models.Model):
 
 LOTS = 2**31 - 1
 
-# No state in it: SQLite uses a partial index only where the very words of its condition stand in the query, and a
-# state would stand there as a parameter.
+# Without `state`: SQLite uses a partial index only where the query has its condition literally, and Django would
+# pass the state as a parameter.
 WAITING = Q(rater__isnull=True) | Q(leased_until__isnull=False)
 
 
@@ -66,12 +68,12 @@ def drawn_lot() -> int:
 
 class AssignmentQuerySet(models.QuerySet):
     def waiting(self) -> "AssignmentQuerySet":
-        """Open or leased: what the indexes of the orders hold."""
+        """Open or leased ones: those in the partial indexes."""
         return self.filter(WAITING)
 
 
 class Assignment(models.Model):
-    """One wanted rating of one pair: as many rows as ratings wanted, so the number cannot be passed."""
+    """One wanted rating of one pair. A pair has as many rows as ratings are wanted."""
 
     class State(models.TextChoices):
         OPEN = "open", "open"
@@ -85,7 +87,7 @@ class Assignment(models.Model):
     state = models.CharField(max_length=6, choices=State.choices, default=State.OPEN)
     leased_until = models.DateTimeField(null=True, blank=True)
     extra = models.BooleanField(default=False, help_text="Beside the number wanted: a gold pair, for this rater.")
-    # Facts of the pair, so that one index leads to the next assignment among a million. They go with the pair.
+    # Copied from the pair, so that one index leads to the next assignment. They are deleted with the pair.
     collection = models.ForeignKey(
         Collection, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
@@ -94,7 +96,7 @@ class Assignment(models.Model):
         default=UNRANKED, help_text="The best place that a system of the pool gives the document."
     )
     lot = models.PositiveIntegerField(default=drawn_lot, help_text="Drawn once: the order within equals.")
-    # While it is leased: in which order its rater gets what they hold, so that a reload changes nothing.
+    # While it is leased: its place among the tasks of its rater.
     turn = models.IntegerField(default=0, editable=False)
 
     objects = AssignmentQuerySet.as_manager()
@@ -131,10 +133,12 @@ class Assignment(models.Model):
 
 
 class LostLease(models.Model):
-    """A pair that was taken back from a rater who held it: what they still send for it is kept."""
+    """A pair that a rater held and lost or gave back. What they still send for it is kept."""
 
     pair = models.ForeignKey(Pair, models.CASCADE, related_name="+")
     rater = models.ForeignKey(Rater, models.CASCADE, db_index=False, related_name="+")
+    # The rater's latest event when they first lost it: gold is placed as before until their next one.
+    act = models.BigIntegerField(null=True, editable=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["rater", "pair"], name="one_lost_lease")]
@@ -144,19 +148,19 @@ class LostLease(models.Model):
 
 
 class Rating(models.Model):
-    """What one rater says of one pair now: a grade, or that it cannot be judged and why. Never both."""
+    """What one rater says of one pair now: a grade, or a reason why it cannot be judged."""
 
     pair = models.ForeignKey(Pair, models.CASCADE, db_index=False, related_name="ratings")
     rater = models.ForeignKey(Rater, models.RESTRICT, related_name="ratings")
     grade = models.ForeignKey(Grade, models.RESTRICT, null=True, blank=True, related_name="ratings")
     reason = models.CharField(max_length=10, choices=Reason.choices, blank=True)
     comment = models.TextField(blank=True)
-    # Sent with the form and compared on saving: an old tab cannot overwrite a newer grade unseen.
+    # The form sends the revision that it showed, so that an old tab cannot overwrite a newer grade.
     revision = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField()
     changed_at = models.DateTimeField()
-    # Facts of the pair: an evaluation reads all ratings, and to join them with their pairs would take most of its
-    # time. They go with the pair.
+    # Copied from the pair: an evaluation reads all ratings, and the join would take most of its time. They are
+    # deleted with the pair.
     query = models.ForeignKey(
         Query, models.DO_NOTHING, db_constraint=False, db_index=False, editable=False, related_name="+"
     )
@@ -177,13 +181,13 @@ class Rating(models.Model):
         return f"{self.pair}: {self.grade or self.get_reason_display()}"
 
     def save(self, *args, **kwargs) -> None:
-        """Who makes many rows at once gives these facts along."""
+        """Copy query and document from the pair. Bulk inserts have to set them."""
         self.query_id, self.document_id = self.pair.query_id, self.pair.document_id
         super().save(*args, **kwargs)
 
 
 class StagedRating(models.Model):
-    """What an import that is under way says of a pair. Nobody reads it before it becomes a rating."""
+    """A rating of an import that is still running."""
 
     job = models.ForeignKey(Job, models.CASCADE, related_name="staged_ratings")
     rater = models.CharField(max_length=150)  # by name: a new one is made with the ratings
@@ -197,7 +201,7 @@ class StagedRating(models.Model):
     comment = models.TextField()
     seconds = models.FloatField(null=True)
     rated_at = models.DateTimeField(null=True)
-    # The rating that it changes, and the revision that was looked at. None: it is new.
+    # The rating that it changes, and the revision that was read. None: it is new.
     rating = models.ForeignKey(
         Rating, models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
     )
@@ -208,7 +212,7 @@ class StagedRating(models.Model):
 
 
 class Adjudication(models.Model):
-    """The grade that somebody decided for a pair. It stands above the ratings and changes none of them."""
+    """The grade that an admin decided for a pair. It overrules the ratings and changes none of them."""
 
     pair = models.OneToOneField(Pair, models.CASCADE, related_name="adjudication")
     grade = models.ForeignKey(Grade, models.RESTRICT, related_name="adjudications")
@@ -231,16 +235,16 @@ class RatingEventQuerySet(models.QuerySet):
         raise TypeError("Rating events are written once and never deleted.")
 
     def forget_person(self, *, comments: bool = False) -> int:
-        """The one door through "append-only", for `ratings.privacy`: no event names a person who was erased.
+        """Remove the actor and, with `comments`, the comments; grades and times stay. Returns the number of rows.
 
-        Who acted goes, and with `comments` what they wrote. What was said of a pair, and when, stays.
+        The only change of events that is allowed: `people.privacy` erases a person with it.
         """
         forgotten = {"actor": None, "comment": ""} if comments else {"actor": None}
         return super().update(**forgotten)
 
 
 class RatingEvent(models.Model):
-    """What happened to ratings, in order. Append-only: the present ratings can be rebuilt from it."""
+    """One act on ratings. Append-only: the present ratings can be rebuilt from the events."""
 
     class Kind(models.TextChoices):
         GRADE = "grade", "graded"
@@ -253,10 +257,10 @@ class RatingEvent(models.Model):
         REPEAT = "repeat", "graded again"
 
     pair = models.ForeignKey(Pair, models.CASCADE, db_index=False, related_name="events")
-    # None: an adjudication or its withdrawal, by `actor`.
+    # None for an adjudication or its withdrawal.
     rater = models.ForeignKey(Rater, models.RESTRICT, null=True, db_index=False, related_name="events")
     kind = models.CharField(max_length=10, choices=Kind.choices)
-    # The number itself, not the row of the scale: history stays true when the scale gets a new version.
+    # The number and not the row of the scale, which may change later.
     value = models.DecimalField(max_digits=15, decimal_places=9, null=True)
     reason = models.CharField(max_length=10, choices=Reason.choices, blank=True)
     comment = models.TextField(blank=True)
@@ -272,12 +276,12 @@ class RatingEvent(models.Model):
         help_text="How the document was shown: alone or in a list.",
     )
     client_key = models.UUIDField(null=True, help_text="Made where the key was pressed: a retry is the same act.")
-    # The collection's version that this act made by changing the judgment of its pair: see Collection.advance.
+    # The version of the collection after this act, where it changed the judgment of its pair: Collection.advance.
     version = models.PositiveBigIntegerField(null=True, editable=False)
     collection = models.ForeignKey(
         Collection, models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
     )
-    # The import that brought it, for its undoing.
+    # The import that made it, so that it can be undone.
     job = models.ForeignKey(
         Job,
         models.DO_NOTHING,

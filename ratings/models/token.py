@@ -1,4 +1,4 @@
-"""Keys by which programs use the API in a person's name, and what became of batches that were sent with them."""
+"""API tokens, and the answers to batches that were sent with an idempotency key."""
 
 from django.conf import settings
 from django.db import models
@@ -7,7 +7,7 @@ from .collection import Collection, Role
 
 
 class Scope(models.TextChoices):
-    """What a token lets its holder do. The role of its owner must allow the same, at the moment of each call."""
+    """What a token permits. At each call the role of its owner must permit the same."""
 
     READ = "read", "read: results, judgments and what they rest on"
     IMPORT = "import", "import: queries, documents, rankings and ratings"
@@ -23,10 +23,10 @@ SCOPES_OF = {
 
 
 class ApiToken(models.Model):
-    """A key for programs. The key itself is not kept, only its hash."""
+    """A key for programs. Only its hash is stored."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens")
-    # None: every collection of a superuser, and the only kind that can make new ones.
+    # None: all collections, for superusers; only such a token can make new ones.
     collection = models.ForeignKey(Collection, models.CASCADE, null=True, related_name="api_tokens")
     name = models.CharField(max_length=100, help_text="What it is for.")
     key_hash = models.CharField(max_length=64, unique=True, editable=False)
@@ -44,7 +44,7 @@ class ApiToken(models.Model):
 
 
 class Receipt(models.Model):
-    """What was answered to a batch that came with a key: the same batch again gets the same answer."""
+    """The answer to a batch with an idempotency key: the same batch again gets the same answer."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     collection = models.ForeignKey(Collection, models.CASCADE, related_name="+")

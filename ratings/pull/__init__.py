@@ -1,11 +1,11 @@
-"""Rankings straight from a search engine: the top of its answer to each query, over HTTP.
+"""Rankings from a search engine: the first results of its answer to each query, over HTTP.
 
-Off until IDEALIST_PULL_HOSTS names the hosts. The only code of Idealist that sends a request to anywhere.
+It is off until IDEALIST_PULL_HOSTS lists hosts. No other code of Idealist sends HTTP requests.
 """
 
 from .fetching import Limits, Refused
 from .places import Place, checked_place
-from .pulling import pull
+from .pulling import Engine, pull
 from .shapes import PRESETS, Shape
 
-__all__ = ["PRESETS", "Limits", "Place", "Refused", "Shape", "checked_place", "pull"]
+__all__ = ["PRESETS", "Engine", "Limits", "Place", "Refused", "Shape", "checked_place", "pull"]

@@ -1,4 +1,4 @@
-"""One answer over HTTP, within limits of time and size: no redirect, no proxy, no second look-up of a name."""
+"""HTTP requests within limits of time and size, without redirects, proxies or a second DNS lookup."""
 
 import http.client
 import io
@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from .places import Place
 
 PIECE = 1 << 16
-AGAIN = {429, 503}  # too many requests; for a while not there
+RETRIED = {429, 503}  # too many requests; temporarily unavailable
 TRIES = 5
-LONGEST_PAUSE = 60.0
-TOLD = 200  # characters of an answer that is no success
+LONGEST_PAUSE = 60.0  # seconds
+QUOTED = 200  # characters of an error answer in a message
 
 
 class Refused(ValueError):
-    """No answer that can be used. Says what is wrong and the cure."""
+    """There is no usable answer. The message has the problem and the cure."""
 
 
 @dataclass
 class Limits:
-    """What an answer may take, and all of them together. `pause` waits; what was taken is counted here."""
+    """The limits for one answer and for all together, and the counters of the latter. `pause` sleeps."""
 
     seconds: float = 30.0
     bytes: int = 20_000_000
@@ -34,7 +34,7 @@ class Limits:
     taken: int = 0
 
     def time_left(self) -> float:
-        """Seconds. Raises Refused where there are none."""
+        """The seconds that are left for all requests. Raises Refused if there are none."""
         left = self.begun + self.total_seconds - time.monotonic()
         if left <= 0:
             raise Refused(f"all together took longer than {self.total_seconds:g} seconds. Raise --total-seconds")
@@ -49,28 +49,28 @@ class Limits:
 def fetched(
     place: Place, method: str, target: str, body: bytes | None, headers: Mapping[str, str], limits: Limits
 ) -> bytes:
-    """The body of an answer of 200. Who is asked too much is asked again after a pause. Raises Refused."""
+    """The body of an answer with status 200, after retries where the server is overloaded. Raises Refused."""
     for number in range(1, TRIES + 1):
-        status, found, content = _asked(place, method, target, body, headers, limits)
+        status, answered, content = _request(place, method, target, body, headers, limits)
         if status == 200:
             return content
-        if status not in AGAIN or number == TRIES:
+        if status not in RETRIED or number == TRIES:
             break
-        limits.pause(min(_pause(found.get("Retry-After"), number), limits.time_left()))
+        limits.pause(min(_pause(answered.get("Retry-After"), number), limits.time_left()))
     if 300 <= status < 400:
-        elsewhere = found.get("Location") or "nowhere"
+        elsewhere = answered.get("Location") or "nowhere"
         raise Refused(
-            f"it leads on to {elsewhere[:TOLD]!r}. No redirect is followed; give that URL if it is meant"
+            f"it leads on to {elsewhere[:QUOTED]!r}. No redirect is followed; give that URL if it is meant"
         )
-    said = content[:TOLD].decode(errors="replace").strip()
+    message = content[:QUOTED].decode(errors="replace").strip()
     cure = "Check URL, body and authorization"
-    if status in AGAIN:
+    if status in RETRIED:
         cure = f"It said so {TRIES} times; ask later or for fewer queries"
     meaning = http.client.responses.get(status, "")
-    raise Refused(f"it answers {status} {meaning}: {said!r}. {cure}")
+    raise Refused(f"it answers {status} {meaning}: {message!r}. {cure}")
 
 
-def _asked(
+def _request(
     place: Place, method: str, target: str, body: bytes | None, headers: Mapping[str, str], limits: Limits
 ) -> tuple[int, http.client.HTTPMessage, bytes]:
     end = time.monotonic() + min(limits.seconds, limits.time_left())
@@ -82,13 +82,13 @@ def _asked(
             raise Refused("the answer is compressed though none was asked for. Switch that off for this client")
         return answer.status, answer.headers, _content(answer, limits)
     except TimeoutError as error:
-        limits.time_left()  # or it was the time of all
+        limits.time_left()  # raises Refused if the time for all requests has run out
         raise Refused(f"there is no whole answer after {limits.seconds:g} seconds. Raise --seconds") from error
     except ssl.SSLError as error:
         raise Refused(f"its certificate or TLS is not accepted ({error.reason or error})") from error
     except (OSError, http.client.HTTPException) as error:
-        said = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise Refused(f"it cannot be talked to ({said[:TOLD]}). Check that it runs and speaks HTTP") from error
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise Refused(f"it cannot be talked to ({reason[:QUOTED]}). Check that it runs and speaks HTTP") from error
     finally:
         connection.hang_up()
 
@@ -106,18 +106,18 @@ def _content(answer: http.client.HTTPResponse, limits: Limits) -> bytes:
     return b"".join(pieces)
 
 
-def _pause(told: str | None, number: int) -> float:
-    """As many seconds as the server says, or 1, 2, 4, …"""
-    seconds = float(told) if told and told.isdecimal() else 2.0 ** (number - 1)
+def _pause(retry_after: str | None, number: int) -> float:
+    """The seconds that the server asks for, or 1, 2, 4, …"""
+    seconds = float(retry_after) if retry_after and retry_after.isdecimal() else 2.0 ** (number - 1)
     return min(seconds, LONGEST_PAUSE)
 
 
 class _Connection(http.client.HTTPConnection):
-    """To the address that was checked, and over at `end`."""
+    """A connection to the checked address, with a deadline for everything."""
 
     def __init__(self, place: Place, end: float) -> None:
         super().__init__(place.host, place.port)
-        # As the standard library tells whether the port stands in the Host header.
+        # http.client leaves the default port out of the Host header.
         self.default_port = http.client.HTTPS_PORT if place.secure else http.client.HTTP_PORT
         self.place, self.end = place, end
         self.line: socket.socket | None = None
@@ -137,7 +137,7 @@ class _Connection(http.client.HTTPConnection):
 
 
 class _Timed:
-    """A socket on which everything together, and not each piece, has to be done by `end`."""
+    """A socket whose timeout is the time left until `end`, so that all reads together meet the deadline."""
 
     def __init__(self, sock: socket.socket, end: float) -> None:
         self.sock, self.end = sock, end
@@ -156,7 +156,7 @@ class _Timed:
         self.sock.settimeout(left)
 
     def close(self) -> None:
-        """Not yet: the standard library lets go of it before the answer is read."""
+        """Nothing: http.client closes the socket before the answer is read. `hang_up` closes it."""
 
 
 class _Reading(io.RawIOBase):

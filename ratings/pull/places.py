@@ -1,7 +1,6 @@
-"""Where requests may go: hosts that the operator listed, at addresses that are public or listed, too.
+"""The hosts that requests may go to: those that the operator listed, at public or listed addresses.
 
-A name is looked up once, and the address that was checked is the one that is connected to: what the name stands
-for a moment later changes nothing.
+A name is looked up once, and the connection goes to the checked address. So DNS rebinding has no effect.
 """
 
 import ipaddress
@@ -13,12 +12,27 @@ from urllib.parse import urlsplit
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 SETTING = "IDEALIST_PULL_HOSTS"
 PORTS = {"http": 80, "https": 443}
-# They carry the address of somebody else inside, which could be any.
-WRAPPED = [ipaddress.ip_network(each) for each in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")]
+# Global unicast addresses of IPv6. Loopback, site-local, multicast and IPv4-mapped addresses lie outside.
+GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
+# Not public, though some versions of `ipaddress` take some of them for global.
+SPECIAL = [
+    ipaddress.ip_network(each)
+    for each in (
+        "100.64.0.0/10",  # shared by a provider's customers
+        "192.0.0.0/24",  # protocols
+        "192.88.99.0/24",  # relays for 6to4
+        "2001::/23",  # protocols, Teredo among them
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4: carries an IPv4 address, which could be any
+        "3fff::/20",  # documentation
+    )
+]
+# NAT64 translates these addresses to the IPv4 address in their last 32 bits.
+NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 class Place(NamedTuple):
-    """A URL whose host was checked, and the address to connect to."""
+    """A URL whose host was checked, in parts, and the address to connect to."""
 
     host: str  # as the URL has it, for TLS and the Host header
     port: int
@@ -29,7 +43,7 @@ class Place(NamedTuple):
 
 
 def checked_place(url: str, allowed: Sequence[str]) -> Place:
-    """Raises ValueError for a URL that requests may not go to. One look-up of the name."""
+    """The place of a URL. Raises ValueError where requests may not go there. One DNS lookup."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -43,6 +57,8 @@ def checked_place(url: str, allowed: Sequence[str]) -> Place:
         raise ValueError(f"The URL {url!r} has a blank or a character that must be written as %…")
     if parts.fragment:
         raise ValueError(f"The URL {url!r} has a # in it, which is never sent")
+    if port == 0:
+        raise ValueError(f"The URL {url!r} has the port 0, where nobody can listen")
     port = port or PORTS[parts.scheme]
     _refuse_strangers(host, allowed)
     address = _address_of(host, port, allowed)
@@ -60,10 +76,10 @@ def _refuse_strangers(host: str, allowed: Sequence[str]) -> None:
 
 def _address_of(host: str, port: int, allowed: Sequence[str]) -> str:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise ValueError(f"The host {host} is not found ({getattr(error, 'strerror', None) or error})") from error
-    addresses = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+    addresses = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in entries))
     fit = [address for address in addresses if _may_be_asked(ipaddress.ip_address(address.split("%")[0]), allowed)]
     if not fit:
         raise ValueError(
@@ -74,13 +90,29 @@ def _address_of(host: str, port: int, allowed: Sequence[str]) -> str:
 
 
 def _may_be_asked(address: Address, allowed: Sequence[str]) -> bool:
-    address = getattr(address, "ipv4_mapped", None) or address
-    wrapped = any(address in network for network in WRAPPED if network.version == address.version)
-    return _is_in(address, allowed) or (address.is_global and not address.is_multicast and not wrapped)
+    reached = _reached(address)
+    return _is_in(address, allowed) or _is_in(reached, allowed) or _is_public(reached)
+
+
+def _reached(address: Address) -> Address:
+    """The address at which packets arrive: the IPv4 address of an IPv4-mapped or NAT64 one."""
+    if address.version == 6 and address in NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _is_public(address: Address) -> bool:
+    """Whether the address is surely public; False for unknown ones."""
+    if address.version == 6 and address not in GLOBAL_UNICAST:
+        return False
+    if any(address in network for network in SPECIAL if network.version == address.version):
+        return False
+    own = address.is_private or address.is_loopback or address.is_link_local or address.is_unspecified
+    return address.is_global and not (own or address.is_multicast or address.is_reserved)
 
 
 def _is_in(address: Address, allowed: Sequence[str]) -> bool:
-    """Whether one of the listed addresses and networks has it. Names among them are passed over."""
+    """Whether one of the listed addresses and networks contains it. Names in the list are skipped."""
     for each in allowed:
         try:
             network = ipaddress.ip_network(each, strict=False)

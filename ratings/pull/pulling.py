@@ -1,8 +1,9 @@
-"""Ask an engine every query, and import what it returns as the rankings of a system."""
+"""Send the queries of a collection to an engine, and import its results as the rankings of a system."""
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import BinaryIO
 
 from .. import intake
@@ -11,82 +12,85 @@ from ..formats.rows import RunLine
 from ..formats.source import Source
 from ..intake import Report
 from ..intake.publishing import remove
-from ..intake.stage import batched
+from ..intake.stage import Progress, batched, silent
 from ..intake.undoing import undone
 from ..models import Collection, Job, Query, Ranking
 from .fetching import Limits, Refused, fetched
 from .places import Place
 from .shapes import Hit, Shape
 
-Progress = Callable[[str, float | None, int], None]
+
+@dataclass(frozen=True)
+class Engine:
+    """A search engine: its place, the shape of requests and answers, and limits."""
+
+    place: Place
+    shape: Shape
+    headers: Mapping[str, str]
+    limits: Limits
+
+    def hits(self, query: Query, depth: int) -> list[Hit]:
+        """The first results for a query. Raises Refused, with the query in the message."""
+        parameters = {"query": query.text, "need": query.need, "key": query.key, "depth": depth}
+        body = self.shape.content(parameters)
+        headers = {"Accept": "application/json", **self.headers}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        target = self.shape.target(self.place.path, self.place.query, parameters)
+        try:
+            answer = fetched(self.place, self.shape.method, target, body, headers, self.limits)
+            return self.shape.read(answer, depth)
+        except ValueError as error:
+            raise Refused(f"Query {query.key}: {error}") from error
 
 
 def pull(
     collection: Collection,
     *,
     system: str,
-    place: Place,
-    shape: Shape,
+    engine: Engine,
     depth: int,
     queries: Iterable[str] = (),
-    headers: Mapping[str, str],
-    limits: Limits,
     keep_first: bool = False,
-    progress: Progress = lambda *told: None,
+    progress: Progress = silent,
 ) -> Report:
-    """Import the first `depth` results for each query, or for those named. Nothing is written before all came.
-
-    Documents that have a text already keep it. Raises ValueError for a query or a name that cannot be, and Refused
-    where an answer cannot be used, with the query.
+    """Import the first `depth` results for each query, or for `queries`, after all answers have come.
+    Documents that have a text already keep it. Raises ValueError for an unknown query or an impossible name, and
+    Refused where an answer cannot be used.
     """
     values.checked_key(system, "name of the system", values.SYSTEM_NAME_LENGTH)
-    asked = _asked(collection, system, list(queries))
+    to_send = _queries(collection, system, list(queries))
     with tempfile.TemporaryFile() as run, tempfile.TemporaryFile() as documents:
         seen: set[str] = set()
-        for done, query in enumerate(asked, 1):
-            hits = _hits(query, place, shape, depth, headers, limits)
+        for done, query in enumerate(to_send, 1):
+            hits = engine.hits(query, depth)
             run.writelines(line.encode() for line in tables.write_run_as_json(_lines(query, hits, system)))
-            _keep(documents, hits, seen)
-            progress("asking", done / len(asked), done)
+            _write_texts(documents, hits, seen)
+            progress("asking", done / len(to_send), done)
         return _imported(collection, system, run, documents, keep_first, progress)
 
 
-def _asked(collection: Collection, system: str, keys: list[str]) -> list[Query]:
-    """The queries to ask, in their order. A ranking is never overwritten: none is asked for that is there."""
+def _queries(collection: Collection, system: str, keys: list[str]) -> list[Query]:
+    """The queries to send, in their order. Raises ValueError, also for a query that has a ranking already."""
     rows = collection.queries.order_by("pk")
     if keys:
         rows = rows.filter(key__in=keys)
-    found = list(rows)
-    if missing := [key for key in keys if key not in {query.key for query in found}]:
+    queries = list(rows)
+    if missing := [key for key in keys if key not in {query.key for query in queries}]:
         raise ValueError(f"{collection.slug} has no query {values.shown(missing[0])}")
-    if not found:
+    if not queries:
         raise ValueError(f"{collection.slug} has no queries: use import_queries first")
     ranked = Ranking.objects.filter(system__collection=collection, system__name=system)
-    if before := ranked.filter(query__in=found).select_related("query").first():
+    if before := ranked.filter(query__in=queries).select_related("query").first():
         raise ValueError(
             f"{system} has a ranking for query {before.query.key} already, and a ranking is never overwritten."
             " Give the new version its own name with --system, or name other queries with --query"
         )
-    return found
-
-
-def _hits(
-    query: Query, place: Place, shape: Shape, depth: int, headers: Mapping[str, str], limits: Limits
-) -> list[Hit]:
-    asked = {"query": query.text, "need": query.need, "key": query.key, "depth": depth}
-    body = shape.content(asked)
-    sent = {"Accept": "application/json", **headers}
-    if body is not None:
-        sent["Content-Type"] = "application/json"
-    target = shape.target(place.path, place.query, asked)
-    try:
-        return shape.read(fetched(place, shape.method, target, body, sent, limits), depth)
-    except ValueError as error:
-        raise Refused(f"Query {query.key}: {error}") from error
+    return queries
 
 
 def _lines(query: Query, hits: list[Hit], system: str) -> Iterator[RunLine]:
-    """Results without scores get falling ones. Where only some lack one, nothing says what theirs would be."""
+    """The results as rows. Without scores they get 1 / rank. Raises Refused where only some have a score."""
     lacking = [rank for rank, hit in enumerate(hits, 1) if hit.score is None]
     if lacking and len(lacking) < len(hits):
         raise Refused(f"Query {query.key}: hit {lacking[0]} has no score, and others have one")
@@ -94,8 +98,8 @@ def _lines(query: Query, hits: list[Hit], system: str) -> Iterator[RunLine]:
         yield RunLine(0, query.key, hit.document, rank, 1 / rank if hit.score is None else hit.score, system)
 
 
-def _keep(file: BinaryIO, hits: list[Hit], seen: set[str]) -> None:
-    """The texts of documents that were not seen before, as import_documents reads them."""
+def _write_texts(file: BinaryIO, hits: list[Hit], seen: set[str]) -> None:
+    """Write the texts of documents that are not in `seen`, as import_documents reads them."""
     for hit in hits:
         if hit.document not in seen and (hit.title or hit.body or hit.url):
             row = {"id": hit.document, "title": hit.title, "body": hit.body, "url": hit.url}
@@ -106,9 +110,9 @@ def _keep(file: BinaryIO, hits: list[Hit], seen: set[str]) -> None:
 def _imported(
     collection: Collection, system: str, run: BinaryIO, documents: BinaryIO, keep_first: bool, progress: Progress
 ) -> Report:
-    """The order in which the engine returned them is the ranking, whatever the scores say.
+    """The report on two imports. The order of the results is the ranking, whatever their scores.
 
-    Two imports, texts first: should the process die between them, the next pull finds the texts and goes on.
+    The texts come first: if the process dies between the imports, the next pull finds them and goes on.
     """
     report = Report()
     if not run.tell():
@@ -118,9 +122,9 @@ def _imported(
     if texts.refused:
         return texts
     run.seek(0)
-    given = {"system": system, "order": "rank", "keep_first": keep_first, "format": "jsonl", "queries_by": "key"}
+    choices = {"system": system, "order": "rank", "keep_first": keep_first, "format": "jsonl", "queries_by": "key"}
     try:
-        report = intake.import_run(collection, [Source("the answers", run)], **given, progress=progress)
+        report = intake.import_run(collection, [Source("the answers", run)], **choices, progress=progress)
     finally:
         written = report.changed and not report.refused
         stay = [] if written else _taken_back(texts)
@@ -139,20 +143,20 @@ def _texts(collection: Collection, documents: BinaryIO, progress: Progress) -> R
 
 
 def _taken_back(texts: Report) -> list[str]:
-    """Without the results nobody asked for their texts. Returns what stands against it; they stay then."""
+    """Undo the import of texts that no result needs. Returns the obstacles to that."""
     job = Job.objects.filter(pk=texts.job, state=Job.State.PUBLISHED).first()
-    against = undone(job) if job else []
-    if job and not against:
+    obstacles = undone(job) if job else []
+    if job and not obstacles:
         remove(job)
         job.delete()
-    return against
+    return obstacles
 
 
 def _put_new(collection: Collection, documents: BinaryIO, new: BinaryIO) -> None:
-    """Leave out the documents that have a text in the record."""
+    """Copy the documents that have no text in the database."""
     documents.seek(0)
     for lines in batched(documents, 1_000):
         keys = [json.loads(line)["id"] for line in lines]
-        told = collection.documents.filter(key__in=keys).exclude(title="", body="")
-        known = set(told.values_list("key", flat=True))
+        with_text = collection.documents.filter(key__in=keys).exclude(title="", body="")
+        known = set(with_text.values_list("key", flat=True))
         new.writelines(line for line, key in zip(lines, keys, strict=True) if key not in known)

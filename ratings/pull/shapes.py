@@ -1,4 +1,4 @@
-"""What is sent to an engine for a query, and where its answer has what we need. Pure: no socket, no database."""
+"""The shape of an engine's requests and answers: templates and paths. No socket, no database."""
 
 import json
 import math
@@ -22,10 +22,10 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True)
 class Shape:
-    """How one kind of engine is asked, and its answer read.
+    """The requests and answers of one kind of engine.
 
-    In `body` and `parameters` {query}, {need}, {key} and {depth} stand for what is asked. Paths are names and
-    places with dots between them; of several with | between them the first that is there counts.
+    In `body` and `parameters` {query}, {need}, {key} and {depth} are placeholders. A path is names and list
+    indexes with dots between them; of several paths with | between them the first that exists counts.
     """
 
     hits: str
@@ -36,15 +36,15 @@ class Shape:
     url: str = ""
     body: Any = None
     parameters: Mapping[str, str] = field(default_factory=dict)
-    count: str = ""  # where an answer without hits, which then leaves their list out, has 0
-    partial: tuple[str, ...] = ()  # what is true, or there, only in an answer that is not whole
+    count: str = ""  # path of the number of hits, in answers that have no list where it is 0
+    partial: tuple[str, ...] = ()  # paths that exist, or are true, only in incomplete answers
 
     @property
     def method(self) -> str:
         return "GET" if self.body is None else "POST"
 
     def target(self, path: str, query: str, asked: Mapping[str, str | int]) -> str:
-        """The path of a request with its parameters, after those that the URL has already."""
+        """The path of a request, with the parameters of the URL and then those of the shape."""
         own = urlencode({name: _filled(value, asked) for name, value in self.parameters.items()})
         joined = "&".join(filter(None, [query, own]))
         return f"{path}?{joined}" if joined else path
@@ -53,17 +53,15 @@ class Shape:
         return None if self.body is None else json.dumps(_filled(self.body, asked)).encode()
 
     def read(self, answer: bytes, depth: int) -> list[Hit]:
-        """The first `depth` hits. Raises ValueError that says where the answer is not as it should be."""
+        """The first `depth` hits. Raises ValueError with the place that has another shape."""
         try:
-            document = strict_json.loaded(answer.decode("utf-8-sig"))
+            document = strict_json.loaded(answer.decode("utf-8-sig"), what="answer")
         except UnicodeDecodeError as error:
             raise ValueError(f"the answer is not UTF-8 at byte {error.start + 1}") from error
-        except ValueError as error:
-            raise ValueError(str(error).replace("the line is", "the answer is")) from error
         for path in self.partial:
-            if (found := _at(document, path)) is not _NOTHING and found:
-                said = values.shown(found)
-                raise ValueError(f"the answer is not whole: {path} is {said}. Ask again when the engine is well")
+            if (value := _at(document, path)) is not _NOTHING and value:
+                shown = values.shown(value)
+                raise ValueError(f"the answer is not whole: {path} is {shown}. Ask again when the engine is well")
         hits = _at(document, self.hits)
         if hits is _NOTHING and self.count and _at(document, self.count) == 0:
             return []
@@ -79,14 +77,14 @@ class Shape:
         if isinstance(key, int) and not isinstance(key, bool):
             key = str(key)
         if not isinstance(key, str):
-            said = "nothing" if key in (_NOTHING, None) else values.shown(key)
-            raise ValueError(f"hit {place} has {said} at {self.id} for its id. Say where with --id")
+            shown = "nothing" if key in (_NOTHING, None) else values.shown(key)
+            raise ValueError(f"hit {place} has {shown} at {self.id} for its id. Say where with --id")
         values.checked_key(key, f"id of hit {place}", values.DOCUMENT_KEY_LENGTH)
         title, text, url = (_text(hit, path) for path in (self.title, self.text, self.url))
         return Hit(key, self._score(hit, place), title, text, url)
 
     def _score(self, hit: Any, place: int) -> float | None:
-        """None where the engine gives none, as where it sorts by something else."""
+        """The score; None where the engine returns none, as when it sorts by another field."""
         score = _at(hit, self.score) if self.score else None
         if score is _NOTHING or score is None:
             return None
@@ -134,7 +132,7 @@ PRESETS = {
 
 
 def _filled(template: Any, asked: Mapping[str, str | int]) -> Any:
-    """The template with what is asked in its texts. A text that is nothing but {depth} becomes the number."""
+    """The template with its placeholders filled. A text that is just {depth} becomes the number."""
     if isinstance(template, dict):
         return {name: _filled(value, asked) for name, value in template.items()}
     if isinstance(template, list):
@@ -148,7 +146,7 @@ def _filled(template: Any, asked: Mapping[str, str | int]) -> Any:
 
 
 def _pieces(template: str, asked: Mapping[str, str | int]) -> Iterator[str]:
-    """One pass, so that a query in which {depth} stands is sent as it is."""
+    """The pieces of a filled text, in one pass, so that a query that contains {depth} is sent as it is."""
     at = 0
     while (start := template.find("{", at)) >= 0:
         end = template.find("}", start)
@@ -160,23 +158,23 @@ def _pieces(template: str, asked: Mapping[str, str | int]) -> Iterator[str]:
 
 
 def _at(value: Any, paths: str) -> Any:
-    """What stands at the first of the paths that leads somewhere; _NOTHING where none does."""
+    """The value at the first path that exists; _NOTHING where none does."""
     for path in paths.split("|"):
-        found = value
+        inner = value
         for step in path.split("."):
-            if isinstance(found, dict):
-                found = found.get(step, _NOTHING)
-            elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):
-                found = found[int(step)]
+            if isinstance(inner, dict):
+                inner = inner.get(step, _NOTHING)
+            elif isinstance(inner, list) and step.isdecimal() and int(step) < len(inner):
+                inner = inner[int(step)]
             else:
-                found = _NOTHING
-        if found is not _NOTHING and found is not None:
-            return found
+                inner = _NOTHING
+        if inner is not _NOTHING and inner is not None:
+            return inner
     return _NOTHING
 
 
 def _text(hit: Any, path: str) -> str:
-    """A text, or several one under the other; "" for what is there but is none."""
-    found = _at(hit, path) if path else ""
-    texts = found if isinstance(found, list) else [found]
+    """The text at a path, or several joined by newlines; "" for a value that is no text."""
+    value = _at(hit, path) if path else ""
+    texts = value if isinstance(value, list) else [value]
     return "\n".join(text for text in texts if isinstance(text, str))

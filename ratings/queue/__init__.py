@@ -1,13 +1,26 @@
-"""The queue: the only writer of assignments, ratings, checks and their events.
+"""The queue: which pair a rater rates next, and the only code that writes assignments, ratings and checks.
 
-Each act of a rater runs in one transaction that begins by locking the rater's row, so that two tabs of one person
-take turns; on SQLite every transaction is a writer from its start. What several raters could do to one pair is
-settled by conditional updates and unique indexes, never by reading first and writing later. There is no sweeper: a
-lease that ran out is free by itself.
+How `claim` chooses what a rater gets, all in one transaction:
 
-What a rater does: `claim`, `save`, `skip`, `stop`, `undo`; what they see: `held`, `task`, `last_acts`, `outlook`.
-What an admin does: `want`, `retire`, `unretire`, `release`, `give`, and imports of ratings with `differing`,
-`stage`, `record_staged` and `take_back_import`.
+1. Lock the rater's row, and read what the choice depends on (`choosing.claimants`).
+2. As long as the rater has warm-ups to do, they get only those (`mixing.warm_up`).
+3. Find candidates (`choosing.choose`): free assignments of pairs that the rater has neither rated nor put off. The
+   order of the collection (`order`) forms groups of them: the current query, then another one; or the smallest
+   depth, then the next; or all. Within a group they are sorted by a random number that each assignment has.
+4. Limit their number: to what was asked for, by the rater's limit and, near the end of the pool, by a fair share
+   (`choosing.quota_for`). If candidates run out, pairs follow that the rater put off.
+5. Insert gold pairs and repeats among the candidates (`mixing.mixed`).
+6. Lease the candidates by one conditional UPDATE (`claiming`). If another rater was faster, repeat from step 3
+   without those assignments.
+
+Concurrency: each act of a rater runs in one transaction that begins with a lock on the rater's row, so that two
+tabs of one person take turns. On SQLite every transaction is a writer from its start. Races between raters for one
+pair are decided by conditional updates and unique indexes, never by a read followed by a write. No process cleans
+up: an expired lease counts as free.
+
+For raters: `claim`, `save`, `skip`, `stop`, `undo`; to read: `held`, `task`, `last_acts`, `outlook`.
+For admins: `want`, `retire`, `unretire`, `release`, `give`; for imports of ratings `differing`, `stage`,
+`record_staged` and `take_back_import`.
 """
 
 from .claiming import MOST_HELD, claim, stop
@@ -15,22 +28,24 @@ from .giving import give
 from .importing import ImportedRating, differing, record_staged, stage, take_back_import
 from .leases import LEASE, release
 from .outlook import COUNTED, Outlook, outlook
-from .saving import Conflict, Saved, save, skip
-from .tasks import Task, held, task
-from .undoing import SAID, UNDO_DEPTH, last_acts, undo
+from .saving import Conflict, Saved, Submission, save, skip
+from .tasks import Task, answers_of, held, task
+from .undoing import RATING_KINDS, UNDO_DEPTH, last_acts, undo
 from .wanting import pairs_for, retire, unretire, want
 
 __all__ = [
     "COUNTED",
     "LEASE",
     "MOST_HELD",
-    "SAID",
+    "RATING_KINDS",
     "UNDO_DEPTH",
     "Conflict",
     "ImportedRating",
     "Outlook",
     "Saved",
+    "Submission",
     "Task",
+    "answers_of",
     "claim",
     "differing",
     "give",

@@ -1,4 +1,6 @@
-"""What every act of a rater begins and ends with: the lock on the rater's row, and the event that tells of it."""
+"""What every act of a rater begins and ends with: the lock on the rater's row, and the event that records the
+act.
+"""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -9,28 +11,28 @@ from uuid import UUID
 from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import F, OuterRef, QuerySet, Subquery
 
+from ..database.prepared import Blank, Prepared, PreparedInsert, PreparedUpdate
 from ..models import Collection, Guidelines, Pair, Rater, Rating, RatingEvent
-from ..prepared import Blank, Prepared, PreparedInsert, PreparedUpdate
 
 AGAIN = 3
 
-Given = ParamSpec("Given")
+Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
 
 class Overtaken(Exception):
-    """Another act of the same rater came between look and write."""
+    """Another transaction changed a row between this act's read and its write."""
 
 
-def transacted(work: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Run `work` in one transaction, and again from its start where it was overtaken.
+def transacted(work: Callable[Params, Result]) -> Callable[Params, Result]:
+    """A decorator: run `work` in one transaction, and retry it from its start where another one was faster.
 
-    The statement that waits for the lock looks at the record as it was before the wait. What that look overlooks
-    is found by a unique index or by the condition of an update, and the second look sees it.
+    On PostgreSQL a statement that waited for a lock has read the other rows as they were before the wait. A unique
+    index or the condition of an update finds out what it missed, and the retry reads it.
     """
 
     @wraps(work)
-    def run(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+    def run(*args: Params.args, **kwargs: Params.kwargs) -> Result:
         for _ in range(AGAIN):
             try:
                 with transaction.atomic():
@@ -47,12 +49,12 @@ def transacted(work: Callable[Given, Result]) -> Callable[Given, Result]:
 
 
 def _deadlocked(error: OperationalError) -> bool:
-    """Whether PostgreSQL ended this act because it and another one waited for each other."""
+    """Whether PostgreSQL aborted this transaction to end a deadlock."""
     return getattr(error.__cause__, "sqlstate", None) == "40P01"
 
 
 def lock(rater: Rater) -> Rater:
-    """The rater as stored, with their collection; their other acts wait until this one ends. One query."""
+    """The rater as stored, with their collection, locked until the transaction ends. One query."""
     return _locked(rater=rater.pk)[0]
 
 
@@ -72,9 +74,20 @@ _locked = Prepared(lambda: locking(Rater.objects.filter(pk=Blank("rater", Rating
 
 
 def record(
-    rater: Rater, pair: Pair, kind: str, now: datetime, guidelines: int | None = None, **facts
+    rater: Rater,
+    pair: Pair,
+    kind: str,
+    now: datetime,
+    *,
+    guidelines: int | None = None,
+    judgment_changed: bool = False,
+    **fields,
 ) -> RatingEvent:
-    """Write the event of an act by a rater who came from `lock`, and had these `guidelines` before them."""
+    """Write the event of an act by a rater who came from `lock`.
+
+    `guidelines` is the version that the rater had before them, None for the latest. `judgment_changed` raises the
+    version of the collection, which locks its row: so the event is written last in a transaction.
+    """
     latest = rater.guidelines_now or 0
     event = RatingEvent(
         rater=rater,
@@ -84,26 +97,32 @@ def record(
         scale_version=rater.collection.scale_version,
         guidelines_version=latest if guidelines is None else min(guidelines, latest),
         created_at=now,
-        **facts,
+        **fields,
     )
-    store = _insert_judged if event.collection_id else _insert
-    store(event)
+    if judgment_changed:
+        event.collection_id = rater.collection_id
+        _advance(collection_id=rater.collection_id)
+        _insert_with_version(event)
+    else:
+        _insert(event)
     return event
 
 
-def judged(rater: Rater) -> dict:
-    """What the event of an act holds that changed the judgment of its pair. Locks the collection: call it last."""
-    _advance(collection_id=rater.collection_id)
-    return {"collection_id": rater.collection_id}
-
-
 _collection = Blank("collection_id", Rater, "collection")
-# As Collection.advance does it.
+# The same as Collection.advance.
 _advance = PreparedUpdate(lambda: Collection.objects.filter(pk=_collection), version=F("version") + 1)
 _version = Subquery(Collection.objects.filter(pk=_collection).order_by().values("version"))
-_insert, _insert_judged = PreparedInsert(RatingEvent), PreparedInsert(RatingEvent, version=_version)
+_insert, _insert_with_version = PreparedInsert(RatingEvent), PreparedInsert(RatingEvent, version=_version)
 
 
-def sent_before(rater: Rater, client_key: UUID | None) -> RatingEvent | None:
-    """The act that came with this key already: a retry, or a page that the back button brought back."""
-    return RatingEvent.objects.filter(rater=rater, client_key=client_key).first() if client_key else None
+def event_of_key(rater: Rater, client_key: UUID | None) -> RatingEvent | None:
+    """The rater's event with this key, if there is one: then the request is a retry, or a page resent from the
+    browser's history."""
+    return _event_of_key.first(rater=rater.pk, client_key=client_key) if client_key else None
+
+
+_event_of_key = Prepared(
+    lambda: RatingEvent.objects.filter(
+        rater=Blank("rater", Rating, "rater"), client_key=Blank("client_key", RatingEvent, "client_key")
+    )
+)

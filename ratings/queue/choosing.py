@@ -1,4 +1,9 @@
-"""Which assignments are in line for a rater: what is free and theirs to rate, in the collection's order."""
+"""Choose the assignments that a rater can get next: read only, with prepared statements.
+
+These are steps 3 and 4 of a claim, as the docstring of the package counts them. A candidate is an assignment that
+is free (open, or its lease expired) and belongs to a pair that the rater has neither rated, nor holds, nor put
+off. Of several free assignments of a pair the oldest one stands for it.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -7,61 +12,121 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce
 
-from .. import order
+from ..database.prepared import Blank, Prepared, PreparedUnion
 from ..models import Anchor, Assignment, Check, Query, Rater, Rating, RatingEvent
-from ..prepared import Blank, Prepared
-from .leases import COLLECTION, NOW, RATER, State, count_late, free, row_of, takable
-from .tasks import held_checks, held_pairs
+from . import order
+from .leases import COLLECTION, NOW, RATER, State, assignment_of, fill_expired, free, takable
+from .tasks import held_checks, leased_to
 
-PLENTY = 200  # open ratings; where there are fewer, raters share what is left
-AT_A_TIME = (
-    20  # what others took first is told to the statement in so many at a time, so that few are to be written
-)
+PLENTY = 200  # open assignments; where there are fewer, each rater gets a share of the rest
+BATCH = 20  # lists of ids are padded to multiples of this, so that few different statements are prepared
 
 Kind = RatingEvent.Kind
 
 
-class Line(NamedTuple):
-    """An assignment in line for a rater."""
+class Candidate(NamedTuple):
+    """An assignment that the rater can get."""
 
     pk: int
     pair: int
     query: int
-    rater: int | None  # whose lease on it ran out
+    rater: int | None  # whose lease on it expired
+    lot: int = 0
 
 
-class Own(NamedTuple):
-    """What a rater holds already: leases and checks."""
+class ExtraGold(NamedTuple):
+    """A gold pair of which no grade is wanted any more: an extra assignment is made for the rater."""
+
+    pair: int
+    query: int
+
+
+class RepeatPair(NamedTuple):
+    """A pair that the rater graded and is to grade again."""
+
+    pair: int
+    query: int
+
+
+Item = Candidate | ExtraGold | RepeatPair
+
+
+class Holding(NamedTuple):
+    """How much a rater holds already."""
 
     leases: int
     checks: int
-    turn: int  # of the last of them
+    last_turn: int
 
     @property
     def tasks(self) -> int:
         return self.leases + self.checks
 
 
-class Shape(NamedTuple):
-    """What decides how the statement reads that looks for lines. All else are blanks of it."""
+class Quota(NamedTuple):
+    """How much more a rater may get."""
+
+    tasks: int
+    candidates: int  # how many of these tasks may be candidates: near the end the rater's share
+
+
+class Choice(NamedTuple):
+    """What the rater holds, and what they can get, in order."""
+
+    holding: Holding
+    quota: Quota
+    new: list[Candidate]
+    put_off: list[Item]
+    all: bool  # whether no candidates are left beyond `new`
+
+
+class StatementKey(NamedTuple):
+    """All that changes the text of a statement for candidates; other values are its parameters."""
 
     order: str
-    narrowed: bool
+    restricted: bool
     count: int
-    seen: int = 0  # groups that have no more
-    missed: int = 0  # blanks for assignments that others took first
+    seen: int = 0  # how many groups come before
+    taken: int = 0  # how many blanks there are for assignments that others took first
 
 
-POINT, AT = Blank("point", Assignment, "lot"), Blank("at", Assignment, "query")
+START, CURRENT_QUERY = Blank("start", Assignment, "lot"), Blank("current_query", Assignment, "query")
 
 
-def looking() -> QuerySet:
-    """Raters with what a claim wants to know beforehand.
+class Claimant(NamedTuple):
+    """The rater of a claim, with facts that are read together with the lock.
 
-    Nothing of it may decide about the rights of others or a limit: it can be as old as the wait for the lock.
+    PostgreSQL reads them before it waits for the lock, so they may be outdated: none of them decides about the
+    rights of others or a limit.
     """
+
+    rater: Rater
+    last_pair: int | None  # the pair at the end of their tasks, or of their last act
+    last_query: int | None
+    acts: int  # the number of their acts; 0 where neither gold nor repeats are mixed in
+    restricted: bool  # whether they rate only some queries
+    to_warm_up: bool
+    plenty: bool  # whether at least PLENTY assignments are open
+
+    @classmethod
+    def of(cls, row: Rater) -> "Claimant":
+        """Of a row of `claimants`."""
+        return cls(
+            rater=row,
+            last_pair=row.last_pair,
+            last_query=row.last_query,
+            acts=row.acts,
+            restricted=bool(row.restricted),
+            to_warm_up=bool(row.to_warm_up),
+            plenty=row.plenty is not None,
+        )
+
+
+def claimants() -> QuerySet:
+    """Raters annotated for `Claimant`."""
     leased = Assignment.objects.filter(rater=OuterRef("pk"), state=State.LEASED).order_by("-turn")
     checks = Check.objects.filter(rater=OuterRef("pk"), turn__isnull=False).order_by("-turn")
     acts = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk")
@@ -70,186 +135,249 @@ def looking() -> QuerySet:
     raters = Rater.objects.annotate(
         last_lease=Subquery(leased.values("turn")[:1]), last_check=Subquery(checks.values("turn")[:1])
     )
-    after_check = Q(last_check__isnull=False) & (Q(last_lease__isnull=True) | Q(last_check__gt=F("last_lease")))
+    check_is_last = Q(last_check__isnull=False) & (Q(last_lease__isnull=True) | Q(last_check__gt=F("last_lease")))
     mixes = Q(collection__gold_share__gt=0) | Q(collection__repeat_share__gt=0)
     return raters.annotate(
-        # Go on where the line of tasks ends, not at what is on the screen.
-        at_pair=Coalesce(Subquery(leased.values("pair")[:1]), Subquery(acts.values("pair")[:1])),
-        at_query=Case(
-            When(after_check, then=Subquery(checks.values("pair__query")[:1])),
+        last_pair=Coalesce(Subquery(leased.values("pair")[:1]), Subquery(acts.values("pair")[:1])),
+        last_query=Case(
+            When(check_is_last, then=Subquery(checks.values("pair__query")[:1])),
             default=Coalesce(Subquery(leased.values("query")[:1]), Subquery(acts.values("pair__query")[:1])),
         ),
-        acts=Case(When(mixes, then=number(acts, "rater")), default=0),
-        narrowed=narrowed(),
+        acts=Case(When(mixes, then=row_count(acts, "rater")), default=0),
+        restricted=is_restricted(),
         to_warm_up=Case(When(warmed_up_at__isnull=True, then=Exists(warm_ups)), default=False),
         plenty=Subquery(still_open.order_by("lot").values("pk")[PLENTY - 1 : PLENTY]),
     )
 
 
-def number(rows: QuerySet, by: str) -> Coalesce:
-    """How many rows a subquery has, all of which have the same `by`."""
+def row_count(rows: QuerySet, by: str) -> Coalesce:
+    """The number of rows of a subquery, all of which have the same `by`."""
     return Coalesce(Subquery(rows.order_by().values(by).annotate(n=Count("pk")).values("n")), 0)
 
 
-def choose(me: Rater, count: int, now: datetime, missed: set[int]) -> tuple[Own, list[Line]]:
-    """What `me` holds, and what to lease to them so that it becomes `count`."""
-    point = order.own_point(me.pk, me.at_pair)
-    # 0 is no query's id: then there is none at hand.
-    given = {**asked(me, now, missed), "point": point, "at": me.at_query or 0}
-    shape = Shape(me.collection.order, bool(me.narrowed), count, missed=blanks_for(missed))
-    if me.narrowed and not _can_have(shape)(**given):
-        shape = shape._replace(count=0)
-    leases, checks, *found = _look(shape)(**given)
-    own = Own(len(leases), len(checks), max((row[-1] for row in (*leases, *checks)), default=0))
-    room = room_for(me, own, count)
-    if room <= 0:
-        return own, []
-    first = [Line(*row) for row in chain(*found)]
-    chosen = list(islice(chain(first, others(shape, first, given)), room))
-    if len(chosen) < room:
-        if count_late(me.collection_id, now):
-            return choose(me, count, now, missed)
-        chosen += again(shape, given, room - len(chosen))
-    return own, chosen
+def choose(me: Claimant, count: int, now: datetime, taken: set[int]) -> Choice:
+    """What `me` holds, and what they can get to hold `count` tasks.
+
+    `taken`: ids of assignments that other raters took since they were chosen.
+    """
+    start = order.start_point(me.rater.pk, me.last_pair)
+    # 0 is the id of no query: then there is no current one.
+    values = {**parameters(me.rater, now, taken), "start": start, "current_query": me.last_query or 0}
+    key = StatementKey(me.rater.collection.order, me.restricted, count, taken=_padded(len(taken)))
+    if me.restricted and not _has_candidates(key)(**values):
+        key = key._replace(count=0)
+    leases, checks, *rows = _candidates(key)(**values)
+    holding = Holding(len(leases), len(checks), max((row[-1] for row in (*leases, *checks)), default=0))
+    quota = quota_for(me, holding, count)
+    if min(quota) <= 0:
+        return Choice(holding, quota, [], [], all=False)
+    first_group = [Candidate(*row) for row in chain(*rows)]
+    new = list(islice(chain(first_group, next_groups(key, first_group, values)), quota.candidates))
+    if len(new) == quota.candidates:
+        return Choice(holding, quota, new, [], all=False)
+    if fill_expired(me.rater.collection_id, now):
+        return choose(me, count, now, taken)
+    rest = Quota(quota.tasks - len(new), quota.candidates - len(new))
+    return Choice(holding, quota, new, put_off_items(me, key, values, rest), all=True)
 
 
-def asked(me: Rater, now: datetime, missed: set[int] = frozenset()) -> dict[str, Any]:
-    """What goes into the blanks of `free_for`. No assignment has the id 0."""
-    padded = [*sorted(missed), *[0] * (blanks_for(missed) - len(missed))]
-    numbered = {f"missed{place}": pk for place, pk in enumerate(padded)}
-    return {"rater": me.pk, "collection": me.collection_id, "now": now, **numbered}
+def parameters(me: Rater, now: datetime, taken: set[int] = frozenset()) -> dict[str, Any]:
+    """The values of the blanks of `free_assignments`. 0 is the id of no assignment."""
+    ids = [*sorted(taken), *[0] * (_padded(len(taken)) - len(taken))]
+    return {"rater": me.pk, "collection": me.collection_id, "now": now} | _numbered("taken", ids)
 
 
-def blanks_for(missed: set[int]) -> int:
-    return -(-len(missed) // AT_A_TIME) * AT_A_TIME
+def _numbered(name: str, values: list[int]) -> dict[str, int]:
+    return {f"{name}{place}": value for place, value in enumerate(values)}
 
 
-def free_for(shape: Shape) -> QuerySet:
-    """One free assignment of each pair that a rater may get, whether or not they put it off before."""
-    missed = [Blank(f"missed{place}", Assignment, "id") for place in range(shape.missed)]
-    earlier = Assignment.objects.filter(free(NOW), pair=OuterRef("pair"), pk__lt=OuterRef("pk"))
-    found = Assignment.objects.waiting().filter(takable(NOW), collection=COLLECTION)
-    found = found.filter(
+def _padded(length: int) -> int:
+    return -(-length // BATCH) * BATCH
+
+
+def free_assignments(key: StatementKey) -> QuerySet:
+    """One free assignment of each pair that the rater has not rated and does not hold."""
+    taken = [Blank(f"taken{place}", Assignment, "id") for place in range(key.taken)]
+    older = Assignment.objects.filter(free(NOW), pair=OuterRef("pair"), pk__lt=OuterRef("pk"))
+    rows = Assignment.objects.waiting().filter(takable(NOW), collection=COLLECTION)
+    rows = rows.filter(
         ~Exists(Rating.objects.filter(rater=RATER, pair=OuterRef("pair"))),
-        ~Exists(row_of(OuterRef("pair"), RATER)),
-        ~Exists(earlier.exclude(pk__in=missed) if missed else earlier),
+        ~Exists(assignment_of(OuterRef("pair"), RATER)),
+        ~Exists(older.exclude(pk__in=taken) if taken else older),
         pair__retired_at__isnull=True,
     )
-    if missed:
-        found = found.exclude(pk__in=missed)
-    return found.filter(query__in=set_of(RATER)) if shape.narrowed else found
+    if taken:
+        rows = rows.exclude(pk__in=taken)
+    return rows.filter(query__in=queries_of(RATER)) if key.restricted else rows
 
 
-def fresh_for(shape: Shape) -> QuerySet:
-    """Of these, what they did not put off."""
-    return free_for(shape).filter(~Exists(put_off().filter(pair=OuterRef("pair"))))
+def candidates(key: StatementKey) -> QuerySet:
+    """The free assignments whose pair the rater did not put off."""
+    return free_assignments(key).filter(~Exists(skips().filter(pair=OuterRef("pair"))))
 
 
-def narrowed() -> Exists:
+def is_restricted() -> Exists:
     return Exists(Rater.queries.through.objects.filter(rater=OuterRef("pk")))
 
 
-def set_of(rater: Rater | Blank) -> QuerySet:
-    """Ids of the queries that a rater is to rate, where they are not to rate all."""
+def queries_of(rater: Rater | Blank) -> QuerySet:
+    """Ids of the queries to which a rater is restricted."""
     return Rater.queries.through.objects.filter(rater=rater).values("query")
 
 
-def put_off() -> QuerySet:
+def skips() -> QuerySet:
+    """The events by which the rater put pairs off."""
     return RatingEvent.objects.filter(rater=RATER, kind=Kind.SKIP, undone_by__isnull=True)
 
 
 @cache
-def _look(shape: Shape) -> order.Together:
-    """What the rater holds, and the lines of the first group; or, where groups were seen, those of the next."""
+def _candidates(key: StatementKey) -> PreparedUnion:
+    """Without `seen`: what the rater holds, and the candidates of the first group. With it: those of the next."""
 
     def parts() -> list[QuerySet]:
-        own = [
-            held_pairs(RATER).values_list("pk", "pair", "query", "turn"),
-            held_checks(RATER).values_list("pk", "pair", "pair__query", "turn"),
+        holding = [
+            leased_to(RATER).values_list("pk", "pair", "query", "lot", "turn"),
+            held_checks(RATER).values_list("pk", "pair", "pair__query", "rater", "turn"),
         ]
-        if not shape.count:
-            return own
-        seen = [Blank(f"seen{place}", Assignment, "id") for place in range(shape.seen)]
-        group = order.ORDERS[shape.order].group(fresh_for(shape), AT, seen, POINT)
-        found = order.lines(group, POINT, shape.count, *Line._fields)
-        return found if shape.seen else own + found
+        if not key.count:
+            return holding
+        seen = [Blank(f"seen{place}", Assignment, "id") for place in range(key.seen)]
+        group = order.ORDERS[key.order].group(candidates(key), CURRENT_QUERY, seen, START)
+        rows = order.from_start(group, START, key.count, *Candidate._fields)
+        return rows if key.seen else holding + rows
 
-    return order.Together(parts)
+    return PreparedUnion(parts)
 
 
 @cache
-def _can_have(shape: Shape) -> Prepared:
-    """Finds nothing where queries of their own are done: to see that by lots would be to read the whole pool."""
-    own = Exists(fresh_for(shape).filter(query=OuterRef("pk")))
-    return Prepared(lambda: Query.objects.filter(own, pk__in=set_of(RATER)).only("pk")[:1])
+def _has_candidates(key: StatementKey) -> Prepared:
+    """Whether a restricted rater has candidates. By lots, the answer "none" would mean to read the whole pool."""
+    of_query = Exists(candidates(key).filter(query=OuterRef("pk")))
+    return Prepared(lambda: Query.objects.filter(of_query, pk__in=queries_of(RATER)).only("pk")[:1])
 
 
-def others(shape: Shape, first: list[Line], given: dict[str, Any]) -> Iterator[Line]:
-    """What comes after the first group."""
-    mark, found = order.ORDERS[shape.order].mark, first
-    # A query at hand that has nothing left is followed by others; no other group is without lines but the last.
-    seen = [getattr(found[-1], mark)] if found and mark else [given["at"]] if mark == "query" else []
-    while seen and shape.count:
-        marks = {f"seen{place}": pk for place, pk in enumerate(seen)}
-        found = [Line(*row) for row in chain(*_look(shape._replace(seen=len(seen)))(**given, **marks))]
-        if not found:
+def next_groups(key: StatementKey, first_group: list[Candidate], values: dict[str, Any]) -> Iterator[Candidate]:
+    """The candidates of the groups after the first one."""
+    field, seen = order.ORDERS[key.order].group_field, []
+    if field and first_group:
+        seen = [getattr(first_group[-1], field)]
+    elif field == "query":  # the current query has no candidates left, but others may have
+        seen = [values["current_query"]]
+    while seen and key.count:
+        rows = _candidates(key._replace(seen=len(seen)))(**values, **_numbered("seen", seen))
+        group = [Candidate(*row) for row in chain(*rows)]
+        if not group:
             return
-        yield from found
-        seen.append(getattr(found[-1], mark))
+        yield from group
+        seen.append(getattr(group[-1], field))
 
 
-def again(shape: Shape, given: dict[str, Any], count: int) -> list[Line]:
-    """What the rater put off and can still have, the longest put off first."""
-    skipped, lines = _put_off(shape._replace(order="", count=0))
-    (pairs,) = skipped(**given)
-    pairs = [pair for pair, _ in pairs][:count]
-    if not pairs:
+def put_off_items(me: Claimant, key: StatementKey, values: dict[str, Any], quota: Quota) -> list[Item]:
+    """What the rater put off and can still get, the longest put off first: pairs, extra gold and repeats alike."""
+    skipped_pairs, assignments = _put_off(key._replace(order="", count=0), me.rater.collection.gold_share > 0)
+    (rows,) = skipped_pairs(**values)
+    if not rows:
         return []
-    padded = [*pairs, *[0] * (AT_A_TIME - len(pairs))]
-    (found,) = lines(**given, **{f"pair{place}": pair for place, pair in enumerate(padded)})
-    found = {line.pair: line for line in map(Line._make, found)}
-    return [found[pair] for pair in pairs if pair in found]
+    pairs = [pair for pair, *_ in rows] + [0] * (BATCH - len(rows))
+    (free_rows,) = assignments(**values, **_numbered("pair", pairs))
+    by_pair = {candidate.pair: candidate for candidate in map(Candidate._make, free_rows)}
+    items: list[Item] = []
+    for pair, query, is_repeat, _ in rows[: quota.tasks]:
+        item = RepeatPair(pair, query) if is_repeat else by_pair.get(pair, ExtraGold(pair, query))
+        used = sum(isinstance(earlier, Candidate) for earlier in items)
+        if isinstance(item, Candidate) and used == quota.candidates:
+            break
+        items.append(item)
+    return items
+
+
+def any_put_off(me: Rater, restricted: bool, now: datetime) -> bool:
+    """Whether there is something that `me` put off and can still get."""
+    skipped_pairs, _ = _put_off(StatementKey("", restricted, 0), me.collection.gold_share > 0)
+    return bool(skipped_pairs(**parameters(me, now))[0])
 
 
 @cache
-def _put_off(shape: Shape) -> tuple[order.Together, order.Together]:
-    """Pairs that were put off and can be had, and the lines of pairs."""
+def _put_off(key: StatementKey, gold: bool) -> tuple[PreparedUnion, PreparedUnion]:
+    """Two statements: BATCH pairs that were put off and can be had, and the free assignments of BATCH pairs."""
 
-    def pairs() -> list[QuerySet]:
-        skipped = put_off().filter(Exists(free_for(shape).filter(pair=OuterRef("pair"))))
-        return [
-            skipped.values("pair")
-            .annotate(last=Max("pk"))
-            .order_by("last")
-            .values_list("pair", "last")[:AT_A_TIME]
-        ]
+    def skipped_pairs() -> list[QuerySet]:
+        repeat = Check.objects.filter(
+            rater=RATER,
+            pair=OuterRef("pair"),
+            kind=Check.Kind.REPEAT,
+            event__isnull=True,
+            turn__isnull=True,
+            created_at__lte=OuterRef("created_at"),
+            pair__retired_at__isnull=True,
+        )
+        extra = extra_golds(key.restricted).filter(pair=OuterRef("pair"))
+        free_rows = free_assignments(key).filter(pair=OuterRef("pair"))
+        skipped = skips().annotate(repeat=Case(When(Exists(repeat), then=1), default=0))
+        can = Exists(free_rows) | Q(repeat=1)
+        skipped = skipped.filter(can | Exists(extra) if gold else can)
+        rows = skipped.values("pair", "pair__query", "repeat").annotate(last=Max("pk")).order_by("last")
+        return [rows.values_list("pair", "pair__query", "repeat", "last")[:BATCH]]
 
-    def lines() -> list[QuerySet]:
-        wanted = Q()
-        for place in range(AT_A_TIME):
-            wanted |= Q(pair=Blank(f"pair{place}", Assignment, "pair"))
-        return [free_for(shape).filter(wanted).values_list(*Line._fields)]
+    def assignments() -> list[QuerySet]:
+        of_pairs = Q()
+        for place in range(BATCH):
+            of_pairs |= Q(pair=Blank(f"pair{place}", Assignment, "pair"))
+        return [free_assignments(key).filter(of_pairs).values_list(*Candidate._fields)]
 
-    return order.Together(pairs), order.Together(lines)
+    return PreparedUnion(skipped_pairs), PreparedUnion(assignments)
 
 
-def room_for(me: Rater, own: Own, count: int) -> int:
-    """How many tasks more `me` may get, of the `count` that were asked for."""
-    room = count - own.tasks
-    if room > 0 and me.limit is not None:
-        room = min(room, me.limit - graded(me) - own.leases)
-    if room > 0 and not me.plenty:
-        room = min(room, max(fair_share(me), 1) - own.tasks)
-    return room
+def extra_golds(restricted: bool) -> QuerySet:
+    """The gold anchors that a rater can still get as extra assignments, those that they put off among them."""
+    golds = Anchor.objects.of(COLLECTION).filter(
+        ~Exists(Rating.objects.filter(rater=RATER, pair=OuterRef("pair"))),
+        ~Exists(assignment_of(OuterRef("pair"), RATER)),
+        use=Anchor.Use.GOLD,
+        pair__retired_at__isnull=True,
+    )
+    return golds.filter(pair__query__in=queries_of(RATER)) if restricted else golds
+
+
+def quota_for(me: Claimant, holding: Holding, count: int) -> Quota:
+    """How many more tasks `me` may get to hold `count`, within their limit and, near the end, their share.
+
+    Where the share is less than `count` and something is mixed in, they get new candidates only once they have
+    done all that they hold. Otherwise each answer would bring a new pair only if it was itself a wanted one, which
+    would tell gold and repeats from other pairs.
+    """
+    tasks = count - holding.tasks
+    if tasks > 0 and me.rater.limit is not None:
+        tasks = min(tasks, me.rater.limit - graded(me.rater) - holding.tasks)
+    if tasks <= 0 or me.plenty:
+        return Quota(tasks, tasks)
+    share = max(fair_share(me.rater), 1)
+    if holding.tasks + tasks <= share:
+        return Quota(tasks, tasks)
+    mixes = me.rater.collection.gold_share or me.rater.collection.repeat_share
+    of_share = 0 if mixes and holding.tasks else share - holding.tasks
+    return Quota(tasks if mixes else of_share, of_share)
 
 
 def graded(me: Rater) -> int:
-    """How many pairs the rater has graded: what a limit counts."""
-    return Rating.objects.filter(rater=me, grade__isnull=False).count()
+    """The number of the rater's grades that their limit counts. One query."""
+    return Rater.objects.filter(pk=me.pk).values_list(grades_of(OuterRef("pk")), flat=True).get()
+
+
+def grades_of(rater: OuterRef) -> CombinedExpression:
+    """The number of a rater's grades, with those of repeats: otherwise a limit would tell repeats from pairs."""
+    ratings = Rating.objects.filter(rater=rater, grade__isnull=False)
+    return row_count(ratings, "rater") + row_count(
+        answered_repeats(rater).filter(event__value__isnull=False), "rater"
+    )
+
+
+def answered_repeats(rater: OuterRef) -> QuerySet:
+    return Check.objects.filter(rater=rater, kind=Check.Kind.REPEAT, event__isnull=False)
 
 
 def fair_share(me: Rater) -> int:
-    """Near the end: what is open, by the people who could rate it, so that nobody's stock leaves others idle."""
+    """The waiting assignments divided by the active raters: so that nobody's stock leaves the others idle."""
     people = Rater.objects.filter(collection=me.collection_id, active=True, kind=Rater.Kind.PERSON).count()
-    waiting = Assignment.objects.waiting().filter(collection=me.collection_id).count()
+    waiting = Assignment.objects.waiting().filter(collection=me.collection_id, extra=False).count()
     return waiting // max(people, 1)

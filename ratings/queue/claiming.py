@@ -1,98 +1,105 @@
-"""Make a rater hold what they should rate next."""
+"""Claim: make a rater hold the pairs that they should rate next."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
 
 from django.db.models import Case, F, Q, When
 from django.utils import timezone
 
+from ..database.prepared import Blank, Prepared, PreparedUpdate
 from ..models import Assignment, Rater, Rating
-from ..prepared import Blank, Prepared, PreparedUpdate
 from .acts import lock, locking, transacted
-from .choosing import Line, choose, looking
-from .leases import LEASE, NOW, RATER, State, free, lost, release_all
-from .mixing import Again, Extra, hold_extras, mixed, put_before, to_warm_up, warm_up
-from .tasks import REPEAT, Task, held, held_assignments, in_turn, open_checks
+from .choosing import Candidate, Claimant, ExtraGold, Item, RepeatPair, choose, claimants
+from .leases import LEASE, NOW, RATER, State, free, record_lost, release_all
+from .mixing import hold_extras, mixed, put_before, to_warm_up, warm_up
+from .tasks import REPEAT, OwnPair, Task, held, held_assignments, in_turn, open_checks
 
 MOST_HELD = 20
 
 
 @transacted
 def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[Task]:
-    """Make `rater` hold up to `count` tasks, those held already among them; all that they hold, in order.
+    """All tasks that `rater` holds now, in order: those held before, and new ones until they are `count`.
 
-    What is held stays theirs until they rate it, put it off or stop, or until the lease, which is renewed by each
-    claim, runs out and somebody else takes it. The collection says in which order pairs come; what a rater put
-    off comes after everything else, the longest put off first. Who is to warm up gets nothing else before, but
-    what they take back.
-    Near the end a rater gets no more than their share of what is left. Four queries, where the query at hand
-    has enough and nothing is mixed in.
+    Each claim renews the leases. A task stays held until the rater rates it, puts it off or stops, or until its
+    lease expires and another rater takes the pair. Four queries, where the current query has enough candidates and
+    neither gold nor repeats are mixed in.
     """
     now, count = now or timezone.now(), min(count, MOST_HELD)
-    me = _look(rater=rater.pk)[0]
+    claimant = Claimant.of(_look(rater=rater.pk)[0])
+    me = claimant.rater
     if not me.active:
         release_all(me)
         return []
-    if me.to_warm_up and to_warm_up(me).exists():
+    if claimant.to_warm_up and to_warm_up(me).exists():
         warm_up(me, count, now)
         return held(me)
-    missed: set[int] = set()
-    rows: list[Assignment] = []
+    taken: set[int] = set()
+    rows: list[OwnPair] = []
     while True:
-        own, chosen = choose(me, count, now, missed)
-        items = mixed(me, chosen, own.tasks, now)
-        if not own.tasks and not items:
+        choice = choose(claimant, count, now, taken)
+        items = mixed(claimant, choice, now)
+        if not choice.holding.tasks and not items:
             return []
-        turns = {item: own.turn + place for place, item in enumerate(items, 1)}
-        lines = {line: turn for line, turn in turns.items() if isinstance(line, Line)}
-        rows = _hold(me, turns, lines, now, wait=not (missed and rows))
-        got = {row.pk for row in rows}
-        lost((line.rater, line.pair) for line in lines if line.pk in got)
-        # The others went to somebody who was quicker: look again without them.
-        missed |= {line.pk for line in lines} - got
-        if missed.isdisjoint(line.pk for line in lines):
-            return in_turn(me, rows, open_checks(rater=me.pk) if own.checks or len(lines) < len(turns) else ())
+        turns = {item: choice.holding.last_turn + place for place, item in enumerate(items, 1)}
+        candidates = [item for item in items if isinstance(item, Candidate)]
+        # Who has locked rows in an earlier round must not wait for others: two raters could deadlock.
+        rows = _hold(me, turns, candidates, now, wait=not (taken and rows))
+        got = {own.row.pk for own in rows}
+        record_lost((candidate.rater, candidate.pair) for candidate in candidates if candidate.pk in got)
+        failed = {candidate.pk for candidate in candidates} - got
+        if not failed:
+            # Where repeats can be mixed in, checks are read each time: the time taken must not tell.
+            mixes = me.collection.gold_share or me.collection.repeat_share
+            return in_turn(rows, open_checks(me) if choice.holding.checks or mixes else ())
+        taken |= failed
 
 
-_look = Prepared(lambda: locking(looking().filter(pk=Blank("rater", Rating, "rater"))))
+_look = Prepared(lambda: locking(claimants().filter(pk=Blank("rater", Rating, "rater"))))
 
 
 @transacted
 def stop(rater: Rater) -> None:
-    """Give back whatever `rater` holds."""
+    """Give back all that `rater` holds."""
     release_all(lock(rater))
 
 
-def _hold(me: Rater, turns: dict, lines: dict[Line, int], now: datetime, *, wait: bool) -> list[Assignment]:
-    """Make `me` hold these at these turns; what is then leased to them. Two queries, where all are lines."""
-    _lease(me, lines, now, wait=wait)
-    if len(lines) < len(turns):
-        hold_extras(me, {item: turn for item, turn in turns.items() if isinstance(item, Extra)}, now)
-        again = {item.pair: turn for item, turn in turns.items() if isinstance(item, Again)}
-        put_before(me, REPEAT, again, now)
-    return held_assignments(rater=me.pk)
+def _hold(
+    me: Rater, turns: dict[Item, int], candidates: Sequence[Candidate], now: datetime, *, wait: bool
+) -> list[OwnPair]:
+    """Make `me` hold the items at these turns; the assignments that `me` then holds.
 
-
-def _lease(me: Rater, lines: dict[Line, int], now: datetime, *, wait: bool) -> None:
-    """Lease to `me` what is still free of `lines`, and renew what they hold. One query.
-
-    Whoever is slower waits and then sees that the row is gone. Rows are locked in one order, so that no two wait
-    for each other; who has locked some and looks again must not wait.
+    Two queries, where all items are candidates.
     """
-    chosen = {f"line{place}": line.pk for place, line in enumerate(lines)}
-    turns = {f"turn{place}": turn for place, turn in enumerate(lines.values())}
-    _leasing(len(lines), wait)(rater=me.pk, now=now, until=now + LEASE, **chosen, **turns)
+    _lease(me, {candidate.pk: turns[candidate] for candidate in candidates}, now, wait=wait)
+    if len(candidates) < len(turns):
+        hold_extras(me, {item: turn for item, turn in turns.items() if isinstance(item, ExtraGold)}, now)
+        repeats = {item.pair: turn for item, turn in turns.items() if isinstance(item, RepeatPair)}
+        put_before(me, REPEAT, repeats, now)
+    return held_assignments(me)
+
+
+def _lease(me: Rater, turns: dict[int, int], now: datetime, *, wait: bool) -> None:
+    """Lease those of the assignments (id → turn) that are still free to `me`, and renew their leases. One query.
+
+    A slower rater waits for the row lock and then finds the row no longer free. Rows are locked in the order of
+    their ids, so that no two raters wait for each other.
+    """
+    ids = {f"assignment{place}": pk for place, pk in enumerate(turns)}
+    numbered = {f"turn{place}": turn for place, turn in enumerate(turns.values())}
+    _leasing(len(turns), wait)(rater=me.pk, now=now, until=now + LEASE, **ids, **numbered)
 
 
 @cache
-def _leasing(lines: int, wait: bool) -> PreparedUpdate:
-    chosen = [Blank(f"line{place}", Assignment, "id") for place in range(lines)]
-    turns = [Blank(f"turn{place}", Assignment, "turn") for place in range(lines)]
-    wanted = Q(rater=RATER, state=State.LEASED)
-    if chosen:
-        wanted |= Q(free(NOW), pk__in=chosen)
-    locked = Assignment.objects.filter(wanted).order_by("pk").select_for_update(no_key=True, skip_locked=not wait)
-    cases = (When(pk=pk, then=turn) for pk, turn in zip(chosen, turns, strict=True))
+def _leasing(count: int, wait: bool) -> PreparedUpdate:
+    ids = [Blank(f"assignment{place}", Assignment, "id") for place in range(count)]
+    turns = [Blank(f"turn{place}", Assignment, "turn") for place in range(count)]
+    chosen = Q(rater=RATER, state=State.LEASED)
+    if ids:
+        chosen |= Q(free(NOW), pk__in=ids)
+    locked = Assignment.objects.filter(chosen).order_by("pk").select_for_update(no_key=True, skip_locked=not wait)
+    cases = (When(pk=pk, then=turn) for pk, turn in zip(ids, turns, strict=True))
     return PreparedUpdate(
         lambda: Assignment.objects.filter(pk__in=locked.values("pk")),
         rater=RATER,

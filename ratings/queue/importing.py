@@ -1,7 +1,7 @@
 """Record ratings that were made elsewhere, and take a whole import of them back.
 
-Many at once, while raters wait: no row travels here. A few statements, which both databases know, make of the
-staged ratings what a rater's acts make of each.
+Raters wait for the transaction of a large import, so it reads no row into Python. A few SQL statements, which run
+on both databases, make the same rows of the staged ratings as the acts of a rater would.
 """
 
 import json
@@ -14,28 +14,28 @@ from uuid import uuid4
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from ..bulk import insert
+from ..database.bulk import insert
 from ..models import UNRANKED, Collection, Job, Rater, RatingEvent, StagedRating
-from .undoing import SAID
+from .undoing import RATING_KINDS
 
 
 class ImportedRating(NamedTuple):
-    """A grade, or a reason why the pair cannot be judged. Never both."""
+    """One rating of a file: a grade, or a reason why the pair cannot be judged."""
 
     rater: str
     query_id: int
-    document_id: int | None  # None: not known yet
+    document_id: int | None  # None: the document is not stored yet
     value: Decimal | None
     reason: str = ""
     comment: str = ""
     seconds: float | None = None
-    at: datetime | None = None  # None: when it is recorded
-    # The rating that it changes and its revision, as `differing` saw it. None: it is new.
+    at: datetime | None = None  # None: the time of recording
+    # The rating that it changes and its revision, as `differing` read them. None: it is new.
     rating_id: int | None = None
     revision: int | None = None
 
 
-# The pairs travel as one array, and in this order: SQLite would begin at all ratings of a rater.
+# The pairs are one JSON parameter. CROSS JOIN keeps SQLite from beginning with all ratings of a rater.
 _WANTED = {
     "sqlite": "(SELECT json_extract(value, '$[0]') AS query_id, json_extract(value, '$[1]') AS document_id"
     " FROM json_each(%s)) AS wanted CROSS JOIN ratings_pair AS pair",
@@ -45,8 +45,10 @@ _WANTED = {
 
 
 def differing(collection: Collection, rows: Sequence[ImportedRating]) -> list[ImportedRating]:
-    """Those that say something else than the record, with the rating that they change. Call with some thousand:
-    three queries."""
+    """The rows that are new or differ from the stored ratings, with the rating that they change.
+
+    Three queries: to be called with some thousand rows.
+    """
     raters = dict(collection.raters.filter(name__in={row.rater for row in rows}).values_list("pk", "name"))
     if not raters:
         return list(rows)
@@ -63,66 +65,64 @@ def differing(collection: Collection, rows: Sequence[ImportedRating]) -> list[Im
             [json.dumps(list(pairs))],
         )
         for rater, query, document, pk, revision, grade, reason, comment in cursor.fetchall():
-            said = values.get(grade), reason, comment
-            stored[raters[rater], query, document] = pk, revision, said
-    found = []
+            content = values.get(grade), reason, comment
+            stored[raters[rater], query, document] = pk, revision, content
+    changed = []
     for row in rows:
-        rating_id, revision, said = stored.get(row[:3], (None, None, None))
-        if said != row[3:6]:
-            found.append(row._replace(rating_id=rating_id, revision=revision))
-    return found
+        rating_id, revision, content = stored.get(row[:3], (None, None, None))
+        if content != row[3:6]:
+            changed.append(row._replace(rating_id=rating_id, revision=revision))
+    return changed
 
 
 def stage(job: Job, rows: Iterable[ImportedRating]) -> None:
-    """Keep them where nobody looks, for `record_staged`. In a piece of the import."""
+    """Write the rows to the staging table, from which `record_staged` makes ratings."""
     moment = connection.ops.adapt_datetimefield_value
     columns = ["job_id", "token", *ImportedRating._fields[:7], "rated_at", *ImportedRating._fields[8:]]
-    values = (row._replace(value=_plain(row.value), at=moment(row.at)) for row in rows)
+    values = (
+        row._replace(value=None if row.value is None else f"{row.value:f}", at=moment(row.at)) for row in rows
+    )
     insert(StagedRating, columns, ((job.pk, uuid4().hex, *row) for row in values))
-
-
-def _plain(value: Decimal | None) -> str | None:
-    return None if value is None else f"{value:f}"
 
 
 @transaction.atomic
 def record_staged(job: Job, *, now: datetime | None = None) -> None:
-    """Make ratings of what the job has staged. One that names no time is of `now`.
+    """Make ratings of what the job has staged; those without a time get `now`.
 
-    Raises IntegrityError where the record is no longer what `differing` saw, or a name is by now a person's.
+    Raises IntegrityError where a rating has changed since `differing` read it, or where a name is now a person's.
     """
-    given = _given(job, now or timezone.now())
+    params = _params(job, now or timezone.now())
     total = job.staged_ratings.count()
     _make_raters(job)
     with connection.cursor() as cursor:
-        cursor.execute(_PAIRS, given)
-        cursor.execute(_NEW, given)
+        cursor.execute(_PAIRS, params)
+        cursor.execute(_NEW, params)
         recorded = cursor.rowcount
-        cursor.execute(_CHANGED, given)
+        cursor.execute(_CHANGED, params)
         recorded += cursor.rowcount
-        cursor.execute(_EVENTS, given)
+        cursor.execute(_EVENTS, params)
         if recorded != total or cursor.rowcount != total:
             raise IntegrityError("somebody changed these ratings or their raters meanwhile")
     _settle(job)
-    _check_links()
+    _check_foreign_keys()
 
 
 @transaction.atomic
 def take_back_import(job: Job, *, by=None, now: datetime | None = None) -> None:
-    """Give each rating back what the record said before the import, and tell so in events that undo its events.
+    """Restore the ratings as they were before the import, and write an undo event for each of its events.
 
-    For an import after which nothing was said of the same pairs by the same raters: see `ratings.intake.undoing`.
+    Only for an import whose raters have not rated its pairs again since: `ratings.intake.undoing` checks that.
     """
-    given = _given(job, now or timezone.now()) | {"actor": by and by.pk}
-    _locked(Rater.objects.filter(pk__in=job.events.order_by().values("rater")))
+    params = _params(job, now or timezone.now()) | {"actor": by and by.pk}
+    _lock(Rater.objects.filter(pk__in=job.events.order_by().values("rater")))
     with connection.cursor() as cursor:
         for statement in (_UNDO, _RESTORED, _REMOVED):
-            cursor.execute(statement, given)
+            cursor.execute(statement, params)
     _settle(job)
-    _check_links()
+    _check_foreign_keys()
 
 
-def _given(job: Job, now: datetime) -> dict:
+def _params(job: Job, now: datetime) -> dict:
     return {
         "job": job.pk,
         "collection": job.collection_id,
@@ -133,33 +133,34 @@ def _given(job: Job, now: datetime) -> dict:
 
 
 def _make_raters(job: Job) -> None:
-    """A name that is by now a person's is none of these, and a second rater of it is refused by the database."""
+    """Make the raters that are missing. A name that a person has by now raises IntegrityError."""
     named = job.staged_ratings.order_by().values("rater").distinct()
     here = Rater.objects.filter(collection=job.collection_id, kind=Rater.Kind.IMPORTED)
     missing = named.exclude(rater__in=here.values("name")).order_by("rater").values_list("rater", flat=True)
     facts = {"collection_id": job.collection_id, "kind": Rater.Kind.IMPORTED}
     Rater.objects.bulk_create(Rater(name=name, **facts) for name in missing)
-    _locked(here.filter(name__in=named))
+    _lock(here.filter(name__in=named))
 
 
-def _locked(raters) -> None:
-    """Nobody renames or erases them meanwhile. In one order, as everywhere."""
+def _lock(raters) -> None:
+    """Lock the raters, in the order of all locks on them, so that nobody renames or erases them meanwhile."""
     list(raters.order_by("pk").select_for_update(no_key=True).values_list("pk"))
 
 
 def _settle(job: Job) -> None:
     """Make the assignments of all pairs of an import agree with their ratings.
 
-    A grade fills what its rater holds. What is done without a grade is open again, or goes where it is wanted of
-    nobody else. Then grades that fill nothing fill what is open, the first the first.
+    A grade fills the assignment that its rater holds. Done assignments without a grade are opened, or deleted
+    where they are extra or their pair is retired. Then surplus grades fill open assignments, in the order of their
+    ids.
     """
     with connection.cursor() as cursor:
         for statement in (_FILL_OWN, _DELETE_SURPLUS, _OPEN, _FILL_OPEN):
             cursor.execute(statement, {"job": job.pk})
 
 
-def _check_links() -> None:
-    """PostgreSQL would look for every row that is named at the end, when raters wait for the collection."""
+def _check_foreign_keys() -> None:
+    """Check them now: at the commit, PostgreSQL would check every row while raters wait for the collection."""
     if connection.vendor == "postgresql":
         connection.check_constraints()
 
@@ -205,20 +206,21 @@ _UNDO = f"""
     SELECT pair_id, rater_id, '{Kind.UNDO}', '', '', id, %(actor)s, %(scale)s, 0, '', %(now)s
     FROM ratings_ratingevent WHERE job_id = %(job)s ORDER BY id"""
 
-# Of each rater and pair of the import, what was said last and is not undone.
+# The latest rating event of each rater and pair of the import that is not undone.
 _STANDING = f"""
-    SELECT event.pair_id, event.rater_id, MAX(said.id) AS id FROM ratings_ratingevent AS event
-    JOIN ratings_ratingevent AS said ON said.pair_id = event.pair_id AND said.rater_id = event.rater_id
-    LEFT JOIN ratings_ratingevent AS undo ON undo.undoes_id = said.id
-    WHERE event.job_id = %(job)s AND undo.id IS NULL AND said.kind IN ({", ".join(f"'{kind}'" for kind in SAID)})
+    SELECT event.pair_id, event.rater_id, MAX(latest.id) AS id FROM ratings_ratingevent AS event
+    JOIN ratings_ratingevent AS latest ON latest.pair_id = event.pair_id AND latest.rater_id = event.rater_id
+    LEFT JOIN ratings_ratingevent AS undo ON undo.undoes_id = latest.id
+    WHERE event.job_id = %(job)s AND undo.id IS NULL
+        AND latest.kind IN ({", ".join(f"'{kind}'" for kind in RATING_KINDS)})
     GROUP BY event.pair_id, event.rater_id"""
 
 _RESTORED = f"""
-    UPDATE ratings_rating AS rating SET grade_id = said.grade_id, reason = said.reason, comment = said.comment,
-        revision = rating.revision + 1, changed_at = %(now)s
-    FROM (SELECT said.*, grade.id AS grade_id FROM ({_STANDING}) AS standing
-        JOIN ratings_ratingevent AS said ON said.id = standing.id LEFT JOIN {_GRADE} = said.value) AS said
-    WHERE rating.pair_id = said.pair_id AND rating.rater_id = said.rater_id"""
+    UPDATE ratings_rating AS rating SET grade_id = latest.grade_id, reason = latest.reason,
+        comment = latest.comment, revision = rating.revision + 1, changed_at = %(now)s
+    FROM (SELECT latest.*, grade.id AS grade_id FROM ({_STANDING}) AS standing
+        JOIN ratings_ratingevent AS latest ON latest.id = standing.id LEFT JOIN {_GRADE} = latest.value) AS latest
+    WHERE rating.pair_id = latest.pair_id AND rating.rater_id = latest.rater_id"""
 
 _REMOVED = f"""
     DELETE FROM ratings_rating WHERE id IN (
@@ -228,7 +230,7 @@ _REMOVED = f"""
             ON standing.pair_id = event.pair_id AND standing.rater_id = event.rater_id
         WHERE event.job_id = %(job)s AND standing.id IS NULL)"""
 
-# What the raters of an import have of its pairs, with their grades.
+# The assignments of the raters of an import on its pairs, with their grades.
 _OWN = """ratings_ratingevent AS event
     JOIN ratings_assignment AS own ON own.pair_id = event.pair_id AND own.rater_id = event.rater_id
     LEFT JOIN ratings_rating AS graded ON graded.pair_id = event.pair_id AND graded.rater_id = event.rater_id
@@ -248,18 +250,18 @@ _DELETE_SURPLUS = f"""
 _OPEN = f"""
     UPDATE ratings_assignment SET state = 'open', rater_id = NULL WHERE id IN ({_EMPTY})"""
 
-# An update looks once more whether it is open: of a rater and this, one gets it.
+# The update checks again whether the assignment is open: a concurrent claim may have taken it.
 _FILL_OPEN = """
     WITH vacant AS (
         SELECT id, pair_id, ROW_NUMBER() OVER (PARTITION BY pair_id ORDER BY id) AS place FROM ratings_assignment
         WHERE state = 'open' AND pair_id IN (SELECT pair_id FROM ratings_ratingevent WHERE job_id = %(job)s)
-    ), late AS (
+    ), surplus AS (
         SELECT rating.pair_id, rating.rater_id,
             ROW_NUMBER() OVER (PARTITION BY rating.pair_id ORDER BY rating.id) AS place
         FROM ratings_rating AS rating
         LEFT JOIN ratings_assignment AS own ON own.pair_id = rating.pair_id AND own.rater_id = rating.rater_id
         WHERE rating.pair_id IN (SELECT pair_id FROM vacant) AND rating.grade_id IS NOT NULL AND own.id IS NULL
     )
-    UPDATE ratings_assignment AS filled SET state = 'done', rater_id = late.rater_id
-    FROM vacant JOIN late ON late.pair_id = vacant.pair_id AND late.place = vacant.place
+    UPDATE ratings_assignment AS filled SET state = 'done', rater_id = surplus.rater_id
+    FROM vacant JOIN surplus ON surplus.pair_id = vacant.pair_id AND surplus.place = vacant.place
     WHERE filled.id = vacant.id AND filled.state = 'open'"""

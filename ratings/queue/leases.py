@@ -1,68 +1,74 @@
-"""Which assignments are free; take them, lease them again, give them back."""
+"""Assignments and their leases: which are free, and how they are taken, renewed and given back."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 
-from ..models import Assignment, Check, LostLease, Rater, Rating
-from ..prepared import Blank, Prepared, PreparedUpdate
+from ..database.prepared import Blank, Prepared
+from ..models import Assignment, LostLease, Rater, Rating, RatingEvent
 from .acts import Overtaken, lock, transacted
 
 LEASE = timedelta(minutes=30)
 
 State = Assignment.State
 
-# Blanks of prepared statements: who asks, of which collection, and when.
+# Blanks of prepared statements.
 RATER, COLLECTION = Blank("rater", Assignment, "rater"), Blank("collection", Assignment, "collection")
 NOW = Blank("now", Assignment, "leased_until")
 
 
 def free(now: datetime | Blank) -> Q:
-    """An assignment that anybody may take. An extra one is its rater's alone."""
+    """The condition of an assignment that any rater may take: open, or its lease expired.
+
+    An extra assignment belongs to its rater alone.
+    """
     return Q(state=State.OPEN) | Q(state=State.LEASED, leased_until__lt=now, extra=False)
 
 
 def takable(now: datetime | Blank) -> Q:
-    """A free assignment that no grade is about to fill which came late."""
-    return free(now) & (Q(leased_until__isnull=True) | ~Exists(uncounted().filter(pair=OuterRef("pair"))))
+    """`free`, but for expired leases of a pair with a surplus grade: that grade is to fill the assignment."""
+    return free(now) & (Q(leased_until__isnull=True) | ~Exists(surplus_grades().filter(pair=OuterRef("pair"))))
 
 
-def row_of(pair, rater) -> QuerySet:
+def assignment_of(pair, rater) -> QuerySet:
+    """The rater's assignment of the pair: one or none."""
     return Assignment.objects.filter(pair=pair, rater=rater)
 
 
-def uncounted() -> QuerySet:
-    """Grades that fill no assignment: imported, or later than their lease."""
-    return Rating.objects.filter(grade__isnull=False).filter(~Exists(row_of(OuterRef("pair"), OuterRef("rater"))))
+def surplus_grades() -> QuerySet:
+    """Grades that fill no assignment: imported ones, and those sent after the lease was lost."""
+    no_assignment = ~Exists(assignment_of(OuterRef("pair"), OuterRef("rater")))
+    return Rating.objects.filter(no_assignment, grade__isnull=False)
 
 
 def take(rater: Rater, pair_id: int, state: str, now: datetime) -> bool:
-    """Give one free assignment of the pair to a rater who has none of it, if there still is one."""
+    """Give a free assignment of the pair to a rater who has none of it. False: there is none."""
     lease = (
-        {"leased_until": now + LEASE, "turn": before_all(rater)}
+        {"leased_until": now + LEASE, "turn": turn_before_all(rater)}
         if state == State.LEASED
         else {"leased_until": None}
     )
     rows = Assignment.objects.filter(free(now), pair=pair_id, pair__retired_at__isnull=True)
     for pk, holder in rows.order_by("pk").values_list("pk", "rater"):
-        # The condition is checked again by the update itself: of two raters, one gets the row.
+        # The update checks the condition again: of two raters, one gets the row.
         if Assignment.objects.filter(free(now), pk=pk).update(rater=rater, state=state, **lease):
-            lost([(holder, pair_id)])
+            record_lost([(holder, pair_id)])
             return True
     return False
 
 
 def hand_over(row: Assignment, rater: Rater, now: datetime) -> None:
-    """Lease to `rater` what somebody else holds. Raises Overtaken where they hold it no more."""
-    lease = {"leased_until": now + LEASE, "turn": before_all(rater)}
-    if not Assignment.objects.filter(pk=row.pk, **_as_seen(row)).update(rater=rater, **lease):
+    """Lease to `rater` an assignment that another rater holds. Raises Overtaken where it has changed since."""
+    lease = {"leased_until": now + LEASE, "turn": turn_before_all(rater)}
+    if not Assignment.objects.filter(pk=row.pk, **_state_of(row)).update(rater=rater, **lease):
         raise Overtaken
-    lost([(row.rater_id, row.pair_id)])
+    record_lost([(row.rater_id, row.pair_id)])
 
 
-def before_all(rater: Rater) -> int:
-    """The turn that comes before everything that the rater holds."""
+def turn_before_all(rater: Rater) -> int:
+    """A turn before those of all that the rater holds."""
     turns = (
         Assignment.objects.filter(rater=rater, state=State.LEASED).order_by("turn").values_list("turn", flat=True)
     )
@@ -70,104 +76,120 @@ def before_all(rater: Rater) -> int:
     return min([*turns[:1], *checks[:1]], default=0) - 1
 
 
-def lost(holders: Iterable[tuple[int | None, int]]) -> None:
-    """Remember who held which pair: (rater id or None, pair id)."""
-    rows = [LostLease(rater_id=rater_id, pair_id=pair_id) for rater_id, pair_id in holders if rater_id]
-    if rows:
+def record_lost(holders: Iterable[tuple[int | None, int]]) -> None:
+    """Write a LostLease for each (rater id, pair id); those without a rater are ignored."""
+    held = [(rater_id, pair_id) for rater_id, pair_id in holders if rater_id]
+    if held:
+        events = RatingEvent.objects.filter(rater__in={rater_id for rater_id, _ in held}).order_by()
+        latest = dict(events.values_list("rater").annotate(latest=Max("pk")))
+        rows = (LostLease(rater_id=rater, pair_id=pair, act=latest.get(rater)) for rater, pair in held)
         LostLease.objects.bulk_create(rows, ignore_conflicts=True, batch_size=5_000)
 
 
+class HeldRow(NamedTuple):
+    """An assignment to be given back, with what decides what becomes of it."""
+
+    row: Assignment
+    retired: bool
+    has_surplus: bool  # whether another rater's surplus grade is to fill it
+
+    @classmethod
+    def read(cls, rows: Iterable[Assignment]) -> "list[HeldRow]":
+        """Of rows that `to_give_back` annotated."""
+        return [cls(row, row.retired is not None, row.has_surplus) for row in rows]
+
+
+def to_give_back(rows: QuerySet) -> QuerySet:
+    """`rows` annotated for `HeldRow`."""
+    surplus = surplus_grades().filter(pair=OuterRef("pair")).exclude(rater=OuterRef("rater"))
+    return rows.annotate(retired=F("pair__retired_at"), has_surplus=Exists(surplus)).order_by("pk")
+
+
 def give_back(rows: QuerySet) -> int:
-    """Free assignments, or let each count a grade that came when all of its pair were taken. How many were freed.
+    """End the leases on these assignments; how many rows changed.
 
-    What was extra, or of a retired pair, is wanted of nobody else: it goes. Otherwise, and where no late grade
-    waits, all that was leased alike is freed by one query.
+    A surplus grade of another rater fills the assignment. An extra assignment, or one of a retired pair, is
+    deleted. All others are open again, those with the same rater and lease by one query.
     """
-    return _give_back(looked_at(rows))
+    return _give_back(HeldRow.read(to_give_back(rows)))
 
 
-def looked_at(rows: QuerySet) -> QuerySet:
-    """`rows` with what decides how they are given back."""
-    late = uncounted().filter(pair=OuterRef("pair")).exclude(rater=OuterRef("rater"))
-    return rows.annotate(retired=F("pair__retired_at"), late=Exists(late)).order_by("pk")
-
-
-def _give_back(rows: Iterable[Assignment]) -> int:
-    freed, alike = 0, {}
-    for row in rows:
-        if row.extra or row.retired or row.late:
-            freed += _settle(row)
+def _give_back(held: Iterable[HeldRow]) -> int:
+    changed, alike = 0, {}
+    for each in held:
+        row = each.row
+        if row.extra or each.retired or each.has_surplus:
+            changed += _delete_or_fill(each)
         else:
             alike.setdefault((row.rater_id, row.state, row.leased_until), []).append(row)
-    return freed + sum(_free(rows) for rows in alike.values())
+    return changed + sum(_open(rows) for rows in alike.values())
 
 
-def _as_seen(row: Assignment) -> dict:
+def _state_of(row: Assignment) -> dict:
+    """A filter by which an update finds the row only as it was read."""
     return {"rater": row.rater_id, "state": row.state, "leased_until": row.leased_until}
 
 
-def _free(rows: list[Assignment]) -> int:
-    """Free rows that look alike, but for those that somebody else has taken since they were looked at."""
-    still = Assignment.objects.filter(pk__in=[row.pk for row in rows], **_as_seen(rows[0])).order_by("pk")
-    locked = still.select_for_update(no_key=True).values("pk")
-    freed = Assignment.objects.filter(pk__in=locked).update(rater=None, state=State.OPEN, leased_until=None)
-    if freed and rows[0].state == State.LEASED:
-        # Among them those that went to somebody else: they were lost as well.
-        lost((row.rater_id, row.pair_id) for row in rows)
-    return freed
+def _open(rows: list[Assignment]) -> int:
+    """Open rows that all have one `_state_of`, without those that were taken since they were read."""
+    unchanged = Assignment.objects.filter(pk__in=[row.pk for row in rows], **_state_of(rows[0])).order_by("pk")
+    locked = unchanged.select_for_update(no_key=True).values("pk")
+    opened = Assignment.objects.filter(pk__in=locked).update(rater=None, state=State.OPEN, leased_until=None)
+    if opened and rows[0].state == State.LEASED:
+        # Those that were taken since are lost too, so all of them are recorded.
+        record_lost((row.rater_id, row.pair_id) for row in rows)
+    return opened
 
 
-def _settle(row: Assignment) -> int:
-    """Give back a row of which something else must become than an open one."""
-    still = Assignment.objects.filter(pk=row.pk, **_as_seen(row))
-    if row.extra or row.retired:
-        freed = still.delete()[0]
+def _delete_or_fill(held: HeldRow) -> int:
+    row = held.row
+    unchanged = Assignment.objects.filter(pk=row.pk, **_state_of(row))
+    if row.extra or held.retired:
+        changed = unchanged.delete()[0]
     else:
-        late = uncounted().filter(pair=row.pair_id).exclude(rater=row.rater_id).order_by("pk").first()
-        filled = {"rater": late.rater_id, "state": State.DONE} if late else {"rater": None, "state": State.OPEN}
-        freed = still.update(**filled, leased_until=None)
-    if freed and row.state == State.LEASED:
-        lost([(row.rater_id, row.pair_id)])
-    return freed
+        grades = surplus_grades().filter(pair=row.pair_id).exclude(rater=row.rater_id).order_by("pk")
+        grade = grades.first()
+        filled = {"rater": grade.rater_id, "state": State.DONE} if grade else {"rater": None, "state": State.OPEN}
+        changed = unchanged.update(**filled, leased_until=None)
+    if changed and row.state == State.LEASED:
+        record_lost([(row.rater_id, row.pair_id)])
+    return changed
 
 
-def _late() -> QuerySet:
+def _expired_with_surplus() -> QuerySet:
     expired = Assignment.objects.filter(
         collection=COLLECTION, leased_until__isnull=False, leased_until__lt=NOW, extra=False
     )
-    return looked_at(expired.filter(Exists(uncounted().filter(pair=OuterRef("pair")))))
+    return to_give_back(expired.filter(Exists(surplus_grades().filter(pair=OuterRef("pair")))))
 
 
-_of_rater = Prepared(lambda: looked_at(Assignment.objects.filter(rater=RATER, state=State.LEASED)))
-_ran_out_late = Prepared(_late)
+_expired = Prepared(_expired_with_surplus)
 
 
-def count_late(collection_id: int, now: datetime) -> int:
-    """Let grades that came while others held their pair fill it, where those leases have run out since."""
-    return _give_back(_ran_out_late(collection=collection_id, now=now))
+def fill_expired(collection_id: int, now: datetime) -> int:
+    """Let surplus grades fill expired leases of their pairs; how many rows changed.
+
+    A grade that came while others held the pair waits until one of these leases expires.
+    """
+    return _give_back(HeldRow.read(_expired(collection=collection_id, now=now)))
 
 
 def release_all(rater: Rater) -> int:
-    """Give back whatever is leased to a rater who is locked, and lay their checks aside."""
-    _lay_aside(rater=rater.pk)
-    return _give_back(_of_rater(rater=rater.pk))
-
-
-_lay_aside = PreparedUpdate(
-    lambda: Check.objects.filter(rater=RATER, event__isnull=True, turn__isnull=False), turn=None
-)
+    """Give back all that a locked rater holds; their unanswered checks get no turn."""
+    rater.checks.filter(event__isnull=True, turn__isnull=False).update(turn=None)
+    return give_back(Assignment.objects.filter(rater=rater, state=State.LEASED))
 
 
 @transacted
 def release(leases: Rater | Iterable[int]) -> int:
-    """Give back the leases of a rater, or those assignments of these ids that are leased; says how many.
+    """Give back the leases of a rater, or the leased ones among assignments by id; how many rows changed.
 
-    Nothing is lost by it: what their raters still send is kept.
+    What their raters still send is kept.
     """
     if isinstance(leases, Rater):
         return release_all(lock(leases))
     leased = Assignment.objects.filter(pk__in=list(leases), state=State.LEASED)
-    # Raters first, as in their own acts, and one after the other in one order: else two could wait for each other.
+    # Lock the raters first, as their own acts do, and in one order: otherwise two transactions could deadlock.
     holders = Rater.objects.filter(pk__in=leased.values("rater")).order_by("pk")
     list(holders.select_for_update(no_key=True).values_list("pk"))
     return give_back(leased)

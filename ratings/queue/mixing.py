@@ -1,64 +1,51 @@
-"""What comes between a rater's pairs: warm-ups before the first, gold pairs and repeats unseen among them."""
+"""What a rater gets besides candidates: warm-ups before the first pair, gold pairs and repeats hidden among them.
+
+A rater must not be able to tell gold and repeats from other pairs: neither by their place nor by when they come
+back nor by how long an answer of the server takes. Most of what is strange below is for that.
+"""
 
 from collections import deque
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
 from itertools import chain, groupby, zip_longest
 
-from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
+from django.conf import settings
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce
 
-from .. import order
-from ..models import Anchor, Assignment, Check, Collection, Rater, Rating, RatingEvent
-from ..prepared import Blank
-from .choosing import Line, set_of
-from .leases import COLLECTION, LEASE, NOW, RATER, State, row_of, takable
+from ..database.prepared import Blank, Prepared, PreparedInsert, PreparedUnion
+from ..models import LOTS, Anchor, Assignment, Check, Collection, LostLease, Pair, Rater, Rating, RatingEvent
+from . import order
+from .choosing import Candidate, Choice, Claimant, ExtraGold, Item, RepeatPair, extra_golds, skips
+from .leases import LEASE, NOW, RATER, State, assignment_of, takable, turn_before_all
 from .tasks import REPEAT, WARM_UP
 
 Kind = RatingEvent.Kind
 
-# A pair comes again after so many acts at the earliest: by then its grade is hardly remembered.
-REPEAT_AFTER = 20
-LAID_ASIDE = 100  # repeats that a rater gave back are looked at
-# Turns of warm-ups: before everything else that a rater may hold, and among them later what they put off.
+REPEAT_AFTER = 20  # acts between a grade and its repeat at least, so that the grade is hardly remembered
+GIVEN_BACK = 100  # repeats that a rater gave back unanswered are read at most
+# The first turns of warm-ups, which come before all other tasks, and of warm-ups that were put off.
 FIRST_TURN, LATER_TURN = -2_000_000, -1_000_000
 
 
-@dataclass(frozen=True)
-class Extra:
-    """A gold pair that nobody wants any more, but for comparison."""
-
-    pair: int
-    query: int
-
-
-@dataclass(frozen=True)
-class Again:
-    """A pair that the rater graded, to be graded once more."""
-
-    pair: int
-    query: int
-
-
-Item = Line | Extra | Again
-
-
 def to_warm_up(me: Rater) -> QuerySet:
-    """Anchors that the rater is still to warm up on."""
+    """The warm-up anchors that the rater has not answered."""
     answered = Check.objects.filter(rater=me, pair=OuterRef("pair"), kind=WARM_UP, event__isnull=False)
     return Anchor.objects.of(me.collection_id).filter(~Exists(answered), use=Anchor.Use.WARM_UP)
 
 
 def warm_up(me: Rater, count: int, now: datetime) -> None:
-    """Put the next `count` warm-ups before `me`: in rounds with a pair of every grade, in an order of their own.
+    """Make `me` hold the next `count` warm-ups, in rounds that have one pair of every grade in random order.
 
-    So every grade is seen early: who sees only irrelevant documents first grades higher afterwards.
+    So raters see every grade early: those who first see only irrelevant documents grade higher afterwards.
     """
-    anchors = sorted(to_warm_up(me).values_list("grade", "pair"), key=lambda row: (row[0], drawn(me.pk, *row)))
+    anchors = sorted(
+        to_warm_up(me).values_list("grade", "pair"), key=lambda row: (row[0], keyed_random(me.pk, *row))
+    )
     by_grade = [list(rows) for _, rows in groupby(anchors, key=lambda row: row[0])]
-    rounds = [filter(None, one) for one in zip_longest(*by_grade)]
-    rows = chain.from_iterable(sorted(one, key=lambda row: drawn(me.pk, *row)) for one in rounds)
+    rounds = [filter(None, rows) for rows in zip_longest(*by_grade)]
+    rows = chain.from_iterable(sorted(each, key=lambda row: keyed_random(me.pk, *row)) for each in rounds)
     later = set(
         me.checks.filter(kind=WARM_UP, event__isnull=True, turn__gte=LATER_TURN).values_list("pair", flat=True)
     )
@@ -67,125 +54,208 @@ def warm_up(me: Rater, count: int, now: datetime) -> None:
 
 
 def put_before(me: Rater, kind: str, turns: dict[int, int], now: datetime) -> None:
-    """Make the rater hold checks of these pairs, at these turns."""
-    own = me.checks.filter(kind=kind, event__isnull=True, pair__in=turns)
-    known = set(own.values_list("pair", flat=True))
+    """Make the rater hold checks of these pairs (pair id → turn)."""
+    if not turns:
+        return
+    known = {check.pair_id for check in _unanswered(rater=me.pk) if check.kind == kind} & turns.keys()
     if known:
-        own.update(turn=Case(*(When(pair=pair, then=turns[pair]) for pair in known), default=F("turn")))
-    new = [(pair, turn) for pair, turn in turns.items() if pair not in known]
-    Check.objects.bulk_create(
-        Check(rater=me, pair_id=pair, kind=kind, turn=turn, created_at=now) for pair, turn in new
-    )
+        cases = (When(pair=pair, then=turns[pair]) for pair in known)
+        own = me.checks.filter(kind=kind, event__isnull=True, pair__in=known)
+        own.update(turn=Case(*cases, default=F("turn")))
+    for pair, turn in turns.items():
+        if pair not in known:
+            _insert_check(Check(rater=me, pair_id=pair, kind=kind, turn=turn, created_at=now))
 
 
-def mixed(me: Rater, fresh: list[Line], held: int, now: datetime) -> list[Item]:
-    """`fresh`, with gold pairs and repeats among them, as chance decides by the collection's shares.
+# Prepared, so that a claim that brings gold or a repeat takes no longer than another one.
+_unanswered = Prepared(lambda: Check.objects.filter(rater=RATER, event__isnull=True))
+_insert_check, _insert_extra = PreparedInsert(Check), PreparedInsert(Assignment)
 
-    As many as before: what would have come last waits, first of all what was put off. Chance is a hash of the
-    rater and the number of their acts: to look again changes nothing.
 
-    Where a query's documents come together, one of another query would tell what it is. A gold pair then stands
-    only where a pair of its own query would have stood, so that each place of a query is gold as often as any
-    other. A repeat, whose query is mostly done, may also stand between two queries.
+def mixed(me: Claimant, choice: Choice, now: datetime) -> list[Item]:
+    """What `me` gets, in order: new candidates with gold pairs and repeats among them, then what they put off.
+
+    Before each candidate a random number decides, by the shares of the collection, whether a gold pair, a repeat
+    or nothing comes. Nothing is mixed in after the last candidate: it would be known by its place. The result is
+    cut to the quota. The random numbers are a keyed hash of the rater and the number of their acts: a reload gives
+    the same tasks, and nobody who knows the code can compute them.
+
+    In the order by query a repeat comes only between two queries or within its own; extra gold is sorted among the
+    candidates of its query by a lot of its own (`_sorted_by_lot`).
     """
-    gold, repeat = float(me.collection.gold_share), float(me.collection.repeat_share)
-    if not (gold or repeat):
-        return fresh
-    chances = [drawn(me.pk, me.acts, held + place) for place in range(len(fresh))]
-    golds = _gold_for(me, fresh, now) if min(chances, default=1) < gold else []
-    repeats = _repeats_for(me, sum(gold <= chance < gold + repeat for chance in chances))
-    by_query = me.collection.order == Collection.Order.QUERY
+    gold, repeat = float(me.rater.collection.gold_share), float(me.rater.collection.repeat_share)
+    new, places = choice.new, choice.quota.tasks
+    if not (gold or repeat) or min(choice.quota) <= 0:
+        return (new + choice.put_off)[:places]
+    by_query = me.rater.collection.order == Collection.Order.QUERY
+    chances = [keyed_random(me.rater.pk, me.acts, choice.holding.tasks + place) for place in range(places)]
+    golds = _gold_for(me, new, now) if gold else []
+    # Read even where no repeat will come: the time of the answer must not tell.
+    repeats = _repeats_for(me, places) if repeat else []
+    if by_query:
+        new, golds = _sorted_by_lot(me, choice, golds, gold), []
+    elif golds:
+        new, golds = _with_lost_gold(me, choice, golds)
     items: list[Item] = []
-    rest = deque(fresh)
-    before = me.at_query
-    for chance in chances:
+    rest, previous_query = deque(new), me.last_query
+    while rest and len(items) < places:
+        chance = chances[len(items)]
         extras = golds if chance < gold else repeats if chance < gold + repeat else []
-        here = rest[0].query
-        anywhere = not by_query or (extras is repeats and before not in (None, here))
-        extra = next((each for each in extras if anywhere or each.query == here), None)
+        query = rest[0].query
+        any_query = not by_query or previous_query not in (None, query)
+        extra = next((each for each in extras if any_query or each.query == query), None)
         if extra:
             extras.remove(extra)
         items.append(extra or rest.popleft())
-        before = items[-1].query
+        previous_query = items[-1].query
+    return (items + choice.put_off)[:places]
+
+
+def _sorted_by_lot(me: Claimant, choice: Choice, golds: list[Item], share: float) -> list[Candidate | ExtraGold]:
+    """The new candidates, and with those of each query its extra gold, sorted by lot from the start point on.
+
+    If the last query may have further candidates, extra gold after its last one is left for later. Extra gold of
+    the current query comes even if that has no candidate left.
+    """
+    start = order.start_point(me.rater.pk, me.last_pair)
+    blocks = {query: list(rows) for query, rows in groupby(choice.new, key=lambda row: row.query)}
+    if blocks and me.last_query not in blocks:
+        blocks = {me.last_query: [], **blocks}
+    extra = [gold for gold in golds if isinstance(gold, ExtraGold) and gold.query in blocks]
+    sampled = _sampled(me.rater, extra, share)
+    items: list[Candidate | ExtraGold] = []
+    for place, (query, rows) in enumerate(blocks.items(), 1):
+        of_query = [gold for gold in sampled if gold.query == query]
+        block = sorted(rows + of_query, key=lambda item: (_lot(me.rater, item) - start) % LOTS)
+        if place == len(blocks) and not choice.all:
+            while block and isinstance(block[-1], ExtraGold):
+                block.pop()
+        items += block
     return items
 
 
-def hold_extras(me: Rater, turns: dict[Extra, int], now: datetime) -> None:
-    Assignment.objects.bulk_create(
-        Assignment(
-            pair_id=extra.pair,
-            query_id=extra.query,
-            collection_id=me.collection_id,
-            rater=me,
-            state=State.LEASED,
-            leased_until=now + LEASE,
-            extra=True,
-            turn=turn,
-        )
-        for extra, turn in turns.items()
-    )
+def _with_lost_gold(
+    me: Claimant, choice: Choice, golds: list[Item]
+) -> tuple[list[Candidate | ExtraGold], list[Item]]:
+    """The new candidates with the gold that `me` gave back before; and the other gold, to be mixed in.
 
-
-def drawn(*facts: object) -> float:
-    """A number from 0 to 1 that chance drew for these facts, once and for all."""
-    return int.from_bytes(blake2b("/".join(map(str, facts)).encode(), digest_size=8).digest()) / 2**64
-
-
-def _gold_for(me: Rater, fresh: list[Line], now: datetime) -> list[Item]:
-    """Gold pairs that `me` has not had: by an assignment that is free, or beside those that are wanted.
-
-    In an order that chance drew, those of the queries at hand first.
+    There are few gold pairs. If random numbers placed them again, a rater who gives everything back each time
+    would know them by how often they come. So they come again by their lot alone, as other pairs do. Until the
+    rater's next act everything stays as it was.
     """
-    taken, usual = {line.pair for line in fresh}, {line.query for line in fresh}
-    (rows,) = _golds(bool(me.narrowed))(rater=me.pk, collection=me.collection_id, now=now)
-    rows = [row for row in rows if row[1] not in taken]
-    rows.sort(key=lambda row: (row[2] not in usual, drawn(me.pk, me.acts, row[1])))
-    return [Extra(pair, query) if pk is None else Line(pk, pair, query, who) for pk, pair, query, who in rows]
+    acted = RatingEvent.objects.filter(rater=me.rater, pk__gt=Coalesce(OuterRef("act"), 0))
+    rows = LostLease.objects.filter(Exists(acted), rater=me.rater, pair__in=[gold.pair for gold in golds])
+    lost = set(rows.values_list("pair", flat=True))
+    start = order.start_point(me.rater.pk, me.last_pair)
+    items: list[Candidate | ExtraGold] = list(choice.new)
+    for gold in golds:
+        if gold.pair in lost and isinstance(gold, ExtraGold):
+            distance = (_lot(me.rater, gold) - start) % LOTS
+            later = (i for i, item in enumerate(items) if (_lot(me.rater, item) - start) % LOTS > distance)
+            place = next(later, len(items) if choice.all and items else None)
+            if place is not None:
+                items.insert(place, gold)
+    return items, [gold for gold in golds if gold.pair not in lost]
+
+
+def _lot(me: Rater, item: Candidate | ExtraGold) -> int:
+    return item.lot if isinstance(item, Candidate) else int(keyed_random("lot", me.pk, item.pair) * LOTS)
+
+
+def _sampled(me: Rater, golds: list[ExtraGold], share: float) -> list[ExtraGold]:
+    """A random sample of the extra gold of each query, about as many as `share` of the query's pairs."""
+    pairs = Pair.objects.filter(query__in={gold.query for gold in golds}, retired_at__isnull=True)
+    is_gold = Count("pk", filter=Q(anchor__use=Anchor.Use.GOLD))
+    counts = {query: (n, gold) for query, n, gold in pairs.values_list("query").annotate(n=Count("pk"), g=is_gold)}
+
+    def drawn(gold: ExtraGold) -> bool:
+        n_pairs, n_gold = counts[gold.query]
+        return keyed_random("kept", me.pk, gold.pair) < share * n_pairs / n_gold
+
+    return [gold for gold in golds if drawn(gold)]
+
+
+def hold_extras(me: Rater, turns: dict[ExtraGold, int], now: datetime) -> None:
+    """Lease extra assignments of these pairs to `me`."""
+    lease = {"rater": me, "state": State.LEASED, "leased_until": now + LEASE}
+    for extra, turn in turns.items():
+        of = {"pair_id": extra.pair, "query_id": extra.query, "collection_id": me.collection_id}
+        _insert_extra(Assignment(**of, **lease, extra=True, turn=turn))
+
+
+def take_gold(me: Rater, pair_id: int, state: str, now: datetime) -> bool:
+    """Make an extra assignment of a gold pair for the rater; False where the pair is none or gold is not mixed in.
+
+    So gold that they undo, or rate after they gave it back, behaves as any other pair does.
+    """
+    anchors = Anchor.objects.filter(pair=pair_id, use=Anchor.Use.GOLD, pair__retired_at__isnull=True)
+    query_id = anchors.values_list("pair__query", flat=True).first()
+    if query_id is None or not me.collection.gold_share or assignment_of(pair_id, me).exists():
+        return False
+    if state == State.LEASED:
+        hold_extras(me, {ExtraGold(pair_id, query_id): turn_before_all(me)}, now)
+    else:
+        facts = {"pair_id": pair_id, "query_id": query_id, "collection_id": me.collection_id}
+        Assignment.objects.create(**facts, rater=me, state=state, extra=True)
+    return True
+
+
+def keyed_random(*parts: object) -> float:
+    """A pseudo-random number in [0, 1): a hash of the parts, keyed by the server's secret."""
+    key = blake2b(settings.SECRET_KEY.encode()).digest()
+    digest = blake2b("/".join(map(str, parts)).encode(), digest_size=8, key=key, person=b"mixing").digest()
+    return int.from_bytes(digest) / 2**64
+
+
+def _gold_for(me: Claimant, new: list[Candidate], now: datetime) -> list[Item]:
+    """The gold pairs that `me` has not had, in random order: candidates where grades of them are wanted, extra
+    gold otherwise.
+    """
+    chosen = {candidate.pair for candidate in new}
+    (rows,) = _golds(me.restricted)(rater=me.rater.pk, collection=me.rater.collection_id, now=now)
+    rows = [row for row in rows if row[1] not in chosen]
+    rows.sort(key=lambda row: keyed_random(me.rater.pk, me.acts, row[1]))
+    return [ExtraGold(row[1], row[2]) if row[0] is None else Candidate(*row) for row in rows]
 
 
 @cache
-def _golds(narrowed: bool) -> order.Together:
-    golds = Anchor.objects.of(COLLECTION).filter(
-        ~Exists(Rating.objects.filter(rater=RATER, pair=OuterRef("pair"))),
-        ~Exists(row_of(OuterRef("pair"), RATER)),
-        use=Anchor.Use.GOLD,
-        pair__retired_at__isnull=True,
-    )
-    if narrowed:
-        golds = golds.filter(pair__query__in=set_of(RATER))
-    places = Assignment.objects.filter(takable(NOW), pair=OuterRef("pair")).order_by("pk")
-    golds = golds.annotate(place=Subquery(places.values("pk")[:1]), holder=Subquery(places.values("rater")[:1]))
-    return order.Together(lambda: [golds.values_list("place", "pair", "pair__query", "holder")])
+def _golds(restricted: bool) -> PreparedUnion:
+    golds = extra_golds(restricted).filter(~Exists(skips().filter(pair=OuterRef("pair"))))
+    free = Assignment.objects.filter(takable(NOW), pair=OuterRef("pair")).order_by("pk")
+    golds = golds.annotate(free=Subquery(free.values("pk")[:1]), holder=Subquery(free.values("rater")[:1]))
+    return PreparedUnion(lambda: [golds.values_list("free", "pair", "pair__query", "holder")])
 
 
-def _repeats_for(me: Rater, count: int) -> list[Again]:
-    """Pairs that `me` graded long enough ago and has not been asked again, from a point of their own on."""
+def _repeats_for(me: Claimant, count: int) -> list[RepeatPair]:
+    """Pairs that `me` graded at least REPEAT_AFTER acts ago and has not had as a repeat, from a random act on."""
     if not count:
         return []
-    before, first = _ends(REPEAT_AFTER)(rater=me.pk)
+    before, first = _event_range(REPEAT_AFTER)(rater=me.rater.pk)
     if not before:
         return []
     ((before,),), ((first,),) = before, first
-    point = first + int(drawn(me.pk, me.acts) * (before - first))
-    found = _graded(count)(rater=me.pk, before=before, point=point, at=me.at_query)
-    rows = dict.fromkeys(chain.from_iterable(found))
-    return [Again(*row) for row in rows]
+    start = first + int(keyed_random(me.rater.pk, me.acts) * (before - first))
+    # In the other orders two pairs of one query seldom follow each other: the current query would tell a repeat.
+    query = me.last_query if me.rater.collection.order == Collection.Order.QUERY else 0
+    parts = _repeatable(count)(rater=me.rater.pk, before=before, start=start, current_query=query)
+    rows = dict.fromkeys(chain.from_iterable(parts))
+    return [RepeatPair(*row) for row in rows]
 
 
 @cache
-def _ends(after: int) -> order.Together:
-    """The act after which nothing is asked again yet, and the first of all."""
-    acts = RatingEvent.objects.filter(rater=RATER).values_list("pk")
-    return order.Together(lambda: [acts.order_by("-pk")[after - 1 : after], acts.order_by("pk")[:1]])
+def _event_range(after: int) -> PreparedUnion:
+    """The rater's event that `after` - 1 others follow, and their first event."""
+    events = RatingEvent.objects.filter(rater=RATER).values_list("pk")
+    return PreparedUnion(lambda: [events.order_by("-pk")[after - 1 : after], events.order_by("pk")[:1]])
 
 
 @cache
-def _graded(count: int) -> order.Together:
-    """Repeats that were laid aside; then what was graded long ago: of the query at hand, and of any.
+def _repeatable(count: int) -> PreparedUnion:
+    """Repeats that were given back unanswered; then grades that can be repeated: of the current query, and of any.
 
-    Neither where the rater did something with the pair lately: what they put off would be back at once.
+    None of a pair on which the rater acted lately: a repeat that they put off would be back at once.
     """
-    before, point = Blank("before", RatingEvent, "id"), Blank("point", RatingEvent, "id")
+    before, start = Blank("before", RatingEvent, "id"), Blank("start", RatingEvent, "id")
     since = RatingEvent.objects.filter(rater=RATER, pair=OuterRef("pair"), pk__gt=OuterRef("pk"))
     graded = RatingEvent.objects.filter(
         Exists(Rating.objects.filter(rater=RATER, pair=OuterRef("pair"), grade__isnull=False)),
@@ -198,20 +268,22 @@ def _graded(count: int) -> order.Together:
         pk__lt=before,
     )
     lately = RatingEvent.objects.filter(rater=RATER, pair=OuterRef("pair"), pk__gte=before)
-    aside = Check.objects.filter(
+    later = skips().filter(pair=OuterRef("pair"), created_at__gte=OuterRef("created_at"))
+    given_back = Check.objects.filter(
         ~Exists(lately),
+        ~Exists(later),
         rater=RATER,
         kind=REPEAT,
         event__isnull=True,
         turn__isnull=True,
         pair__retired_at__isnull=True,
     )
-    at_hand = graded.filter(pair__query=Blank("at", Assignment, "query"))
-    parts = [near.filter(way) for near in (at_hand, graded) for way in (Q(pk__gte=point), Q(pk__lt=point))]
+    of_query = graded.filter(pair__query=Blank("current_query", Assignment, "query"))
+    grades = [rows.filter(side) for rows in (of_query, graded) for side in (Q(pk__gte=start), Q(pk__lt=start))]
 
-    def found() -> list[QuerySet]:
-        # Of what was laid aside, which is little, the first may be of another query than what is at hand.
-        first, *others = (part.order_by("pk").values_list("pair", "pair__query") for part in (aside, *parts))
-        return [first[:LAID_ASIDE], *(other[:count] for other in others)]
+    def parts() -> list[QuerySet]:
+        # Many of those given back, and not `count`: the first ones may be of another query than the current one.
+        first, *others = (rows.order_by("pk").values_list("pair", "pair__query") for rows in (given_back, *grades))
+        return [first[:GIVEN_BACK], *(rows[:count] for rows in others)]
 
-    return order.Together(found)
+    return PreparedUnion(parts)

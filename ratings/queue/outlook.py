@@ -1,87 +1,164 @@
-"""What a rater has done and what is left for them, told by nothing that others did."""
+"""How much a rater has done and how much is left for them, without a hint at what others did."""
 
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
+from typing import NamedTuple
 
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from ..models import Assignment, Rater, Rating
-from .choosing import graded, narrowed, number, set_of
-from .leases import State, free, uncounted
+from ..models import Anchor, Assignment, Collection, Rater, Rating
+from .choosing import answered_repeats, any_put_off, grades_of, is_restricted, queries_of, row_count
+from .leases import State, assignment_of, free, surplus_grades
 from .mixing import to_warm_up
-from .tasks import REPEAT, held_checks
+from .tasks import held_checks
 
-COUNTED = 500  # beyond this a rater is told "more": to count a million pairs would take a second of each page
+COUNTED = 500  # beyond this a page says "more than": to count a million pairs takes a second
+FINE, COARSE, SMALL = 10, 50, 200  # `left` is rounded to tens, from SMALL on to fifties
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """What a rater has done and what is left."""
+    """A rater's progress."""
 
-    done: int  # what they answered, repeats among it
-    left: int  # tasks that this rater could do now, at most COUNTED
+    done: int  # their answers, those to repeats included
+    left: int  # about how many tasks they will still get, at most COUNTED; 0 only where there is none
     more: bool  # whether there are more than that
-    held_by_others: int  # pairs that come back when somebody else's lease runs out
-    next_return: datetime | None
+    held_by_others: int  # where nothing is left: pairs that others hold
+    next_return: datetime | None  # when the first of these leases expires
     why: str = ""  # why they get no pairs: "not_active", "limit", "warm_up" (until that is done)
+
+    @property
+    def few(self) -> bool:
+        return 0 < self.left < FINE
+
+    @property
+    def about(self) -> int:
+        """`left` rounded up as a rater is told it; warm-ups are not rounded."""
+        if self.why == "warm_up" or not self.left:
+            return self.left
+        step = FINE if self.left < SMALL else COARSE
+        return -(-self.left // step) * step
+
+
+class RaterCounts(NamedTuple):
+    """A rater with counts of what they did and hold."""
+
+    rater: Rater
+    restricted: bool  # whether they rate only some queries
+    graded: int  # what their limit counts
+    ratings: int
+    cannot: int
+    repeats: int
+    assignments: int  # theirs, leased or done, without extra ones
+    finished: int
+    leased: int
 
 
 def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
-    """Counts for the rater's own progress."""
     now = now or timezone.now()
-    me = Rater.objects.annotate(narrowed=narrowed()).get(pk=rater.pk)
-    done = Rating.objects.filter(rater=me).count()
-    done += me.checks.filter(kind=REPEAT, event__isnull=False).count()
+    counts = _counts(rater.pk)
+    me, done = counts.rater, counts.ratings + counts.repeats
     if not me.active:
         return Outlook(done, 0, False, 0, None, "not_active")
     warm_ups = None if me.warmed_up_at else to_warm_up(me).count()
     if warm_ups:
         return Outlook(done, warm_ups, False, 0, None, "warm_up")
-    left = _count_left(me, now) + held_checks(me).count()
-    room = None if me.limit is None else max(0, me.limit - graded(me))
-    if room is not None and left >= room:
-        # Where a limit comes first, what others hold is nothing to wait for.
-        return Outlook(done, min(room, COUNTED), room > COUNTED, 0, None, "" if room else "limit")
-    returns = list(_held_by_others(me, now).order_by("leased_until").values_list("pair", "leased_until"))
-    return Outlook(
-        done=done,
-        left=min(left, COUNTED),
-        more=left > COUNTED,
-        held_by_others=len({pair for pair, _ in returns}),
-        next_return=returns[0][1] if returns else None,
-    )
+    room = None if me.limit is None else me.limit - counts.graded
+    if room is not None and room <= 0:
+        return Outlook(done, 0, False, 0, None, "limit")
+    if not _any_left(counts, now):
+        returns = list(_held_by_others(counts, now).order_by("leased_until").values_list("pair", "leased_until"))
+        return Outlook(done, 0, False, len({pair for pair, _ in returns}), returns[0][1] if returns else None)
+    left = _expected(counts, now)
+    if room is not None:
+        left = min(left, room)
+    return Outlook(done, min(left, COUNTED), left > COUNTED, 0, None)
 
 
-def _unrated_by(me: Rater) -> QuerySet:
-    """Assignments of pairs that the rater has not rated, in the queries they may rate.
+def _counts(rater: int) -> RaterCounts:
+    me = OuterRef("pk")
+    ratings, assignments = Rating.objects.filter(rater=me), Assignment.objects.filter(rater=me)
+    rows = {
+        "ratings": ratings,
+        "cannot": ratings.filter(grade__isnull=True),
+        "repeats": answered_repeats(me),
+        "assignments": assignments.filter(extra=False),
+        "finished": assignments.filter(state=State.DONE),
+        "leased": assignments.filter(state=State.LEASED),
+    }
+    counts = {f"n_{name}": row_count(each, "rater") for name, each in rows.items()}
+    raters = Rater.objects.select_related("collection")
+    row = raters.annotate(restricted=is_restricted(), n_graded=grades_of(me), **counts).get(pk=rater)
+    names = RaterCounts._fields[2:]
+    return RaterCounts(row, row.restricted, *(getattr(row, f"n_{name}") for name in names))
 
-    What is rated is looked up row by row. What is written as NOT EXISTS, PostgreSQL takes for a join, and where
-    its statistics are old it reads all that the rater has rated for each row that it counts.
+
+def _expected(counts: RaterCounts, now: datetime) -> int:
+    """About how many tasks they will still get, at most one more than COUNTED.
+
+    The pairs that are theirs, answered or not; plus the pairs that they could get; plus what is on average mixed
+    in with so many; minus all that they answered. No act of the rater changes the first three, and each answer
+    takes one away, whatever it was: so the sum of done and left does not tell what was mixed in. For the same
+    reason held repeats and extra assignments are not counted.
+    """
+    answered = counts.finished + counts.cannot + counts.repeats
+    most = max(0, COUNTED + answered - counts.assignments + 1)
+    pairs = counts.assignments + _free_pairs(counts, now)[:most].count()
+    return max(1, min(COUNTED + 1, pairs + _mixed_in(counts.rater, pairs) - answered))
+
+
+def _mixed_in(me: Rater, pairs: int) -> int:
+    """About how many gold pairs and repeats come with so many wanted pairs; 0 in the order by query, with few."""
+    if me.collection.order == Collection.Order.QUERY:
+        return 0
+    gold, repeat = me.collection.gold_share, me.collection.repeat_share
+    wanted = max(1 - gold - repeat, Decimal("0.1"))
+    golds = Anchor.objects.of(me.collection_id).filter(use=Anchor.Use.GOLD).count() if gold else 0
+    return int(min(golds, pairs * gold / wanted) + pairs * repeat / wanted)
+
+
+def _any_left(counts: RaterCounts, now: datetime) -> bool:
+    me = counts.rater
+    if counts.leased or held_checks(me).exists() or _unrated_by(me, _free_pairs(counts, now)).exists():
+        return True
+    return any_put_off(me, counts.restricted, now)
+
+
+def _unrated_by(me: Rater, rows: QuerySet) -> QuerySet:
+    """The assignments whose pairs the rater has not rated.
+
+    A subquery and not NOT EXISTS: PostgreSQL would make a join of that and, where its statistics are old, read all
+    ratings of the rater for each row.
     """
     rated = Rating.objects.filter(rater=me, pair=OuterRef("pair")).values("pk")[:1]
-    pairs = Assignment.objects.filter(collection=me.collection_id, pair__retired_at__isnull=True)
-    found = pairs.annotate(rated=Subquery(rated)).filter(rated=None)
-    # What they hold already they can do, whatever its query has become since.
-    return found.filter(Q(query__in=set_of(me)) | Q(rater=me)) if me.narrowed else found
+    return rows.annotate(rated=Subquery(rated)).filter(rated=None)
 
 
-def _count_left(me: Rater, now: datetime) -> int:
-    """Pairs that the rater could rate now, counted up to one more than COUNTED."""
-    own = Q(rater=me, state=State.LEASED)
+def _in_reach(counts: RaterCounts) -> QuerySet:
+    """The waiting assignments of pairs that may be given to the rater."""
+    me = counts.rater
+    rows = Assignment.objects.waiting().filter(collection=me.collection_id, pair__retired_at__isnull=True)
+    return rows.filter(query__in=queries_of(me)) if counts.restricted else rows
+
+
+def _free_pairs(counts: RaterCounts, now: datetime) -> QuerySet:
+    """One free assignment of each pair that the rater does not hold."""
     of_pair = Assignment.objects.filter(free(now), pair=OuterRef("pair"))
-    late = uncounted().filter(pair=OuterRef("pair"))
-    # Grades that came late fill as many leases that ran out.
-    enough = Q(leased_until__isnull=True) | Q(n_free__gt=F("n_late"))
-    found = _unrated_by(me).waiting().annotate(n_free=number(of_pair, "pair"), n_late=number(late, "pair"))
-    # A pair counts once: as the rater's own, whatever else is free of it, or else as the first that is free.
-    other = Assignment.objects.filter(own | free(now) & Q(pk__lt=OuterRef("pk")), pair=OuterRef("pair"))
-    found = found.annotate(other=Subquery(other.values("pk")[:1]))
-    one_a_pair = found.filter(own | free(now) & enough & Q(other=None))
-    # Neither DISTINCT nor no order: PostgreSQL would then read far more rows than it counts.
-    return one_a_pair.order_by("lot")[: COUNTED + 1].count()
+    surplus = surplus_grades().filter(pair=OuterRef("pair"))
+    # Each surplus grade is going to fill one expired lease.
+    enough = Q(leased_until__isnull=True) | Q(n_free__gt=F("n_surplus"))
+    rows = _in_reach(counts).annotate(
+        n_free=row_count(of_pair, "pair"),
+        n_surplus=row_count(surplus, "pair"),
+        own=Subquery(assignment_of(OuterRef("pair"), counts.rater).values("pk")[:1]),
+        older=Subquery(of_pair.filter(pk__lt=OuterRef("pk")).values("pk")[:1]),
+    )
+    # With DISTINCT or without an order, PostgreSQL would read far more rows than the caller's slice counts.
+    return rows.filter(free(now) & enough, own=None, older=None).order_by("lot")
 
 
-def _held_by_others(me: Rater, now: datetime) -> QuerySet:
-    held = _unrated_by(me).filter(leased_until__isnull=False, leased_until__gte=now, extra=False)
-    return held.exclude(rater=me)
+def _held_by_others(counts: RaterCounts, now: datetime) -> QuerySet:
+    held = _in_reach(counts).filter(leased_until__isnull=False, leased_until__gte=now, extra=False)
+    return _unrated_by(counts.rater, held).exclude(rater=counts.rater)

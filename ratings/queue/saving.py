@@ -1,21 +1,53 @@
-"""Record what a rater says of a pair, or that they put it off."""
+"""Save a rating or the answer to a check, or put a pair off."""
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Exists, FilteredRelation, Max, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
+from ..database.prepared import Blank, Prepared, PreparedInsert, PreparedUpdate
 from ..models import Anchor, Assignment, Check, Grade, Pair, Rater, Rating, RatingEvent, Shown
-from ..prepared import Blank, Prepared, PreparedInsert, PreparedUpdate
-from .acts import Overtaken, judged, lock, locking, record, sent_before, transacted
-from .leases import State, give_back, row_of, take
-from .mixing import LATER_TURN, to_warm_up
+from .acts import Overtaken, event_of_key, lock, locking, record, transacted
+from .leases import State, assignment_of, give_back, take
+from .mixing import LATER_TURN, take_gold, to_warm_up
 from .tasks import PAIR, WARM_UP, Task, answer_of
 
 Kind = RatingEvent.Kind
 COUNTED, SURPLUS, RETIRED = "counted", "surplus", "retired"
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What a rater sends of one pair: a grade, or a reason why it cannot be judged.
+
+    Raises ValueError for both or neither of the two.
+    """
+
+    grade: Grade | None = None
+    reason: str = ""
+    comment: str = ""
+    base_revision: int = 0  # the revision of the rating that the rater saw; 0: there was none
+    client_key: UUID | None = None  # idempotency key: the same key again is the same save
+    seconds: float | None = None
+    shown: str = Shown.ALONE
+    guidelines: int | None = None  # the version that the rater had before them; None: the latest
+
+    def __post_init__(self) -> None:
+        if (self.grade is None) == (self.reason == ""):
+            raise ValueError("A rating is a grade or a reason why the pair cannot be judged.")
+
+    @property
+    def content(self) -> dict:
+        """The fields of an event that make two submissions the same rating."""
+        return {"value": self.grade and self.grade.value, "reason": self.reason, "comment": self.comment}
+
+    @property
+    def event_fields(self) -> dict:
+        sent = {name: getattr(self, name) for name in ("seconds", "shown", "client_key", "guidelines")}
+        return self.content | sent
 
 
 class Conflict(Exception):
@@ -28,60 +60,41 @@ class Conflict(Exception):
 
 @dataclass(frozen=True)
 class Saved:
-    """What became of a rating."""
+    """The result of a save."""
 
-    event: RatingEvent  # for a retry: the event of the first time
+    event: RatingEvent  # of a retry: the event of the first time
     rating: Rating | None  # of a check its answer, which is not stored; None where it was withdrawn since
-    fate: str  # COUNTED; SURPLUS: others had filled the pair, it is kept beside; RETIRED: kept, no longer needed
+    fate: str  # COUNTED; SURPLUS: other raters had filled the pair; RETIRED: the pair is no longer needed
     answer: Anchor | None = None  # of a warm-up: the known grade and its explanation
 
 
 @transacted
-def save(
-    rater: Rater,
-    task: Task | Pair,
-    *,
-    grade: Grade | None = None,
-    reason: str = "",
-    comment: str = "",
-    base_revision: int = 0,
-    client_key: UUID | None = None,
-    seconds: float | None = None,
-    shown: str = Shown.ALONE,
-    guidelines: int | None = None,
-    now: datetime | None = None,
-) -> Saved:
-    """Record a grade, or why the pair cannot be judged. The same `client_key` again is the same save.
+def save(rater: Rater, task: Task | Pair, sent: Submission, *, now: datetime | None = None) -> Saved:
+    """Save a rating of the pair, or the answer to a check.
 
-    `guidelines` is the version that the rater had before them, None for the latest. `base_revision` is the
-    revision of the rating that they saw, 0 for none. Raises Conflict when it is no longer the stored one,
-    ValueError for a grade or pair of another collection or for both or neither of grade and reason. Late work,
-    after the lease was lost or the pair retired, is kept. Five queries for a grade of a pair that the rater holds.
+    Raises Conflict where `base_revision` is not the stored revision, and ValueError for a grade or pair of another
+    collection. A rating that comes after the lease was lost or the pair was retired is kept. Five queries for a
+    grade of a pair that the rater holds.
     """
     now = now or timezone.now()
-    if (grade is None) == (reason == ""):
-        raise ValueError("A rating is a grade or a reason why the pair cannot be judged.")
     pair = task if isinstance(task, Pair) else task.pair
-    if rater.collection_id != pair.query.collection_id or (grade and grade.collection_id != rater.collection_id):
+    collection_ids = {pair.query.collection_id} | ({sent.grade.collection_id} if sent.grade else set())
+    if collection_ids != {rater.collection_id}:
         raise ValueError("The grade, the pair and the rater must belong to one collection.")
-    said = {"value": grade.value if grade else None, "reason": reason, "comment": comment}
-    sent = {**said, "seconds": seconds, "shown": shown, "client_key": client_key, "guidelines": guidelines}
     if isinstance(task, Task) and task.kind != PAIR:
-        return _save_check(rater, task, grade, base_revision, sent, now)
-    me = _look(rater=rater.pk, pair=pair.pk, client_key=client_key)[0]
-    # Where there is none, Django sets none.
-    current, place = getattr(me, "own", None), getattr(me, "place", None)
-    if me.sent:
-        # "Cannot judge" holds no place, the first time neither.
-        counted = place or grade is None
-        return _retried(me.sent, said, current, RETIRED if me.retired else COUNTED if counted else SURPLUS)
-    if (current.revision if current else 0) != base_revision:
-        raise Conflict(current)
-    rating = write(me, pair, current, grade=grade, reason=reason, comment=comment, now=now)
-    counted = settle(me, pair, place, rating, now)
-    kind = Kind.GRADE if grade else Kind.CANNOT
-    event = record(me, pair, kind, now, **sent, **judged(me))
-    return Saved(event, rating, RETIRED if me.retired else COUNTED if counted else SURPLUS)
+        return _save_check(rater, task, sent, now)
+    state = _read_state(rater, pair, sent.client_key)
+    if state.event_id:
+        # A reason fills no assignment, so it was not surplus the first time either.
+        counted = state.assignment or sent.grade is None
+        return _retried(state.event_id, sent, state.rating, _fate(state.retired, counted))
+    _refuse_conflict(state.rating, sent)
+    me = state.rater
+    rating = write(me, pair, state.rating, sent, now)
+    counted = settle(me, pair, state.assignment, rating, now)
+    kind = Kind.GRADE if sent.grade else Kind.CANNOT
+    event = record(me, pair, kind, now, **sent.event_fields, judgment_changed=True)
+    return Saved(event, rating, _fate(state.retired, counted))
 
 
 @transacted
@@ -93,112 +106,157 @@ def skip(
     client_key: UUID | None = None,
     now: datetime | None = None,
 ) -> None:
-    """Put the pair off: it goes back to the pool and comes to this rater again after everything else.
+    """Put the pair off: it is given back, and this rater gets it again after everything else, with their comment.
 
-    What they wrote so far is there again then. A warm-up comes again after the others; a repeat when its turn is
-    drawn again.
+    A warm-up comes again after the other warm-ups.
     """
     now = now or timezone.now()
     me = lock(rater)
-    if sent_before(me, client_key):
+    if event_of_key(me, client_key):
         return
-    if isinstance(task, Task) and task.kind == WARM_UP:
+    pair, kind = (task, PAIR) if isinstance(task, Pair) else (task.pair, task.kind)
+    if kind == WARM_UP:
         last = me.checks.filter(turn__gte=LATER_TURN, kind=WARM_UP).aggregate(last=Max("turn"))["last"]
         later = LATER_TURN if last is None else last + 1
         me.checks.filter(token=task.token, event__isnull=True).update(turn=later)
         return
-    pair = task if isinstance(task, Pair) else task.pair
-    if isinstance(task, Task) and task.kind != PAIR:
-        me.checks.filter(token=task.token, event__isnull=True).update(turn=None)
+    if kind == PAIR:
+        give_back(assignment_of(pair, me).filter(state=State.LEASED))
     else:
-        give_back(row_of(pair, me).filter(state=State.LEASED))
+        me.checks.filter(token=task.token, event__isnull=True).update(turn=None)
     record(me, pair, Kind.SKIP, now, comment=comment, client_key=client_key)
 
 
-def write(
-    me: Rater, pair: Pair, current: Rating | None, *, grade: Grade | None, reason: str, comment: str, now: datetime
-) -> Rating:
-    """The rating as it is stored now. Raises Overtaken where `current` is no longer what is stored. One query."""
-    said = {"grade": grade, "reason": reason, "comment": comment, "changed_at": now}
+def write(me: Rater, pair: Pair, current: Rating | None, sent: Submission, now: datetime) -> Rating:
+    """Insert or update the rating; the rating as stored. One query.
+
+    Raises Overtaken where `current` is no longer what is stored.
+    """
+    fields = {"grade": sent.grade, "reason": sent.reason, "comment": sent.comment, "changed_at": now}
     if current is None:
-        facts = {"query_id": pair.query_id, "document_id": pair.document_id}
-        current = Rating(pair=pair, **facts, rater=me, created_at=now, **said)
+        of_pair = {"pair": pair, "query_id": pair.query_id, "document_id": pair.document_id}
+        current = Rating(**of_pair, rater=me, created_at=now, **fields)
         _insert(current)
         return current
-    said["revision"] = current.revision + 1
-    if not Rating.objects.filter(pk=current.pk, revision=current.revision).update(**said):
+    fields["revision"] = current.revision + 1
+    if not Rating.objects.filter(pk=current.pk, revision=current.revision).update(**fields):
         raise Overtaken
-    for name, value in said.items():
+    for name, value in fields.items():
         setattr(current, name, value)
     return current
 
 
-def settle(me: Rater, pair: Pair, place: Assignment | None, rating: Rating, now: datetime) -> bool:
-    """Make the assignments agree with the rating; says whether it stands where one was wanted.
+def settle(me: Rater, pair: Pair, own: Assignment | None, rating: Rating, now: datetime) -> bool:
+    """Make the assignments of the pair agree with the rating. False: the grade is surplus.
 
-    A grade fills an assignment, the rater's own (`place`) if they have one; "cannot judge" gives it back.
+    A grade fills an assignment, the rater's `own` if there is one. A reason gives it back.
     """
     if rating.grade_id is None:
-        if place:
-            give_back(row_of(pair, me))
+        if own:
+            give_back(assignment_of(pair, me))
         return True
-    if place and _fill(pair=pair.pk, rater=me.pk):
+    if own and _fill(pair=pair.pk, rater=me.pk):
         return True
-    return take(me, pair.pk, State.DONE, now)
+    return take(me, pair.pk, State.DONE, now) or take_gold(me, pair.pk, State.DONE, now)
 
 
-def _looking_at() -> QuerySet:
-    """The rater, locked, with their rating and assignment of the pair, and what was sent under the key before."""
+class SaveState(NamedTuple):
+    """What a save reads first, with the rater locked."""
+
+    rater: Rater
+    rating: Rating | None  # the rater's present rating of the pair
+    assignment: Assignment | None  # the rater's assignment of the pair, leased or done
+    event_id: int | None  # the event with the same client key
+    retired: bool
+
+
+def _read_state(rater: Rater, pair: Pair, client_key: UUID | None) -> SaveState:
+    me = _look(rater=rater.pk, pair=pair.pk, client_key=client_key)[0]
+    # Where a FilteredRelation finds no row, Django sets no attribute.
+    return SaveState(
+        me, getattr(me, "own_rating", None), getattr(me, "own_assignment", None), me.event_id, me.pair_retired
+    )
+
+
+def _states() -> QuerySet:
+    """A rater annotated for `SaveState`."""
     pair = Blank("pair", Rating, "pair")
     key = Blank("client_key", RatingEvent, "client_key")
     raters = Rater.objects.filter(pk=Blank("rater", Rating, "rater")).annotate(
-        own=FilteredRelation("ratings", condition=Q(ratings__pair=pair)),
-        place=FilteredRelation("assignments", condition=Q(assignments__pair=pair)),
-        sent=Subquery(RatingEvent.objects.filter(rater=OuterRef("pk"), client_key=key).values("pk")[:1]),
-        retired=Exists(Pair.objects.filter(pk=pair, retired_at__isnull=False)),
+        own_rating=FilteredRelation("ratings", condition=Q(ratings__pair=pair)),
+        own_assignment=FilteredRelation("assignments", condition=Q(assignments__pair=pair)),
+        event_id=Subquery(RatingEvent.objects.filter(rater=OuterRef("pk"), client_key=key).values("pk")[:1]),
+        pair_retired=Exists(Pair.objects.filter(pk=pair, retired_at__isnull=False)),
     )
-    return locking(raters.select_related("own__grade", "place"))
+    return locking(raters.select_related("own_rating__grade", "own_assignment"))
 
 
-_look = Prepared(_looking_at)
+_look = Prepared(_states)
 _insert = PreparedInsert(Rating)
 _fill = PreparedUpdate(
-    lambda: row_of(Blank("pair", Rating, "pair"), Blank("rater", Rating, "rater")),
+    lambda: assignment_of(Blank("pair", Rating, "pair"), Blank("rater", Rating, "rater")),
     state=State.DONE,
     leased_until=None,
 )
 
 
-def _retried(sent: int, said: dict, current: Rating | None, fate: str, answer: Anchor | None = None) -> Saved:
-    """What became of it the first time. The back button can bring back a form that was sent: another rating from
-    it is no retry."""
-    event = RatingEvent.objects.get(pk=sent)
-    if {name: getattr(event, name) for name in said} != said:
+def _fate(retired: bool, counted: object) -> str:
+    return RETIRED if retired else COUNTED if counted else SURPLUS
+
+
+def _refuse_conflict(current: Rating | None, sent: Submission) -> None:
+    if (current.revision if current else 0) != sent.base_revision:
+        raise Conflict(current)
+
+
+def _retried(
+    event_id: int, sent: Submission, current: Rating | None, fate: str, answer: Anchor | None = None
+) -> Saved:
+    """The result of the first time. Raises Conflict where the event of the key says something else: that is a form
+    which the back button brought back and the rater changed, and no retry."""
+    event = RatingEvent.objects.get(pk=event_id)
+    if {name: getattr(event, name) for name in sent.content} != sent.content:
         raise Conflict(current)
     return Saved(event, current, fate, answer)
 
 
-def _save_check(
-    rater: Rater, task: Task, grade: Grade | None, base_revision: int, sent: dict, now: datetime
-) -> Saved:
-    """Record the answer to a warm-up or a repeat. It is no rating: no judgment changes."""
+def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Saved:
+    """Save the answer to a warm-up or a repeat. It is no rating: no judgment changes."""
     me = lock(rater)
-    check = Check.objects.select_related("pair", "event").get(rater=me, token=task.token)
-    answer = None
-    if check.kind == WARM_UP:
-        # What became gold meanwhile must not be told: the rater may yet be asked.
-        known = Anchor.objects.select_related("grade").filter(pair=check.pair, use=Anchor.Use.WARM_UP)
-        answer = known.first()
-    before = sent_before(me, sent["client_key"])
-    current = answer_of(me, check)
-    said = {name: sent[name] for name in ("value", "reason", "comment")}
-    if before:
-        return _retried(before.pk, said, current, COUNTED, answer)
-    if (current.revision if current else 0) != base_revision:
-        raise Conflict(current)
-    event = record(me, check.pair, Kind.WARM_UP if check.kind == WARM_UP else Kind.REPEAT, now, **sent)
-    check.event, check.turn = event, None
-    check.save(update_fields=["event", "turn"])
-    if check.kind == WARM_UP and not me.warmed_up_at and not to_warm_up(me).exists():
+    check = _check(rater=rater.pk, token=task.token)[0]
+    is_warm_up, answer = check.kind == WARM_UP, None
+    if is_warm_up:
+        # The grade of an anchor that became gold meanwhile is not told: the rater may still be asked.
+        answer = Anchor.objects.select_related("grade").filter(pair=check.pair, use=Anchor.Use.WARM_UP).first()
+    earlier, current = event_of_key(me, sent.client_key), answer_of(check)
+    fate = _fate(not is_warm_up and check.pair.retired_at, True)
+    if earlier:
+        return _retried(earlier.pk, sent, current, fate, answer)
+    _refuse_conflict(current, sent)
+    event = record(me, check.pair, Kind.WARM_UP if is_warm_up else Kind.REPEAT, now, **sent.event_fields)
+    _answered(check=check.pk, event=event.pk)
+    if is_warm_up and not me.warmed_up_at and not to_warm_up(me).exists():
         Rater.objects.filter(pk=me.pk).update(warmed_up_at=now)
-    return Saved(event, answer_of(me, check), COUNTED, answer)
+    # Made here and not read by `answer_of`: the time that a save takes must not tell a repeat from a pair.
+    rating = Rating(
+        pair=check.pair,
+        rater=me,
+        grade=sent.grade,
+        reason=sent.reason,
+        comment=sent.comment,
+        revision=sent.base_revision + 1,
+        created_at=current.created_at if current else now,
+        changed_at=now,
+    )
+    return Saved(event, rating, fate, answer)
+
+
+# Prepared, so that a save of a repeat takes no longer than one of a pair; so are `lock` and `event_of_key`.
+_check = Prepared(
+    lambda: Check.objects.select_related("pair__query", "event").filter(
+        rater=Blank("rater", Rating, "rater"), token=Blank("token", Pair, "token")
+    )
+)
+_answered = PreparedUpdate(
+    lambda: Check.objects.filter(pk=Blank("check", Check, "id")), event=Blank("event", Check, "event"), turn=None
+)

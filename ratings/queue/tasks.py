@@ -1,151 +1,213 @@
-"""What a rater has before them: pairs leased to them and checks, by the tokens under which they see them."""
+"""What a rater has on the desk: leased pairs and checks, known to them by random tokens."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
+from ..database.prepared import Blank, Prepared
 from ..models import Anchor, Assignment, Check, Grade, LostLease, Pair, Rater, Rating, RatingEvent
-from ..prepared import Blank, Prepared
 
 Kind = RatingEvent.Kind
 PAIR, WARM_UP, REPEAT = "pair", Check.Kind.WARM_UP.value, Check.Kind.REPEAT.value
 
+_RATER, _TOKEN = Blank("rater", Rating, "rater"), Blank("token", Pair, "token")
+
 
 @dataclass(frozen=True)
 class Task:
-    """One thing for a rater to do: a pair, by the token under which they see it."""
+    """One pair for a rater to rate."""
 
-    token: UUID  # the pair's token, or the check's own: a repeat looks like any other pair
+    token: UUID  # of the pair, or the check's own: a repeat looks like any other pair
     pair: Pair  # query and document are loaded
-    kind: str  # PAIR, WARM_UP or REPEAT: never sent to a rater, but for WARM_UP, which they are told
-    rating: (
-        Rating | None
-    )  # what the rater says of it now, grade loaded; of a check its answer, which is not stored
-    comment: str  # what the comment field starts with
+    kind: str  # PAIR, WARM_UP or REPEAT; the rater is told only of WARM_UP
+    rating: Rating | None  # the rater's present rating, grade loaded; of a check its answer, which is not stored
+    comment: str  # the initial text of the comment field
+
+
+class OwnPair(NamedTuple):
+    """A pair, or an assignment of it, with what the rater left on it."""
+
+    row: Pair | Assignment
+    rating_id: int | None
+    last_comment: str
+
+    @classmethod
+    def read(cls, rows: Iterable[Pair | Assignment]) -> "list[OwnPair]":
+        """Of rows that `with_own` annotated."""
+        return [cls(row, row.own_rating, row.last_comment or "") for row in rows]
+
+
+class OwnCheck(NamedTuple):
+    """A check with the comment that the rater wrote last."""
+
+    check: Check
+    last_comment: str
+
+    @classmethod
+    def read(cls, rows: Iterable[Check]) -> "list[OwnCheck]":
+        """Of rows of `checks_of`."""
+        return [cls(row, row.last_comment or "") for row in rows]
 
 
 def held(rater: Rater) -> list[Task]:
-    """What `rater` holds, in the order in which it is to be shown. Reads only, two queries.
+    """The tasks that `rater` holds, in their order on the desk. Two queries, nothing is written.
 
-    A lease that ran out holds until somebody else takes the pair.
+    An expired lease is held until another rater takes the pair.
     """
-    return in_turn(rater, held_assignments(rater=rater.pk), open_checks(rater=rater.pk))
+    return in_turn(held_assignments(rater), open_checks(rater))
 
 
 def task(rater: Rater, token: UUID) -> Task | None:
-    """What the token stands for, where the rater holds it, has held it or has acted on it. None for any other."""
-    pair = _known.first(rater=rater.pk, collection=rater.collection_id, token=token)
-    if pair:
-        return _task_of(pair)
-    check = checks_of(rater).filter(token=token).first()
-    return check and check_task(rater, check)
+    """The task of a token, if the rater holds it, has held it or has acted on it; None otherwise."""
+    pairs = OwnPair.read(_known(rater=rater.pk, collection=rater.collection_id, token=token))
+    if pairs:
+        return _task_of(pairs[0])
+    checks = OwnCheck.read(_known_check(rater=rater.pk, token=token))
+    return check_task(checks[0]) if checks else None
 
 
 def _known_by() -> QuerySet:
-    """The pair of a token, where the rater was given it. What they said of it as in `with_own`."""
-    rater = Blank("rater", Rating, "rater")
-    has = Assignment.objects.filter(rater=rater, pair=OuterRef("pk"))
-    had = LostLease.objects.filter(rater=rater, pair=OuterRef("pk"))
-    collection = Blank("collection", Rater, "collection")
-    known = Pair.objects.filter(token=Blank("token", Pair, "token"), query__collection=collection)
-    known = known.filter(Exists(has) | Exists(acts_on(rater, "pk")) | Exists(had))
-    return with_own(known.select_related("query", "document"), rater, "pk")
+    has = Assignment.objects.filter(rater=_RATER, pair=OuterRef("pk"))
+    had = LostLease.objects.filter(rater=_RATER, pair=OuterRef("pk"))
+    known = Pair.objects.filter(token=_TOKEN, query__collection=Blank("collection", Rater, "collection"))
+    known = known.filter(Exists(has) | Exists(acts_on(_RATER, "pk")) | Exists(had))
+    return with_own(known.select_related("query", "document"), _RATER, "pk")
 
 
 _known = Prepared(_known_by)
 
 
-def pair_task(rater: Rater, one: QuerySet) -> Task | None:
-    """The pair that `one` finds, as a task. Two queries at most."""
-    pair = with_own(one.select_related("query", "document"), rater, "pk").first()
-    return _task_of(pair) if pair else None
+def pair_task(rater: Rater, pair_id: int) -> Task:
+    """The pair as a task of the rater. Two queries at most."""
+    pairs = Pair.objects.select_related("query", "document").filter(pk=pair_id)
+    return _task_of(OwnPair.read(with_own(pairs, rater, "pk"))[0])
 
 
-def _task_of(pair: Pair) -> Task:
-    """Of a pair that `with_own` looked at."""
-    rating = Rating.objects.select_related("grade").filter(pk=pair.own).first() if pair.own else None
-    return Task(pair.token, pair, PAIR, rating, rating.comment if rating else pair.said or "")
+def _task_of(own: OwnPair) -> Task:
+    pair, rating = own.row, None
+    if own.rating_id:
+        rating = Rating.objects.select_related("grade").filter(pk=own.rating_id).first()
+    return Task(pair.token, pair, PAIR, rating, rating.comment if rating else own.last_comment)
 
 
-def in_turn(rater: Rater, rows: Iterable[Assignment], checks: Iterable[Check]) -> list[Task]:
-    """Tasks of leased assignments and of checks, by their turns."""
-    rows = list(rows)
-    # Hardly ever: who holds a pair has not rated it.
-    ratings = Rating.objects.select_related("grade").in_bulk([row.own for row in rows if row.own])
-    found = []
-    for row in rows:
-        rating = ratings.get(row.own)
-        comment = rating.comment if rating else row.said or ""
-        found.append((row.turn, row.pair_id, Task(row.pair.token, row.pair, PAIR, rating, comment)))
-    found += [(check.turn, check.pair_id, check_task(rater, check)) for check in checks]
-    return [one for *_, one in sorted(found, key=lambda row: row[:2])]
+def in_turn(pairs: Iterable[OwnPair], checks: Iterable[OwnCheck]) -> list[Task]:
+    """The tasks of leased assignments and of checks, by turn."""
+    pairs = list(pairs)
+    # Mostly empty: a rater seldom holds a pair that they have rated.
+    ids = [own.rating_id for own in pairs if own.rating_id]
+    ratings = Rating.objects.select_related("grade").in_bulk(ids)
+    keyed = []
+    for row, rating_id, last_comment in pairs:
+        rating = ratings.get(rating_id)
+        comment = rating.comment if rating else last_comment
+        keyed.append((row.turn, row.pair_id, Task(row.pair.token, row.pair, PAIR, rating, comment)))
+    keyed += [(own.check.turn, own.check.pair_id, check_task(own)) for own in checks]
+    return [task for *_, task in sorted(keyed, key=lambda row: row[:2])]
 
 
-def held_pairs(rater: Rater | Blank) -> QuerySet:
-    leased = Assignment.objects.filter(rater=rater, state=Assignment.State.LEASED, pair__retired_at__isnull=True)
-    return with_own(leased.select_related("pair__query", "pair__document"), rater, "pair")
+def leased_to(rater: Rater | Blank) -> QuerySet:
+    return Assignment.objects.filter(rater=rater, state=Assignment.State.LEASED, pair__retired_at__isnull=True)
 
 
 def held_checks(rater: Rater | Blank) -> QuerySet:
-    """Those before the rater. Warm-ups are retired pairs; a repeat of a retired pair is no longer needed."""
+    """The rater's unanswered checks. Pairs of warm-ups are retired; a repeat of a retired pair is not needed."""
     needed = Q(kind=WARM_UP, pair__anchor__use=Anchor.Use.WARM_UP) | Q(kind=REPEAT, pair__retired_at__isnull=True)
     return checks_of(rater).filter(needed, event__isnull=True, turn__isnull=False)
 
 
 def checks_of(rater: Rater | Blank) -> QuerySet:
-    """With what the rater wrote last, as `with_own` has it of pairs: else a repeat could be told from them."""
+    """The rater's checks, annotated for `OwnCheck` as pairs are: otherwise a repeat could be told from a pair."""
     about = {"rater": OuterRef("rater"), "pair": OuterRef("pair"), "created_at__gte": OuterRef("created_at")}
     wrote = RatingEvent.objects.filter(**about, kind__in=[Kind.REPEAT, Kind.SKIP]).order_by("-pk")
-    checks = Check.objects.filter(rater=rater).annotate(said=Subquery(wrote.values("comment")[:1]))
+    checks = Check.objects.filter(rater=rater).annotate(last_comment=Subquery(wrote.values("comment")[:1]))
     return checks.select_related("pair__query", "pair__document", "event")
 
 
-held_assignments = Prepared(lambda: held_pairs(Blank("rater", Rating, "rater")))
-open_checks = Prepared(lambda: held_checks(Blank("rater", Rating, "rater")))
+def held_assignments(rater: Rater) -> list[OwnPair]:
+    return OwnPair.read(_held_assignments(rater=rater.pk))
 
 
-def check_task(rater: Rater, check: Check) -> Task:
-    """Of a check that `checks_of` found."""
-    answer = answer_of(rater, check)
-    return Task(check.token, check.pair, check.kind, answer, answer.comment if answer else check.said or "")
+def open_checks(rater: Rater) -> list[OwnCheck]:
+    return OwnCheck.read(_open_checks(rater=rater.pk))
 
 
-def answer_of(rater: Rater, check: Check) -> Rating | None:
-    """What was answered, as if it were a rating: shown again, a repeat looks like any other pair."""
-    event = check.event
-    if event is None:
-        return None
-    grade = None
-    if event.value is not None:
-        grade = Grade.objects.filter(collection=rater.collection_id, value=event.value).first()
-    answers = RatingEvent.objects.filter(rater=rater, pair=check.pair_id, kind=check.kind)
-    return Rating(
-        pair=check.pair,
-        rater=rater,
-        grade=grade,
-        reason=event.reason,
-        comment=event.comment,
-        revision=answers.count(),
-        created_at=event.created_at,
-        changed_at=event.created_at,
-    )
+_held_assignments = Prepared(
+    lambda: with_own(leased_to(_RATER).select_related("pair__query", "pair__document"), _RATER, "pair")
+)
+_open_checks = Prepared(lambda: held_checks(_RATER))
+_known_check = Prepared(lambda: checks_of(_RATER).filter(token=_TOKEN))
+
+
+def check_task(own: OwnCheck) -> Task:
+    check, answer = own.check, answer_of(own.check)
+    return Task(check.token, check.pair, check.kind, answer, answer.comment if answer else own.last_comment)
+
+
+def answer_of(check: Check) -> Rating | None:
+    """The answer to a check in the form of a rating, so that a repeat looks like any other pair."""
+    return answers_of([check])[0] if check.event else None
+
+
+def answers_of(checks: list[Check]) -> list[Rating]:
+    """The answers to answered checks, as ratings that are not stored. Two queries."""
+    raters, pairs = {check.rater_id for check in checks}, {check.pair_id for check in checks}
+    events = RatingEvent.objects.filter(rater__in=raters, pair__in=pairs).select_related("undoes").order_by("pk")
+    by_check: dict[tuple, list[RatingEvent]] = {}
+    for event in events:
+        kind = event.undoes.kind if event.undoes else event.kind
+        by_check.setdefault((event.rater_id, event.pair_id, kind), []).append(event)
+    grades = Grade.objects.filter(collection__raters__in=raters)
+    steps = {(grade.collection_id, grade.value): grade for grade in grades}
+
+    def answer(check: Check) -> Rating:
+        event = check.event
+        revision, first = _history(by_check[check.rater_id, check.pair_id, check.kind])
+        return Rating(
+            pair=check.pair,
+            rater_id=check.rater_id,
+            grade=steps.get((check.pair.query.collection_id, event.value)),
+            reason=event.reason,
+            comment=event.comment,
+            revision=revision,
+            created_at=first.created_at,
+            changed_at=event.created_at,
+        )
+
+    return [answer(check) for check in checks]
+
+
+def _history(events: Iterable[RatingEvent]) -> tuple[int, RatingEvent]:
+    """The revision of an answer, and the first of its events that is not undone.
+
+    As with a rating, each change raises the revision by one, and it starts at 0 again after a withdrawal.
+    """
+    revision, standing = 0, []
+    for event in events:
+        if event.undoes is None:
+            standing.append(event)
+            revision += 1
+        elif standing[-1] == event.undoes:
+            standing.pop()
+            revision = revision + 1 if standing else 0
+        else:
+            standing.remove(event.undoes)
+    return revision, standing[0]
 
 
 def acts_on(rater: Rater | Blank, pair: str) -> QuerySet:
-    """The rater's events about the pair that the outer query names, but for checks: those have other tokens."""
+    """The rater's events about a pair of the outer query, without those of checks: these have their own tokens."""
     events = RatingEvent.objects.filter(rater=rater, pair=OuterRef(pair))
     return events.exclude(kind__in=[Kind.WARM_UP, Kind.REPEAT])
 
 
 def with_own(rows: QuerySet, rater: Rater | Blank, pair: str) -> QuerySet:
-    """`rows` with the id of the rater's rating, and what they wrote last: it is there after an undo, and after it
-    was put off."""
+    """`rows` annotated for `OwnPair`. The last comment is kept after an undo and after the pair was put off."""
     own = Rating.objects.filter(rater=rater, pair=OuterRef(pair))
     wrote = RatingEvent.objects.filter(
         rater=rater, pair=OuterRef(pair), kind__in=[Kind.GRADE, Kind.CANNOT, Kind.SKIP]
     )
-    return rows.annotate(
-        own=Subquery(own.values("pk")[:1]), said=Subquery(wrote.order_by("-pk").values("comment")[:1])
-    )
+    last_comment = wrote.order_by("-pk").values("comment")[:1]
+    return rows.annotate(own_rating=Subquery(own.values("pk")[:1]), last_comment=Subquery(last_comment))

@@ -1,8 +1,8 @@
-"""What a page's scripts know an account by."""
+"""The filter `account_key`."""
 
 from django import template
 
-from ..access import account_key
+from ..people.access import account_key
 
 register = template.Library()
 register.filter("account_key", account_key)

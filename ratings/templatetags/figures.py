@@ -1,8 +1,13 @@
-"""How shares, times and costs look on a page: as exact as they are known, and no more."""
+"""Filters for shares and times, rounded to what is known of them."""
 
 from django import template
 
+from ..desk.shown import left_words
+
 register = template.Library()
+
+
+register.filter("left", left_words)
 
 
 @register.filter
@@ -27,7 +32,7 @@ def seconds(value: float) -> str:
 
 @register.filter
 def hours(value: float) -> str:
-    """What work costs, to two figures: 40 minutes, 3.5 hours, 1,200 hours."""
+    """Two significant digits: 40 minutes, 3.5 hours, 1,200 hours."""
     if value < 0.95:
         minutes = max(1, round(60 * value))
         return f"{minutes} minute{'' if minutes == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""How grades look on a page: a chip with its number and a tone, never a colour alone."""
+"""The chip of a grade: its number on a tone, so that no grade is told by colour alone."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -12,9 +12,9 @@ register = template.Library()
 
 
 def tone(value: float, scale: Iterable[float]) -> str:
-    """Which of eight looks a value gets on its scale: n2 (worst), n1, z (zero), p1 … p4 (best), u (unjudged).
+    """The CSS name of a value's tone: n2 (worst), n1, z (zero), p1 … p4 (best), u (unjudged).
 
-    A value between two steps, such as the mean of three raters, looks like the nearer one.
+    A value between two steps has the tone of the nearer one.
     """
     if value is None or isnan(value):
         return "u"
@@ -30,7 +30,7 @@ def tone(value: float, scale: Iterable[float]) -> str:
 
 
 def written(value: float | Decimal) -> str:
-    """At most two decimals, a true minus, no empty zeros: for reading, not for computing."""
+    """The value for reading: at most two decimals, a minus sign, no trailing zeros."""
     return short_value(Decimal(f"{float(value):.2f}"))
 
 

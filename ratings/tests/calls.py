@@ -4,8 +4,8 @@ import json
 
 from django.test import Client
 
-from ratings import tokens
 from ratings.models import Collection
+from ratings.people import tokens
 
 ROOT = "/api/v1"
 

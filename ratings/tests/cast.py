@@ -67,7 +67,7 @@ def make_rated_pair(rater: str = "rater") -> tuple[Pair, Rater]:
     make_ranking(collection, "dense", "q1", "dcba")
     pair, person = make_pair(collection, "q1", "a", wanted=3), make_rater(collection, rater)
     queue.claim(person)
-    queue.save(person, pair, grade=grade(collection, "2"))
+    queue.save(person, pair, queue.Submission(grade=grade(collection, "2")))
     return pair, person
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from django.db import connection
 from django.db.models import QuerySet
 
+from ratings.database.prepared import Prepared
 from ratings.models import Rater
-from ratings.prepared import Prepared
 
 
 def race(raters: Sequence[Rater], act: Callable[[Rater], object]) -> list:

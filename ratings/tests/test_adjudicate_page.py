@@ -10,9 +10,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from evaluation.judgments import Ratings, combine
-from ratings import adjudication, queue
+from evaluation.judgments.rules import Ratings, combine
+from ratings import queue
 from ratings.models import Adjudication, Document, Pair, RatingEvent, Role
+from ratings.pool import adjudication
 
 from .cast import NOW, grade, make_collection, make_member, make_pair, make_rater, next_pair
 
@@ -39,7 +40,9 @@ class World:
         pair = make_pair(self.collection, query, document, wanted=3)
         for rater, value in zip(self.raters, values, strict=False):
             if value is not None:
-                queue.save(rater, pair, grade=grade(self.collection, value), comment=comment, now=NOW)
+                queue.save(
+                    rater, pair, queue.Submission(grade=grade(self.collection, value), comment=comment), now=NOW
+                )
         return pair
 
     def get(self, name: str = "adjudicate", *arguments, **query):
@@ -126,7 +129,7 @@ def test_a_distance_that_is_none_is_told_and_nothing_is_shown(world, steps):
 
 def test_cannot_judge_is_no_grade_that_disagrees(world):
     pair = world.graded("q1", "a", "3")
-    queue.save(world.raters[1], pair, reason="language", comment="in Basque", now=NOW)
+    queue.save(world.raters[1], pair, queue.Submission(reason="language", comment="in Basque"), now=NOW)
     assert shown(world.get(steps="0")) == []
     page = text(world.get("adjudicate_pair", pair.token))
     assert "cannot judge: I do not read this language in Basque" in page
@@ -205,7 +208,7 @@ def test_the_number_of_database_queries_is_pinned(name):
     if name == "pair_life":
         one = grade(world.collection, "1")
         for revision in (1, 2, 3):
-            queue.save(world.raters[0], pairs[0], grade=one, base_revision=revision, now=NOW)
+            queue.save(world.raters[0], pairs[0], queue.Submission(grade=one, base_revision=revision), now=NOW)
     assert queries() == QUERIES[name]
 
 
@@ -321,7 +324,9 @@ def test_the_same_form_sent_twice_is_one_decision(world):
 def test_a_form_older_than_a_rating_is_told_and_can_be_sent_again(world):
     pair = world.graded("q1", "a", "-1", "3")
     seen = adjudication.latest_act(pair)
-    queue.save(world.raters[2], pair, grade=grade(world.collection, "3"), comment="a late word", now=NOW)
+    queue.save(
+        world.raters[2], pair, queue.Submission(grade=grade(world.collection, "3"), comment="a late word"), now=NOW
+    )
     response = world.decide(pair, "2", "because it is", seen=seen)
     assert response.status_code == 409
     assert "Not saved. The ratings of this pair changed" in text(response)
@@ -385,7 +390,7 @@ def test_a_busy_database_gives_the_form_back(world, monkeypatch):
     def busy(*arguments, **facts):
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr("ratings.adjudication.adjudicate", busy)
+    monkeypatch.setattr("ratings.pool.adjudication.adjudicate", busy)
     world.client.raise_request_exception = False  # as a server, which answers with config.urls.handler500
     pair = world.graded("q1", "a", "-1", "3")
     response = world.decide(pair, reason="because it is")
@@ -409,7 +414,7 @@ def said(page) -> list:
 
 def test_no_byte_of_the_inbox_or_of_a_pair_names_a_rater(world):
     pair = world.graded("q1", "a", "-1", "3", comment="a word")
-    queue.save(world.raters[2], pair, reason="unclear", now=NOW)
+    queue.save(world.raters[2], pair, queue.Submission(reason="unclear"), now=NOW)
     pages = [world.get(), world.get("adjudicate_pair", pair.token), world.decide(pair, "7")]
     world.decide(pair)
     pages += [world.get("adjudicated"), world.get("adjudicate_pair", pair.token)]
@@ -429,7 +434,9 @@ def test_the_page_is_the_same_whoever_gave_which_rating(world):
         for time in times:
             value, comment = given[time]
             rater, now = world.raters[raters[time]], NOW + timedelta(minutes=time)
-            queue.save(rater, pair, grade=grade(world.collection, value), comment=comment, now=now)
+            queue.save(
+                rater, pair, queue.Submission(grade=grade(world.collection, value), comment=comment), now=now
+            )
         pages = [world.get(), world.get("adjudicate_pair", pair.token)]
         found = "".join(page.content.decode() for page in pages)
         RatingEvent.objects.filter(pair=pair)._raw_delete("default")
@@ -456,9 +463,9 @@ def test_the_life_of_a_pair_tells_every_act_in_order(world):
     pair = make_pair(collection, "q1", "a", wanted=3)
     next_pair(anna)
     queue.skip(anna, pair, now=NOW)
-    queue.save(anna, pair, grade=grade(collection, "3"), seconds=12.5, comment="first", now=NOW)
+    queue.save(anna, pair, queue.Submission(grade=grade(collection, "3"), seconds=12.5, comment="first"), now=NOW)
     queue.undo(anna, now=NOW)
-    queue.save(boris, pair, reason="language", comment="in Basque", now=NOW)
+    queue.save(boris, pair, queue.Submission(reason="language", comment="in Basque"), now=NOW)
     world.decide(pair, "-1", "It sells something else.")
     world.withdraw(pair, Adjudication.objects.get().pk)
     page = world.get("pair_life", pair.token)

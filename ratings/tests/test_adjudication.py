@@ -6,8 +6,8 @@ from django.core.management import CommandError, call_command, load_command_clas
 from django.db import IntegrityError, connection, transaction
 
 from ratings import queue
-from ratings.adjudication import Adjudicated, NotAdjudicated, adjudicate, withdraw
 from ratings.models import Adjudication, Collection, Pair, Rating, RatingEvent
+from ratings.pool.adjudication import Adjudicated, NotAdjudicated, adjudicate, withdraw
 
 from .cast import NOW, grade, make_collection, make_pair, make_rater, make_user, next_pair
 
@@ -33,7 +33,7 @@ def events(pair: Pair) -> list[tuple]:
 def test_an_adjudication_is_kept_with_who_when_and_why_and_leaves_the_ratings_alone():
     collection = make_collection()
     pair, rater, admin = make_pair(collection), make_rater(collection), make_user("dora")
-    queue.save(rater, pair, grade=grade(collection, "3"), now=NOW)
+    queue.save(rater, pair, queue.Submission(grade=grade(collection, "3")), now=NOW)
     before = Collection.objects.get().version
     adjudicate(pair, grade(collection, "-1"), reason=" It sells something else. ", actor=admin, now=NOW)
     stored = Adjudication.objects.get()

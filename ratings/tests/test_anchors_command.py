@@ -78,14 +78,14 @@ def test_the_same_file_again_changes_nothing_and_what_departs_is_changed(file):
     ("line", "said"),
     [
         ("q11,a,3,gold,", "the collection has no query 'q11'. Did you mean q1?"),
-        ("zzz,a,3,gold,", "the collection has no query 'zzz'. Import it first, with import_queries."),
-        ("q1,e,3,gold,", "the collection has no document 'e'. Correct the id, or import the document first"),
+        ("zzz,a,3,gold,", "the collection has no query 'zzz'. Import queries first, with import_queries."),
+        ("q1,e,3,gold,", "the collection has no document 'e'. Correct the id. If the id is right, import"),
         ("q1,d,5,gold,", "the grade 5 is not on the scale of the collection. The scale is -1, 0, 1, 2, 3."),
         ("q1,d,good,gold,", "the grade 'good' is not a decimal number. Correct the cell."),
         ("q1,d,3,silver,", "the kind 'silver' is neither warm-up nor gold. Correct the cell."),
         ("q1,d,3,warm-up, ", "a warm-up needs an explanation: raters read it after their answer."),
         (f"q1,d,3,gold,{'x' * 5_001}", "the explanation is longer than 5,000 characters."),
-        ("q1,a,2,gold,", "the pair stands on line 2 with something else. Keep one of the two."),
+        ("q1,a,2,gold,", "the pair has another grade, kind or explanation on line 2. Keep one of the two."),
         ("q1,a,3,gold", "there are 4 cells, the header has 5. The header is query,document,grade,kind"),
     ],
 )
@@ -132,6 +132,6 @@ def test_standard_input_is_a_file(monkeypatch):
 def test_what_raters_said_before_is_kept(file):
     collection = make_collection()
     rater, pair = make_rater(collection), make_pair(collection)
-    queue.save(rater, pair, grade=grade(collection, "1"), now=NOW)
+    queue.save(rater, pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
     command("anchors", "hills", file(FILE))
     assert pair.ratings.get().grade.plain == "1"

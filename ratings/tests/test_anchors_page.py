@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from ratings import queue
-from ratings.anchors import set_anchor
 from ratings.models import Anchor, Check, Pair, RatingEvent, Role
+from ratings.pool.anchors import set_anchor
 
 from .cast import NOW, SCALE, grade, make_collection, make_member, make_pair, make_rater
 
@@ -34,9 +34,9 @@ class World:
         pair = make_pair(self.collection, query, document, wanted=3)
         for rater, value in zip(self.raters, values, strict=False):
             if value is None:
-                queue.save(rater, pair, reason="other", now=NOW)
+                queue.save(rater, pair, queue.Submission(reason="other"), now=NOW)
             else:
-                queue.save(rater, pair, grade=grade(self.collection, value), now=NOW)
+                queue.save(rater, pair, queue.Submission(grade=grade(self.collection, value)), now=NOW)
         return pair
 
     def warmed(self, rater, pair: Pair, value: str) -> None:
@@ -115,7 +115,7 @@ def test_what_raters_answered_stands_beside_each_anchor(world):
     gold = world.graded("q1", "a", "1")  # before it was gold
     set_anchor(gold, use="gold", grade=grade(world.collection, "1"), now=NOW.replace(hour=10))
     for rater, value in zip(world.raters[1:], ("1", "2"), strict=True):
-        queue.save(rater, gold, grade=grade(world.collection, value), now=NOW.replace(hour=11))
+        queue.save(rater, gold, queue.Submission(grade=grade(world.collection, value)), now=NOW.replace(hour=11))
     lesson = make_pair(world.collection, "q1", "b")
     set_anchor(lesson, use="warm_up", grade=grade(world.collection, "3"), explanation="Clear.", now=NOW)
     for rater, value in zip(world.raters, ("3", "3", "0"), strict=True):

@@ -91,21 +91,36 @@ def test_another_ranking_for_a_query_is_refused_with_its_place(caller, collectio
     assert collection.systems.get().rankings.count() == 1
 
 
+@pytest.mark.parametrize("more", [{}, {"keep_first": True, "order": "score"}])
+def test_two_rankings_of_a_query_in_one_batch_never_become_one(caller, collection, more):
+    batch = one_ranking("ab") | more
+    batch["rankings"].append({"query": batch["rankings"][0]["query"], "documents": ["c", "a"], "scores": [9, 8]})
+    answer = caller.post(f"{HILLS}/rankings", batch)
+    (error,) = answer.json()["errors"]
+    assert (answer.status_code, error["pointer"], error["index"]) == (422, "/rankings/1/query", 1)
+    assert "/rankings/0 already" in error["detail"] and not collection.systems.exists()
+
+
+def test_rankings_of_further_queries_join_a_system_without_a_warning(caller, collection):
+    for query in ("q1", "q2"):
+        batch = {"system": "new", "rankings": [{"query": query, "documents": ["a"]}]}
+        assert not any("join" in warning for warning in caller.post(f"{HILLS}/rankings", batch).json()["warnings"])
+    assert collection.systems.get().rankings.count() == 2
+
+
 def test_places_in_words_are_places_of_the_batch(caller):
     answer = caller.post(f"{HILLS}/rankings", one_ranking("aba"))
     (error,) = answer.json()["errors"]
     assert error["pointer"] == "/rankings/0/documents/2"
-    assert error["detail"] == ("document a stands on /rankings/0/documents/0 already, in the same ranking of new.")
-    assert error["cure"] == "Keep one of the two, or give keep_first."
+    assert error["detail"] == "document a of this ranking of new stands already at /rankings/0/documents/0."
+    assert error["cure"] == 'Keep one of the two. If the better place counts, send true as "keep_first".'
     assert caller.post(f"{HILLS}/rankings", one_ranking("aba") | {"keep_first": True}).status_code == 200
 
 
 def test_scores_that_contradict_the_places_want_a_word(caller, collection):
     batch = one_ranking("ab", scores=[1, 2])
-    assert (
-        "give order rank or order score"
-        in caller.post(f"{HILLS}/rankings", batch).json()["errors"][0]["cure"].lower()
-    )
+    (error,) = caller.post(f"{HILLS}/rankings", batch).json()["errors"]
+    assert 'send "rank" as "order"' in error["cure"] and 'send "score" as "order"' in error["cure"]
     assert caller.post(f"{HILLS}/rankings", batch | {"order": "score"}).status_code == 200
     assert collection.systems.get().rankings.get().scores.tolist() == [2.0, 1.0]
 
@@ -161,7 +176,7 @@ def test_one_wrong_row_leaves_all_unwritten(caller):
         ("queries", {"queries": [{"key": "q", "text": "t", "txet": "u"}]}, "/queries/0/txet"),
         ("queries", {"queries": [{"key": "a b", "text": "t"}]}, "/queries/0/key"),
         ("queries", {"queries": [{"key": 7, "text": "t"}]}, "/queries/0/key"),
-        ("queries", {"queries": [{"key": "q" * 201, "text": "t"}]}, "/queries/0/key"),
+        ("queries", {"queries": [{"key": "q" * 501, "text": "t"}]}, "/queries/0/key"),
         ("queries", {"queries": [{"key": "q", "text": "t"}], "more": 1}, "/more"),
         ("documents", {"documents": [{"key": "a", "fields": {"title": "T"}}]}, "/documents/0/fields"),
         ("rankings", one_ranking("ab", scores=[1]), "/rankings/0"),
@@ -299,7 +314,7 @@ def test_what_the_database_refuses_each_time_is_said(caller, monkeypatch):
     def refuse(*arguments):
         raise IntegrityError("no such row")
 
-    monkeypatch.setattr("ratings.intake.ratings._publish", refuse)
+    monkeypatch.setattr("ratings.intake.ratings.RatingsImport._publish", refuse)
     answer = caller.post(f"{HILLS}/ratings", {"ratings": [one_rating()]})
     assert answer.status_code == 422 and "no such row" in answer.json()["errors"][0]["detail"]
 

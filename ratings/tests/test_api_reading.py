@@ -4,9 +4,10 @@ from uuid import uuid4
 
 import pytest
 
-from ratings import privacy, queue
-from ratings.anchors import set_anchor
+from ratings import queue
 from ratings.models import Rating, RatingEvent, Role
+from ratings.people import privacy
+from ratings.pool.anchors import set_anchor
 
 from .calls import Caller, items, make_caller
 from .cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
@@ -25,7 +26,9 @@ def collection():
     for name in ("anna", "boris"):
         rater = make_rater(collection, name)
         for document in "abe":
-            queue.save(rater, make_pair(collection, "q0", document), grade=grade(collection, "2"))
+            queue.save(
+                rater, make_pair(collection, "q0", document), queue.Submission(grade=grade(collection, "2"))
+            )
     return collection
 
 

@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 from ratings import queue
-from ratings.anchors import set_anchor
 from ratings.models import Anchor, Assignment, Check, Grade, Query, Rating, RatingEvent
+from ratings.pool.anchors import set_anchor
 
 from .cast import grade, make_collection, make_pair, make_ranking, make_rater
 
@@ -52,7 +52,11 @@ def collection():
     other = make_rater(collection, "canary-rater")
     get_user_model().objects.filter(pk=other.user_id).update(email="canary-account@hills.example")
     for pair in pairs[:3]:
-        queue.save(other, pair, grade=grade(collection, "-1"), comment="canary-comment", seconds=4242.125)
+        queue.save(
+            other,
+            pair,
+            queue.Submission(grade=grade(collection, "-1"), comment="canary-comment", seconds=4242.125),
+        )
     Assignment.objects.update(lot=1234567, depth=7654321)
     # A step that no button shows any more, so that its number can only come from the anchor.
     hidden = Grade.objects.create(collection=collection, value="-0.515625", label="hidden")
@@ -154,7 +158,7 @@ def test_nothing_tells_gold_and_repeats_from_other_pairs(client, collection):
 def test_undo_calls_a_repeat_what_it_calls_any_grade(client, collection):
     alice = collection.raters.get(name="alice")
     pair = collection.queries.get(key="q2").pairs.first() or make_pair(collection, "q2", "a")
-    queue.save(alice, pair, grade=grade(collection, "1"))
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "1")))
     check = Check.objects.create(rater=alice, pair=pair, kind="repeat", created_at="2026-03-02T09:00Z", turn=1)
     save = reverse("save_rating", args=["hills", check.token])
     client.post(save, {"grade": "2", "base_revision": "0"})

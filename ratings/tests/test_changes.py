@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratings.changes import ADDED, KEPT, LINES, REMOVED, Paragraph, Piece, changes
+from ratings.guidelines.changes import ADDED, KEPT, LINES, REMOVED, Paragraph, Piece, changes
 
 
 def marked(old: str, new: str) -> list[str]:

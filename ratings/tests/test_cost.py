@@ -5,8 +5,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from ratings import queue
-from ratings.cost import Part, Rate, costs
 from ratings.models import Check, Rater, RatingEvent
+from ratings.progress.cost import Part, Rate, costs, gold_lasts
 
 from .cast import NOW, Imported, grade, record_imported
 from .test_progress import HOUR, World, text
@@ -37,6 +37,19 @@ def imported(world, name: str, seconds: float | None, *documents: str, kind: str
     record_imported(rater, rows)
 
 
+@pytest.mark.parametrize(
+    ("share", "gold", "pairs", "lasts"),
+    [
+        (0.5, 1, 2, 2),  # (1/2)**2 = 1/4 of two pairs is left: half a pair
+        (0.5, 50, 100, 75),
+        (0.1, 47, 360, 271),  # 313/360 to the tenth is .247
+        (0.1, 360, 360, 360),
+    ],
+)
+def test_gold_comes_by_its_share_and_at_its_own_turn_until_it_runs_out(share, gold, pairs, lasts):
+    assert gold_lasts(share, gold, pairs) == lasts
+
+
 def test_a_rate_is_paid_by_the_hour_by_the_answer_or_both():
     assert Rate(hour=12).of(100, 2.0) == 24
     assert Rate(each=0.05).of(100, None) == 5
@@ -48,7 +61,7 @@ def test_each_kind_of_work_has_its_answers_and_its_time(world):
     world.gold("a", "2", at=NOW - HOUR)
     for document, took in (("a", 36), ("b", 72), ("c", 108)):
         world.grades(world.anna, document, "1", took=took)
-    queue.save(world.boris, world.pairs["b"], reason="language", seconds=180, now=NOW)
+    queue.save(world.boris, world.pairs["b"], queue.Submission(reason="language", seconds=180), now=NOW)
     world.repeats(world.anna, "b", "1")  # takes 1 s
     warmed(world, world.boris, "d", 35)
     cost = found(world)
@@ -62,7 +75,10 @@ def test_each_kind_of_work_has_its_answers_and_its_time(world):
 def test_what_was_undone_or_changed_took_its_time_and_is_no_second_answer(world):
     world.grades(world.anna, "a", "1", took=36)
     queue.save(
-        world.anna, world.pairs["a"], grade=grade(world.collection, "2"), base_revision=1, seconds=36, now=NOW
+        world.anna,
+        world.pairs["a"],
+        queue.Submission(grade=grade(world.collection, "2"), base_revision=1, seconds=36),
+        now=NOW,
     )
     world.grades(world.anna, "b", "1", took=72)
     queue.undo(world.anna, now=NOW)

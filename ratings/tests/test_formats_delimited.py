@@ -1,6 +1,8 @@
 """Tables with named columns, as delimited text."""
 
 import io
+import json
+import time
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -10,14 +12,16 @@ from hypothesis import strategies as st
 
 from ratings.formats.refusal import Refusal
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic
-from ratings.formats.source import Source
-from ratings.formats.tables import is_delimited, read_delimited, write_ratings
+from ratings.formats.source import Reading, Source
+from ratings.formats.tables import is_delimited, read_delimited, read_lines_of_json, write_ratings
+
+from .refusals import offered
 
 HEADER = "query,document,rater,grade,reason,comment,seconds,rated_at\r\n"
 
 
 def source(text: str | bytes, **said) -> Source:
-    return Source("r.csv", io.BytesIO(text if isinstance(text, bytes) else text.encode()), **said)
+    return Source("r.csv", io.BytesIO(text if isinstance(text, bytes) else text.encode()), Reading(**said))
 
 
 def rows_of(text: str | bytes, kind: str = "ratings", **said) -> list:
@@ -61,7 +65,7 @@ def test_a_header_without_what_is_needed_is_refused_with_what_there_is(header, p
     assert refusal.line == 1
     assert problem in refusal.problem
     assert header.split(",")[0] in refusal.problem
-    assert refusal.cure == "Say which, as in --columns query=NAME,document=NAME,grade=NAME."
+    assert offered(refusal) == [("columns", {"query": None, "document": None, "grade": None})]
 
 
 def test_a_column_that_stands_twice_is_refused():
@@ -74,7 +78,7 @@ def test_a_column_that_stands_twice_is_refused():
     [
         ("q,a,alice,,,,,", "a rating needs a grade or a reason"),
         ("q,a,alice,1,broken,,,", "and not both"),
-        ("q,a,alice,good,,,,", "the grade 'good' is not a decimal number; --map good=… says which grade it is"),
+        ("q,a,alice,good,,,,", "the grade 'good' is not a decimal number"),
         ("q,a,alice,1", "there are 4 cells, the header has 8"),
         (",a,alice,1,,,,", "the query is empty"),
         ("q,a a,alice,1,,,,", "the document 'a a' has a blank"),
@@ -94,12 +98,19 @@ def test_a_record_that_is_no_rating_is_refused(record, problem):
     assert problem in refusal.problem
 
 
-@pytest.mark.parametrize("rest", ['q,a,alice,1,,"never closed,,\nq,b,alice,1,,,,\n', 'q,a,alice,1,,"x"y,,\n'])
-def test_broken_quotes_are_refused_where_their_record_begins(rest):
+@pytest.mark.parametrize(
+    ("rest", "problem"),
+    [
+        ('q,a,alice,1,,"never closed,,\nq,b,alice,1,,,,\n', "is never closed"),
+        ('q,a,alice,1,,"x"y,,\n', "goes on behind its closing quotation mark"),
+        ("q,a,alice,1,,,,\rq,b,alice,1,,,,\n", "ends with CR alone, as others do not"),
+    ],
+)
+def test_a_broken_record_is_refused_where_it_begins(rest, problem):
     *_, refusal = rows_of(f"{HEADER}q,z,alice,1,,,,\n{rest}")
     assert isinstance(refusal, Refusal)
     assert refusal.line == 3
-    assert "the CSV is broken" in refusal.problem
+    assert problem in refusal.problem and refusal.cure
 
 
 def test_a_line_that_is_no_text_ends_the_reading_with_one_refusal():
@@ -129,7 +140,7 @@ def test_the_delimiter_is_that_of_the_header(delimiter):
 def test_columns_are_known_by_their_usual_names_and_what_was_guessed_is_told():
     table = source("Query Text,Doc ID,Doc Position,Rating\nred shoes,d1,1,2.5\n")
     assert list(read_delimited("ratings", table)) == [RatingLine(2, "red shoes", "d1", "", Decimal("2.5"))]
-    assert table.told == [
+    assert table.notes == [
         "r.csv: query from 'Query Text', document from 'Doc ID', grade from 'Rating'.",
         "r.csv: nothing is read from the columns 'Doc Position'.",
     ]
@@ -145,7 +156,7 @@ def test_what_was_said_of_the_columns_stands_above_their_names():
     ("columns", "problem"),
     [
         ({"query": "Q"}, "there is no column 'Q'; there are 'query', 'document', 'grade'"),
-        ({"colour": "query"}, "--columns names 'colour'; a column of ratings is query, document, rater, grade"),
+        ({"colour": "query"}, "no column of ratings holds the 'colour'; known are query, document, rater, grade"),
     ],
 )
 def test_columns_that_are_not_there_are_refused(columns, problem):
@@ -198,7 +209,7 @@ def test_utf_16_is_known_by_its_mark_and_another_encoding_is_told():
     (refusal,) = rows_of(text.encode("windows-1252"))
     assert refusal.line == 2
     assert "is not UTF-8" in refusal.problem
-    assert "--encoding" in refusal.cure
+    assert offered(refusal) == [("encoding", None)]
 
 
 def test_what_is_not_in_the_encoding_that_was_told_is_refused():
@@ -244,3 +255,62 @@ def test_a_cell_may_be_as_long_as_a_document():
 )
 def test_a_table_is_known_by_its_header(kind, header, known):
     assert is_delimited(kind, source(header + "\n1\n").start) is known
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("query,document," + ",".join(f"c{i}" for i in range(999)) + "\n", "there are 1,001 columns"),
+        ("query,document," + "c" * 1_001 + "\n", "is longer than 1,000 characters"),
+        # A cell may run over lines, and so may a record, but not for ever.
+        ("query,document,grade\n" + '"a\n",' * 6_000_000, "the record that begins here is longer than 10 MB"),
+    ],
+)
+def test_a_table_that_is_too_wide_is_refused(text, said):
+    begun = time.process_time()  # which other work on the machine does not lengthen
+    (refusal,) = read_delimited("ratings", source(text))
+    assert said in refusal.problem and refusal.cure
+    assert time.process_time() - begun < 20
+
+
+def test_a_thousand_columns_are_read():
+    text = "query,document," + ",".join(f"c{i}" for i in range(998)) + "\nq,d" + ",1" * 998 + "\n"
+    assert sum(1 for _ in read_delimited("ratings", source(text))) == 998
+
+
+def test_lines_of_json_whose_names_all_differ_are_forgotten():
+    pair = {"query": "q", "document": "d", "grade": 1}
+    lines = "".join(json.dumps(pair | {f"n{i}": 0}) + "\n" for i in range(3_000))
+    assert sum(1 for _ in read_lines_of_json("ratings", source(lines))) == 3_000
+    wide = json.dumps({f"n{i}": 0 for i in range(1_001)})
+    (refusal,) = read_lines_of_json("ratings", source(wide))
+    assert "there are 1,001 columns" in refusal.problem
+
+
+def test_records_whose_cells_are_all_blank_are_passed_over():
+    text = ",,\nid,title,\n,,\nd1,red,\n , ,\n,,\n"
+    assert [(row.line, row.key) for row in rows_of(text, "documents")] == [(4, "d1")]
+    assert [row.key for row in rows_of("id,query\n1,red\n,\n2,blue\n,,,\n", "queries")] == ["1", "2"]
+
+
+def test_a_quotation_mark_that_makes_one_row_of_two_is_refused():
+    refusal, third = rows_of('id\tquery\nq1\t"red\nq2\tblue"\nq3\tgreen\n', "queries")
+    assert third.key == "q3" and (refusal.line, "as if two rows were one" in refusal.problem) == (2, True)
+    assert rows_of('id\tquery\nq1\t"red\nhat"\n', "queries")[0].text == "red\nhat"
+
+
+def test_docno_stands_before_docid_which_beside_it_is_a_number_in_an_index():
+    text = "qid,docid,docno,rank,score\nq,5,d1,0,9.5\n"
+    assert rows_of(text, "results")[0].document == "d1"
+    assert rows_of("docid,docno,text\n5,d1,red\n", "documents")[0].key == "d1"
+
+
+def test_the_header_of_a_second_file_put_behind_the_first_is_refused():
+    *_, refusal, last = rows_of("id,title\nd1,red\n\ufeffid,title\nd2,blue\n", "documents")
+    assert last.key == "d2" and (refusal.line, refusal.problem) == (3, "the header stands here again")
+
+
+def test_lines_that_name_a_query_again_are_told():
+    sent = source("query,frequency\nred hat,10\nblue hat,5\nred hat,10\n")
+    assert [row.line for row in read_delimited("queries", sent)] == [2, 3]
+    assert sent.notes[-1] == "r.csv: 1 line names an earlier query again."

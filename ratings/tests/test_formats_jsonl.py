@@ -47,7 +47,7 @@ def test_a_document_without_text_and_a_null_title_are_taken():
         ('{"id": "d1", "title": ', "the line is not JSON: Expecting value at character"),
         ('["d1"]', "the line is ['d1'], not an object"),
         ("12", "the line is 12, not an object"),
-        ('{"title": "T"}', "the object has none of the names id, docid, doc_id, docno, _id, key"),
+        ('{"title": "T"}', "the object has none of the names id, docno, docid, doc_id, _id, key"),
         ('{"id": 12}', "the id 12 is not a string; put it in quotation marks"),
         ('{"id": null}', "the id None is not a string"),
         ('{"id": "a b"}', "the id 'a b' has a blank or a control character"),
@@ -71,7 +71,7 @@ def test_a_line_that_is_no_document_is_refused(line, problem):
     assert good.key == "z"
     assert (refusal.file, refusal.line) == ("d.jsonl", 2)
     assert problem in refusal.problem
-    assert refusal.cure.startswith('A line is one object such as {"id": "d1"')
+    assert refusal.cured().startswith('A line is one object such as {"id": "d1"')
 
 
 def test_an_escaped_backslash_and_a_whole_surrogate_pair_are_plain_text():

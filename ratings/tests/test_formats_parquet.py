@@ -12,7 +12,7 @@ from pyarrow import parquet as pq
 from ratings.formats import parquet
 from ratings.formats.refusal import Refusal
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine
-from ratings.formats.source import Source
+from ratings.formats.source import Reading, Source
 from ratings.formats.tables import read_parquet
 
 
@@ -23,7 +23,7 @@ def made(columns: dict, **options) -> bytes:
 
 
 def rows_of(content: bytes, kind: str = "ratings", **said) -> list:
-    return list(read_parquet(kind, Source("t.parquet", io.BytesIO(content), **said)))
+    return list(read_parquet(kind, Source("t.parquet", io.BytesIO(content), Reading(**said))))
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
@@ -94,5 +94,30 @@ def test_rows_that_are_too_large_are_refused(monkeypatch):
     monkeypatch.setattr(parquet, "LARGEST", 1_000)
     (refusal,) = rows_of(made({"docid": [str(i) for i in range(2_000)]}, compression="none"), "documents")
     assert "a row group holds more than" in refusal.problem
+    monkeypatch.setattr(parquet, "LARGEST_BATCH", 1_000)
     (refusal,) = rows_of(made({"docid": ["x" * 100] * 256}), "documents")
     assert "the next rows are too large" in refusal.problem
+
+
+def test_a_table_with_too_many_columns_is_refused():
+    (refusal,) = rows_of(made({f"c{i}": [1] for i in range(1_001)}))
+    assert "there are 1,001 columns, at most 1,000 are read" in refusal.problem
+    (refusal,) = rows_of(made({"query": ["q"], "c" * 1_001: [1]}))
+    assert "is longer than 1,000 characters" in refusal.problem
+
+
+def test_a_text_in_many_rows_is_counted_as_often_as_it_stands_there(monkeypatch):
+    """In the file it stands once, and each row is a bit of a run."""
+    monkeypatch.setattr("ratings.formats.budget.HARMLESS", 1_000_000)
+    text = pa.array(["x" * 10_000] * 20_000).dictionary_encode()
+    content = made({"docid": text, "text": text})
+    assert len(content) < 20_000
+    *rows, refusal = rows_of(content, "documents")
+    assert len(rows) < 500
+    assert refusal.problem == "it unpacks to more than 200 times its size"
+
+
+def test_lists_that_are_longer_than_any_text_are_refused(monkeypatch):
+    monkeypatch.setattr(parquet, "MOST_VALUES", 100)
+    (refusal,) = rows_of(made({"docid": ["a"], "tags": [[1] * 1_000]}), "documents")
+    assert "lists of more than 100 values" in refusal.problem

@@ -142,14 +142,15 @@ def test_a_pair_that_cannot_be_read_is_refused_where_it_begins(pair, problem):
     good, refusal = quepid.read_book_ratings(source(text))
     assert good.document == "z"
     assert (refusal.line, problem in refusal.problem) == (3, True)
-    assert refusal.cure == "Correct it, or export it from Quepid again."
+    assert refusal.cured() == "Correct it, or export it from Quepid again."
 
 
 def test_a_query_with_two_information_needs_is_refused():
     pair = '{"query_text": "hats", "doc_id": "%s", "information_need": "%s"}'
     text = f'{{"query_doc_pairs": [\n{pair % ("a", "To buy")},\n{pair % ("b", "To look")}]}}'
     refusal, topic = quepid.read_book_queries(source(text))
-    assert (refusal.line, refusal.problem) == (3, "query 'hats' has another information need on line 2")
+    assert (refusal.line, refusal.problem) == (3, "query 'hats' has another information need")
+    assert refusal.other == (refusal.file, 2)
     assert topic.need == "To buy"
 
 

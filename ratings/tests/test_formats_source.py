@@ -7,7 +7,9 @@ import os
 import pytest
 
 from ratings.formats.refusal import Refusal
-from ratings.formats.source import Line, Source, opened
+from ratings.formats.source import Line, Reading, Source, opened
+
+from .refusals import offered
 
 
 def lines_of(content: bytes) -> list[Line | Refusal]:
@@ -51,10 +53,8 @@ def test_damaged_gzip_is_refused():
 def test_a_byte_that_is_not_utf_8_refuses_its_line_only():
     first, second, third = lines_of(b"one\ncaf\xe9\nthree\n")
     assert (first, third) == ((1, "one"), (3, "three"))
-    assert str(second) == (
-        "a.txt, line 2: byte 4 of the line, 0xe9, is not UTF-8. Unpack the file, save it as UTF-8 text,"
-        " or say with --encoding what it is."
-    )
+    assert (second.file, second.line) == ("a.txt", 2)
+    assert second.problem == "byte 4 of the line, 0xe9, is not UTF-8" and offered(second) == [("encoding", None)]
 
 
 def test_a_nul_refuses_its_line_only():
@@ -89,3 +89,39 @@ def test_the_share_that_was_read_is_known_for_a_file_and_unknown_for_a_stream(tm
         list(source.lines())
         assert source.share == 1
     assert Source("pipe", io.BytesIO(b"one\n")).share is None
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_lines_may_end_with_cr_alone(encoding):
+    source = Source("mac.txt", io.BytesIO("one\rtwo\r\rfour\r".encode(encoding)))
+    assert source.start.text == "one\ntwo\n\nfour\n"
+    assert list(source.lines()) == [(1, "one"), (2, "two"), (3, ""), (4, "four")]
+    assert "CR alone" in source.notes[0]
+
+
+@pytest.mark.parametrize("content", [b'"a\rb"\n', b"one\r\ntwo", b"one\r", b""])
+def test_a_cr_beside_other_ends_of_lines_is_left_alone(content):
+    source = Source("a.txt", io.BytesIO(content))
+    assert "".join(line.text for line in source.lines()) == content.decode().replace("\n", "")
+    assert source.notes == []
+
+
+def test_what_comes_through_a_pipe_may_be_packed(tmp_path):
+    read, write = os.pipe()
+    with os.fdopen(write, "wb") as file:
+        file.write(gzip.compress(b"one\n"))
+    with os.fdopen(read, "rb") as stream:
+        source = Source("pipe", stream)
+        assert list(source.lines()) == [(1, "one")]
+        assert source.budget.sent > 20
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("said", [None, "utf-16"])
+def test_utf_16_without_its_mark_is_called_so_once_and_read_where_it_is_said(encoding, said):
+    content = "one\ntwo\ncafé\n".encode(encoding)
+    (refusal,) = Source("a.txt", io.BytesIO(content), Reading(encoding=said)).lines()
+    assert "UTF-16 without its mark" in refusal.problem and offered(refusal) == [("encoding", encoding)]
+    for mark in ("", "\ufeff"):
+        file = Source("a.txt", io.BytesIO(mark.encode(encoding) + content), Reading(encoding=encoding))
+        assert [line.text for line in file.lines()] == ["one", "two", "café"]

@@ -30,7 +30,7 @@ def test_tab_separated_lines_hold_key_text_and_perhaps_the_need():
         ("1 2\ttext", "the query '1 2' has a blank or a control character"),
         ("\ttext", "the query is empty"),
         ("1\t  ", "query '1' has no text"),
-        ("q" * 201 + "\ttext", "is longer than 200 characters"),
+        ("q" * 501 + "\ttext", "is longer than 500 characters"),
     ],
 )
 def test_a_line_that_is_no_query_is_refused(line, problem):
@@ -38,7 +38,7 @@ def test_a_line_that_is_no_query_is_refused(line, problem):
     assert good.key == "0"
     assert (refusal.file, refusal.line) == ("t", 2)
     assert problem in refusal.problem
-    assert refusal.cure.startswith("A line is KEY, a tab, the query")
+    assert refusal.cured().startswith("A line is KEY, a tab, the query")
 
 
 def test_sgml_topics_leave_their_parts_open_and_put_labels_before_them():
@@ -86,7 +86,7 @@ def test_broken_sgml_is_refused_where_its_topic_begins(text, line, problem):
     refusal = next(item for item in topics_of(text) if isinstance(item, Refusal))
     assert refusal.line == line
     assert problem in refusal.problem
-    assert "top>" in refusal.cure
+    assert "top>" in refusal.cured()
 
 
 def test_xml_topics_with_a_number_a_query_a_question_and_a_narrative():
@@ -204,3 +204,23 @@ def test_real_topics_are_read_whole(shared, file, count, first):
     assert [t for t in topics if isinstance(t, Refusal)] == []
     assert (len(topics), topics[0].key) == (count, first)
     assert not any(":" in t.key or t.text.startswith("Number") or "Description:" in (t.need or "") for t in topics)
+
+
+def test_attributes_do_not_hide_a_topic():
+    text = "<top>\n<num>1</num><title>red</title></top>\n<top lang=en>\n<num a=b>2\n<title lang=en>blue\n</top>\n"
+    assert [(topic.key, topic.text) for topic in topics_of(text)] == [("1", "red"), ("2", "blue")]
+    assert [topic.key for topic in topics_of(text[text.index("<top lang") :])] == ["2"]
+
+
+def test_what_stands_outside_all_topics_is_refused():
+    first, refusal = topics_of("<top><num>1<title>red</top>\n<!-- no text -->\n<num>2<title>blue</top>\n")
+    assert first.key == "1" and (refusal.line, "outside a topic" in refusal.problem) == (3, True)
+
+
+def test_two_lines_parted_by_cr_alone_are_not_one_query():
+    first, refusal = topics_of("1\tred\r\n2\tblue\r3\tgreen\n")
+    assert first.text == "red" and (refusal.line, "CR" in refusal.problem) == (2, True)
+
+
+def test_the_mark_of_a_second_file_is_no_part_of_a_key():
+    assert [topic.key for topic in topics_of("\ufeff1\tred\n\ufeff2\tblue\n")][1] == "2"

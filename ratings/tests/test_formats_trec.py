@@ -37,7 +37,7 @@ def test_a_run_has_six_columns_between_blanks_or_tabs():
 
 @pytest.mark.parametrize("further", [" more junk at\r", "\t\rjunk"])
 def test_further_columns_of_a_run_are_tolerated_and_marked(further):
-    (row,) = run_of(f"301\tQ0\tFBIS3-27619\t99\t  2.138276\tSTANDARD{further}\n")
+    (row,) = run_of(f"301 Q0 FBIS3-27619 99\t  2.138276 STANDARD{further}\n")
     assert row == RunLine(1, "301", "FBIS3-27619", 99, 2.138276, "STANDARD", extra=True)
 
 
@@ -66,7 +66,7 @@ def test_comments_and_blank_lines_are_passed_over_and_comments_counted():
         ("1 Q0 a 1 1_000 s", "the score '1_000' is not a finite number"),
         ("1 Q0 a\x01b 1 1 s", r"the document 'a\x01b' has a blank or a control character"),
         ("1 Q0 a\u00a0b 1 1 s", r"the document 'a\xa0b' has a blank or a control character"),
-        ("q" * 201 + " Q0 a 1 1 s", "is longer than 200 characters"),
+        ("q" * 501 + " Q0 a 1 1 s", "is longer than 500 characters"),
         ("1 Q0 " + "d" * 501 + " 1 1 s", "is longer than 500 characters"),
         ("1 Q0 a 1 1 " + "s" * 201, "is longer than 200 characters"),
     ],
@@ -76,7 +76,7 @@ def test_a_line_that_is_no_result_is_refused_with_its_line(line, problem):
     assert (good.document, last.document) == ("z", "y")
     assert (refusal.file, refusal.line) == ("a.txt", 2)
     assert problem in refusal.problem
-    assert refusal.cure == "A run has six columns: query, Q0, document, rank, score, system."
+    assert refusal.cured() == "A run has six columns: query, Q0, document, rank, score, system."
 
 
 def test_qrels_have_four_columns_and_any_decimal_grade():
@@ -98,7 +98,7 @@ def test_qrels_have_four_columns_and_any_decimal_grade():
         ("1 184 2", "Add the iteration, 0, as second column."),
         ("1.EC.AB F:Ret,C:Not Lst2 FR94-2 1", "there are 5 columns"),
         ("1.EC.AB F:Ret,C:Not Lst2 FR94-2 1", "Preference files have five, and hold no grades."),
-        ("1 Q0 a 1 0.5 bm25", "there are 6 columns, qrels have four. This looks like a run: use import_run."),
+        ("1 Q0 a 1 0.5 bm25", "there are 6 columns, qrels have four."),
         ("1 0 a good", "the grade 'good' is not a decimal number"),
         ("1 0 a 0.1234567891", "the grade '0.1234567891' has more than 9 digits after the point"),
         ("1 0 a 1234567", "the grade '1234567' has more than 6 digits before the point"),
@@ -161,6 +161,13 @@ def test_one_odd_line_is_told_and_the_others_of_its_block_are_read():
     assert (refusal.line, extra.line, extra.extra) == (6, 7, True)
 
 
+def test_a_name_with_a_blank_behind_the_last_tab_is_refused_and_not_cut():
+    lines = ["q1\tQ0\td1\t1\t9\tBM25 a", "q2\tQ0\td1\t1\t9\tBM25 b"]
+    first, second = read_run(source("\n".join(lines)))
+    assert "'BM25 a' has a blank" in first.problem
+    assert "'BM25 b' has a blank" in second.problem
+
+
 def test_lines_that_are_not_grouped_come_one_by_one():
     text = "".join(f"q{n % 7} Q0 d{n} {n} {-n} s\n" for n in range(70))
     assert {type(item) for item in read_stretches(source(text))} == {RunLine}
@@ -174,16 +181,18 @@ def test_comments_in_a_row_are_no_stretch():
 
 
 KEYS = st.sampled_from(
-    ["a", "b", "301", "d-1", "d\\2", "naïve", "文", "#1", "x" * 40, "x" * 501, "a\u00a0b", "\x7f"]
+    ["a", "b", "301", "d-1", "d\\2", '"q"', "naïve", "文", "#1", "x" * 40, "x" * 501, "a\u00a0b", "\x7f"]
 )
-RANKS = st.one_of(st.integers(-2, 10**10).map(str), st.sampled_from(["+3", "007", "1.0", "x", ""]))
+RANKS = st.one_of(st.integers(-2, 10**10).map(str), st.sampled_from(["+3", "007", "1.0", "x", "", "0x1f", "1e3"]))
 SCORES = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
     st.decimals(-100, 100, places=3).map(str),
-    st.sampled_from(["1e400", "nan", "+1", ".5", "5.", "1_0", "0x1", "-0.0", "9" * 30]),
+    st.sampled_from(["1e400", "nan", "-inf", "+1", ".5", "5.", "1_0", "0x1", "-0.0", "9" * 30]),
+    st.sampled_from(["1e0005", "0e9999", "1e-400", "5e-324"]),
 )
 ODD = st.sampled_from(
     ["", "# a comment", "  a Q0 b 1 2 s", "a Q0 b 1 2 s more", "a\tQ0\tb\t1\t2\ts\t", "\0", "\ud800"]
+    + ["a Q0 b 1 2 s\ra Q0 c 2 1 s", "\ufeffa Q0 b 1 2 s"]
 )
 
 
@@ -224,3 +233,23 @@ def test_stretches_say_what_lines_say(content, block):
 @given(st.binary(max_size=300))
 def test_no_bytes_at_all_part_the_two(content):
     assert line_by_line(read_stretches(source(content))) == list(read_run(source(content)))
+
+
+def test_a_line_that_names_the_columns_is_to_be_removed():
+    run, row = run_of("query Q0 document rank score tag\n1 Q0 a 1 2 s\n")
+    qrels, grade = qrels_of("query iteration document grade\n1 0 a 1\n")
+    assert (row.line, grade.line) == (2, 2)
+    assert all(refusal.cured().endswith("If this line names the columns, remove it.") for refusal in (run, qrels))
+    others = run_of("q1 Q0 a one two s\nrun\n") + qrels_of("q1 0 a good\n1 0\n")
+    assert len(others) == 4 and not any("remove" in other.cured() for other in others)
+
+
+def test_a_mark_between_files_that_were_put_together_is_called_what_it_is():
+    run = "".join(f"1 Q0 d{rank} {rank} {9 - rank} s\n" for rank in range(1, 9))
+    for read in (read_run, read_stretches):
+        refusal, *rest = [row for row in read(source(f"{run}\ufeff{run}")) if not isinstance(row, Stretch)][8:]
+        assert refusal.line == 9 and "byte order mark" in refusal.problem
+        assert [row.document for row in rest] == [f"d{rank}" for rank in range(2, 9)]
+    first, refusal, last = qrels_of("1 0 a 1\n\ufeff1 0 b 1\n1 0 c 1\n")
+    assert refusal.line == 2 and "byte order mark" in refusal.problem
+    assert [row.document for row in qrels_of("\ufeff1 0 a 1\n")] == ["a"]

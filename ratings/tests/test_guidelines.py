@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from ratings import guidelines
+from ratings.guidelines import versions as guidelines
 from ratings.models import Collection, Guidelines, Role
 
 from .cast import make_collection, make_member, make_rater

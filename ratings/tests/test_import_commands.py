@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -109,11 +110,11 @@ def test_facts_go_to_standard_output_and_warnings_to_standard_error(file):
 
 def test_twenty_refusals_are_printed_and_the_others_counted(file):
     make_collection()
-    path = file("one\n" * 1_254)
+    path = file("q1\ta\n" + "one\n" * 1_254)
     out, err, refused = command("import_queries", "hills", path)
     lines = err.split("\n")
     assert lines[0] == (
-        f"{path}, line 1: there is no tab in 'one'."
+        f"{path}, line 2: there is no tab in 'one'."
         " A line is KEY, a tab, the query, and after another tab, if you like, the information need."
     )
     assert lines[20:] == ["and 1,234 more", "Nothing was written."]
@@ -178,15 +179,18 @@ def test_progress_is_one_line_and_only_on_a_terminal():
     assert "\n" not in terminal.getvalue()
 
 
+@pytest.mark.same_everywhere  # on a database of its own
 def test_the_process_exits_with_1_and_names_no_python(tmp_path):
     """The whole way once, as a script sees it, with a grade that begins with a minus."""
     root = Path(__file__).resolve().parents[2]
+    # Where Python keeps what it has compiled: without it each process compiles Django anew.
+    compiled = {name: value for name, value in os.environ.items() if name == "PYTHONPYCACHEPREFIX"}
 
     def manage(*arguments: str) -> subprocess.CompletedProcess:
         return subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=root,
-            env={"IDEALIST_DATA": str(tmp_path), "PATH": ""},
+            env={"IDEALIST_DATA": str(tmp_path), "PATH": "", **compiled},
             capture_output=True,
             text=True,
         )
@@ -320,7 +324,7 @@ def test_trec_covid_is_imported_with_its_ties_and_contradictions(shared):
         _, err, refused = command("import_run", "covid", data / "runs" / f"{name}.run.gz")
         assert refused
         assert f"ranks and scores of {name} contradict each other {count} times" in err
-        assert f"in {rankings} of 30 rankings. Give --order rank or --order score." in err
+        assert f"in {rankings} of 30 rankings: rank " in err and "If the rank counts, give --order rank." in err
         done("import_run", "covid", data / "runs" / f"{name}.run.gz", "--order", "score")
     assert Ranking.objects.count() == 300
 
@@ -334,7 +338,11 @@ def test_files_of_trec_eval_are_imported_or_refused(shared, file):
     assert "3 comments (lines that begin with #) passed over." in out
     _, err, refused = command("import_qrels", "trec", data / "qrels.rel_level", "--rater", "levels")
     assert refused and "line 19: the grade 4 is not on the scale of the collection. The scale is 0, 1." in err
-    out, err, refused = command("import_run", "trec", data / "results.trunc")
+    # Between tabs the last column may be a name with blanks; between blanks it ends at the first.
+    _, err, refused = command("import_run", "trec", data / "results.trunc")
+    assert refused and "line 1: the name of the system 'STANDARD more junk at' has a blank" in err
+    text = (data / "results.trunc").read_text().replace("\t", " ")
+    out, err, refused = command("import_run", "trec", file(text))
     assert not refused, err
     assert "5 lines with more than six columns; the rest was ignored." in out
     _, err, refused = command("import_run", "trec", data / "results.test")
@@ -342,7 +350,7 @@ def test_files_of_trec_eval_are_imported_or_refused(shared, file):
     done("import_run", "trec", data / "results.test", "--system", "whole")
     for name, line, said in [
         ("prefs.test", 1, "there are 5 columns, qrels have four"),
-        ("results.test", 1, "there are 6 columns, qrels have four. This looks like a run: use import_run."),
+        ("results.test", 1, "there are 6 columns, qrels have four."),
         ("prefs.comment.test", 2, "there are 5 columns, qrels have four"),
     ]:
         _, err, refused = command("import_qrels", "trec", data / name)
@@ -351,6 +359,23 @@ def test_files_of_trec_eval_are_imported_or_refused(shared, file):
         assert said in err.splitlines()[0]
     _, err, _ = command("import_run", "trec", data / "qrels.test")
     assert f"{data / 'qrels.test'}, line 1: there are 4 columns, a run needs six." in err
+
+
+@pytest.mark.parametrize(
+    ("command_name", "text", "cure"),
+    [
+        ("import_run", "q1 0 a 1\n", "use import_qrels."),
+        ("import_qrels", "q1 Q0 a 1 2 s\n", "use import_run."),
+        ("import_ratings", "q1 Q0 a 1 2 s\n", "use import_run."),
+        ("import_queries", "q1 Q0 a 1 2 s\n", "use import_run."),
+        ("import_documents", "q1 0 a 1\n", "use import_ratings."),
+        ("import_queries", "q1 0 a 1\n", "use import_ratings."),
+    ],
+)
+def test_a_file_of_another_kind_is_told_its_command(file, command_name, text, cure):
+    make_collection("shop")
+    _, err, refused = command(command_name, "shop", file(text))
+    assert refused and cure in err.splitlines()[0]
 
 
 def test_quepid_is_imported_and_its_repeated_document_refused(shared):
@@ -364,8 +389,8 @@ def test_quepid_is_imported_and_its_repeated_document_refused(shared):
     _, err, refused = command("import_run", "shop", path)
     assert refused
     assert (
-        f"{path}, line 222: document 2047224 stands on line 212 already, in the same ranking of with-vector."
-        " Keep one of the two, or give --keep-first.\n"
+        f"{path}, line 222: document 2047224 of this ranking of with-vector stands already on line 212."
+        " Keep one of the two. If the better place counts, give --keep-first.\n"
     ) in err
     done("import_run", "shop", path, "--keep-first")
 

@@ -54,7 +54,7 @@ def test_a_column_for_each_rater_is_imported_by_the_texts_of_the_queries(collect
         ("q1", "a", "Bob B.", None, "other"),
         ("q2", "b", "Bob B.", "-1", ""),
     ]
-    assert "document from 'docid', each of 2 columns as a rater ('Ann', 'Bob B.')." in out
+    assert "document from 'docid', 2 columns as raters ('Ann', 'Bob B.')." in out
     assert "wide.csv: its queries are named by their text." in out
     assert err == ""
 
@@ -72,7 +72,7 @@ def test_grades_that_nobody_is_named_for_need_a_rater(collection, file):
     path = file("query,document,grade\nq1,a,1\nq1,b,2\n")
     _, err, refused = command("import_ratings", "hills", path)
     assert refused
-    assert f"{path}, line 2: nobody is named who gave it. Say who, with --rater." in err
+    assert f"{path}, line 2: nobody is named who gave it. Give --rater NAME." in err
     done("import_ratings", "hills", path, "--rater", "shop")
     done("import_qrels", "hills", path)
     assert [row[2] for row in told()] == ["qrels", "shop", "qrels", "shop"]
@@ -92,7 +92,7 @@ def test_columns_and_words_are_said_on_the_command_line(collection, file):
     [
         (["--columns", "query"], "cannot read 'query' of --columns"),
         (["--columns", "query=a,query=b"], "--columns says twice what query is"),
-        (["--columns", "colour=a"], "--columns names 'colour'"),
+        (["--columns", "colour=a"], "no column of ratings holds the 'colour'"),
         (["--map", "fine=good"], "the grade 'good' is not a decimal number"),
         (["--format", "trec-qrels"], "there is 1 column, qrels have four"),
     ],
@@ -113,6 +113,50 @@ def test_an_encoding_is_said(collection, file):
     assert told() == [("q1", "a", "René", "1", "")]
 
 
+# Whether there is a header
+
+
+@pytest.mark.parametrize("text", ["query\nred shoes\n", "1,query\n2,red shoes\n", "id\tname\n1\tred\n2\tblue\n"])
+def test_nothing_is_written_where_the_first_line_may_be_a_header_or_a_query(collection, file, text):
+    _, err, refused = command("import_queries", "hills", file(text))
+    assert refused and "line 1: " in err and "--header yes" in err and "--header no" in err
+    assert collection.queries.count() == 2
+    done("import_queries", "hills", file(text), "--header", "no")
+    assert collection.queries.count() == 2 + text.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "columns"),
+    [
+        ("import_queries", "q8,eight\nq9,nine\n", []),
+        ("import_documents", "d8,Eight\nd9,Nine\n", ["--columns", "id=1,title=2"]),
+        ("import_run", "q1,a,1\nq1,b,2\n", ["--columns", "query=1,document=2,rank=3", "--system", "s"]),
+        ("import_qrels", "q1,a,1\nq1,b,2\n", []),
+        ("import_ratings", "q1,a,1\nq1,b,2\n", ["--rater", "Ann"]),
+    ],
+)
+def test_every_import_reads_a_table_without_a_header(collection, file, name, text, columns):
+    done(name, "hills", file(text), "--header", "no", *columns)
+    done(name, "hills", file(text), "--header", "no", *columns)
+    assert Rating.objects.count() in (0, 2)
+
+
+def test_one_table_gives_queries_documents_and_ratings(collection, file):
+    rows = "red,Felt,p1,Long,3\nblue,Felt,p1,Long,0\nblue,Wood,p2,X,1\n"
+    path = file(f"query,description,product,text,grade\n{rows}")
+    done("import_queries", "hills", path, "--columns", "text=query,need=")
+    out, _, _ = command("import_documents", "hills", path)
+    assert "2 documents: 2 new" in out and "kept beside the text: 'description'." in out
+    out, _, _ = command("import_ratings", "hills", path, "--rater", "Ann")
+    assert "3 ratings from ratings: 3 new" in out
+    assert [row[:4] for row in told()] == [
+        ("blue", "p1", "Ann", "0"),
+        ("blue", "p2", "Ann", "1"),
+        ("red", "p1", "Ann", "3"),
+    ]
+    assert set(collection.queries.filter(key__in=["red", "blue"]).values_list("need", flat=True)) == {""}
+
+
 # Which query
 
 
@@ -121,7 +165,7 @@ def test_names_that_are_keys_and_texts_at_once_are_refused_until_it_is_said(coll
     path = file("query,document,rater,grade\nq1,a,ann,1\n")
     _, err, refused = command("import_ratings", "hills", path)
     assert refused
-    assert "it names queries by key (q1) and by text (q1). Say which, with --queries-by key or" in err
+    assert "it names queries by key (q1) and by text (q1). If the keys count, give --queries-by key." in err
     done("import_ratings", "hills", path, "--queries-by", "text")
     assert told() == [("q3", "a", "ann", "1", "")]
 
@@ -157,6 +201,30 @@ def test_a_query_without_a_key_whose_text_two_have_is_refused(collection, file):
     _, err, refused = command("import_queries", "hills", file(BOOK))
     assert refused
     assert "line 2: several queries of the collection have the text 'text of q1' (q1, q3)" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options"),
+    [
+        ("pairs.csv", "query,product_id,grade,rater\nq1,B1,1,A\nq1,B2,0,A\n", {}),
+        ("run.csv", "query,document,rank,score,system\nq1,d1,1,9,bm25\n", {}),
+        ("bare.txt", "q1\nred shoes\n", {"header": "no"}),
+    ],
+)
+def test_a_key_that_stands_where_a_text_should_changes_no_query(file, name, text, options):
+    collection = make_collection("shop", queries=["q1"])
+    before = list(collection.queries.values())
+    _, err, refused = command("import_queries", "shop", file(text, name), **options)
+    assert refused and "is the key of a query of the collection, which has another text" in err
+    assert list(collection.queries.values()) == before
+
+
+@pytest.mark.parametrize("header", ["id,query,text", "text,query,qid"])
+def test_of_two_columns_for_the_text_of_a_query_somebody_says_which(file, header):
+    make_collection("shop", queries=[])
+    rows = f"{header}\n" + ",".join("abc"[: header.count(",") + 1]) + "\n"
+    _, err, refused = command("import_queries", "shop", file(rows, "queries.csv"), header="yes")
+    assert refused and "the text may stand in 'query' or in 'text'" in err and "--columns" in err
 
 
 def test_documents_come_from_a_book(collection, file):

@@ -2,7 +2,8 @@
 
 import gzip
 import io
-from datetime import timedelta
+import os
+import time
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -11,8 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django_tasks_db.management.commands import db_worker
 
-from ratings import intake, jobs, uploads
+from ratings import intake
 from ratings.formats.source import Source
+from ratings.imports import jobs, uploads
 from ratings.intake import report
 from ratings.management.commands.work import work
 from ratings.models import Job, Ranking, Rating, RatingEvent, Role
@@ -29,6 +31,7 @@ RATINGS = "q_id,docid,who,label\nq1,a,Ann,3\nq1,b,Ann,7\nq2,a,Ben,0\nq2,b,Ben,go
 @pytest.fixture(autouse=True)
 def own_folder(settings, tmp_path, monkeypatch) -> None:
     settings.DATA_DIR = tmp_path
+    jobs.tell_alive()
     monkeypatch.setattr(db_worker, "close_old_connections", lambda: None)
 
 
@@ -70,6 +73,24 @@ def act(client: Client, name: str, job: Job, data: dict | None = None, status: i
     return response
 
 
+def test_two_files_of_one_system_are_refused_and_the_page_offers_what_they_can_be(admin, collection):
+    files = [("one.run", "q1 Q0 a 1 1 Anserini\n"), ("two.run", "q1 Q0 b 1 1 Anserini\n")]
+    send(admin, "results", *files)
+    work()
+    job = Job.objects.get()
+    html = page(admin, job)
+    assert "The system Anserini stands in one.run, too." in html
+    assert "choose “the name of its file” under “What names a system”" in html and "“Name of the system”" in html
+    assert "choose “its lines, and the files are its parts”" in html and "--system" not in html
+    how = {"kind": "results", "system": "x", "system_from": "file"}
+    assert "Say one of both" in act(admin, "check_import", job, how, status=400).content.decode()
+    act(admin, "check_import", job, how | {"system": ""})
+    work()
+    act(admin, "start_import", job)
+    work()
+    assert sorted(collection.systems.values_list("name", flat=True)) == ["one.run", "two.run"]
+
+
 def test_a_run_is_sent_shown_imported_and_undone(admin, collection):
     job = sent(admin, "results", RUN, "bm25.run")
     html = page(admin, job)
@@ -97,18 +118,34 @@ def test_what_waits_says_for_what(admin, collection):
     waiting = Job.objects.filter(kind="results")
     told = reverse("import_progress", args=["hills", waiting.get().pk])
     assert admin.get(told).json()["waits"] == "It waits for a worker."
-    waiting.update(beat_at=timezone.now() - LEASE - timedelta(seconds=1))
-    assert "No worker takes it up." in admin.get(told).json()["waits"]
-    assert "python3 run.py manage work" in page(admin, waiting.get())
     other = Job.objects.create(collection=collection, kind="queries", state="running", beat_at=timezone.now())
     assert "that is at work on something else" in admin.get(told).json()["waits"]
     for changed in ({"beat_at": timezone.now() - 2 * LEASE}, {"attended": True, "beat_at": timezone.now()}):
         Job.objects.filter(pk=other.pk).update(**changed)
-        assert "No worker takes it up." in admin.get(told).json()["waits"], "it is dead, or no worker's"
+        assert admin.get(told).json()["waits"] == "It waits for a worker.", "it is dead, or no worker's"
     Job.objects.filter(pk=other.pk).update(state="cancelled", staging=True)
     assert "first removes what another import left" in admin.get(told).json()["waits"]
     waiting.update(state="running")
     assert admin.get(told).json()["waits"] == ""
+
+
+def test_without_a_worker_every_page_says_so_and_so_does_the_log(admin, collection, settings, caplog):
+    assert "There is no worker" not in admin.get("/collections/hills/import/").content.decode()
+    beat = settings.DATA_DIR / "worker.beat"
+    long_ago = time.time() - LEASE.total_seconds() - 1
+    os.utime(beat, (long_ago, long_ago))
+    assert "There is no worker" in admin.get("/collections/hills/import/").content.decode()
+    send(admin, "results", ("bm25.run", RUN))
+    job = Job.objects.get()
+    assert f"Job {job.pk} waits" in caplog.text and "manage work" in caplog.text
+    assert "python3 run.py manage work" in page(admin, job)
+    # One that was at work when its worker died waits, too; one of which somebody was heard does not.
+    Job.objects.update(state="running", beat_at=timezone.now() - 2 * LEASE)
+    assert "There is no worker" in page(admin, job)
+    Job.objects.update(beat_at=timezone.now())
+    assert "There is no worker" not in page(admin, job)
+    beat.unlink()
+    assert "There is no worker" in admin.get("/collections/hills/import/").content.decode()
 
 
 @pytest.mark.parametrize(
@@ -119,11 +156,74 @@ def test_what_is_in_a_file_is_seen_from_it(admin, text, kind):
     assert sent(admin, "", text).kind == kind
 
 
-def test_a_file_that_shows_nothing_is_not_kept(admin):
-    response = send(admin, "", ("notes.txt", "Some words.\n"))
-    assert response.status_code == 400
-    assert "The file does not show it. Say what is in it, and send it again." in response.content.decode()
-    assert not Job.objects.exists() and not list(uploads.folder().iterdir())
+RUNS = "query\titem\tplace\nfog\ta\t1\nfog\tb\t2\nhill\ta\t1\n"
+PRODUCTS = "id,title,brand,price,image url\nd1,Red shoe,Ace,9.5,x.png\nd2,Hat,Bo,3,y.png\n"
+EVERYTHING = "query,product_id,title,grade\nfog,d1,Lamp,3\nhill,d1,Lamp,0\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        ("notes.txt", "Some words.\n", "Some words."),
+        ("runs.tsv", RUNS, "item"),
+        ("runs.tsv", "q1\td1\t1\nq2\td7\t1\n", "d7"),
+        ("products.csv", PRODUCTS, "image url"),
+        ("all.csv", EVERYTHING, "Lamp"),
+        ("words.csv", "query\nred shoes\n", "red shoes"),
+    ],
+)
+def test_what_a_file_does_not_show_is_asked_and_the_file_is_kept(admin, collection, name, text, shown):
+    response = send(admin, "", (name, text))
+    job = Job.objects.get()
+    assert response.url == reverse("import_job", args=["hills", job.pk])
+    html = page(admin, job)
+    assert "What is in <span" in html and shown in html and "are added" not in html
+    assert len(list(uploads.folder().iterdir())) == 1
+    assert "asks what it is" in admin.get("/collections/hills/import/").content.decode()
+    act(admin, "start_import", job)
+    work()
+    assert Job.objects.get().state == "checked" and collection.queries.count() == 2
+    act(admin, "check_import", job, {}, 400)
+    act(admin, "check_import", job, {"kind": "documents"})
+    work()
+    job = Job.objects.get()
+    assert (job.kind, job.state) == ("documents", "checked")
+    act(admin, "cancel_import", job)
+    assert not list(uploads.folder().iterdir())
+
+
+def test_a_table_of_products_is_kept_and_read_as_what_was_said(admin):
+    send(admin, "", ("products.csv", PRODUCTS))
+    act(admin, "check_import", Job.objects.get(), {"kind": "documents"})
+    work()
+    html = page(admin, Job.objects.get())
+    assert "2 documents are added." in html and "nothing is read" not in html
+    assert "kept beside the text: &#x27;brand&#x27;, &#x27;price&#x27;, &#x27;image url&#x27;." in html
+
+
+def test_whether_there_is_a_header_is_asked_and_the_worker_reads_it_the_same_way(admin, collection):
+    job = sent(admin, "queries", "fog\nred shoes\nbig hat\n")
+    assert "First line of a table" in page(admin, job) and job.report["refused"] == 1
+    act(admin, "check_import", job, {"kind": "queries", "header": "no"})
+    work()
+    job = Job.objects.get()
+    assert (job.options, job.report["refused"]) == ({"header": "no"}, 0)
+    assert "3 queries are added." in page(admin, job)
+    act(admin, "start_import", job)
+    work()
+    assert collection.queries.filter(text__in=["fog", "red shoes", "big hat"]).count() == 3
+
+
+def test_what_is_chosen_for_no_column_is_guessed_for_none(admin, collection):
+    text = "id,query,description\n1,red shoes,made of felt\n"
+    job = sent(admin, "queries", text)
+    act(admin, "check_import", job, {"kind": "queries", "column_0": "key", "column_1": "text", "column_2": ""})
+    work()
+    job = Job.objects.get()
+    assert job.options["columns"] == {"key": "id", "text": "query", "need": ""}
+    act(admin, "start_import", job)
+    work()
+    assert collection.queries.get(key="1").need == ""
 
 
 def test_what_was_taken_for_another_kind_is_read_as_the_right_one(admin):
@@ -189,7 +289,7 @@ def test_refused_lines_come_as_a_file_and_the_rest_without_them(admin, collectio
     html = page(admin, job)
     assert "2 lines are refused until they are mended" in html
     assert "The grade 7 is not on the scale of the collection." in html
-    assert "“Words that stand for grades”: good=… says which grade it is." in html
+    assert "If the word stands for a grade, write good=… under “Words that stand for grades”." in html
     assert "3 ratings by 1 rater for 2 queries: 3 new, 0 changed, 0 unchanged." in html
     assert "<li>3 ratings are added.</li>" in html
     file = admin.get(reverse("refused", args=["hills", job.pk]))
@@ -396,20 +496,38 @@ def test_no_step_of_a_new_scale_comes_from_a_rating_that_is_left_out(admin, coll
     ("kind", "text", "said"),
     [
         ("ratings", "this,that\n1,2\n", "Say below which column holds what.</span>"),
-        ("ratings", "query,document,grade\nq1,a,very good\n", "“Words that stand for grades”: very good=… says"),
-        ("ratings", "q1 0 a 3\nq1 Q0 x 1 3.5 bm25\n", "looks like a run: say so under “What is in it?”."),
-        ("results", "query,document,rank,system\nq1,a,1,two words\n", "with “Name of the system”.</span>"),
-        ("results", "q1 Q0 x 1 1 s\nq1 Q0 y 2 9 s\n", "Say what counts, with “What orders the results”.</span>"),
+        ("ratings", "query,document,grade\nq1,a,very good\n", "write very good=… under “Words that stand"),
+        ("results", "q1 0 a 3\n", "these are qrels, choose “ratings: grades, or qrels” under"),
+        ("queries", "q1 0 a 3\n", "want its ratings, choose “ratings: grades, or qrels” under"),
+        ("ratings", "q1 0 a 3\nq1 Q0 x 1 3.5 bm25\n", "If this is a run, choose “runs: what systems"),
+        (
+            "results",
+            "query,document,rank,system\nq1,a,1,two words\n",
+            "Fill in “Name of the system”. If the name of the file is to name it, choose “the name of",
+        ),
+        ("results", "q1 Q0 x 1 1 s\nq1 Q0 y 2 9 s\n", "choose “the rank” under “What orders the results”. If the"),
         (
             "results",
             "q1 Q0 x 1 1 s\nq1 Q0 y 1 1 s\n",
-            "Say what counts, with “What orders the results”: score.</span>",
+            'on line 1.</span> <span class="soft">If the score counts, choose “the score” under',
         ),
     ],
 )
 def test_refusals_speak_of_what_is_on_the_page(admin, collection, kind, text, said):
     html = page(admin, sent(admin, kind, text))
     assert said in html and " --" not in html and "import_" not in html.split("refused")[-1]
+
+
+def test_utf_16_without_its_mark_is_offered_as_such_and_read(admin, collection):
+    send(admin, "", ("a.qrels", "q1 0 a 3\n".encode("utf-16-le")))
+    job = Job.objects.get()
+    assert job.is_asked  # nothing is seen of it, but it is not sent back
+    act(admin, "check_import", job, {"kind": "ratings"})
+    work()
+    assert "choose “utf-16-le” under “Encoding”." in page(admin, Job.objects.get())
+    act(admin, "check_import", job, {"kind": "ratings", "encoding": "utf-16-le", "rater": "qrels"})
+    work()
+    assert Job.objects.get().report["grades"] == {"3": 1}
 
 
 def test_no_refusal_alters_a_name(admin, collection):
@@ -509,7 +627,7 @@ def test_gzip_several_files_and_every_kind(admin, collection):
 @pytest.mark.parametrize(
     ("name", "data", "said"),
     [
-        ("r.xlsx", b"PK\x03\x04....xl/workbook.xml", "It is an Excel workbook. Save its sheet as CSV"),
+        ("r.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "It is an Excel workbook of the old kind (.xls)"),
         ("x.run", b"<!doctype html><title>Sign in</title>", "perhaps a sign-in page. Download the file again"),
     ],
 )
@@ -519,7 +637,7 @@ def test_what_people_send_by_mistake_is_told_at_once(admin, name, data, said):
     assert not Job.objects.exists()
     send(admin, "results", (name, data))
     work()
-    assert said.partition(". ")[2].split(",")[0] in page(admin, Job.objects.get())
+    assert said.removeprefix("It is ").split(",")[0].split(". ")[0] in page(admin, Job.objects.get())
 
 
 def test_what_is_no_file_or_an_empty_one_is_refused(admin):

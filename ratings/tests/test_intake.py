@@ -12,6 +12,7 @@ from django.db import IntegrityError
 from ratings import intake, queue
 from ratings.formats.source import Source
 from ratings.intake import runs, stage
+from ratings.management.refusals import line_of
 from ratings.models import Collection, Document, Job, Query, Ranking, Rater, Rating, RatingEvent, System
 from ratings.queue import importing
 
@@ -48,7 +49,8 @@ def ranked(collection: Collection, system: str, query: str) -> list[str]:
 
 def refused(report: intake.Report) -> list[str]:
     assert report.refused == len(report.refusals)
-    return [str(refusal) for refusal in report.refusals]
+    known = {"files", "keep_first", "order", "queries_by", "rater", "system", "system_from"}
+    return [line_of(refusal, known) for refusal in report.refusals]
 
 
 # Queries
@@ -105,8 +107,8 @@ def test_a_repeated_query_is_refused_with_both_lines_and_files():
     before = record()
     report = intake.import_queries(collection, sources("q1\ta\nq2\tb\nq1\ta\n", "q2\tc\n"))
     assert refused(report) == [
-        "file1, line 3: query q1 stands on line 1 already. Keep one of the two.",
-        "file2, line 1: query q2 stands on line 2 of file1 already. Keep one of the two.",
+        "file1, line 3: query q1 stands already on line 1. Keep one of the two.",
+        "file2, line 1: query q2 stands already on line 2 of file1. Keep one of the two.",
     ]
     assert record() == before
 
@@ -179,9 +181,18 @@ def test_a_changed_document_keeps_its_id():
 
 def test_a_repeated_document_is_refused_and_nothing_written():
     collection = make_collection(documents="")
-    report = intake.import_documents(collection, sources('{"id": "a"}\n', '{"id": "b"}\n{"id": "a"}\n'))
-    assert refused(report) == ["file2, line 2: document a stands on line 1 of file1 already. Keep one of the two."]
+    report = intake.import_documents(collection, sources('{"id": "a"}\n', '{"id": "b"}\n{"id": "a", "n": 1}\n'))
+    assert refused(report) == ["file2, line 2: document a stands already on line 1 of file1. Keep one of the two."]
     assert collection.documents.count() == 0
+
+
+def test_a_document_that_repeats_identically_is_taken_once():
+    collection = make_collection(documents="")
+    text = '{"id": "a", "title": "A"}\n'
+    report = intake.import_documents(collection, sources(text + '{"id": "b"}\n' + text, text))
+    assert not report.refused and (report.counts["new"], report.counts["duplicates"]) == (2, 2)
+    assert "2 lines said again what an earlier line says." in report.facts
+    assert collection.documents.get(key="a").title == "A"
 
 
 def test_only_a_thousand_refusals_are_kept_and_all_are_counted():
@@ -229,8 +240,8 @@ def test_another_ranking_for_the_same_system_and_query_is_refused():
     before = record()
     report = intake.import_run(collection, sources("q2 Q0 a 1 9 bm25\nq1 Q0 a 1 3.5 bm25\nq1 Q0 b 2 2.25 bm25\n"))
     assert refused(report) == [
-        f"file1, line {line}: bm25 has another ranking for query {key}, and a ranking is never overwritten."
-        " Give the new version its own name with --system NAME, or delete the system in the admin."
+        f"file1, line {line}: system bm25 has another ranking for query {key}, and a ranking is never overwritten."
+        " If that one is wrong, delete the system in the admin. If this is another version, give --system NAME."
         for line, key in [(2, "q1"), (1, "q2")]
     ]
     assert record() == before
@@ -258,8 +269,8 @@ def test_system_renames_one_tag_and_refuses_two():
     assert [s.name for s in System.objects.all()] == ["v2"]
     report = intake.import_run(collection, sources(RUN, "q1 Q0 c 3 1 dense\n"), system="v3")
     assert refused(report) == [
-        "file2, line 1: dense is another system than bm25, and --system can rename only one."
-        " Leave --system out, or give one system at a time."
+        "file2, line 1: system dense is another than bm25, and one name is given for both."
+        " Import one system at a time. If they are several systems, leave --system out."
     ]
 
 
@@ -281,7 +292,7 @@ def test_lines_in_any_order_and_pieces_on_disk_give_the_same_rankings(monkeypatc
     intake.import_run(one, sources("".join(lines)))
     monkeypatch.setattr(runs, "HELD", 7)
     monkeypatch.setattr(stage, "BATCH", 4)
-    intake.import_run(two, sources("".join(mixed[:33]), "".join(mixed[33:])))
+    intake.import_run(two, sources("".join(mixed)))
     for query in ("q1", "q2"):
         assert ranked(one, "s", query) == ranked(two, "s", query) == [f"d{d}" for d in range(1, 31)]
 
@@ -293,8 +304,9 @@ def test_ranks_that_contradict_scores_are_refused_with_the_first_place_and_the_c
     collection = make_collection()
     report = intake.import_run(collection, sources(CONTRADICTION))
     assert refused(report) == [
-        "file1, line 2: rank 2 has the score 3.0, rank 1 on line 1 only 1.0; ranks and scores of s contradict each"
-        " other 1 time in 1 of 2 rankings. Give --order rank or --order score."
+        "file1, line 2: ranks and scores of s contradict each other 1 time in 1 of 2 rankings: rank 2 has the"
+        " score 3.0, above the 1.0 of rank 1 on line 1."
+        " If the rank counts, give --order rank. If the score counts, give --order score."
     ]
     assert Ranking.objects.count() == 0
 
@@ -311,8 +323,8 @@ def test_a_rank_that_stands_twice_orders_nothing(order):
     collection = make_collection()
     text = "q1 Q0 a 1 2 s\nq1 Q0 b 1 1 s\n"
     (refusal,) = refused(intake.import_run(collection, sources(text), order=order))
-    assert refusal.startswith("file1, line 2: rank 1 stands on line 1 already;")
-    assert refusal.endswith("Give --order score.")
+    assert refusal.startswith("file1, line 2: ranks and scores of s contradict each other 1 time")
+    assert refusal.endswith(": rank 1 stands already on line 1. If the score counts, give --order score.")
     intake.import_run(collection, sources(text), order="score")
     assert ranked(collection, "s", "q1") == ["a", "b"]
 
@@ -345,11 +357,119 @@ def test_scores_beyond_32_bits_tie_instead_of_overflowing():
 
 def test_a_document_twice_in_one_ranking_is_refused_with_both_lines():
     collection = make_collection()
-    report = intake.import_run(collection, sources("q1 Q0 a 1 2 s\nq1 Q0 b 2 1 s\n", "q1 Q0 a 3 0 s\n"))
+    report = intake.import_run(collection, sources("q1 Q0 a 1 2 s\nq1 Q0 b 2 1 s\nq1 Q0 a 3 0 s\n"))
     assert refused(report) == [
-        "file2, line 1: document a stands on line 1 of file1 already, in the same ranking of s."
-        " Keep one of the two, or give --keep-first."
+        "file1, line 3: document a of this ranking of s stands already on line 1."
+        " Keep one of the two. If the better place counts, give --keep-first."
     ]
+
+
+# Systems of one name
+
+
+ONE, TWO = "q1 Q0 a 1 2 s\nq1 Q0 b 2 1 s\nq2 Q0 a 1 1 s\n", "q1 Q0 b 1 2 s\nq1 Q0 c 2 1 s\n"
+
+
+@pytest.mark.parametrize("keep_first", [False, True])
+@pytest.mark.parametrize("other", [TWO, "q3 Q0 a 1 1 s\n", "q1 Q0 a 1 2 s\nq1 Q0 b 2 1 s\n"])
+def test_two_files_that_name_one_system_are_refused_until_it_is_said_what_they_are(other, keep_first):
+    """Also where no query is in both: two systems on other queries each would become one of both."""
+    collection = make_collection(queries=["q1", "q2", "q3"])
+    for order in (None, "rank", "score"):
+        report = intake.import_run(collection, sources(ONE, other), order=order, keep_first=keep_first)
+        (said,) = refused(report)
+        assert said.startswith("file2, line 1: the system s stands in file1, too. ")
+        assert all(way in said for way in ("--system-from file", "--system NAME", "--system-from tag"))
+    assert not collection.systems.exists()
+
+
+def test_each_system_can_be_named_by_its_file():
+    collection = make_collection()
+    files = [source(ONE, "runs/bm25.run.gz"), source(TWO, "runs/input.dense"), source("q1 Q0 c 1 1 x\n", "x.run")]
+    report = intake.import_run(collection, files, system_from="file")
+    assert not report.refused and not report.warnings[1:]
+    assert ranked(collection, "bm25.run", "q1") == ["a", "b"]
+    assert ranked(collection, "input.dense", "q1") == ["b", "c"]
+    assert ranked(collection, "x.run", "q1") == ["c"]
+
+
+def test_files_of_one_name_and_files_of_several_systems_name_none():
+    collection = make_collection()
+    same = [source(ONE, "a/run.txt"), source(TWO, "b/run.txt")]
+    (said,) = refused(intake.import_run(collection, same, system_from="file"))
+    assert said.startswith("b/run.txt: the file has the same name as a/run.txt") and "--system NAME" in said
+    (said,) = refused(intake.import_run(collection, sources(ONE + "q1 Q0 a 1 1 x\n"), system_from="file"))
+    assert "several systems in it (s, x)" in said and "--system-from" in said
+    (said,) = refused(intake.import_run(collection, [source(ONE, "my run")], system_from="file"))
+    assert "'my run' has a blank" in said and "--system NAME" in said
+    with pytest.raises(ValueError, match="--system or --system-from file"):
+        intake.import_run(collection, sources(ONE), system="x", system_from="file")
+    with pytest.raises(ValueError, match="file or tag"):
+        intake.import_run(collection, sources(ONE), system_from="query")
+    assert not collection.systems.exists()
+
+
+@pytest.mark.parametrize("said", [{"system_from": "tag"}, {"system": "s"}])
+def test_parts_of_one_system_have_no_query_together(said):
+    collection = make_collection(queries=["q1", "q2", "q3"])
+    for keep_first in (False, True):
+        (refusal,) = refused(intake.import_run(collection, sources(ONE, TWO), keep_first=keep_first, **said))
+        assert refusal.startswith("file2, line 1: query q1 of s stands already on line 1 of file1. ")
+        assert "--system-from file" in refusal
+    report = intake.import_run(collection, sources(ONE, "q3 Q0 c 1 1 s\n"), **said)
+    assert report.counts["new"] == 3 and collection.systems.get().rankings.count() == 3
+
+
+@pytest.mark.parametrize("said", [{}, {"system_from": "tag"}, {"system": "s"}])
+def test_a_file_that_is_sent_twice_is_read_once(said):
+    collection = make_collection()
+    report = intake.import_run(collection, sources(ONE, ONE.replace(" ", "\t"), ONE), **said)
+    assert report.counts["new"] == 2 and not report.refused
+    assert "file2: the same results of s as in file1; passed over." in report.facts
+    assert "file3: the same results of s as in file1; passed over." in report.facts
+    again = intake.import_run(collection, sources(ONE, ONE), **said)
+    assert again.counts["unchanged"] == 2 and not again.changed
+
+
+def test_a_later_import_of_a_system_adds_the_queries_that_it_lacks_and_says_so():
+    collection = make_collection(queries=["q1", "q2", "q3"])
+    intake.import_run(collection, sources(ONE))
+    report = intake.import_run(collection, sources("q3 Q0 c 1 1 s\n"))
+    assert report.counts["new"] == 1
+    assert "s: the new rankings join 2 rankings of an earlier import." in report.warnings[0]
+    (said,) = refused(intake.import_run(collection, sources(TWO)))
+    assert "s has another ranking for query q1" in said and "--system NAME" in said
+
+
+def test_more_of_the_same_run_is_told_without_a_warning():
+    collection = make_collection(queries=["q1", "q2", "q3"])
+    intake.import_run(collection, sources(ONE))
+    report = intake.import_run(collection, sources(ONE + "q3 Q0 c 1 1 s\n"))
+    assert (report.counts["new"], report.counts["unchanged"], report.warnings) == (1, 2, [])
+    report = intake.import_run(collection, sources("q3 Q0 a 1 1 t\n"), system_from="tag")
+    assert not any("join" in warning for warning in report.warnings)
+
+
+def test_a_table_that_names_no_system_is_told_how_it_gets_a_name():
+    """And no more: what stands twice in two of them is for another time."""
+    tables = [source(f"query,document,rank\nq1,{first},1\nq1,b,2\n", f"{first}.csv") for first in "ab"]
+    report = intake.import_run(make_collection(), tables)
+    assert len(refused(report)) == 2
+    for said in refused(report):
+        assert "the name of the system is empty" in said
+        assert "--system NAME" in said and "--system-from file" in said
+    (said,) = refused(intake.import_run(make_collection("b"), sources("query,document,rank\nq1,a,1\nq1,a,2\n")))
+    assert "--system NAME" in said
+
+
+def test_two_rankings_of_a_query_in_one_file_are_no_repeat_to_be_merged():
+    collection = make_collection()
+    for order in (None, "rank", "score"):
+        report = intake.import_run(collection, sources(ONE + TWO), order=order)
+        assert report.refused
+        assert all("a file of its own" in said and "--keep-first" not in said for said in refused(report))
+    (said,) = refused(intake.import_run(collection, sources("q1 Q0 a 0 2 s\nq1 Q0 b 0 1 s\n")))
+    assert said.endswith("If the score counts, give --order score.")
 
 
 @pytest.mark.parametrize(("order", "kept"), [("rank", ["a", "b", "c"]), ("score", ["c", "a", "b"])])
@@ -400,7 +520,7 @@ def test_runs_and_qrels_wait_for_the_queries():
         intake.import_qrels(collection, sources(QRELS)),
     ):
         assert refused(report) == [
-            "file1: the collection has no queries yet. Import the queries first, with import_queries."
+            "file1: the collection has no queries yet. Import queries first, with import_queries."
         ]
 
 
@@ -554,7 +674,7 @@ def test_an_import_never_speaks_for_a_person():
     make_rater(collection, "alice")
     report = intake.import_qrels(collection, sources(QRELS), rater="alice")
     assert refused(report) == [
-        "file1, line 1: alice rates in this collection, and an import cannot speak for them."
+        "file1, line 1: the rater alice rates in this collection, and an import cannot speak for them."
         " Give the imported rater another name."
     ]
     assert Rating.objects.count() == 0

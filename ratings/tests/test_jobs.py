@@ -14,7 +14,7 @@ from django.utils import timezone
 from django_tasks_db.management.commands import db_worker
 from django_tasks_db.models import DBTaskResult
 
-from ratings import jobs, uploads
+from ratings.imports import jobs, uploads
 from ratings.management.commands.work import work
 from ratings.models import Document, Job, Ranking, System
 

@@ -12,8 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.logs import WithoutKeys
-from ratings import people, throttle
 from ratings.models import Invitation, Membership, Role
+from ratings.people import members as people
+from ratings.people import throttle
 
 from .cast import make_collection, make_member, make_rater, make_user
 
@@ -203,7 +204,7 @@ def test_the_key_is_in_no_line_of_a_log(world, caplog):
 
 
 def test_the_log_is_printed_by_that_formatter(settings):
-    handlers = {name for logger in settings.LOGGING["loggers"].values() for name in logger["handlers"]}
+    handlers = {name for logger in settings.LOGGING["loggers"].values() for name in logger.get("handlers", [])}
     handlers |= set(settings.LOGGING["root"]["handlers"])
     formatters = {settings.LOGGING["handlers"][name]["formatter"] for name in handlers}
     classes = {settings.LOGGING["formatters"][name].get("class") for name in formatters}

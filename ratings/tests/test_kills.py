@@ -18,7 +18,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.utils import timezone
 
-from ratings import archive, jobs, uploads
+from ratings import archive
+from ratings.imports import jobs, uploads
 from ratings.models import (
     Collection,
     Document,

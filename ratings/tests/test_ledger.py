@@ -5,7 +5,9 @@
 
 import os
 import random
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -53,6 +55,20 @@ def application(environ, start_response):
     start_response("200 OK", [("Content-Type", "application/json")])
     return [json.dumps({"key": key, "revision": 1, "said": "", "warm_up": None}).encode()]
 """
+HASTY = """
+import sys
+
+from config.server import __main__ as server
+
+
+def project():
+    from early import application
+    return application
+
+
+server.project = project
+sys.exit(server.main(sys.argv[1]))
+"""
 
 
 def database_url() -> str:
@@ -74,7 +90,16 @@ def server(tmp_path) -> Server:
         "IDEALIST_DATA": str(tmp_path),
         "PYTHONPATH": os.pathsep.join([str(run.ROOT), str(tmp_path)]),
     }
-    return Server(run.server(f"127.0.0.1:{address[1]}"), environment, address, tmp_path / "log")
+    # By the Python of the tests, wherever that was installed.
+    command = [sys.executable, *run.server(f"127.0.0.1:{address[1]}")[1:]]
+    return Server(command, environment, address, tmp_path / "log")
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch) -> None:
+    """Raters who try again soon, however long the server was away, and not for ever."""
+    monkeypatch.setattr("bench._raters.LONGEST", 2)
+    monkeypatch.setattr("bench._raters.ENOUGH", 180)
 
 
 @pytest.fixture
@@ -89,7 +114,7 @@ def killed(server: Server, collection: Collection, path: Path) -> tuple[_round.F
     raters = ledger.people(server.address, collection.slug, RATERS, ledger=book, habits=habits)
     try:
         with serving(server), rating(raters):
-            ledger.all_again(raters, since=0.1)
+            ledger.all_again(raters, since=time.monotonic())
             ledger.attacked(server, raters, ledger.planned(random.Random(7), 3, kills=2, backends=0))
     finally:
         book.close()
@@ -104,9 +129,12 @@ def test_a_killed_server_has_lost_and_doubled_nothing(server, collection, tmp_pa
     assert "database is locked" not in server.said()
 
 
-def test_the_ledger_finds_what_a_hasty_server_loses(server, collection, tmp_path):
+@pytest.mark.same_everywhere
+def test_the_ledger_finds_what_a_hasty_server_loses(server, collection, tmp_path, monkeypatch):
+    monkeypatch.setattr(ledger, "AGAIN_WITHIN", 5)  # whose acts it has lost may wait for good
     (tmp_path / "early.py").write_text(EARLY)
-    server.command = ["early" if word == "config.wsgi" else word for word in server.command]
+    (tmp_path / "hasty.py").write_text(HASTY)
+    server.command = [sys.executable, str(tmp_path / "hasty.py"), server.command[-1]]
     found, _ = killed(server, collection, tmp_path / "ledger")
     assert found.lost > 0
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ratings.markdown import rendered, section_of
+from ratings.guidelines.markdown import rendered, section_of
 from ratings.models import Grade
 
 from .cast import make_collection

@@ -9,8 +9,8 @@ from django.db.models import ProtectedError
 from django.urls import reverse
 
 from ratings import queue
-from ratings.adjudication import adjudicate
 from ratings.models import Collection, Document, Membership, Ranking, Rater, Role
+from ratings.pool.adjudication import adjudicate
 from ratings.templatetags.grades import tone, written
 
 from .cast import NOW, grade, make_collection, make_member, make_pair, make_ranking, make_rater, make_user
@@ -48,7 +48,9 @@ def test_a_document_that_a_ranking_names_cannot_be_deleted():
 def test_a_whole_collection_can_go_with_all_that_it_holds():
     collection = make_collection()
     make_ranking(collection, "bm25", "q1", "a")
-    queue.save(make_rater(collection), make_pair(collection), grade=grade(collection, "1"), now=NOW)
+    queue.save(
+        make_rater(collection), make_pair(collection), queue.Submission(grade=grade(collection, "1")), now=NOW
+    )
     collection.delete()
     assert not Ranking.objects.exists() and not Rater.objects.exists()
 
@@ -129,7 +131,9 @@ def test_a_changed_scale_gets_a_new_version(admin_client):
 
 def test_a_grade_that_was_given_keeps_its_number_in_the_admin(admin_client):
     collection = make_collection(scale={"0": "No", "1": "Yes"})
-    queue.save(make_rater(collection), make_pair(collection), grade=grade(collection, "0"), now=NOW)
+    queue.save(
+        make_rater(collection), make_pair(collection), queue.Submission(grade=grade(collection, "0")), now=NOW
+    )
     page = admin_client.get(reverse("admin:ratings_collection_change", args=[collection.pk])).content.decode()
     given, free = re.findall(r'<input type="number" name="grades-[01]-value"[^>]*>', page)
     assert 'value="0"' in given and "disabled" in given

@@ -8,9 +8,10 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from ratings import order, queue
+from ratings import queue
 from ratings.models import UNRANKED, Assignment, Collection
-from ratings.pooling import pool
+from ratings.pool.pooling import pool
+from ratings.queue import order
 
 from .cast import NOW, grade, make_collection, make_pair, make_ranking, make_rater, next_pair
 
@@ -34,7 +35,7 @@ def rated_in_order(rater, collection, n: int = 1000) -> list[tuple[str, str]]:
     """(query, document) of the next `n` pairs, each rated."""
     got = []
     while len(got) < n and (pair := next_pair(rater)):
-        queue.save(rater, pair, grade=grade(collection, "0"), now=NOW)
+        queue.save(rater, pair, queue.Submission(grade=grade(collection, "0")), now=NOW)
         got.append((pair.query.key, pair.document.key))
     return got
 
@@ -92,8 +93,8 @@ def test_to_stop_and_come_back_changes_nothing(chosen):
 
 
 def test_the_point_of_a_rater_is_fixed_and_differs_by_rater_and_pair():
-    assert order.own_point(1, None) == order.own_point(1, None)
-    points = {order.own_point(rater, pair) for rater in range(100) for pair in range(100)}
+    assert order.start_point(1, None) == order.start_point(1, None)
+    points = {order.start_point(rater, pair) for rater in range(100) for pair in range(100)}
     assert len(points) == 10_000
     assert 0.45 < sum(points) / len(points) / 2**31 < 0.55
 
@@ -147,7 +148,7 @@ def test_the_pool_command_chooses_the_order():
         call_command("pool", "hills", "--order", "best")
 
 
-def plans(act, asks: str = 'ORDER BY "ratings_assignment"', begins: str = "SELECT") -> str:
+def plans(act, asks: str = " AS part0 ", begins: str = "SELECT") -> str:
     """How the database walks the assignments in the SELECTs that look for the next one, or in other statements."""
     # As behind a pool of transactions: in full and not by the names of prepared statements.
     in_full = patch.dict(connection.settings_dict, DISABLE_SERVER_SIDE_CURSORS=True)

@@ -4,7 +4,8 @@ import io
 
 import pytest
 
-from ratings import intake, outlet, queue
+from ratings import intake, queue
+from ratings.archive import rows
 from ratings.formats import tables, trec
 from ratings.formats.known import BY_NAME
 from ratings.formats.source import Source
@@ -20,11 +21,11 @@ def source(text: str) -> Source:
 
 
 def run_text(system: System) -> str:
-    return "".join(trec.write_run(outlet.run(system)))
+    return "".join(trec.write_run(rows.run(system)))
 
 
 def ratings_text(collection) -> str:
-    return "".join(tables.write_ratings(outlet.ratings(collection, BY_NAME["csv"])))
+    return "".join(tables.write_ratings(rows.ratings(collection, BY_NAME["csv"])))
 
 
 def test_a_run_is_ranked_from_one_in_the_order_of_the_queries_with_exact_scores():
@@ -49,23 +50,25 @@ def test_results_without_scores_get_falling_ones():
     ranking = make_ranking(collection, "bm25", "q1", "ab")
     ranking.scores = None
     ranking.save()
-    assert [row.score for row in outlet.run(System.objects.get())] == [1.0, 0.5]
+    assert [row.score for row in rows.run(System.objects.get())] == [1.0, 0.5]
 
 
 def test_a_system_name_with_a_blank_cannot_be_exported():
     system = System.objects.create(collection=make_collection(), name="my system")
     with pytest.raises(ValueError, match="'my system' has a blank"):
-        list(outlet.run(system))
+        list(rows.run(system))
 
 
 def test_ratings_hold_the_present_state_in_the_order_of_the_keys():
     collection = make_collection()
     alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
     pair = make_pair(collection, "q2", "b", wanted=2)
-    queue.save(bob, pair, reason="broken", comment='a "gap"', seconds=3, now=NOW)
-    queue.save(alice, pair, grade=grade(collection, "2"), seconds=4.5, now=NOW)
-    queue.save(alice, pair, grade=grade(collection, "-1"), base_revision=1, seconds=2.25, now=NOW)
-    queue.save(alice, make_pair(collection, "q1", "c"), grade=grade(collection, "0"), now=NOW)
+    queue.save(bob, pair, queue.Submission(reason="broken", comment='a "gap"', seconds=3), now=NOW)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "2"), seconds=4.5), now=NOW)
+    queue.save(
+        alice, pair, queue.Submission(grade=grade(collection, "-1"), base_revision=1, seconds=2.25), now=NOW
+    )
+    queue.save(alice, make_pair(collection, "q1", "c"), queue.Submission(grade=grade(collection, "0")), now=NOW)
     assert ratings_text(collection) == (
         "query,document,rater,grade,reason,comment,seconds,rated_at\r\n"
         "q1,c,alice,0,,,,2026-03-02T09:00:00+00:00\r\n"
@@ -78,13 +81,13 @@ def test_an_undone_grade_is_not_exported_and_gives_its_seconds_back():
     collection = make_collection()
     alice = make_rater(collection, "alice")
     pair = make_pair(collection, "q1", "a")
-    queue.save(alice, pair, grade=grade(collection, "2"), seconds=4.5, now=NOW)
-    queue.save(alice, pair, grade=grade(collection, "3"), base_revision=1, seconds=1, now=NOW)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "2"), seconds=4.5), now=NOW)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "3"), base_revision=1, seconds=1), now=NOW)
     queue.undo(alice, now=NOW)
-    (row,) = outlet.ratings(collection, BY_NAME["csv"])
+    (row,) = rows.ratings(collection, BY_NAME["csv"])
     assert (row.grade, row.seconds) == (2, 4.5)
     queue.undo(alice, now=NOW)
-    assert list(outlet.ratings(collection, BY_NAME["csv"])) == []
+    assert list(rows.ratings(collection, BY_NAME["csv"])) == []
 
 
 def test_export_import_export_is_the_same_byte_for_byte():
@@ -94,12 +97,10 @@ def test_export_import_export_is_the_same_byte_for_byte():
     queue.save(
         alice,
         make_pair(first, "q10", "b"),
-        grade=grade(first, "0.5"),
-        seconds=1 / 3,
-        comment="a\r\nb,\n",
+        queue.Submission(grade=grade(first, "0.5"), seconds=1 / 3, comment="a\r\nb,\n"),
         now=NOW,
     )
-    queue.save(alice, make_pair(first, "q2", "d"), reason="other", comment=" =1+1 ", now=NOW)
+    queue.save(alice, make_pair(first, "q2", "d"), queue.Submission(reason="other", comment=" =1+1 "), now=NOW)
     intake.import_qrels(first, [source("q1 0 zebra -1\nq1 0 Zoo 2\nq10 0 b 2\n")])
     text = ratings_text(first)
     second = make_collection("second", queries=["q2", "q10", "q1"], documents="", scale={})
@@ -114,7 +115,7 @@ def test_an_export_costs_two_queries_for_each_query_and_two_more(django_assert_n
     intake.import_qrels(collection, [source("q1 0 a 1\nq1 0 b 1\nq2 0 a 1\n")])
     intake.import_run(collection, [source("q1 Q0 a 1 2 s\nq1 Q0 b 2 1 s\nq2 Q0 a 1 2 s\n")])
     with django_assert_num_queries(2 + 2 * 2):
-        list(outlet.ratings(collection, BY_NAME["csv"]))
+        list(rows.ratings(collection, BY_NAME["csv"]))
     system = System.objects.get()
     with django_assert_num_queries(1 + 2):
-        list(outlet.run(system))
+        list(rows.run(system))

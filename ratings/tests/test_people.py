@@ -10,8 +10,9 @@ from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
-from ratings import people, queue
+from ratings import queue
 from ratings.models import Collection, Invitation, Membership, Rater, Role
+from ratings.people import members
 
 from .cast import NOW, grade, make_collection, make_member, make_pair, make_rater, make_user
 from .races import race
@@ -25,11 +26,11 @@ def collection() -> Collection:
 
 
 def invited(collection: Collection, name: str = "anna", role: str = Role.RATER) -> tuple[Invitation, str]:
-    return people.invite(collection, [name], role=role, days=7, by=None, now=NOW)[0]
+    return members.invite(collection, [name], role=role, days=7, by=None, now=NOW)[0]
 
 
 def invited_now(collection: Collection) -> Invitation:
-    return people.invite(collection, ["anna"], role=Role.RATER, days=7, by=None)[0][0]
+    return members.invite(collection, ["anna"], role=Role.RATER, days=7, by=None)[0][0]
 
 
 # Invitations
@@ -42,14 +43,14 @@ def test_a_key_is_32_random_bytes_and_only_its_hash_is_kept(collection):
     assert len(key) == 43  # 32 bytes, 6 bits a letter
     row = Invitation.objects.filter(pk=invitation.pk).values().get()
     assert key not in repr(row)
-    assert row["key_hash"] == people.hash_of(key) != key
-    assert people.invitation_of(key) == invitation
+    assert row["key_hash"] == members.hash_of(key) != key
+    assert members.invitation_of(key) == invitation
 
 
 @pytest.mark.parametrize("role", Role.values)
 def test_who_accepts_is_a_member_with_the_role_and_a_rater_can_rate(collection, role):
     anna = make_user("anna")
-    people.accept(invited(collection, role=role)[0], anna, now=NOW)
+    members.accept(invited(collection, role=role)[0], anna, now=NOW)
     assert collection.role_of(anna) == role
     assert collection.raters.filter(user=anna).exists() == (role == Role.RATER)
     anna.refresh_from_db()
@@ -58,61 +59,61 @@ def test_who_accepts_is_a_member_with_the_role_and_a_rater_can_rate(collection, 
 
 def test_a_link_works_once(collection):
     invitation, _ = invited(collection)
-    people.accept(invitation, make_user("anna"), now=NOW)
-    with pytest.raises(people.Gone):
-        people.accept(invitation, make_user("boris"), now=NOW)
+    members.accept(invitation, make_user("anna"), now=NOW)
+    with pytest.raises(members.Gone):
+        members.accept(invitation, make_user("boris"), now=NOW)
     assert collection.memberships.count() == 1
 
 
 def test_a_link_ends_at_its_time_to_the_second(collection):
     invitation, _ = invited(collection)
-    with pytest.raises(people.Gone):
-        people.accept(invitation, make_user("anna"), now=NOW + timedelta(days=7))
-    people.accept(invitation, make_user("boris"), now=NOW + timedelta(days=7, seconds=-1))
+    with pytest.raises(members.Gone):
+        members.accept(invitation, make_user("anna"), now=NOW + timedelta(days=7))
+    members.accept(invitation, make_user("boris"), now=NOW + timedelta(days=7, seconds=-1))
 
 
 def test_a_withdrawn_link_lets_nobody_in_and_an_accepted_one_cannot_be_withdrawn(collection):
     invitation, _ = invited(collection)
-    people.withdraw(invitation, now=NOW)
-    with pytest.raises(people.Gone):
-        people.accept(invitation, make_user("anna"), now=NOW)
+    members.withdraw(invitation, now=NOW)
+    with pytest.raises(members.Gone):
+        members.accept(invitation, make_user("anna"), now=NOW)
     accepted, _ = invited(collection)
-    people.accept(accepted, make_user("boris"), now=NOW)
-    with pytest.raises(people.Gone):
-        people.withdraw(accepted)
+    members.accept(accepted, make_user("boris"), now=NOW)
+    with pytest.raises(members.Gone):
+        members.withdraw(accepted)
 
 
 def test_an_invitation_changes_no_role_and_is_left_for_whom_it_was_meant(collection):
     dora = make_member(collection, "dora", Role.ADMIN)
     invitation, _ = invited(collection)
-    with pytest.raises(people.MemberAlready):
-        people.accept(invitation, dora, now=NOW)
+    with pytest.raises(members.MemberAlready):
+        members.accept(invitation, dora, now=NOW)
     assert collection.role_of(dora) == Role.ADMIN
     invitation.refresh_from_db()
-    assert people.is_open(invitation, now=NOW)
+    assert members.is_open(invitation, now=NOW)
 
 
 def test_an_account_is_made_only_if_the_link_still_works(collection):
     invitation, _ = invited(collection)
-    people.withdraw(invitation)
-    with pytest.raises(people.Gone):
-        people.sign_up(invitation, "anna", "a pass phrase", now=NOW)
+    members.withdraw(invitation)
+    with pytest.raises(members.Gone):
+        members.sign_up(invitation, "anna", "a pass phrase", now=NOW)
     assert not collection.memberships.exists()
     assert not get_user_model().objects.exists()
 
 
 def test_a_name_that_somebody_took_meanwhile_is_told(collection):
     make_user("anna")
-    with pytest.raises(people.NameTaken):
-        people.sign_up(invited(collection)[0], "anna", "a pass phrase", now=NOW)
+    with pytest.raises(members.NameTaken):
+        members.sign_up(invited(collection)[0], "anna", "a pass phrase", now=NOW)
 
 
 def test_who_left_as_a_rater_and_comes_back_finds_what_they_rated(collection):
     anna = make_rater(collection, "anna")
-    queue.save(anna, first_task(anna), grade=grade(collection, "2"))
-    people.deactivate(anna)
-    people.remove(collection.memberships.get())
-    people.accept(invited(collection)[0], anna.user, now=NOW)
+    queue.save(anna, first_task(anna), queue.Submission(grade=grade(collection, "2")))
+    members.deactivate(anna)
+    members.remove(collection.memberships.get())
+    members.accept(invited(collection)[0], anna.user, now=NOW)
     anna.refresh_from_db()
     assert collection.raters.get(user=anna.user) == anna
     assert anna.active
@@ -129,7 +130,7 @@ def test_of_six_who_open_one_link_at_once_one_joins():
     collection = make_collection()
     invitation = invited_now(collection)
     users = [make_user(f"user{i}") for i in range(6)]
-    got = race(users, lambda user: people.accept(invitation, user))
+    got = race(users, lambda user: members.accept(invitation, user))
     assert sorted(type(result).__name__ for result in got) == ["Gone"] * 5 + ["Membership"]
     assert collection.memberships.count() == 1
 
@@ -148,9 +149,9 @@ def test_without_the_condition_in_the_update_all_six_join(monkeypatch):
     invitation = invited_now(collection)
     users = [make_user(f"user{i}") for i in range(6)]
     barrier = threading.Barrier(6)
-    monkeypatch.setattr(people, "_taken", unguarded)
+    monkeypatch.setattr(members, "_taken", unguarded)
     # Outside a transaction: on SQLite a transaction would queue them up and hide the race.
-    unlocked = people.accept.__wrapped__
+    unlocked = members.accept.__wrapped__
     race(users, lambda user: unlocked(invitation, user))
     assert collection.memberships.count() > 1
 
@@ -162,7 +163,7 @@ def test_a_rater_who_becomes_an_analyst_stays_a_rater_in_the_record_and_holds_no
     anna = make_rater(collection, "anna")
     first_task(anna)
     membership = collection.memberships.get()
-    people.set_role(membership, Role.ANALYST)
+    members.set_role(membership, Role.ANALYST)
     assert collection.role_of(anna.user) == Role.ANALYST
     assert collection.raters.get(user=anna.user) == anna
     assert not anna.assignments.exists()
@@ -172,10 +173,10 @@ def test_admins_and_nobody_else_are_staff(collection):
     make_member(collection, "dora", Role.ADMIN)
     anna = make_rater(collection, "anna").user
     membership = collection.memberships.get(user=anna)
-    people.set_role(membership, Role.ADMIN)
+    members.set_role(membership, Role.ADMIN)
     anna.refresh_from_db()
     assert anna.is_staff
-    people.set_role(membership, Role.RATER)
+    members.set_role(membership, Role.RATER)
     anna.refresh_from_db()
     assert not anna.is_staff
 
@@ -185,20 +186,20 @@ def test_an_admin_of_two_collections_stays_staff_when_one_lets_them_go(collectio
     dora = make_member(collection, "dora", Role.ADMIN)
     make_member(make_collection("sea"), "dora", Role.ADMIN)
     membership = collection.memberships.get(user=dora)
-    people.set_role(membership, Role.ADMIN)
-    people.remove(membership)
+    members.set_role(membership, Role.ADMIN)
+    members.remove(membership)
     dora.refresh_from_db()
     assert dora.is_staff
 
 
-@pytest.mark.parametrize("act", [people.remove, lambda admin: people.set_role(admin, Role.ANALYST)])
+@pytest.mark.parametrize("act", [members.remove, lambda admin: members.set_role(admin, Role.ANALYST)])
 def test_the_last_admin_cannot_go(collection, act):
     make_rater(collection, "anna")
     make_member(collection, "dora", Role.ADMIN)
-    with pytest.raises(people.LastAdmin):
+    with pytest.raises(members.LastAdmin):
         act(collection.memberships.get(role=Role.ADMIN))
     assert collection.memberships.filter(role=Role.ADMIN).exists()
-    people.set_role(collection.memberships.get(role=Role.ADMIN), Role.ADMIN)  # to stay one is no going
+    members.set_role(collection.memberships.get(role=Role.ADMIN), Role.ADMIN)  # to stay one is no going
 
 
 @pytest.mark.django_db(transaction=True)
@@ -207,8 +208,8 @@ def test_of_two_admins_who_take_each_others_role_away_one_stays_admin():
     for name in ("dora", "emil"):
         make_member(collection, name, Role.ADMIN)
     admins = list(collection.memberships.all())
-    got = race(admins, lambda admin: people.set_role(admin, Role.ANALYST))
-    assert sorted(str(type(result)) for result in got) == sorted([str(type(None)), str(people.LastAdmin)])
+    got = race(admins, lambda admin: members.set_role(admin, Role.ANALYST))
+    assert sorted(str(type(result)) for result in got) == sorted([str(type(None)), str(members.LastAdmin)])
     assert collection.memberships.filter(role=Role.ADMIN).count() == 1
 
 
@@ -220,15 +221,15 @@ def test_without_the_lock_both_lose_it(monkeypatch):
         admins = Membership.objects.filter(collection=membership.collection_id, role=Role.ADMIN).count()
         barrier.wait(timeout=20)
         if admins == 1:
-            raise people.LastAdmin
+            raise members.LastAdmin
         return Membership.objects.get(pk=membership.pk)
 
     collection = make_collection()
     for name in ("dora", "emil"):
         make_member(collection, name, Role.ADMIN)
     barrier = threading.Barrier(2)
-    monkeypatch.setattr(people, "_locked", unguarded)
-    unlocked = people.set_role.__wrapped__
+    monkeypatch.setattr(members, "_locked", unguarded)
+    unlocked = members.set_role.__wrapped__
     race(list(collection.memberships.all()), lambda admin: unlocked(admin, Role.ANALYST))
     assert not collection.memberships.filter(role=Role.ADMIN).exists()
 
@@ -237,9 +238,9 @@ def test_a_member_removed_meanwhile_does_not_come_back_by_a_change_of_role(colle
     make_member(collection, "dora", Role.ADMIN)
     make_rater(collection, "anna")
     membership = collection.memberships.get(role=Role.RATER)
-    people.remove(collection.memberships.get(role=Role.RATER))
+    members.remove(collection.memberships.get(role=Role.RATER))
     with pytest.raises(Membership.DoesNotExist), transaction.atomic():
-        people.set_role(membership, Role.ANALYST)
+        members.set_role(membership, Role.ANALYST)
     assert collection.memberships.count() == 1
 
 
@@ -248,16 +249,16 @@ def test_a_member_removed_meanwhile_does_not_come_back_by_a_change_of_role(colle
 
 def test_who_is_deactivated_gives_back_what_they_hold_and_keeps_what_they_rated(collection):
     anna = make_rater(collection, "anna")
-    queue.save(anna, first_task(anna), grade=grade(collection, "2"))
+    queue.save(anna, first_task(anna), queue.Submission(grade=grade(collection, "2")))
     other = make_pair(collection, "q2", "b")
     queue.claim(anna)
     assert other.assignments.get().rater == anna
-    people.deactivate(anna)
+    members.deactivate(anna)
     assert other.assignments.get().rater is None
     assert anna.ratings.count() == 1
     anna.refresh_from_db()
     assert not anna.active
-    people.reactivate(anna)
+    members.reactivate(anna)
     anna.refresh_from_db()
     assert anna.active
 
@@ -266,9 +267,9 @@ def test_another_weight_makes_numbers_old_and_another_limit_does_not(collection)
     anna = make_rater(collection, "anna")
     before = version(collection)
     queries = [collection.queries.get(key="q2")]
-    people.set_terms(anna, limit=7, weight=Decimal(1), queries=queries)
+    members.set_terms(anna, limit=7, weight=Decimal(1), queries=queries)
     assert version(collection) == before
-    people.set_terms(anna, limit=7, weight=Decimal("0.5"), queries=queries)
+    members.set_terms(anna, limit=7, weight=Decimal("0.5"), queries=queries)
     assert version(collection) == before + 1
     anna.refresh_from_db()
     assert (anna.limit, anna.weight, list(anna.queries.all())) == (7, Decimal("0.5"), queries)
@@ -280,8 +281,8 @@ def version(collection: Collection) -> int:
 
 def test_queries_are_found_by_tag(collection):
     collection.queries.filter(key="q2").update(tags=["snow", "long"])
-    assert people.tags_of(collection) == ["long", "snow"]
-    assert [query.key for query in people.queries_tagged(collection, "snow")] == ["q2"]
+    assert members.tags_of(collection) == ["long", "snow"]
+    assert [query.key for query in members.queries_tagged(collection, "snow")] == ["q2"]
 
 
 # The command
@@ -300,7 +301,7 @@ def test_the_command_prints_a_link_for_each_name_and_it_works(collection):
     assert [line.split("\t")[0] for line in lines] == ["anna", "Boris <b@example.org>"]
     link = lines[0].split("\t")[1]
     assert link.startswith("https://x.org/join/")
-    invitation = people.invitation_of(link.rstrip("/").rsplit("/", 1)[1])
+    invitation = members.invitation_of(link.rstrip("/").rsplit("/", 1)[1])
     assert (invitation.role, invitation.name) == (Role.ANALYST, "anna")
     assert invitation.expires_at - invitation.created_at == timedelta(days=3)
 

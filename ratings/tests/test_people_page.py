@@ -9,8 +9,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from ratings import people, queue, tokens
+from ratings import queue
 from ratings.models import Invitation, Rater, Role
+from ratings.people import members, tokens
 from ratings.views import people as views
 
 from .cast import grade, make_collection, make_member, make_pair, make_rater, make_user
@@ -29,7 +30,7 @@ class World:
         make_member(self.collection, "carla", Role.ANALYST)
         self.rater = make_rater(self.collection, "anna")
         make_pair(self.collection)
-        queue.save(self.rater, queue.claim(self.rater)[0], grade=grade(self.collection, "2"))
+        queue.save(self.rater, queue.claim(self.rater)[0], queue.Submission(grade=grade(self.collection, "2")))
         self.imported = Rater.objects.create(collection=self.collection, name="import", kind="imported")
         self.client = Client()
         self.client.force_login(self.admin)
@@ -81,9 +82,9 @@ def test_members_come_by_role_and_then_who_rated_without_being_one(world):
 
 
 def test_who_is_not_active_or_left_or_cannot_sign_in_is_told_as_such(world):
-    people.deactivate(world.rater)
+    members.deactivate(world.rater)
     assert ("anna", "rater", "not active", 1, True) in rows(world.get())
-    people.remove(world.membership("anna"))
+    members.remove(world.membership("anna"))
     assert ("anna", "", "no member", 1, True) in rows(world.get())
     get_user_model().objects.filter(username="carla").update(is_active=False)
     assert ("carla", "analyst", "account closed", 0, False) in rows(world.get())
@@ -99,7 +100,7 @@ def test_the_number_of_queries_does_not_grow_with_the_people(world):
     for i in range(5):
         rater = make_rater(world.collection, f"rater{i}")
         tokens.make(rater.user, world.collection, name="phone", scopes=["rate"], days=7)
-        people.invite(world.collection, [f"guest{i}"], role=Role.RATER, days=7, by=world.admin)
+        members.invite(world.collection, [f"guest{i}"], role=Role.RATER, days=7, by=world.admin)
     assert count() == before == 12
 
 
@@ -107,7 +108,7 @@ def test_an_admin_sees_the_tokens_of_members_and_ends_one(world):
     for name, scope in (("carla", "read"), ("anna", "rate")):
         user = world.membership(name).user
         token, key = tokens.make(user, world.collection, name=f"{scope} it", scopes=[scope], days=7)
-    people.set_role(world.membership("carla"), Role.RATER)
+    members.set_role(world.membership("carla"), Role.RATER)
     page = world.get()
     found = [(str(token), token.user.username, state) for token, state in page.context["tokens"]]
     assert found == [("rate it", "anna", "works"), ("read it", "carla", "idle")]
@@ -151,7 +152,7 @@ def test_one_link_a_line_shown_once(world):
     links = page.context["links"]
     assert [name for name, _ in links] == ["emil", "Frida <f@example.org>"]
     for name, link in links:
-        invitation = people.invitation_of(link.rstrip("/").rsplit("/", 1)[1])
+        invitation = members.invitation_of(link.rstrip("/").rsplit("/", 1)[1])
         assert (invitation.name, invitation.role, invitation.created_by) == (name, "analyst", world.admin)
         assert link in page.content.decode()
         assert link.startswith("http://testserver/join/")
@@ -193,11 +194,11 @@ def test_a_hundred_are_invited_by_one_paste(world):
 
 def test_an_invitation_is_withdrawn_once_and_not_after_it_was_accepted(world):
     for name, said in [("emil", "its link works no more"), ("frida", "accepted or withdrawn before")]:
-        invitation, _ = people.invite(world.collection, [name], role=Role.RATER, days=7, by=None)[0]
+        invitation, _ = members.invite(world.collection, [name], role=Role.RATER, days=7, by=None)[0]
         if name == "frida":
-            people.accept(invitation, make_user("frida"))
+            members.accept(invitation, make_user("frida"))
         assert said in text(world.post("withdraw_invitation", invitation.pk))
-    states = {i.name: people.state_of(i) for i in Invitation.objects.all()}
+    states = {i.name: members.state_of(i) for i in Invitation.objects.all()}
     assert states == {"emil": "withdrawn", "frida": "accepted"}
 
 
@@ -340,16 +341,16 @@ def test_a_member_of_another_collection_is_not_there(world, name):
 
 
 def test_an_invitation_of_another_collection_is_not_there(world):
-    invitation, _ = people.invite(make_collection("sea"), ["boris"], role=Role.RATER, days=7, by=None)[0]
+    invitation, _ = members.invite(make_collection("sea"), ["boris"], role=Role.RATER, days=7, by=None)[0]
     assert world.post("withdraw_invitation", invitation.pk).status_code == 404
-    assert people.is_open(Invitation.objects.get())
+    assert members.is_open(Invitation.objects.get())
 
 
 def test_where_the_database_is_busy_the_form_is_given_back_to_send_again(world, monkeypatch):
     def busy(*args, **kwargs):
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr(people, "invite", busy)
+    monkeypatch.setattr(members, "invite", busy)
     world.client.raise_request_exception = False  # as a server, which answers with config.urls.handler500
     page = world.invite(names="emil\nfrida")
     assert page.status_code == 503

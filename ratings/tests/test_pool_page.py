@@ -10,9 +10,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from ratings import pooling, queue
-from ratings.anchors import set_anchor
+from ratings import queue
 from ratings.models import Assignment, Pair, Role
+from ratings.pool import pooling
+from ratings.pool.anchors import set_anchor
 
 from .cast import (
     NOW,
@@ -125,7 +126,7 @@ def pk_of(world, query: str, document: str) -> tuple[int, int]:
 def test_a_plan_costs_hours_at_the_median_time_of_a_grade(world):
     pair = make_pair(world.collection, "q2", "d")
     assert "hours is not known before a grade was timed" in text(world.get(**world.asked()))
-    queue.save(world.rater, pair, grade=grade(world.collection, "1"), seconds=480, now=NOW)
+    queue.save(world.rater, pair, queue.Submission(grade=grade(world.collection, "1"), seconds=480), now=NOW)
     # 15 ratings of 8 minutes.
     assert "15 more ratings wanted, about 2 hours of rating" in text(world.get(**world.asked()))
 
@@ -252,7 +253,7 @@ def test_a_warm_up_is_listed_as_one_and_not_brought_back(world):
 def test_holes_are_told_by_query_and_wanted_with_one_click(world):
     world.post("make_pool", **world.asked(systems=[world.dense], wanted=1))
     pair = Pair.objects.get(token=world.token("q1", "c"))
-    queue.save(world.rater, pair, grade=grade(world.collection, "2"), now=NOW)
+    queue.save(world.rater, pair, queue.Submission(grade=grade(world.collection, "2")), now=NOW)
     page = world.get("holes", system=world.bm25.pk, depth=3)
     assert "3 holes in bm25" in text(page)
     assert "2 of 3" in text(page) and "1. Title a 2. Title b" in text(page)
@@ -266,7 +267,7 @@ def test_holes_are_told_by_query_and_wanted_with_one_click(world):
 def test_without_a_hole_it_says_so(world):
     for document in "cd":
         pair = make_pair(world.collection, "q1", document)
-        queue.save(world.rater, pair, grade=grade(world.collection, "2"), now=NOW)
+        queue.save(world.rater, pair, queue.Submission(grade=grade(world.collection, "2")), now=NOW)
     page = world.get("holes", system=world.dense.pk, depth=10)
     assert "No hole in dense" in text(page) and "is judged." in text(page)
 
@@ -334,6 +335,17 @@ def test_gold_and_repeats_say_what_they_cost(world):
     world.collection.save()
     # 20 ratings are 0.8 of the answers: 25, and 5 beside.
     assert "cost up to 5 answers beside the 20 ratings left" in text(world.get())
+
+
+def test_gold_that_would_run_out_is_told_before_raters_know(world):
+    world.post("make_pool", **world.asked(wanted=1))  # 5 pairs
+    set_anchor(Pair.objects.filter(wanted=1).first(), use="gold", grade=grade(world.collection, "1"))
+    world.collection.gold_share = Decimal("0.25")
+    for order, told in (("random", True), ("depth", True), ("query", False)):
+        world.collection.order = order
+        world.collection.save()
+        # 5 * (1 - (4/5)**4) = 2.95
+        assert ("Of the 5 pairs in the pool 1 is gold. Who rates 3 of them" in text(world.get())) is told
 
 
 QUERIES = {"pool": 17, "holes": 17}

@@ -2,9 +2,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from ratings import queue
-from ratings.adjudication import adjudicate
 from ratings.models import Assignment, Pair
-from ratings.pooling import Pooled, holes, pool, want_holes
+from ratings.pool.adjudication import adjudicate
+from ratings.pool.pooling import Pooled, holes, pool, want_holes
 
 from .cast import NOW, grade, make_collection, make_pair, make_ranking, make_rater, next_pair
 
@@ -37,7 +37,7 @@ def test_a_new_system_wants_only_what_nobody_rated(collection):
     pool(collection, depth=3, wanted=1)
     alice = make_rater(collection)
     while pair := next_pair(alice):
-        queue.save(alice, pair, grade=grade(collection, "1"), now=NOW)
+        queue.save(alice, pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
     make_ranking(collection, "hybrid", "q2", "ab")
     assert pool(collection, depth=3, wanted=1).new_assignments == 2
 
@@ -99,8 +99,8 @@ def test_holes_are_what_a_system_ranks_first_and_nobody_has_judged(collection):
         ("q2", 2, [(1, "d", False, False), (2, "a", False, False)]),
     ]
     first, second = make_pair(collection, "q1", "a"), make_pair(collection, "q2", "a")
-    queue.save(alice, first, grade=grade(collection, "1"), now=NOW)
-    queue.save(alice, second, reason="broken", now=NOW)
+    queue.save(alice, first, queue.Submission(grade=grade(collection, "1")), now=NOW)
+    queue.save(alice, second, queue.Submission(reason="broken"), now=NOW)
     adjudicate(make_pair(collection, "q2", "d"), grade(collection, "2"), reason="clear", actor=None)
     queue.retire([make_pair(collection, "q1", "b").pk], now=NOW)
     assert described(holes(collection, bm25, 2)) == [
@@ -113,7 +113,7 @@ def test_holes_are_what_a_system_ranks_first_and_nobody_has_judged(collection):
 def test_what_only_a_machine_graded_is_a_hole(collection):
     bm25, robot = collection.systems.get(name="bm25"), make_rater(collection, "robot")
     pair = make_pair(collection, "q1", "a")
-    queue.save(robot, pair, grade=grade(collection, "1"), now=NOW)
+    queue.save(robot, pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
     assert described(holes(collection, bm25, 1)) == []
     type(robot).objects.filter(pk=robot.pk).update(kind="machine")
     assert described(holes(collection, bm25, 1)) == [("q1", 1, [(1, "a", True, False)])]

@@ -10,8 +10,8 @@ from django.db.models import Count, Exists, F, FilteredRelation, OuterRef, Q, Su
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from ratings.database.prepared import Blank, Prepared, PreparedInsert, PreparedUpdate
 from ratings.models import Collection, Grade, Pair, Rater, Rating, RatingEvent
-from ratings.prepared import Blank, Prepared, PreparedInsert, PreparedUpdate
 
 from .cast import grade, make_collection, make_pair, make_rater
 

@@ -14,10 +14,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from ratings import outlet, people, privacy, queue
-from ratings.adjudication import adjudicate
+from ratings import queue
+from ratings.archive import rows as record_rows
 from ratings.formats.known import BY_NAME
 from ratings.models import Check, Collection, Rater, Rating, RatingEvent, Role
+from ratings.people import members, privacy
+from ratings.pool.adjudication import adjudicate
 
 from .cast import NOW, Imported, grade, make_collection, make_member, make_pair, make_rater, record_imported
 
@@ -33,23 +35,23 @@ class World:
         self.collection = make_collection()
         self.dora = make_member(self.collection, "dora", Role.ADMIN)
         names = [f"{REAL} <{MAIL}>", MAIL]
-        made = people.invite(self.collection, names, role=Role.RATER, days=7, by=self.dora)
-        people.withdraw(made[1][0])
-        user = people.sign_up(made[0][0], NAME, "a pass phrase")
+        made = members.invite(self.collection, names, role=Role.RATER, days=7, by=self.dora)
+        members.withdraw(made[1][0])
+        user = members.sign_up(made[0][0], NAME, "a pass phrase")
         user.email, (user.first_name, user.last_name) = MAIL, REAL.split()
         user.save()
         self.rater = Rater.objects.select_related("user", "collection").get(user=user)
         self.pairs = [make_pair(self.collection, "q1", document) for document in "abcd"]
         two = grade(self.collection, "2")
-        self.act(queue.save, 0, grade=two, comment="as I wrote in my blog")
-        self.act(queue.save, 1, reason="language")
-        self.act(queue.save, 2, grade=two)
+        self.act(0, grade=two, comment="as I wrote in my blog")
+        self.act(1, reason="language")
+        self.act(2, grade=two)
         queue.undo(self.rater)
         adjudicate(self.pairs[0], two, reason="clear", actor=self.dora)
 
-    def act(self, act, place: int, **facts) -> None:
+    def act(self, place: int, **sent) -> None:
         claimed = {task.pair: task for task in queue.claim(self.rater, 20)}
-        act(self.rater, claimed[self.pairs[place]], **facts)
+        queue.save(self.rater, claimed[self.pairs[place]], queue.Submission(**sent))
 
     def logged(self) -> None:
         """What Django's admin writes when an admin changes the rater there, and their role in the collection."""
@@ -76,7 +78,7 @@ def world() -> World:
 def everything() -> str:
     """Every row of every table, and the export of the ratings."""
     rows = {model._meta.label: list(model.objects.values()) for model in apps.get_models()}
-    lines = list(outlet.ratings(Collection.objects.first(), BY_NAME["csv"]))
+    lines = list(record_rows.ratings(Collection.objects.first(), BY_NAME["csv"]))
     return (repr(rows) + repr(lines)).casefold()
 
 
@@ -116,7 +118,7 @@ def test_the_export_holds_nothing_of_others_and_nothing_that_a_rater_must_not_kn
     boris = make_rater(world.collection, "canary-boris")
     pair = make_pair(world.collection, "canary-query", "canary-document", wanted=3)
     task = next(task for task in queue.claim(boris, 20) if task.pair == pair)
-    queue.save(boris, task, grade=grade(world.collection, "-1"), comment="canary-comment")
+    queue.save(boris, task, queue.Submission(grade=grade(world.collection, "-1"), comment="canary-comment"))
     text = json.dumps(download(world.rater.user))
     assert "canary" not in text
     assert "dora" not in text
@@ -140,7 +142,20 @@ def test_a_pair_that_came_again_is_told_as_the_rating_that_it_was_to_the_rater(w
     assert "repeat" not in json.dumps(data)
 
 
-def test_the_page_streams_a_file_for_who_asks_and_no_one_else(world):
+def test_of_a_file_that_cannot_be_made_nothing_is_sent(world, monkeypatch):
+    client = Client(raise_request_exception=False)
+    client.force_login(world.rater.user)
+
+    def breaks(*asked):
+        yield {"id": 1}
+        raise RuntimeError("in the middle")
+
+    monkeypatch.setattr("ratings.people.privacy.in_pieces", breaks)
+    response = client.get(reverse("my_data"))
+    assert response.status_code == 500 and "Content-Disposition" not in response
+
+
+def test_the_page_gives_a_file_to_who_asks_and_to_no_one_else(world):
     client = Client()
     client.force_login(world.rater.user)
     response = client.get(reverse("my_data"))
@@ -160,7 +175,7 @@ def test_the_number_of_queries_does_not_grow_with_the_ratings(world):
 
     before = count()
     for document in "cd":
-        world.act(queue.save, "abcd".index(document), grade=grade(world.collection, "1"))
+        world.act("abcd".index(document), grade=grade(world.collection, "1"))
     assert count() == before
 
 
@@ -203,7 +218,7 @@ def test_comments_go_where_that_is_asked_for(world):
 
 def test_what_an_erased_admin_imported_for_others_keeps_its_words(world):
     """They acted for another rater: the event forgets them, and keeps what that rater wrote."""
-    people.set_role(world.collection.memberships.get(user=world.rater.user), Role.ADMIN)
+    members.set_role(world.collection.memberships.get(user=world.rater.user), Role.ADMIN)
     other = Rater.objects.create(collection=world.collection, name="imported", kind="imported")
     pair = world.pairs[3]
     row = Imported(pair.query_id, pair.document_id, grade(world.collection, "1"), comment="theirs")
@@ -216,7 +231,7 @@ def test_what_an_erased_admin_imported_for_others_keeps_its_words(world):
 def test_an_account_that_another_collection_needs_stays_and_so_does_what_it_did_there(world):
     sea = make_collection("sea")
     there = make_rater(sea, NAME)
-    queue.save(there, queue_one(there), grade=grade(sea, "1"))
+    queue.save(there, queue_one(there), queue.Submission(grade=grade(sea, "1")))
     privacy.erase(world.rater)
     user = get_user_model().objects.get(username=NAME)
     assert list(user.memberships.values_list("collection__slug", "role")) == [("sea", "rater")]
@@ -246,15 +261,15 @@ def test_a_lease_that_outlived_the_membership_is_given_back(world):
 
 
 def test_the_last_admin_is_not_erased_and_nothing_of_them(world):
-    people.set_role(world.collection.memberships.get(user=world.rater.user), Role.ADMIN)
-    people.remove(world.collection.memberships.get(user=world.dora))
-    with pytest.raises(people.LastAdmin):
+    members.set_role(world.collection.memberships.get(user=world.rater.user), Role.ADMIN)
+    members.remove(world.collection.memberships.get(user=world.dora))
+    with pytest.raises(members.LastAdmin):
         privacy.erase(world.rater)
     assert Rater.objects.get(pk=world.rater.pk).name == NAME
 
 
 def test_the_name_of_somebody_else_that_begins_alike_stays(world):
-    longer, _ = people.invite(world.collection, ["quirinusson"], role=Role.RATER, days=7, by=world.dora)[0]
+    longer, _ = members.invite(world.collection, ["quirinusson"], role=Role.RATER, days=7, by=world.dora)[0]
     privacy.erase(world.rater)
     longer.refresh_from_db()
     assert longer.name == "quirinusson"

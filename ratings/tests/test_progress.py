@@ -13,11 +13,13 @@ from django.utils import timezone
 
 from ratings import queue
 from ratings.models import Anchor, Assignment, Check, Rating, RatingEvent, Role
-from ratings.progress import Extent, Pace, Share, forecast, grades_given, left, pace, progress, work_of
-from ratings.progress import Progress as Counted
-from ratings.stuck import stuck
+from ratings.progress.counts import Extent, grades_given, left, pace, progress, work_of
+from ratings.progress.counts import Progress as Counted
+from ratings.progress.figures import Pace, Share
+from ratings.progress.forecast import forecast
+from ratings.progress.stuck import stuck
 from ratings.templatetags.figures import hours, percent, seconds
-from ratings.views.progress import drawn, in_words
+from ratings.views.progress import burn_up, in_words
 
 from .cast import NOW, grade, make_collection, make_member, make_pair, make_rater
 
@@ -36,7 +38,12 @@ class World:
         self.client.force_login(make_member(self.collection, "dora", Role.ADMIN))
 
     def grades(self, rater, document: str, value: str, *, took: float | None = None, at=NOW) -> None:
-        queue.save(rater, self.pairs[document], grade=grade(self.collection, value), seconds=took, now=at)
+        queue.save(
+            rater,
+            self.pairs[document],
+            queue.Submission(grade=grade(self.collection, value), seconds=took),
+            now=at,
+        )
 
     def get(self, name: str = "progress", *arguments, **asked):
         return self.client.get(reverse(name, args=["hills", *arguments]), asked)
@@ -200,19 +207,19 @@ def test_what_fills_no_wanted_rating_does_not_speed_up_the_forecast():
 def test_where_there_is_no_forecast_it_says_why(by_day, left, said):
     given = counted(by_day, left)
     assert said in in_words(forecast(given, TODAY), given, TODAY)
-    assert given.by_day == {} or drawn(given, forecast(given, TODAY), TODAY)["cone"] == ""
+    assert given.by_day == {} or burn_up(given, forecast(given, TODAY), TODAY)["cone"] == ""
 
 
 def test_the_chart_begins_where_the_work_of_the_last_months_does():
     given = counted({date(2019, 5, 1): 40} | back(2, 4))
-    chart = drawn(given, forecast(given, TODAY), TODAY)
+    chart = burn_up(given, forecast(given, TODAY), TODAY)
     assert (chart["first"], chart["before"]) == (TODAY - 2 * DAY, 40)
     assert chart["line"].startswith(f"0.00,{100 - 4000 / 58:.2f} 0.00,")
 
 
 def test_the_chart_climbs_to_what_is_given_and_the_cone_to_what_is_wanted():
     given = counted(back(2, 4, 2, 4, 3))
-    chart = drawn(given, forecast(given, TODAY), TODAY)
+    chart = burn_up(given, forecast(given, TODAY), TODAY)
     # Five days and today behind, six ahead; 15 of 27 given: 100 − 100 · 15/27 = 44.44.
     assert chart["line"].split()[0] == "0.00,100.00"
     assert chart["line"].split()[-1] == "50.00,44.44"
@@ -241,7 +248,7 @@ def test_gold_beside_the_number_wanted_is_counted_apart(world):
     Assignment.objects.create(**facts, rater=world.anna, state="leased", leased_until=NOW + HOUR)
     assert world.count().extent == Extent(done=0, held=0, open=9)
     assert left(world.collection) == 9
-    queue.save(world.anna, pair, grade=grade(world.collection, "2"), now=NOW)
+    queue.save(world.anna, pair, queue.Submission(grade=grade(world.collection, "2")), now=NOW)
     now = world.count()
     assert (now.extent, now.graded, now.beside) == (Extent(done=0, held=0, open=9), 1, 1)
 
@@ -264,7 +271,7 @@ def test_who_did_how_much_and_how_fast(world):
     for document, took in zip("abcd", (2, 4, 6, 20), strict=True):
         world.grades(world.anna, document, "2", took=took)
     world.grades(world.boris, "b", "1")
-    queue.save(world.boris, world.pairs["a"], reason="language", seconds=90, now=NOW)
+    queue.save(world.boris, world.pairs["a"], queue.Submission(reason="language", seconds=90), now=NOW)
     queue.claim(world.boris, now=NOW)
     queue.skip(world.boris, queue.held(world.boris)[0], now=NOW)
     anna, boris = world.count().works.values()
@@ -287,7 +294,7 @@ def test_an_undone_rating_or_skip_counts_nowhere(world):
 
 
 def test_speed_is_that_of_the_latest_acts(world, monkeypatch):
-    monkeypatch.setattr("ratings.progress.TIMED", 2)
+    monkeypatch.setattr("ratings.progress.counts.TIMED", 2)
     for document, took in zip("abcd", (100, 100, 3, 5), strict=True):
         world.grades(world.anna, document, "2", took=took)
     assert quartiles(world.count().pace) == (2, 3.5, 4, 4.5)
@@ -299,7 +306,7 @@ def test_gold_hits_are_answers_since_the_pair_is_gold(world):
         world.gold(document, known)
     world.grades(world.boris, "a", "2")
     world.grades(world.boris, "b", "3")
-    queue.save(world.boris, world.pairs["c"], reason="broken", now=NOW)
+    queue.save(world.boris, world.pairs["c"], queue.Submission(reason="broken"), now=NOW)
     anna, boris = world.count().works.values()
     assert (anna.gold, boris.gold, world.count().gold) == (Share(), Share(1, 2), Share(1, 2))
     page = world.get("rater", world.boris.pk)
@@ -313,7 +320,7 @@ def test_a_repeat_agrees_with_the_rating_that_stands(world):
         world.grades(world.anna, document, first, took=8)
     world.repeats(world.anna, "a", "1")
     world.repeats(world.anna, "b", "0")
-    queue.save(world.anna, world.pairs["c"], reason="other", base_revision=1, now=NOW)
+    queue.save(world.anna, world.pairs["c"], queue.Submission(reason="other", base_revision=1), now=NOW)
     world.repeats(world.anna, "c", "3")  # nothing to compare with any more
     assert world.count().works[world.anna.pk].repeats == Share(1, 2)
     assert world.count().works[world.anna.pk].pace.middle == 8  # a repeat is no measure of speed
@@ -420,7 +427,7 @@ def test_only_pairs_and_active_raters_of_the_collection_are_given(world):
 def test_pairs_that_two_raters_pass_are_listed_until_they_are_graded(world):
     clara = make_rater(world.collection, "clara")
     for rater in (world.anna, world.boris):
-        queue.save(rater, world.pairs["a"], reason="knowledge", now=NOW)
+        queue.save(rater, world.pairs["a"], queue.Submission(reason="knowledge"), now=NOW)
     for rater in (world.anna, clara):
         skip(rater, world.pairs["b"])
     skip(clara, world.pairs["c"])
@@ -451,8 +458,8 @@ def test_a_pair_is_unreachable_when_every_rater_has_rated_it(world):
 
 
 def test_cannot_judge_uses_a_rater_up_too(world):
-    queue.save(world.anna, world.pairs["a"], reason="language", now=NOW)
-    queue.save(world.boris, world.pairs["a"], reason="language", now=NOW)
+    queue.save(world.anna, world.pairs["a"], queue.Submission(reason="language"), now=NOW)
+    queue.save(world.boris, world.pairs["a"], queue.Submission(reason="language"), now=NOW)
     assert world.stuck().unreachable == [world.pairs["a"]]
     page = world.get().content.decode()
     assert f'<option value="{world.anna.pk}">anna</option>' in page
@@ -501,19 +508,19 @@ def test_without_a_rater_everything_waits_for_nobody(world):
 
 
 def test_broken_documents_are_those_that_raters_report(world):
-    queue.save(world.anna, world.pairs["a"], reason="broken", now=NOW)
-    queue.save(world.boris, world.pairs["a"], reason="broken", now=NOW)
-    queue.save(world.boris, world.pairs["b"], reason="broken", now=NOW)
+    queue.save(world.anna, world.pairs["a"], queue.Submission(reason="broken"), now=NOW)
+    queue.save(world.boris, world.pairs["a"], queue.Submission(reason="broken"), now=NOW)
+    queue.save(world.boris, world.pairs["b"], queue.Submission(reason="broken"), now=NOW)
     assert [(document.key, n) for document, n in world.stuck().broken] == [("a", 2), ("b", 1)]
     queue.retire([world.pairs["a"].pk])
     assert [document.key for document, _ in world.stuck().broken] == ["b"]
 
 
 def test_lists_name_the_first_and_count_all(world, monkeypatch):
-    monkeypatch.setattr("ratings.stuck.LISTED", 1)
+    monkeypatch.setattr("ratings.progress.stuck.LISTED", 1)
     for document in "ab":
         for rater in (world.anna, world.boris):
-            queue.save(rater, world.pairs[document], reason="broken", now=NOW)
+            queue.save(rater, world.pairs[document], queue.Submission(reason="broken"), now=NOW)
     found = world.stuck()
     assert (len(found.passed), found.passed_count) == (1, 2)
     assert (len(found.unreachable), found.unreachable_count) == (1, 2)
@@ -557,7 +564,7 @@ def test_names_and_texts_of_others_are_only_text(world):
     world.anna.name = "<script>alert(1)</script>"
     world.anna.save()
     world.collection.documents.filter(key="a").update(title="<img src=x>")
-    queue.save(world.anna, world.pairs["a"], reason="broken", now=NOW)
+    queue.save(world.anna, world.pairs["a"], queue.Submission(reason="broken"), now=NOW)
     for page in (world.get(), world.get("rater", world.anna.pk)):
         assert "<script>alert" not in page.content.decode() and "<img src=x>" not in page.content.decode()
 
@@ -582,8 +589,8 @@ def test_the_number_of_database_queries_is_pinned(world, name):
     for document in "abcd":
         make_pair(world.collection, "q2", document, wanted=9)
     world.gold("d", "2")
-    queue.save(world.boris, world.pairs["a"], reason="broken", now=NOW)
-    queue.save(world.anna, world.pairs["a"], reason="broken", now=NOW)
+    queue.save(world.boris, world.pairs["a"], queue.Submission(reason="broken"), now=NOW)
+    queue.save(world.anna, world.pairs["a"], queue.Submission(reason="broken"), now=NOW)
     world.grades(world.anna, "d", "1")
     queue.claim(world.anna, now=NOW - HOUR)
     few = queries()
@@ -591,7 +598,7 @@ def test_the_number_of_database_queries_is_pinned(world, name):
         rater = make_rater(world.collection, name_of)
         for document in "bcd":
             world.grades(rater, document, "1")
-        queue.save(rater, world.pairs["a"], reason="broken", now=NOW)
+        queue.save(rater, world.pairs["a"], queue.Submission(reason="broken"), now=NOW)
         queue.claim(rater, 3, now=NOW - HOUR)
     for document in "bc":
         world.grades(world.anna, document, "3")

@@ -15,11 +15,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from evaluation import record
-from ratings import adjudication, archive, intake, jobs, queue
+from ratings import archive, intake, queue
 from ratings.formats.source import Source
+from ratings.imports import jobs
 from ratings.intake import documents, publishing, ratings, runs
 from ratings.intake.publishing import Landing, Superseded, remove
-from ratings.intake.undoing import kept, undone
+from ratings.intake.undoing import remains, undone
 from ratings.models import (
     Anchor,
     Assignment,
@@ -37,6 +38,7 @@ from ratings.models import (
     StagedRating,
     System,
 )
+from ratings.pool import adjudication
 
 from .cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
 
@@ -304,7 +306,7 @@ def test_an_import_on_which_something_rests_stays():
     pair = make_pair(collection, "q1", "x")
     queue.claim(alice)
     assert undone(run) == ["1 pair of what it brought has been rated, or will be soon."]
-    queue.save(alice, pair, grade=grade(collection, "2"))
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "2")))
     assert undone(run) == ["1 pair of what it brought has been rated, or will be soon."]
     intake.import_run(collection, [source("q1 Q0 x 1 1 dense\n")])
     assert undone(run)[1:] == [
@@ -322,7 +324,7 @@ def test_what_was_rated_after_its_text_changed_keeps_that_text():
     alice = make_rater(collection)
     pair = make_pair(collection, "q1", "a")
     queue.claim(alice)
-    queue.save(alice, pair, grade=grade(collection, "2"))
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "2")))
     assert undone(Job.objects.get()) == ["1 rating came after it, of documents whose text it changed."]
 
 
@@ -347,7 +349,9 @@ def test_the_command_lists_imports_and_undoes_one(tmp_path, capsys):
     assert job.report["facts"][0] == "bm25: 2 rankings with 3 results; 2 new, 0 unchanged."
     capsys.readouterr()
     call_command("undo_import", "hills")
-    assert capsys.readouterr().out == f"{job.pk}  {job.ended_at:%Y-%m-%d %H:%M}  runs from {file.name}\n"
+    listed = capsys.readouterr()
+    assert listed.out == f"{job.pk}  {job.ended_at:%Y-%m-%d %H:%M}  runs from {file.name}\n"
+    assert "undo_import hills NUMBER" in listed.err
     call_command("undo_import", "hills", job.pk)
     assert System.written.count() == 0
     with pytest.raises(CommandError, match=f"hills has no import {job.pk}"):
@@ -535,7 +539,7 @@ def test_what_an_import_had_filled_is_open_again_or_filled_by_who_came_late():
     job = taken_in(collection, "".join(f"q1 0 {document} 3\n" for document in "abcd"))
     # Alice's grade of the second pair filled nothing: it was done already.
     alice = make_rater(collection)
-    queue.save(alice, two, grade=grade(collection, "2"))
+    queue.save(alice, two, queue.Submission(grade=grade(collection, "2")))
     extra.assignments.update(extra=True)
     queue.retire([retired.pk])
     assert held_by(two) == [("done", "qrels")]
@@ -551,14 +555,14 @@ def test_what_people_said_and_decided_stands_when_an_import_is_undone():
     job = taken_in(collection, "q1 0 a 3\nq1 0 b 0\n")
     pair = Pair.objects.get(document__key="a")
     alice = make_rater(collection)
-    queue.save(alice, pair, grade=grade(collection, "0"))
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "0")))
     adjudication.adjudicate(
         pair, grade(collection, "0"), reason="It is so.", actor=make_member(collection, "ada", "admin")
     )
     assert undone(job) == []
     assert given() == {("q1", "a", "alice"): (0, "")}
     assert pair.adjudication.grade.value == 0
-    assert kept(job) == [
+    assert remains(job) == [
         "The history tells what was said and that it was taken back.",
         "2 documents that it brought stay for the history.",
         "1 grade of the scale that came with it stays, for something else uses it. The admin has the scale.",
@@ -572,15 +576,15 @@ def test_a_scale_that_a_wrong_file_made_goes_with_it():
     rows = "".join(f"q1 0 d{number} {number}\n" for number in range(1, 301))
     wrong = taken_in(collection, rows)
     same = taken_in(collection, "q2 0 d1 7\n")
-    assert collection.grades.count() == 300 and "1 grade of the scale" in " ".join(kept(wrong))
+    assert collection.grades.count() == 300 and "1 grade of the scale" in " ".join(remains(wrong))
     assert undone(same) == undone(wrong) == []
-    assert collection.grades.count() == 0 and "scale" not in " ".join(kept(wrong))
+    assert collection.grades.count() == 0 and "scale" not in " ".join(remains(wrong))
     assert Collection.objects.get(pk=collection.pk).scale_version == 2
     wrong.refresh_from_db()
     right = taken_in(collection, "q1 0 d1 0\nq1 0 d2 1\n")
     assert [grade.plain for grade in collection.grades.all()] == ["0", "1"]
     assert given() == told_by_events() == {("q1", "d1", "qrels"): (0, ""), ("q1", "d2", "qrels"): (1, "")}
-    assert "scale" not in " ".join(kept(wrong)), "the grades of today are not of the import that was undone"
+    assert "scale" not in " ".join(remains(wrong)), "the grades of today are not of the import that was undone"
     assert undone(right) == []
 
 
@@ -599,19 +603,19 @@ def test_a_grade_that_something_else_uses_stays_when_its_import_is_undone(use):
             boss = make_member(collection, "ada", "admin")
             adjudication.adjudicate(other, three, reason="It is so.", actor=boss)
         case "rated":
-            queue.save(alice, other, grade=three)
+            queue.save(alice, other, queue.Submission(grade=three))
         case "put back":
-            queue.save(alice, other, grade=three)
-            queue.save(alice, other, reason="language", base_revision=1)
+            queue.save(alice, other, queue.Submission(grade=three))
+            queue.save(alice, other, queue.Submission(reason="language", base_revision=1))
         case "imported":
             taken_in(collection, "q2 0 b 3\n")
         case "added":
             three = Grade.objects.create(collection=collection, value=2)
-    before = kept(job)
+    before = remains(job)
     assert undone(job) == []
     left = list(collection.grades.all())
     assert left == [three]
-    assert before == kept(job)
+    assert before == remains(job)
     assert ("1 grade of the scale that came with it stays" in " ".join(before)) == (use != "added")
 
 

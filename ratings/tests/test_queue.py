@@ -38,7 +38,7 @@ def test_a_claimed_pair_stays_with_its_rater_until_it_is_rated(collection):
     alice = make_rater(collection)
     first = next_pair(alice)
     assert next_pair(alice) == first
-    queue.save(alice, first, grade=grade(collection, "2"), now=NOW)
+    queue.save(alice, first, queue.Submission(grade=grade(collection, "2")), now=NOW)
     assert next_pair(alice) not in (first, None)
 
 
@@ -53,7 +53,7 @@ def test_a_pair_that_wants_two_ratings_gets_them_from_two_raters(collection):
     alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
     for rater in (alice, bob):
         assert next_pair(rater) == pair
-        queue.save(rater, pair, grade=grade(collection, "1"), now=NOW)
+        queue.save(rater, pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
     assert next_pair(alice) is None
     assert states(pair) == ["done", "done"]
 
@@ -72,8 +72,8 @@ def test_late_work_is_kept_and_counts_once(collection):
     next_pair(alice)
     late = NOW + queue.LEASE * 2
     next_pair(bob, late)
-    queue.save(alice, pair, grade=grade(collection, "3"), now=late)
-    queue.save(bob, pair, grade=grade(collection, "0"), now=late)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "3")), now=late)
+    queue.save(bob, pair, queue.Submission(grade=grade(collection, "0")), now=late)
     assert Rating.objects.filter(pair=pair).count() == 2
     assert states(pair) == ["done"]
 
@@ -81,23 +81,23 @@ def test_late_work_is_kept_and_counts_once(collection):
 def test_the_same_client_key_is_the_same_save(collection):
     pair, alice, key = make_pair(collection), make_rater(collection), uuid4()
     for _ in range(2):
-        queue.save(alice, pair, grade=grade(collection, "2"), client_key=key, now=NOW)
+        queue.save(alice, pair, queue.Submission(grade=grade(collection, "2"), client_key=key), now=NOW)
     assert RatingEvent.objects.count() == 1
     assert Rating.objects.get().revision == 1
 
 
 def test_another_grade_under_a_used_client_key_is_a_conflict_not_a_retry(collection):
     pair, alice, key = make_pair(collection), make_rater(collection), uuid4()
-    queue.save(alice, pair, grade=grade(collection, "2"), client_key=key, now=NOW)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "2"), client_key=key), now=NOW)
     with pytest.raises(queue.Conflict):
-        queue.save(alice, pair, grade=grade(collection, "3"), client_key=key, now=NOW)
+        queue.save(alice, pair, queue.Submission(grade=grade(collection, "3"), client_key=key), now=NOW)
 
 
 def test_an_old_form_cannot_overwrite_a_newer_grade(collection):
     pair, alice = make_pair(collection), make_rater(collection)
-    queue.save(alice, pair, grade=grade(collection, "2"), now=NOW)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "2")), now=NOW)
     with pytest.raises(queue.Conflict) as conflict:
-        queue.save(alice, pair, grade=grade(collection, "0"), base_revision=0, now=NOW)
+        queue.save(alice, pair, queue.Submission(grade=grade(collection, "0"), base_revision=0), now=NOW)
     assert conflict.value.current.grade == grade(collection, "2")
     assert Rating.objects.get().grade == grade(collection, "2")
 
@@ -106,7 +106,7 @@ def test_cannot_judge_gives_the_assignment_back_and_never_returns_to_the_same_ra
     pair = make_pair(collection)
     alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
     next_pair(alice)
-    queue.save(alice, pair, reason="language", now=NOW)
+    queue.save(alice, pair, queue.Submission(reason="language"), now=NOW)
     assert states(pair) == ["open"]
     assert next_pair(alice) is None
     assert next_pair(bob) == pair
@@ -115,15 +115,15 @@ def test_cannot_judge_gives_the_assignment_back_and_never_returns_to_the_same_ra
 def test_a_grade_and_a_reason_together_are_refused(collection):
     pair, alice = make_pair(collection), make_rater(collection)
     with pytest.raises(ValueError, match="a grade or a reason"):
-        queue.save(alice, pair, grade=grade(collection, "1"), reason="broken")
+        queue.save(alice, pair, queue.Submission(grade=grade(collection, "1"), reason="broken"))
     with pytest.raises(ValueError, match="a grade or a reason"):
-        queue.save(alice, pair)
+        queue.save(alice, pair, queue.Submission())
 
 
 def test_a_grade_of_another_collection_is_refused(collection):
     other = make_collection("sea")
     with pytest.raises(ValueError, match="one collection"):
-        queue.save(make_rater(collection), make_pair(collection), grade=grade(other, "1"))
+        queue.save(make_rater(collection), make_pair(collection), queue.Submission(grade=grade(other, "1")))
 
 
 def test_a_pair_put_off_comes_again_after_everything_else(collection):
@@ -134,14 +134,14 @@ def test_a_pair_put_off_comes_again_after_everything_else(collection):
     queue.skip(alice, first, now=NOW)
     second = next_pair(alice)
     assert second != first
-    queue.save(alice, second, grade=grade(collection, "1"), now=NOW)
+    queue.save(alice, second, queue.Submission(grade=grade(collection, "1")), now=NOW)
     assert next_pair(alice) == first
 
 
 def test_undo_takes_a_grade_back_and_hands_the_pair_out_again(collection):
     pair, alice = make_pair(collection), make_rater(collection)
     next_pair(alice)
-    queue.save(alice, pair, grade=grade(collection, "3"), now=NOW)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "3")), now=NOW)
     assert queue.undo(alice, now=NOW).pair == pair
     assert not Rating.objects.exists()
     assert pair_held(alice) == pair
@@ -153,15 +153,20 @@ def test_what_is_undone_comes_before_what_is_held(collection):
         make_pair(collection, "q1", document)
     alice = make_rater(collection)
     first, second = (task.pair for task in queue.claim(alice, 2, now=NOW))
-    queue.save(alice, first, grade=grade(collection, "3"), now=NOW)
+    queue.save(alice, first, queue.Submission(grade=grade(collection, "3")), now=NOW)
     queue.undo(alice, now=NOW)
     assert [task.pair for task in queue.held(alice)] == [first, second]
 
 
 def test_undo_goes_back_step_by_step_through_changes(collection):
     pair, alice = make_pair(collection), make_rater(collection)
-    queue.save(alice, pair, grade=grade(collection, "3"), now=NOW)
-    queue.save(alice, pair, grade=grade(collection, "-1"), base_revision=1, comment="says to burn it", now=NOW)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "3")), now=NOW)
+    queue.save(
+        alice,
+        pair,
+        queue.Submission(grade=grade(collection, "-1"), base_revision=1, comment="says to burn it"),
+        now=NOW,
+    )
     queue.undo(alice, now=NOW)
     assert (Rating.objects.get().grade, Rating.objects.get().comment) == (grade(collection, "3"), "")
     queue.undo(alice, now=NOW)
@@ -171,8 +176,8 @@ def test_undo_goes_back_step_by_step_through_changes(collection):
 
 def test_undo_past_a_grade_that_the_scale_no_longer_has_leaves_the_pair_unrated(collection):
     pair, alice = make_pair(collection), make_rater(collection)
-    queue.save(alice, pair, grade=grade(collection, "-1"), now=NOW)
-    queue.save(alice, pair, grade=grade(collection, "3"), base_revision=1, now=NOW)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "-1")), now=NOW)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "3"), base_revision=1), now=NOW)
     grade(collection, "-1").delete()
     assert queue.undo(alice, now=NOW).pair == pair
     assert not Rating.objects.exists()
@@ -182,7 +187,9 @@ def test_undo_past_a_grade_that_the_scale_no_longer_has_leaves_the_pair_unrated(
 def test_undo_twice_with_one_key_undoes_once(collection):
     alice, key = make_rater(collection), uuid4()
     for document in "ab":
-        queue.save(alice, make_pair(collection, "q1", document), grade=grade(collection, "1"), now=NOW)
+        queue.save(
+            alice, make_pair(collection, "q1", document), queue.Submission(grade=grade(collection, "1")), now=NOW
+        )
     queue.undo(alice, client_key=key, now=NOW)
     queue.undo(alice, client_key=key, now=NOW)
     assert Rating.objects.count() == 1
@@ -191,7 +198,7 @@ def test_undo_twice_with_one_key_undoes_once(collection):
 def test_undo_of_a_refusal_to_judge_takes_the_pair_again_if_it_is_free(collection):
     pair, alice = make_pair(collection), make_rater(collection)
     next_pair(alice)
-    queue.save(alice, pair, reason="broken", now=NOW)
+    queue.save(alice, pair, queue.Submission(reason="broken"), now=NOW)
     queue.undo(alice, now=NOW)
     assert pair_held(alice) == pair
     assert states(pair) == ["leased"]
@@ -200,9 +207,9 @@ def test_undo_of_a_refusal_to_judge_takes_the_pair_again_if_it_is_free(collectio
 def test_changing_a_grade_to_cannot_judge_frees_the_place_for_a_grade_that_came_late(collection):
     pair = make_pair(collection)
     alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
-    queue.save(alice, pair, grade=grade(collection, "1"), now=NOW)
-    queue.save(bob, pair, grade=grade(collection, "2"), now=NOW)  # beyond the one wanted
-    queue.save(alice, pair, reason="unclear", base_revision=1, now=NOW)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
+    queue.save(bob, pair, queue.Submission(grade=grade(collection, "2")), now=NOW)  # beyond the one wanted
+    queue.save(alice, pair, queue.Submission(reason="unclear", base_revision=1), now=NOW)
     assert list(pair.assignments.values_list("rater__name", "state")) == [("bob", "done")]
 
 
@@ -213,7 +220,7 @@ def test_a_pair_that_is_free_again_is_filled_by_a_late_grade_not_by_one_more_rat
     next_pair(alice)
     late = NOW + queue.LEASE * 2
     assert next_pair(bob, late) == pair
-    queue.save(alice, pair, grade=grade(collection, "3"), now=late)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "3")), now=late)
     if how == "stops":
         queue.stop(bob)
     elif how == "puts it off":
@@ -226,15 +233,15 @@ def test_a_pair_that_is_free_again_is_filled_by_a_late_grade_not_by_one_more_rat
 def test_a_grade_too_many_counts_when_more_are_wanted_and_is_asked_for_again_when_taken_back(collection, how):
     pair = make_pair(collection, wanted=1)
     alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
-    queue.save(alice, pair, grade=grade(collection, "1"), now=NOW)
-    queue.save(bob, pair, grade=grade(collection, "1"), now=NOW)  # beyond the one wanted
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
+    queue.save(bob, pair, queue.Submission(grade=grade(collection, "1")), now=NOW)  # beyond the one wanted
     assert queue.want([pair.pk], 2) == 0
     assert states(pair) == ["done", "done"]
     if how == "undoes it":
         queue.undo(bob, now=NOW)
         assert states(pair) == ["done", "leased"]
     else:
-        queue.save(bob, pair, reason="unclear", base_revision=1, now=NOW)
+        queue.save(bob, pair, queue.Submission(reason="unclear", base_revision=1), now=NOW)
         assert states(pair) == ["done", "open"]
 
 
@@ -247,7 +254,7 @@ def test_documents_of_one_query_come_together_and_differ_in_order_between_raters
     for name in ("alice", "bob"):
         rater, order = make_rater(collection, name), []
         while pair := next_pair(rater):
-            queue.save(rater, pair, grade=grade(collection, "0"), now=NOW)
+            queue.save(rater, pair, queue.Submission(grade=grade(collection, "0")), now=NOW)
             order.append((pair.query.key, pair.document.key))
         changes = sum(a[0] != b[0] for a, b in zip(order, order[1:], strict=False))
         assert len(order) == 36
@@ -258,8 +265,10 @@ def test_documents_of_one_query_come_together_and_differ_in_order_between_raters
 
 def test_wanting_more_ratings_adds_assignments_and_counts_what_is_there(collection):
     pair = make_pair(collection, wanted=1)
-    queue.save(make_rater(collection, "alice"), pair, grade=grade(collection, "1"), now=NOW)
-    queue.save(make_rater(collection, "bob"), pair, grade=grade(collection, "1"), now=NOW)  # surplus
+    queue.save(make_rater(collection, "alice"), pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
+    queue.save(
+        make_rater(collection, "bob"), pair, queue.Submission(grade=grade(collection, "1")), now=NOW
+    )  # surplus
     assert queue.want([pair.pk], 3) == 1
     assert queue.want([pair.pk], 3) == 0
     assert states(pair) == ["done", "done", "open"]
@@ -283,21 +292,21 @@ def test_outlook_counts_own_work_and_tells_all_done_from_all_taken(collection):
     pair = next_pair(alice)
     assert queue.outlook(alice, now=NOW) == queue.Outlook(0, 1, False, 0, None)
     assert queue.outlook(bob, now=NOW) == queue.Outlook(0, 0, False, 1, NOW + queue.LEASE)
-    queue.save(alice, pair, grade=grade(collection, "0"), now=NOW)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "0")), now=NOW)
     assert queue.outlook(alice, now=NOW) == queue.Outlook(1, 0, False, 0, None)
     assert queue.outlook(bob, now=NOW) == queue.Outlook(0, 0, False, 0, None)
 
 
 def test_every_save_moves_the_version_of_the_collection(collection):
     pair, alice = make_pair(collection), make_rater(collection)
-    queue.save(alice, pair, grade=grade(collection, "1"), now=NOW)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
     collection.refresh_from_db()
     assert collection.version == 1
 
 
 def test_events_cannot_be_changed_or_deleted(collection):
     pair, alice = make_pair(collection), make_rater(collection)
-    queue.save(alice, pair, grade=grade(collection, "1"), now=NOW)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
     event = RatingEvent.objects.get()
     for act in (event.save, event.delete, RatingEvent.objects.all().delete):
         with pytest.raises(TypeError):

@@ -6,7 +6,7 @@ import pytest
 
 from ratings import queue
 from ratings.models import Assignment, Collection, LostLease, Pair, Rater, Rating
-from ratings.pooling import pool
+from ratings.pool.pooling import pool
 
 from .cast import NOW, Imported, grade, make_collection, make_pair, make_ranking, make_rater, record_imported
 from .test_queue_batches import make_pool, statements
@@ -38,12 +38,12 @@ def limited(rater: Rater, limit: int) -> Rater:
 def test_a_limit_counts_what_is_graded_and_held_and_nothing_else(collection, alice):
     limited(alice, 4)
     first, second, third, fourth = queue.claim(alice, 10, now=NOW)
-    queue.save(alice, first, grade=grade(collection, "1"), now=NOW)
-    queue.save(alice, second, reason="language", now=NOW)
+    queue.save(alice, first, queue.Submission(grade=grade(collection, "1")), now=NOW)
+    queue.save(alice, second, queue.Submission(reason="language"), now=NOW)
     queue.skip(alice, third, now=NOW)
     assert len(queue.claim(alice, 10, now=NOW)) == 3  # one graded, the fourth and two new ones held
     for task in queue.held(alice):
-        queue.save(alice, task, grade=grade(collection, "1"), now=NOW)
+        queue.save(alice, task, queue.Submission(grade=grade(collection, "1")), now=NOW)
     assert queue.claim(alice, 10, now=NOW) == []
     assert (queue.outlook(alice, now=NOW).why, queue.outlook(alice, now=NOW).left) == ("limit", 0)
 
@@ -52,7 +52,7 @@ def test_a_limit_never_refuses_what_was_done(collection, alice):
     first, second = queue.claim(alice, 2, now=NOW)
     limited(alice, 1)
     for task in (first, second):
-        assert queue.save(alice, task, grade=grade(collection, "1"), now=NOW).fate == "counted"
+        assert queue.save(alice, task, queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "counted"
     assert Rating.objects.count() == 2
 
 
@@ -64,7 +64,7 @@ def test_queries_of_their_own_are_all_that_a_rater_gets(collection, alice):
     while tasks := queue.claim(alice, 3, now=NOW):
         got += tasks
         for task in tasks:
-            queue.save(alice, task, grade=grade(collection, "0"), now=NOW)
+            queue.save(alice, task, queue.Submission(grade=grade(collection, "0")), now=NOW)
     assert len(got) == 8 and {task.pair.query for task in got} == {own}
     assert queue.outlook(alice, now=NOW) == queue.Outlook(8, 0, False, 0, None)
 
@@ -84,23 +84,23 @@ def test_what_is_held_of_a_query_that_is_not_theirs_any_more_is_left_to_do():
 
 def test_who_is_not_active_gets_nothing_and_keeps_what_was_done(collection, alice):
     first, second = queue.claim(alice, 2, now=NOW)
-    queue.save(alice, first, grade=grade(collection, "1"), now=NOW)
+    queue.save(alice, first, queue.Submission(grade=grade(collection, "1")), now=NOW)
     Rater.objects.filter(pk=alice.pk).update(active=False)
     assert queue.claim(alice, 5, now=NOW) == []
     assert states(second.pair) == ["open"]
     assert queue.outlook(alice, now=NOW).why == "not_active"
-    assert queue.save(alice, second, grade=grade(collection, "2"), now=NOW).fate == "counted"
+    assert queue.save(alice, second, queue.Submission(grade=grade(collection, "2")), now=NOW).fate == "counted"
 
 
 def test_cannot_judge_and_put_off_leave_the_pair_to_others(collection, alice):
     bob = make_rater(collection, "bob")
     first, second = queue.claim(alice, 2, now=NOW)
-    queue.save(alice, first, reason="knowledge", now=NOW)
+    queue.save(alice, first, queue.Submission(reason="knowledge"), now=NOW)
     queue.skip(alice, second, now=NOW)
     got = []
     while tasks := queue.claim(bob, now=NOW):
         got.append(tasks[0].pair)
-        queue.save(bob, tasks[0], grade=grade(collection, "0"), now=NOW)
+        queue.save(bob, tasks[0], queue.Submission(grade=grade(collection, "0")), now=NOW)
     assert {first.pair, second.pair} <= set(got)
 
 
@@ -119,7 +119,7 @@ def test_a_late_grade_of_a_retired_pair_is_kept_and_counts_as_a_rating(collectio
     queue.retire([task.pair.pk], now=NOW)
     version = Collection.objects.get().version
     known = queue.task(alice, task.token)
-    assert queue.save(alice, known, grade=grade(collection, "2"), now=NOW).fate == "retired"
+    assert queue.save(alice, known, queue.Submission(grade=grade(collection, "2")), now=NOW).fate == "retired"
     assert Rating.objects.get().grade == grade(collection, "2")
     assert Collection.objects.get().version == version + 1
     assert queue.undo(alice, now=NOW).pair == task.pair
@@ -128,10 +128,10 @@ def test_a_late_grade_of_a_retired_pair_is_kept_and_counts_as_a_rating(collectio
 
 def test_a_grade_that_is_taken_back_from_a_retired_pair_leaves_nothing_open(collection, alice):
     (task,) = queue.claim(alice, now=NOW)
-    queue.save(alice, task, grade=grade(collection, "2"), now=NOW)
+    queue.save(alice, task, queue.Submission(grade=grade(collection, "2")), now=NOW)
     queue.retire([task.pair.pk], now=NOW)
     assert states(task.pair) == ["done"]
-    queue.save(alice, task, reason="unclear", base_revision=1, now=NOW)
+    queue.save(alice, task, queue.Submission(reason="unclear", base_revision=1), now=NOW)
     assert states(task.pair) == []
 
 
@@ -140,7 +140,7 @@ def test_nothing_but_unretire_brings_a_retired_pair_back():
     make_ranking(collection, "bm25", "q1", "ab")
     pool(collection, depth=2, wanted=2)
     best = Pair.objects.get(document__key="a")
-    queue.save(make_rater(collection), best, grade=grade(collection, "1"), now=NOW)
+    queue.save(make_rater(collection), best, queue.Submission(grade=grade(collection, "1")), now=NOW)
     queue.retire(list(Pair.objects.values_list("pk", flat=True)), now=NOW)
     assert pool(collection, depth=2, wanted=3).new_assignments == 0
     assert queue.want([best.pk], 3) == 0
@@ -166,7 +166,7 @@ def test_release_gives_back_what_one_rater_holds(collection, alice):
     assert queue.held(alice) == []
     assert all(states(task.pair) == ["open"] for task in tasks)
     assert LostLease.objects.filter(rater=alice).count() == 3
-    assert queue.save(alice, tasks[0], grade=grade(collection, "1"), now=NOW).fate == "counted"
+    assert queue.save(alice, tasks[0], queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "counted"
 
 
 def test_release_gives_back_leases_by_their_ids(collection, alice):
@@ -188,7 +188,7 @@ def test_release_lets_a_late_grade_fill_the_place(collection, alice):
     Assignment.objects.exclude(pair=pair).delete()
     queue.claim(alice, now=NOW)
     queue.claim(bob, now=LATE)
-    queue.save(alice, pair, grade=grade(collection, "3"), now=LATE)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "3")), now=LATE)
     queue.release(bob)
     assert list(Assignment.objects.values_list("rater__name", "state")) == [("alice", "done")]
 
@@ -209,8 +209,8 @@ def test_a_pair_is_given_to_one_rater_and_comes_next(collection, alice):
     assert queue.give(task.pair, bob, now=NOW)
     assert [one.token for one in queue.held(bob)] == [task.token, *(one.token for one in held)]
     assert queue.held(alice) == [] and states(task.pair) == ["leased"]
-    assert queue.save(alice, task, grade=grade(collection, "1"), now=NOW).fate == "surplus"
-    assert queue.save(bob, task, grade=grade(collection, "1"), now=NOW).fate == "counted"
+    assert queue.save(alice, task, queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "surplus"
+    assert queue.save(bob, task, queue.Submission(grade=grade(collection, "1")), now=NOW).fate == "counted"
 
 
 def test_what_is_free_is_given_before_anything_is_taken_from_somebody():
@@ -225,11 +225,11 @@ def test_a_pair_is_not_given_to_who_has_it_or_cannot_have_it(collection, alice):
     bob, carol = make_rater(collection, "bob"), make_rater(collection, "carol")
     (task,) = queue.claim(alice, now=NOW)
     assert not queue.give(task.pair, alice, now=NOW)
-    queue.save(alice, task, reason="language", now=NOW)
+    queue.save(alice, task, queue.Submission(reason="language"), now=NOW)
     assert not queue.give(task.pair, alice, now=NOW), "who cannot judge it does not get it again"
     Rater.objects.filter(pk=carol.pk).update(active=False)
     assert not queue.give(task.pair, carol, now=NOW)
-    queue.save(bob, task.pair, grade=grade(collection, "1"), now=NOW)
+    queue.save(bob, task.pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
     assert not queue.give(task.pair, make_rater(collection, "dora"), now=NOW), "nobody is wanted for it"
     other = Pair.objects.exclude(pk=task.pair.pk).first()
     queue.retire([other.pk], now=NOW)
@@ -242,7 +242,7 @@ def test_a_late_grade_fills_what_ran_out_before_the_pair_is_given(collection, al
     Assignment.objects.exclude(pair=pair).delete()
     queue.claim(alice, now=NOW)
     queue.claim(bob, now=LATE)
-    queue.save(alice, pair, grade=grade(collection, "3"), now=LATE)
+    queue.save(alice, pair, queue.Submission(grade=grade(collection, "3")), now=LATE)
     assert not queue.give(pair, carol, now=LATE + 2 * queue.LEASE)
     assert list(Assignment.objects.values_list("rater__name", "state")) == [("alice", "done")]
 
@@ -254,11 +254,11 @@ def test_where_late_grades_make_all_that_is_held_enough_nobody_loses_it():
     queue.release(carol)
     queue.claim(alice, now=NOW)
     queue.claim(bob, now=NOW + timedelta(minutes=1))
-    queue.save(carol, task, grade=grade(collection, "3"), now=NOW)
+    queue.save(carol, task, queue.Submission(grade=grade(collection, "3")), now=NOW)
     # Two are held, and of the two that are wanted one is here already: one is wanted yet, and alice loses it.
     assert queue.give(task.pair, dora, now=NOW + timedelta(minutes=2))
     assert [len(queue.held(rater)) for rater in (alice, bob, dora)] == [0, 1, 1]
-    queue.save(alice, task, grade=grade(collection, "3"), now=NOW)
+    queue.save(alice, task, queue.Submission(grade=grade(collection, "3")), now=NOW)
     assert not queue.give(task.pair, emil, now=NOW + timedelta(minutes=3))
     assert [len(queue.held(rater)) for rater in (bob, dora, emil)] == [1, 1, 0]
 
@@ -272,8 +272,8 @@ def test_who_is_given_a_pair_with_full_hands_gives_back_the_last(collection, ali
 
 def test_everything_that_is_held_is_given_back_by_one_query(collection, alice):
     queue.claim(alice, 10, now=NOW)
-    # The lock, the checks, what is held, the release, and who has lost what.
-    assert len(statements(lambda: queue.stop(alice))) == 5
+    # The lock, the checks, what is held, the release, their latest act, and who has lost what.
+    assert len(statements(lambda: queue.stop(alice))) == 6
 
 
 def test_ones_own_lease_is_left_to_do_also_where_a_late_grade_waits_for_an_earlier_one():

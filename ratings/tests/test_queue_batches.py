@@ -57,7 +57,7 @@ def test_a_batch_is_of_one_query_until_it_has_nothing_left():
     alice, order = make_rater(collection), []
     while tasks := queue.claim(alice, 5, now=NOW):
         order.append(tasks[0].pair.query_id)
-        queue.save(alice, tasks[0], grade=grade(collection, "0"), now=NOW)
+        queue.save(alice, tasks[0], queue.Submission(grade=grade(collection, "0")), now=NOW)
     assert len(order) == 18
     assert sum(a != b for a, b in zip(order, order[1:], strict=False)) == 2
 
@@ -80,7 +80,7 @@ def test_a_task_holds_query_document_and_what_the_rater_wrote_before():
     collection = make_pool()
     alice = make_rater(collection)
     task = queue.claim(alice, now=NOW)[0]
-    queue.save(alice, task, grade=grade(collection, "3"), comment="all five steps", now=NOW)
+    queue.save(alice, task, queue.Submission(grade=grade(collection, "3"), comment="all five steps"), now=NOW)
     queue.undo(alice, now=NOW)
     (again,) = queue.held(alice)
     assert (again.token, again.rating, again.comment) == (task.token, None, "all five steps")
@@ -103,7 +103,7 @@ def test_a_claim_takes_four_queries(chosen):
     collection = make_pool(chosen)
     alice = make_rater(collection)
     for task in queue.claim(alice, 10, now=NOW)[:3]:
-        queue.save(alice, task, grade=grade(collection, "0"), now=NOW)
+        queue.save(alice, task, queue.Submission(grade=grade(collection, "0")), now=NOW)
     assert len(statements(lambda: queue.claim(alice, 10, now=NOW))) == 4
 
 
@@ -141,20 +141,23 @@ def test_a_grade_of_what_is_held_takes_five_queries():
     alice = make_rater(collection)
     first, second, *_ = queue.claim(alice, 5, now=NOW)
     two = grade(collection, "2")
-    assert len(statements(lambda: queue.save(alice, first, grade=two, client_key=uuid4(), now=NOW))) == 5
+    assert (
+        len(statements(lambda: queue.save(alice, first, queue.Submission(grade=two, client_key=uuid4()), now=NOW)))
+        == 5
+    )
     again = {"grade": grade(collection, "1"), "base_revision": 1, "client_key": uuid4()}
-    assert len(statements(lambda: queue.save(alice, first, **again, now=NOW))) == 5
-    # To give it back is to look whether a late grade fills it, and to remember who held it.
-    assert len(statements(lambda: queue.save(alice, second, reason="broken", now=NOW))) == 7
+    assert len(statements(lambda: queue.save(alice, first, queue.Submission(**again), now=NOW))) == 5
+    # To give it back is to look whether a late grade fills it, and to remember who held it and at which act.
+    assert len(statements(lambda: queue.save(alice, second, queue.Submission(reason="broken"), now=NOW))) == 8
 
 
 def test_a_retry_takes_two_queries():
     collection = make_pool()
     alice = make_rater(collection)
     task, key = queue.claim(alice, now=NOW)[0], uuid4()
-    sent = {"grade": grade(collection, "2"), "client_key": key, "now": NOW}
-    queue.save(alice, task, **sent)
-    assert len(statements(lambda: queue.save(alice, task, **sent))) == 2
+    sent = queue.Submission(grade=grade(collection, "2"), client_key=key)
+    queue.save(alice, task, sent, now=NOW)
+    assert len(statements(lambda: queue.save(alice, task, sent, now=NOW))) == 2
 
 
 @pytest.mark.parametrize(
@@ -184,7 +187,7 @@ def test_a_task_is_known_to_who_holds_held_or_rated_it_and_to_nobody_else():
     collection = make_pool()
     alice, bob = make_rater(collection), make_rater(collection, "bob")
     rated, lost, kept = queue.claim(alice, 3, now=NOW)
-    queue.save(alice, rated, grade=grade(collection, "1"), now=NOW)
+    queue.save(alice, rated, queue.Submission(grade=grade(collection, "1")), now=NOW)
     Assignment.objects.exclude(pair=lost.pair).delete()
     Assignment.objects.filter(pair=lost.pair, state="open").delete()
     assert [task.pair for task in queue.claim(bob, now=LATE)] == [lost.pair]
@@ -194,7 +197,10 @@ def test_a_task_is_known_to_who_holds_held_or_rated_it_and_to_nobody_else():
     assert queue.task(bob, rated.token) is None
     assert queue.task(bob, uuid4()) is None
     assert (
-        queue.save(alice, queue.task(alice, lost.token), grade=grade(collection, "2"), now=LATE).fate == "surplus"
+        queue.save(
+            alice, queue.task(alice, lost.token), queue.Submission(grade=grade(collection, "2")), now=LATE
+        ).fate
+        == "surplus"
     )
 
 
@@ -205,7 +211,10 @@ def test_what_is_stopped_can_still_be_sent():
     queue.stop(alice)
     assert queue.held(alice) == []
     assert (
-        queue.save(alice, queue.task(alice, task.token), grade=grade(collection, "2"), now=NOW).fate == "counted"
+        queue.save(
+            alice, queue.task(alice, task.token), queue.Submission(grade=grade(collection, "2")), now=NOW
+        ).fate
+        == "counted"
     )
 
 
@@ -214,7 +223,7 @@ def test_undo_by_key_takes_back_the_act_that_is_meant():
     alice, keys = make_rater(collection), [uuid4() for _ in range(3)]
     tasks = queue.claim(alice, 3, now=NOW)
     for task, key in zip(tasks, keys, strict=True):
-        queue.save(alice, task, grade=grade(collection, "1"), client_key=key, now=NOW)
+        queue.save(alice, task, queue.Submission(grade=grade(collection, "1"), client_key=key), now=NOW)
     assert queue.undo(alice, act=keys[1], now=NOW).pair == tasks[1].pair
     assert set(Rating.objects.values_list("pair", flat=True)) == {tasks[0].pair.pk, tasks[2].pair.pk}
     assert queue.undo(alice, act=keys[1], now=NOW) is None
@@ -226,8 +235,10 @@ def test_an_act_under_a_later_one_is_undone_without_changing_what_is_said_now():
     collection = make_pool()
     alice, first, second = make_rater(collection), uuid4(), uuid4()
     (task,) = queue.claim(alice, now=NOW)
-    queue.save(alice, task, grade=grade(collection, "3"), client_key=first, now=NOW)
-    queue.save(alice, task, grade=grade(collection, "1"), base_revision=1, client_key=second, now=NOW)
+    queue.save(alice, task, queue.Submission(grade=grade(collection, "3"), client_key=first), now=NOW)
+    queue.save(
+        alice, task, queue.Submission(grade=grade(collection, "1"), base_revision=1, client_key=second), now=NOW
+    )
     assert queue.undo(alice, act=first, now=NOW).rating.grade == grade(collection, "1")
     queue.undo(alice, act=second, now=NOW)
     assert not Rating.objects.exists()
@@ -238,7 +249,7 @@ def test_undo_reaches_twenty_acts_back():
     alice, keys = make_rater(collection), [uuid4() for _ in range(21)]
     for key in keys:
         (task,) = queue.claim(alice, now=NOW)
-        queue.save(alice, task, grade=grade(collection, "1"), client_key=key, now=NOW)
+        queue.save(alice, task, queue.Submission(grade=grade(collection, "1"), client_key=key), now=NOW)
     assert [event.client_key for event in queue.last_acts(alice)] == keys[:0:-1]
     assert queue.undo(alice, act=keys[0], now=NOW) is None
     assert queue.undo(alice, act=keys[1], now=NOW) is not None
@@ -248,7 +259,7 @@ def test_who_undoes_with_full_hands_gives_back_the_last():
     collection = make_pool()
     alice = make_rater(collection)
     (first, *_) = queue.claim(alice, 20, now=NOW)
-    queue.save(alice, first, grade=grade(collection, "1"), now=NOW)
+    queue.save(alice, first, queue.Submission(grade=grade(collection, "1")), now=NOW)
     *kept, last = queue.claim(alice, 20, now=NOW)
     queue.undo(alice, now=NOW)
     assert [task.token for task in queue.held(alice)] == [first.token, *(task.token for task in kept)]

@@ -1,7 +1,7 @@
 """The queue in any order of acts: hypothesis plays raters, admins and the clock, a model in plain Python looks on.
 
-About 800 steps are played, each of them a rule, always the same. With IDEALIST_QUEUE_STEPS so many at least, and
-others each time; every twenty games are told, so that whoever stops it knows how far it came.
+About 800 steps are played, 400 on PostgreSQL, each of them a rule, always the same. With IDEALIST_QUEUE_STEPS so
+many at least, and others each time; every twenty games are told, so that whoever stops it knows how far it came.
 """
 
 import os
@@ -20,18 +20,13 @@ from django.db.models import Model
 from django.db.models.sql.compiler import SQLCompiler
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from ratings import people, queue
-from ratings.anchors import remove_anchor, set_anchor
+from ratings import queue
 from ratings.intake.undoing import undone
 from ratings.models import Anchor, Assignment, Check, Collection, Job, Pair, Rater, Rating, RatingEvent
+from ratings.people import members
+from ratings.pool.anchors import remove_anchor, set_anchor
 from ratings.queue import mixing
 
 from .cast import NOW, make_collection, make_rater
@@ -215,10 +210,33 @@ class Game(RuleBasedStateMachine):
         return set(anchors.exclude(pair__in=done).values_list("pair", flat=True))
 
     def room(self, rater: Rater) -> float:
-        """How many pairs more a limit lets the rater grade or hold."""
+        """How many tasks more a limit lets the rater grade or hold."""
         limit = Rater.objects.get(pk=rater.pk).limit
         graded = sum(who == rater.pk for _, who in self.graded())
+        graded += Check.objects.filter(rater=rater, kind="repeat", event__value__isnull=False).count()
         return float("inf") if limit is None else max(0, limit - graded)
+
+    def shares(self) -> bool:
+        collection = Collection.objects.get(pk=self.collection.pk)
+        return bool(collection.gold_share or collection.repeat_share)
+
+    def said_cannot(self, rater: Rater) -> bool:
+        return any(who == rater.pk and value is None for _, who, value, *_ in ratings_given())
+
+    def beside(self, rater: Rater) -> bool:
+        """Whether the rater has something that is not wanted: extra gold, repeats, grades that fill no place."""
+        extra = any(row.rater_id == rater.pk and row.extra for row in self.rows())
+        own = {(row.pair_id, row.rater_id) for row in self.rows()}
+        return (
+            extra
+            or Check.objects.filter(rater=rater, kind="repeat").exists()
+            or any(who == rater.pk for _, who in self.graded() - own)
+        )
+
+    def is_gold(self, pair: Pair) -> bool:
+        """Whether the pair is a rater's beside what is wanted, where nothing of it is free."""
+        gold = Anchor.objects.filter(use="gold", pair=pair, pair__retired_at=None).exists()
+        return gold and Collection.objects.get(pk=self.collection.pk).gold_share > 0
 
     def snapshot(self) -> tuple:
         return self.rows(), checks(), ratings_given(), len(events())
@@ -334,10 +352,13 @@ class Game(RuleBasedStateMachine):
             assert left.why == "warm_up" and left.left == len(warm_ups)
         else:
             assert (left.why == "limit") == (room <= 0)
-            leases = sum(task.kind == "pair" for task in held)
-            assert left.left > 0 or not (len(held) < count and room > leases and free)
-            could = len(self.free_for(rater)) + len(queue.held(rater))
-            assert queue.outlook(rater, now=self.now).left == min(could, room)
+            after = queue.outlook(rater, now=self.now)
+            assert after.left <= left.left, "a claim made more of what is left"
+            could = len(free) + len(held)
+            assert left.left == 0 if room <= 0 else left.left > 0 or not could
+            assert left.left <= room
+            if not (self.shares() or self.said_cannot(rater) or self.beside(rater) or left.left == 0):
+                assert left.left == min(could, room)
 
     @rule(who=raters, count=counts)
     def claim(self, who: int, count: int) -> None:
@@ -345,7 +366,6 @@ class Game(RuleBasedStateMachine):
         rater = player.rater
         held, free, room = queue.held(rater), self.free_for(rater), self.room(rater)
         warm_ups, put_off = self.to_warm_up(rater), self.put_off(rater)
-        leases = sum(task.kind == "pair" for task in held)
         tasks = queue.claim(rater, count, now=self.now)
         assert queue.held(rater) == tasks, "what is held comes in another order"
         player.holding = tasks
@@ -366,11 +386,11 @@ class Game(RuleBasedStateMachine):
         new = [task for task in tasks if task not in held]
         assert len(tasks) <= max(count, len(held))
         self.new_tasks(player, new, free, put_off)
-        if len(held) < count and room > leases and free:
+        if len(held) < count and room > len(held) and free:
             assert tasks, "a false 'nothing left'"
         if not free:
-            assert not new
-        assert sum(task.kind == "pair" for task in tasks) <= max(room, leases)
+            assert all(task.pair.pk in put_off for task in new)
+        assert len(tasks) <= max(room, len(held))
         for row in self.rows():
             if row.rater_id == rater.pk and row.state == "leased":
                 assert row.leased_until == self.now + queue.LEASE
@@ -380,7 +400,7 @@ class Game(RuleBasedStateMachine):
         pairs = [task.pair.pk for task in new if task.kind == "pair"]
         assert len(pairs) == len(set(pairs))
         assert all(pair in free or pair in golds for pair in pairs)
-        again = [pair for pair in pairs if pair in put_off and pair not in golds]
+        again = [pair for pair in pairs if pair in put_off]
         assert again == [pair for pair in put_off if pair in again], "not the longest put off first"
         beside = Assignment.objects.filter(rater=player.rater, extra=True, pair__in=pairs, state="leased")
         self.seen["gold beside what is wanted"] += beside.count()
@@ -393,6 +413,8 @@ class Game(RuleBasedStateMachine):
             else:
                 assert task.kind == "repeat" and stored[0] is not None
                 assert Check.objects.filter(rater=player.rater, pair=task.pair, kind="repeat").count() == 1
+                if task.pair.pk in put_off:
+                    continue
                 lately = RatingEvent.objects.filter(rater=player.rater).order_by("-pk")[:REPEAT_AFTER]
                 assert task.pair not in [event.pair for event in lately], "too early to be graded again"
 
@@ -428,12 +450,12 @@ class Game(RuleBasedStateMachine):
         before = self.stored(rater, pair)
         rows, gone = self.rows(pair.pk), pair.pk in self.retired()
         own = any(row.rater_id == rater.pk for row in rows)
-        filled = own or (not gone and any(self.is_free(row) for row in rows))
+        filled = own or (not gone and any(self.is_free(row) for row in rows)) or self.is_gold(pair)
         if value and not filled:
             self.late[pair.pk] += 1
         rating = Rating.objects.filter(rater=rater, pair=pair).first()
         sent = {**said, "base_revision": rating.revision if rating else 0, "client_key": uuid4()}
-        saved = queue.save(rater, task, **sent, now=self.now)
+        saved = queue.save(rater, task, queue.Submission(**sent), now=self.now)
         assert self.stored(rater, pair) == ((self.grades[value].value, "", "") if value else (None, "unclear", ""))
         assert saved.fate == ("retired" if gone else "counted" if filled or not value else "surplus")
         assert saved.rating.revision == sent["base_revision"] + 1
@@ -445,10 +467,11 @@ class Game(RuleBasedStateMachine):
         before = self.stored(player.rater, task.pair)
         key = uuid4()
         known = Anchor.objects.filter(pair=task.pair, use="warm_up").exists()  # it may be none any more
-        saved = queue.save(player.rater, task, **said, client_key=key, now=self.now)
+        saved = queue.save(player.rater, task, queue.Submission(**said, client_key=key), now=self.now)
         assert self.stored(player.rater, task.pair) == before, "a check changed a rating"
         assert (saved.answer is not None) == (task.kind == "warm_up" and known)
-        assert saved.event.kind == task.kind and saved.fate == "counted"
+        gone = task.kind == "repeat" and task.pair.pk in self.retired()
+        assert saved.event.kind == task.kind and saved.fate == ("retired" if gone else "counted")
         if task.kind == "repeat":
             player.acts.append(Act("repeat", task.pair, key, None))
         self.sent.append((player.rater, task, {**said, "client_key": key}))
@@ -492,7 +515,7 @@ class Game(RuleBasedStateMachine):
             return
         rater, task, sent = self.sent[-1 - back % len(self.sent)]
         before = self.snapshot()
-        queue.save(rater, task, **sent, now=self.now)
+        queue.save(rater, task, queue.Submission(**sent), now=self.now)
         assert before == self.snapshot()
 
     @rule(who=raters, which=st.integers(0, 19))
@@ -502,7 +525,12 @@ class Game(RuleBasedStateMachine):
         if held:
             before = self.snapshot()
             with pytest.raises(queue.Conflict):
-                queue.save(rater, held[which % len(held)], reason="other", base_revision=999, now=self.now)
+                queue.save(
+                    rater,
+                    held[which % len(held)],
+                    queue.Submission(reason="other", base_revision=999),
+                    now=self.now,
+                )
             assert before == self.snapshot()
 
     @rule(who=raters, which=st.integers(0, 19))
@@ -547,7 +575,7 @@ class Game(RuleBasedStateMachine):
         rater, pair = player.rater, act.pair
         rows, gone = self.rows(pair.pk), pair.pk in self.retired()
         own = any(row.rater_id == rater.pk for row in rows)
-        free = not gone and any(self.is_free(row) for row in rows)
+        free = (not gone and any(self.is_free(row) for row in rows)) or self.is_gold(pair)
         later = [
             one for one in player.acts[player.acts.index(act) + 1 :] if one.pair == pair and one.kind == "save"
         ]
@@ -589,11 +617,11 @@ class Game(RuleBasedStateMachine):
     @rule(who=raters, goes_on=st.sampled_from([True, True, False]))
     def an_admin_stops_a_rater(self, who: int, goes_on: bool) -> None:
         rater = self.players[who].rater
-        people.deactivate(rater)
+        members.deactivate(rater)
         assert queue.held(rater) == [] and queue.claim(rater, 20, now=self.now) == []
         assert not any(row.state == "leased" and row.rater_id == rater.pk for row in self.rows())
         if goes_on:
-            people.reactivate(rater)
+            members.reactivate(rater)
 
     @rule(who=raters)
     def release_a_rater(self, who: int) -> None:
@@ -778,7 +806,9 @@ def test_the_queue_keeps_its_promises_in_any_order_of_acts(monkeypatch, capsys):
     Game.seen.clear()
     asked = int(os.environ.get("IDEALIST_QUEUE_STEPS", "0"))
     if not asked:
-        play(STEPS // STEPS_A_GAME, the_same=True)
+        # The rules are the same on both databases. What only one of them could break shows in half as many steps.
+        usual = STEPS if connection.vendor == "sqlite" else STEPS // 2
+        play(usual // STEPS_A_GAME, the_same=True)
     while Game.seen["steps"] < asked:
         play(GAMES_AT_A_TIME, the_same=False)
         with capsys.disabled():

@@ -6,8 +6,8 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from ratings import queue
-from ratings.anchors import remove_anchor, set_anchor
 from ratings.models import Anchor, Assignment, Check, Collection, Pair, Rater, Rating, RatingEvent
+from ratings.pool.anchors import remove_anchor, set_anchor
 from ratings.queue import mixing
 
 from .cast import NOW, grade, make_collection, make_pair, make_rater
@@ -30,7 +30,7 @@ def work(rater: Rater, collection: Collection, n: int = 1_000, value: str = "1")
     """The next `n` tasks, each answered at once."""
     done = []
     while len(done) < n and (tasks := queue.claim(rater, now=NOW)):
-        queue.save(rater, tasks[0], grade=grade(collection, value), now=NOW)
+        queue.save(rater, tasks[0], queue.Submission(grade=grade(collection, value)), now=NOW)
         done.append(tasks[0])
     return done
 
@@ -74,7 +74,7 @@ def test_the_answer_to_a_warm_up_comes_back_and_is_no_rating(warming):
     alice = make_rater(warming)
     task = queue.claim(alice, now=NOW)[0]
     version = Collection.objects.get().version
-    saved = queue.save(alice, task, grade=grade(warming, "3"), comment="I thought so", now=NOW)
+    saved = queue.save(alice, task, queue.Submission(grade=grade(warming, "3"), comment="I thought so"), now=NOW)
     assert saved.answer == Anchor.objects.get(pair=task.pair)
     assert saved.answer.explanation.startswith("because")
     assert (saved.event.kind, saved.event.value, saved.fate) == ("warm_up", 3, "counted")
@@ -128,19 +128,20 @@ def test_a_warm_up_that_became_gold_meanwhile_tells_no_grade(warming):
     alice = make_rater(warming)
     task = queue.claim(alice, now=NOW)[0]
     set_anchor(task.pair, use="gold", grade=grade(warming, "3"), explanation="secret", now=NOW)
-    saved = queue.save(alice, task, grade=grade(warming, "1"), now=NOW)
+    saved = queue.save(alice, task, queue.Submission(grade=grade(warming, "1")), now=NOW)
     assert saved.answer is None and saved.fate == "counted"
 
 
 # Gold
 
 
+@pytest.mark.same_everywhere
 def test_gold_is_mixed_in_at_about_its_share_and_each_pair_once():
     collection = make_pool(queries=4, documents=80, wanted=1)
     golds = make_anchors(collection, "gold", Pair.objects.order_by("document", "pk")[:60])
     bob, alice = make_rater(collection, "bob"), make_rater(collection, "alice")
     for pair in golds:
-        queue.save(bob, pair, grade=grade(collection, "0"), now=NOW)
+        queue.save(bob, pair, queue.Submission(grade=grade(collection, "0")), now=NOW)
     shares(collection, gold="0.2")
     # Query by query, a claim takes no more than one gold pair of another query, and the share is not reached.
     type(collection).objects.update(order="random")
@@ -168,7 +169,7 @@ def test_an_extra_assignment_does_not_count_and_goes_when_it_is_given_back():
     golds = make_anchors(collection, "gold", Pair.objects.all()[:20])
     bob, alice = make_rater(collection, "bob"), make_rater(collection)
     for pair in golds:
-        queue.save(bob, pair, grade=grade(collection, "0"), now=NOW)
+        queue.save(bob, pair, queue.Submission(grade=grade(collection, "0")), now=NOW)
     shares(collection, gold="0.5")
     queue.claim(alice, 20, now=NOW)
     extras = Assignment.objects.filter(extra=True)
@@ -182,9 +183,10 @@ def test_an_extra_assignment_does_not_count_and_goes_when_it_is_given_back():
 
 def test_an_extra_lease_that_ran_out_is_nobody_elses():
     collection = make_pool(queries=1, documents=60, wanted=1)
+    Collection.objects.update(order="random")
     (gold,) = make_anchors(collection, "gold", Pair.objects.all()[:1])
     bob, alice, carol = (make_rater(collection, name) for name in ("bob", "alice", "carol"))
-    queue.save(bob, gold, grade=grade(collection, "0"), now=NOW)
+    queue.save(bob, gold, queue.Submission(grade=grade(collection, "0")), now=NOW)
     shares(collection, gold="0.5")
     assert gold in [task.pair for task in queue.claim(alice, 20, now=NOW)]
     shares(collection)
@@ -192,10 +194,11 @@ def test_an_extra_lease_that_ran_out_is_nobody_elses():
     while tasks := queue.claim(carol, 20, now=late):
         assert gold not in [task.pair for task in tasks]
         for task in tasks:
-            queue.save(carol, task, grade=grade(collection, "0"), now=late)
+            queue.save(carol, task, queue.Submission(grade=grade(collection, "0")), now=late)
     assert gold in [task.pair for task in queue.held(alice)]
 
 
+@pytest.mark.same_everywhere
 @pytest.mark.parametrize("ahead", [1, 4, 10])
 def test_where_a_document_stands_does_not_tell_that_it_is_gold(ahead):
     """Query by query, with others' gold and repeats among one's own, and so many documents fetched ahead."""
@@ -209,7 +212,7 @@ def test_where_a_document_stands_does_not_tell_that_it_is_gold(ahead):
         while tasks := queue.claim(rater, ahead, now=NOW):
             # As the desk does: more is asked for while half of it is still to come.
             for task in tasks[: -(-ahead // 2)]:
-                queue.save(rater, task, grade=grade(collection, "1"), now=NOW)
+                queue.save(rater, task, queue.Submission(grade=grade(collection, "1")), now=NOW)
                 done.append(task.pair)
         queries = [pair.query_id for pair in done]
         for place in range(1, len(done) - 1):
@@ -270,7 +273,9 @@ def test_the_answer_to_a_repeat_changes_no_rating(repeating):
     collection, alice = repeating
     task = next_repeat(alice)
     version, done = Collection.objects.get().version, queue.outlook(alice, now=NOW).done
-    saved = queue.save(alice, task, grade=grade(collection, "3"), seconds=4, shown="list", now=NOW)
+    saved = queue.save(
+        alice, task, queue.Submission(grade=grade(collection, "3"), seconds=4, shown="list"), now=NOW
+    )
     assert Rating.objects.get(pair=task.pair).grade == grade(collection, "1")
     assert (saved.event.kind, saved.event.value, saved.event.seconds, saved.event.shown) == (
         "repeat",
@@ -289,13 +294,13 @@ def test_the_answer_to_a_repeat_changes_no_rating(repeating):
 def test_a_repeat_is_graded_again_and_undone_like_any_other_pair(repeating):
     collection, alice = repeating
     task = next_repeat(alice)
-    queue.save(alice, task, grade=grade(collection, "3"), comment="at first", now=NOW)
+    queue.save(alice, task, queue.Submission(grade=grade(collection, "3"), comment="at first"), now=NOW)
     with pytest.raises(queue.Conflict) as conflict:
-        queue.save(alice, task, grade=grade(collection, "0"), now=NOW)
+        queue.save(alice, task, queue.Submission(grade=grade(collection, "0")), now=NOW)
     assert conflict.value.current.grade == grade(collection, "3")
     shown = queue.task(alice, task.token)
     assert (shown.rating.grade, shown.rating.revision, shown.comment) == (grade(collection, "3"), 1, "at first")
-    queue.save(alice, task, grade=grade(collection, "0"), base_revision=1, now=NOW)
+    queue.save(alice, task, queue.Submission(grade=grade(collection, "0"), base_revision=1), now=NOW)
     assert queue.undo(alice, now=NOW).rating.grade == grade(collection, "3")
     assert queue.undo(alice, now=NOW).rating is None
     assert queue.held(alice)[0].token == task.token
@@ -320,7 +325,7 @@ def test_what_was_written_comes_back_with_a_repeat_as_with_any_other_pair(repeat
     queue.skip(alice, task, comment="half read", now=NOW)
     queue.undo(alice, now=NOW)
     assert queue.held(alice)[0].comment == "half read"
-    queue.save(alice, task, grade=grade(collection, "3"), comment="all read", now=NOW)
+    queue.save(alice, task, queue.Submission(grade=grade(collection, "3"), comment="all read"), now=NOW)
     assert queue.undo(alice, now=NOW).comment == "all read"
 
 
@@ -381,14 +386,14 @@ def test_a_pair_made_by_hand_can_be_an_anchor_without_being_wanted():
 
 
 def test_what_was_put_off_waits_for_the_rest_also_where_gold_is_mixed_in(monkeypatch):
-    monkeypatch.setattr(mixing, "drawn", lambda *facts: 0.0)
+    monkeypatch.setattr(mixing, "keyed_random", lambda *facts: 0.0)
     collection = make_pool(queries=1, documents=4, wanted=1)
     alice, bob = make_rater(collection), make_rater(collection, "bob")
     later, gold = (task.pair for task in queue.claim(alice, 2, now=NOW))
     queue.skip(alice, later, now=NOW)
     make_anchors(collection, "gold", [gold])
     queue.stop(alice)
-    queue.save(bob, gold, grade=grade(collection, "0"), now=NOW)
+    queue.save(bob, gold, queue.Submission(grade=grade(collection, "0")), now=NOW)
     Rater.objects.filter(pk=bob.pk).update(active=False)  # so that all that is left is alice's share
     shares(collection, gold="0.5")
     fresh = set(Pair.objects.exclude(pk__in=[later.pk, gold.pk]))

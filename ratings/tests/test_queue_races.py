@@ -9,11 +9,11 @@ from django.db import IntegrityError
 from django.db.models import Q
 
 from ratings import queue
-from ratings.anchors import set_anchor
 from ratings.models import Anchor, Assignment, Collection, LostLease, Pair, Rater, Rating, RatingEvent
 from ratings.models.rating import AssignmentQuerySet
+from ratings.pool.anchors import set_anchor
 from ratings.queue import acts, choosing, claiming, saving, wanting
-from ratings.queue.mixing import drawn
+from ratings.queue.mixing import keyed_random
 
 from .cast import NOW, grade, make_collection, make_pair, make_rater, next_pair
 from .races import all_have_looked, race, unlocked, unqueued
@@ -104,7 +104,7 @@ def test_without_the_lock_two_tabs_hold_too_much(monkeypatch, limit):
     monkeypatch.setattr(claiming, "_look", unlocked(claiming._look))
     # From points of their own, as after an act in between: else both choose the same, and one of them nothing.
     points = iter([0, 2**30])
-    monkeypatch.setattr(choosing.order, "own_point", lambda *_: next(points))
+    monkeypatch.setattr(choosing.order, "start_point", lambda *_: next(points))
     monkeypatch.setattr(claiming, "choose", all_have_looked(claiming.choose, 2))
     got = race([alice] * 2, lambda rater: unqueued(queue.claim)(rater, 5, now=NOW))
     assert len(queue.held(alice)) > (limit or 5), got
@@ -117,14 +117,14 @@ def make_gold(pairs: int) -> tuple[Collection, Rater]:
     bob = make_rater(collection, "bob")
     for pair in list(Pair.objects.order_by("pk"))[::2]:
         set_anchor(pair, use="gold", grade=grade(collection, "0"), now=NOW)
-        queue.save(bob, pair, grade=grade(collection, "0"), now=NOW)
+        queue.save(bob, pair, queue.Submission(grade=grade(collection, "0")), now=NOW)
     raters = (make_rater(collection, f"alice {number}") for number in range(9))
     return collection, next(alice for alice in raters if 1 < sum(places_of_gold(alice)) < 7)
 
 
 def places_of_gold(rater: Rater) -> list[bool]:
     """Where chance, which is drawn from the rater's id, puts gold among the first eight."""
-    return [drawn(rater.pk, 0, place) < 0.5 for place in range(8)]
+    return [keyed_random(rater.pk, 0, place) < 0.5 for place in range(8)]
 
 
 def test_two_tabs_get_a_gold_pair_once():
@@ -172,13 +172,13 @@ def test_a_pair_lost_to_another_leads_to_the_next_one(monkeypatch):
     look, lost = claiming.choose, []
 
     def look_and_lose(*arguments):
-        own, lines = look(*arguments)
+        found = look(*arguments)
         if not lost:
-            lost.append(lines[0].pair)
-            Assignment.objects.filter(pk=lines[0].pk).update(
+            lost.append(found.new[0].pair)
+            Assignment.objects.filter(pk=found.new[0].pk).update(
                 rater=bob, state="leased", leased_until=NOW + queue.LEASE
             )
-        return own, lines
+        return found
 
     monkeypatch.setattr(claiming, "choose", look_and_lose)
     got = next_pair(alice)
@@ -214,14 +214,14 @@ def test_without_the_lock_on_the_rows_a_lease_ends_unseen_when_its_pair_is_retir
     retire, looked, taken = unqueued(queue.retire), threading.Event(), threading.Event()
     monkeypatch.setattr(AssignmentQuerySet, "select_for_update", lambda rows, **_: rows)
     monkeypatch.setattr(claiming, "_leasing", claiming._leasing.__wrapped__)  # not to be kept without the lock
-    forget = wanting.lost
+    forget = wanting.record_lost
 
     def after_the_look(holders):
         forget(holders)
         looked.set()
         taken.wait(timeout=20)
 
-    monkeypatch.setattr(wanting, "lost", after_the_look)
+    monkeypatch.setattr(wanting, "record_lost", after_the_look)
 
     def act(admin: bool):
         if admin:
@@ -233,8 +233,9 @@ def test_without_the_lock_on_the_rows_a_lease_ends_unseen_when_its_pair_is_retir
 
     # Alice has looked before the pairs were retired.
     rows = Assignment.objects.values_list("pk", "pair", "query", "rater")
-    found = iter([[choosing.Line(*row) for row in rows], []])
-    monkeypatch.setattr(claiming, "choose", lambda *_: (choosing.Own(0, 0, 0), next(found)))
+    found = iter([[choosing.Candidate(*row) for row in rows], []])
+    own, room = choosing.Holding(0, 0, 0), choosing.Quota(4, 4)
+    monkeypatch.setattr(claiming, "choose", lambda *_: choosing.Choice(own, room, next(found), [], all=False))
     got = race([True, False], act)
     assert not any(isinstance(one, Exception) for one in got), got
     assert not Assignment.objects.exists()
@@ -284,7 +285,9 @@ def test_a_double_press_in_two_threads_is_one_rating():
     collection = make_collection()
     pair, alice, key = make_pair(collection), make_rater(collection), uuid4()
     two = grade(collection, "2")
-    got = race([alice] * 6, lambda rater: queue.save(rater, pair, grade=two, client_key=key, now=NOW))
+    got = race(
+        [alice] * 6, lambda rater: queue.save(rater, pair, queue.Submission(grade=two, client_key=key), now=NOW)
+    )
     assert [saved.event for saved in got] == [RatingEvent.objects.get()] * 6
     assert [saved.rating for saved in got] == [Rating.objects.get()] * 6
 
@@ -297,7 +300,7 @@ def test_without_the_lock_and_the_second_look_a_double_press_is_an_error(monkeyp
     monkeypatch.setattr(saving, "_look", all_have_looked(unlocked(saving._look), 4))
     monkeypatch.setattr(acts, "AGAIN", 0)
     save = unqueued(queue.save)
-    got = race([alice] * 4, lambda rater: save(rater, pair, grade=two, client_key=key, now=NOW))
+    got = race([alice] * 4, lambda rater: save(rater, pair, queue.Submission(grade=two, client_key=key), now=NOW))
     assert any(isinstance(saved, IntegrityError) for saved in got), got
 
 
@@ -307,7 +310,7 @@ def test_versions_come_in_the_order_in_which_they_can_be_seen():
     raters = [make_rater(collection, f"rater{i}") for i in range(8)]
     pairs = dict(zip((rater.pk for rater in raters), Pair.objects.select_related("query"), strict=True))
     one = grade(collection, "1")
-    got = race(raters, lambda rater: queue.save(rater, pairs[rater.pk], grade=one, now=NOW))
+    got = race(raters, lambda rater: queue.save(rater, pairs[rater.pk], queue.Submission(grade=one), now=NOW))
     assert not any(isinstance(saved, Exception) for saved in got), got
     assert sorted(RatingEvent.objects.values_list("version", flat=True)) == list(range(1, 9))
     assert Collection.objects.get().version == 8

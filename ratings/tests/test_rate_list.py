@@ -7,8 +7,8 @@ from django.test import Client
 from django.urls import reverse
 
 from ratings import queue
-from ratings.anchors import set_anchor
 from ratings.models import Anchor, Collection, Guidelines, Rating, RatingEvent
+from ratings.pool.anchors import set_anchor
 
 from .cast import grade, make_collection, make_pair, make_ranking, make_rater
 
@@ -117,10 +117,10 @@ def test_a_warm_up_comes_alone_although_a_list_was_chosen(client, alice, collect
 def test_a_list_asks_the_database_as_often_for_many_documents_as_for_few(client, django_assert_num_queries):
     choose(client, shown="list")
     client.post(address("claim"))
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(11):
         client.get(address("rate"))
     queue.retire(list(Collection.objects.get().queries.get(key="q1").pairs.values_list("pk", flat=True)[:3]))
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(11):
         client.get(address("rate"))
 
 
@@ -142,9 +142,9 @@ def test_the_way_in_tells_how_long_it_takes(client, alice, collection):
     assert "Half of yours" not in html
     for seconds in (10, 20, 60):
         task = queue.claim(alice)[0]
-        queue.save(alice, task, grade=grade(collection, "1"), seconds=seconds)
+        queue.save(alice, task, queue.Submission(grade=grade(collection, "1"), seconds=seconds))
     queue.stop(alice)
-    assert "Half of yours took up to 20 s: what is left may take you about 2 minutes." in client.get(
+    assert "Half of yours took up to 20 s: what is left may take you up to 5 minutes." in client.get(
         address("rate")
     ).content.decode().replace("\n", " ")
     assert "half of yours took up to 20 s" in client.get(reverse("home")).content.decode()

@@ -4,9 +4,9 @@ import pytest
 from django.core.management import call_command
 
 from ratings import queue
-from ratings.anchors import set_anchor
 from ratings.management.commands._collection_command import Refused
 from ratings.models import Assignment, Pair
+from ratings.pool.anchors import set_anchor
 
 from .cast import grade, make_collection, make_pair
 

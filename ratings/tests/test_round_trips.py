@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from ratings import intake, outlet
+from ratings import intake
+from ratings.archive import rows as record_rows
 from ratings.formats.known import BY_NAME
 from ratings.formats.source import Source
 from ratings.models import Collection, Grade, Rater
@@ -97,16 +98,16 @@ def test_any_record_comes_back_in_every_format_that_holds_it(record):
         with transaction.atomic():
             first = built(record)
             for number, format in enumerate(RATINGS):
-                text = out(format, "ratings", outlet.ratings(first, BY_NAME[format]))
+                text = out(format, "ratings", record_rows.ratings(first, BY_NAME[format]))
                 other = elsewhere(first, number)
                 taken_in(intake.import_ratings(other, [source(format, text)], format=format, queries_by="key"))
-                assert out(format, "ratings", outlet.ratings(other, BY_NAME[format])) == text, format
+                assert out(format, "ratings", record_rows.ratings(other, BY_NAME[format])) == text, format
             system = first.systems.get()
             for number, format in enumerate(RUNS, len(RATINGS)):
-                text = out(format, "results", outlet.run(system))
+                text = out(format, "results", record_rows.run(system))
                 other = make_collection(f"other-{number}", queries=record["queries"], documents="")
                 taken_in(intake.import_run(other, [source(format, text)], format=format, queries_by="key"))
-                assert out(format, "results", outlet.run(other.systems.get())) == text, format
+                assert out(format, "results", record_rows.run(other.systems.get())) == text, format
             raise Rolled
     except Rolled:
         pass

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from itertools import combinations
 
 import pytest
 from django.core.management import call_command
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from ratings import queue
 from ratings.formats import spreadsheet, tables
 from ratings.formats.rows import RatingLine
-from ratings.formats.source import Source
+from ratings.formats.source import Reading, Source
 from ratings.formats.values import grade as grade_value
 from ratings.models import Rating
 
@@ -46,8 +47,16 @@ def computes(cell: str) -> bool:
         ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
         ("-Xy_Kq", "'-Xy_Kq"),
         ("@SUM(A1)", "'@SUM(A1)"),
-        ("\t=1", "'\t=1"),
-        ("\r=1", "'\r=1"),
+        ("\t=1", "'\t'=1"),
+        ("\r=1", "'\r'=1"),
+        ("Ann;=1+1", "'Ann;'=1+1"),
+        ("Ann\t=1+1", "'Ann\t'=1+1"),
+        ('a| "＝1;-1', "'a|' \"＝1;'-1"),
+        ("a\n\n- b", "'a\n\n'- b"),
+        ("'a;'=1", "''a;''=1"),
+        ("'a;=1", "''a;'=1"),
+        ("'a, '-b", "'a, '-b"),
+        ("a;b\nc", "a;b\nc"),
         ("  =1", "'  =1"),
         ("＝1", "'＝1"),
         ("'=1", "''=1"),
@@ -78,16 +87,76 @@ def test_of_10_000_cells_none_computes_and_all_come_back(texts):
             assert [spreadsheet.plain(cell) for cell in read[1:]] == texts
 
 
+def seen(text: str, separators: str) -> list[str]:
+    """The cells of a spreadsheet that splits at these: a quotation mark counts at the beginning of a cell."""
+    found, cell, quoted, at = [], "", False, 0
+    begins = True
+    while at < len(text):
+        sign, at = text[at], at + 1
+        if quoted:
+            if sign != '"':
+                cell += sign
+            elif text[at : at + 1] == '"':
+                cell, at = cell + sign, at + 1
+            else:
+                quoted = False
+        elif begins and sign == '"':
+            quoted = True
+        elif sign in separators + "\r\n":
+            found, cell = [*found, cell], ""
+            begins = True
+            continue
+        else:
+            cell += sign
+        begins = False
+    return [*found, cell]
+
+
+EVERYWHERE = [set_ for n in range(1, 5) for set_ in map("".join, combinations(",;\t|", n))]
+split = st.text(st.sampled_from(';;\t|,\r\n""\'=+-@＝1 \u3000\ufeffa'), max_size=8)
+
+
+@hypothesis_settings(max_examples=300)
+@given(
+    st.lists(st.lists(split, min_size=3, max_size=3), min_size=1, max_size=8),
+    st.sampled_from(["\r\n", "\n"]),
+)
+def test_wherever_it_is_split_no_cell_computes_and_all_come_back(rows, end):
+    text = "".join(spreadsheet.written(rows, end=end))
+    for separators in EVERYWHERE:
+        for cell in seen(text, separators):
+            begun = cell.lstrip(" \t\v\f\ufeff\u200b\u00a0\u3000")
+            assert begun[:1] not in set("=+-@＝＋－＠") or is_number(cell), separators
+    read = csv.reader(io.StringIO(text, newline=""))
+    assert [[spreadsheet.plain(cell) for cell in row] for row in read] == rows
+    (raw,) = csv.reader(io.StringIO("".join(spreadsheet.written(rows[:1], raw=True, end=end)), newline=""))
+    assert raw == rows[0]
+
+
+@hypothesis_settings(max_examples=300)
+@given(split)
+def test_what_was_never_marked_loses_nothing_but_the_marks(cell):
+    """A cell of another program is taken for marked only where marking gives the same cell."""
+    text = spreadsheet.plain(cell)
+    assert text == cell or f"'{text}" == cell or spreadsheet.safe(text) == cell
+
+
+def test_a_number_that_begins_a_line_takes_what_follows_along_where_commas_do_not_split():
+    (line,) = spreadsheet.written([["-1", "5+1"]])
+    assert line == "'-1,5+1\r\n" and spreadsheet.plain("'-1") == "-1"
+    assert "".join(spreadsheet.written([["-1", "5+1"]], raw=True)) == "-1,5+1\r\n"
+
+
 @hypothesis_settings(max_examples=30)
 @given(st.lists(st.text(st.sampled_from("=+-@'1ab＝"), min_size=1, max_size=4), min_size=1, max_size=20))
 def test_ids_come_back_from_a_table_in_both_forms(ids):
     rows = [RatingLine(n, f"q{n}", key, key, grade_value("-1"), comment=key) for n, key in enumerate(ids, 2)]
     for raw in (False, True):
         text = "".join(tables.write_ratings(rows, raw=raw))
-        source = Source("file", io.BytesIO(text.encode()), raw=raw)
+        source = Source("file", io.BytesIO(text.encode()), Reading(raw=raw))
         assert list(tables.read_delimited("ratings", source)) == rows
         marked = any(spreadsheet.safe(key) != key for key in ids)
-        assert bool(source.told) == (marked and not raw)
+        assert bool(source.notes) == (marked and not raw)
 
 
 def test_numbers_nothing_and_nan_are_no_text():
@@ -100,7 +169,9 @@ def test_ratings_are_safe_by_command_unless_they_are_asked_for_raw_and_both_come
     alice = make_rater(collection)
     for document in ("=cmd", "'=cmd"):
         pair = make_pair(collection, "q1", document)
-        queue.save(alice, pair, grade=grade(collection, "-1"), comment="@SUM(A1)", seconds=2, now=NOW)
+        queue.save(
+            alice, pair, queue.Submission(grade=grade(collection, "-1"), comment="@SUM(A1)", seconds=2), now=NOW
+        )
     path = tmp_path / "ratings.csv"
     for number, (option, first) in enumerate(
         {(): "q1,''=cmd,alice,-1,,'@SUM(A1)", ("--raw",): "q1,'=cmd,"}.items()

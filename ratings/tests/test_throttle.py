@@ -9,8 +9,9 @@ from django.db import connection
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from ratings import throttle
+from ratings.people import throttle
 
+from . import clocks
 from .cast import make_collection, make_member, make_user
 from .races import race
 
@@ -21,18 +22,7 @@ RIGHT = "a pass phrase"
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
-    """A minute that lasts as long as the test; add to `clock.now` to go on."""
-
-    class Clock:
-        now = 1_000_000 * throttle.WINDOW
-
-        def time(self) -> float:
-            return self.now
-
-    clock = Clock()
-    monkeypatch.setattr(throttle, "time", clock)
-    caches["tries"].clear()
-    return clock
+    return clocks.stopped(monkeypatch, 1_000_000)
 
 
 def tried(username: str, password: str = "wrong", client: Client | None = None, **facts) -> int:
@@ -79,6 +69,19 @@ def test_a_browser_that_is_known_is_not_kept_out_by_a_stranger(clock):
     # It is no way round the limit: the browser has its own five.
     known.post(reverse("sign_out"))
     assert [tried("anna", "wrong", known) for _ in range(6)] == [200] * 5 + [429]
+
+
+def test_a_browser_that_is_known_is_not_kept_out_by_who_shares_its_address(clock):
+    make_user("anna")
+    known = Client()
+    assert tried("anna", RIGHT, known) == 302
+    known.post(reverse("sign_out"))
+    assert [tried(f"name{i}") for i in range(21)] == [200] * 20 + [429]
+    assert tried("anna", RIGHT) == 429
+    assert tried("anna", RIGHT, known) == 302
+    known.post(reverse("sign_out"))
+    # For another account the same browser is a stranger's.
+    assert tried("boris", RIGHT, known) == 429
 
 
 def test_a_browser_is_known_for_its_own_account_only(clock):
@@ -132,13 +135,25 @@ def without_tokens(page: str) -> list[str]:
 
 
 def test_behind_a_proxy_people_are_told_apart_by_what_it_adds(clock, settings):
-    settings.HTTPS = True
-    facts = {"REMOTE_ADDR": "127.0.0.1", "secure": True}
+    settings.PROXIES = 1
     for i in range(21):
         # What the visitor writes into the header themselves stands before what the proxy adds.
-        status = tried(f"name{i}", **facts, HTTP_X_FORWARDED_FOR=f"10.9.9.{i}, 192.0.2.1")
+        status = tried(f"name{i}", HTTP_X_FORWARDED_FOR=f"10.9.9.{i}, 192.0.2.1")
     assert status == 429
-    assert tried("other", **facts, HTTP_X_FORWARDED_FOR="10.9.9.9, 192.0.2.2") == 200
+    assert tried("other", HTTP_X_FORWARDED_FOR="10.9.9.9, 192.0.2.2") == 200
+
+
+@pytest.mark.parametrize("visitor", ["192.0.2.1:{}", "[2001:db8::1]:{}", "2001:db8::{}"])
+def test_a_port_makes_no_new_address(clock, settings, visitor):
+    settings.PROXIES = 1
+    answers = [tried(f"name{i}", HTTP_X_FORWARDED_FOR=visitor.format(4711 + i)) for i in range(25)]
+    assert answers == [200] * 20 + [429] * 5
+
+
+def test_visitors_of_ipv4_are_told_apart_on_a_server_of_both_families(clock):
+    answers = [tried(f"name{i}", REMOTE_ADDR="::ffff:192.0.2.1") for i in range(21)]
+    assert answers[-1] == 429
+    assert tried("other", REMOTE_ADDR="::ffff:192.0.2.2") == 200
 
 
 def test_without_a_proxy_the_header_is_not_believed(clock):

@@ -14,9 +14,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.logs import WithoutKeys
-from ratings import privacy, throttle, tokens
 from ratings.models import ApiToken, Collection, Role
+from ratings.people import privacy, throttle, tokens
 
+from . import clocks
 from .calls import Caller, make_caller
 from .cast import make_collection, make_member, make_rater, make_user
 from .races import race
@@ -31,19 +32,8 @@ def collection() -> Collection:
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A minute that lasts as long as the test; add to `clock.now` to go on."""
-
-    class Clock:
-        now = 2_000_000 * throttle.WINDOW
-
-        def time(self) -> float:
-            return self.now
-
-    clock = Clock()
-    monkeypatch.setattr(throttle, "time", clock)
     monkeypatch.setattr(throttle, "_left", {})
-    caches["tries"].clear()
-    return clock
+    return clocks.stopped(monkeypatch, 2_000_000)
 
 
 def signed_in(user) -> Client:

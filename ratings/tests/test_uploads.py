@@ -1,9 +1,13 @@
 """How much can be sent at once, and by whom. What becomes of it: test_imports_page."""
 
+import os
+import time
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
 from django.test import Client
 
+from ratings.imports import uploads
 from ratings.models import Job, Role
 
 from .cast import make_collection, make_member
@@ -42,6 +46,42 @@ def test_a_file_above_the_limit_is_not_read_and_one_below_it_is(received):
     received.clear()
     assert client.post(SEND, sent).status_code == 302
     assert received and Job.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "path, size, status",
+    [
+        (SEND, 2_000, 404),  # a rater imports nothing
+        ("/archives/send/", 2_000, 404),
+        ("/collections/hills/rate/", 2_000, 413),
+        ("/accounts/password/", 20_000, 413),
+        ("/nowhere/", 2_000, 404),
+    ],
+)
+def test_files_are_read_only_where_they_belong_and_from_who_may_send_them(received, path, size, status):
+    client = Client()
+    client.force_login(make_member(make_collection(), "bob", Role.RATER))
+    sent = file(size)
+    received.clear()
+    assert client.post(path, sent).status_code == status
+    assert not received
+
+
+def test_a_form_may_be_as_long_as_django_lets_it(received, settings):
+    settings.SMALL_BODY = 100
+    client = Client()
+    client.force_login(make_member(make_collection(), "bob", Role.RATER))
+    assert client.post("/accounts/password/", {"old_password": "x" * 500}).status_code == 200
+
+
+def test_what_a_dead_process_took_out_of_a_body_is_forgotten(received):
+    place = uploads.folder()
+    place.mkdir()
+    for name, age in [("tmp1.upload.csv", 2), ("tmp2.upload.csv", 0), ("ab12", 2)]:
+        (place / name).touch()
+        os.utime(place / name, (time.time() - age * 3600,) * 2)
+    uploads.forget_old()
+    assert {path.name for path in place.iterdir()} == {"tmp2.upload.csv", "ab12"}
 
 
 @pytest.mark.parametrize("size, status", [(2_000, 413), (10, 403)])

@@ -13,25 +13,27 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from .. import queue
-from ..access import account_key, rater_in, wants_json
-from ..forms import ClaimForm, RatingForm, comment_of
+from ..desk.forms import ClaimForm, RatingForm, comment_of
+from ..desk.preferences import in_list
+from ..desk.shown import FATES, outlook_shown, rating_shown, saved_shown, task_shown
 from ..models import Rater
-from ..preferences import in_list
-from ..shown import FATES, outlook_shown, rating_shown, saved_shown, task_shown
+from ..people.access import account_key, of_rater, wants_json
 from .rate import answer_page, desk, task_or_404
 
 
 def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A view that acts for the rater of the account. What cannot be done is told in the way that was asked for."""
+    """A decorator of the views that act for the account's rater. Refusals are JSON if JSON is accepted."""
+
+    act = of_rater(act)
 
     @require_POST
     @wraps(act)
-    def view(request: HttpRequest, slug: str, **kwargs) -> HttpResponse:
-        # A page that stayed open while somebody else signed in must not act in their name.
+    def view(request: HttpRequest, **kwargs) -> HttpResponse:
+        # The page may have been opened by another account, in whose name it must not act.
         if request.POST.get("account") not in (None, account_key(request.user)):
             return JsonResponse({"error": "Somebody else is signed in."}, status=401)
         try:
-            return act(request, rater_in(request, slug), **kwargs)
+            return act(request, **kwargs)
         except Http404 as missing:
             if wants_json(request):
                 return JsonResponse({"error": str(missing)}, status=404)
@@ -42,10 +44,9 @@ def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 
 @act_of_rater
 def claim(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """Hold the next tasks. The script gets those that it does not have, and the order of all.
+    """Claim tasks. The script gets the tasks that it does not have yet, and the order of all.
 
-    It gets the outlook where it asks for it, and where there are fewer tasks than it asked for: to count what is
-    left takes longer than to claim.
+    To count the outlook takes longer than to claim, so it is sent only on demand or when tasks run out.
     """
     if not wants_json(request):
         return next_page(request, rater)
@@ -72,11 +73,11 @@ def save_rating(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse
     if not form.is_valid():
         return refused(form) if wants_json(request) else desk(request, rater, task, form=form, status=400)
     try:
-        saved = queue.save(rater, task, **form.cleaned_data)
+        saved = queue.save(rater, task, form.submission)
     except queue.Conflict as conflict:
         return conflict_shown(request, rater, task, form, conflict.current)
     if wants_json(request):
-        return JsonResponse({"key": text_of(form.cleaned_data["client_key"]), **saved_shown(saved)})
+        return JsonResponse({"key": text_of(form.submission.client_key), **saved_shown(saved)})
     if saved.answer:
         return answer_page(request, rater, task, saved)
     if saved.fate in FATES:
@@ -114,7 +115,7 @@ def stop_rating(request: HttpRequest, rater: Rater) -> HttpResponse:
 
 
 def next_page(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """The desk with the next document, or with all that can be held of the next query."""
+    """Claim the next document, or as many as can be held for the list, and redirect to the desk."""
     queue.claim(rater, queue.MOST_HELD if in_list(request) else 1)
     return redirect("rate", rater.collection.slug)
 

@@ -1,4 +1,4 @@
-"""Anchors for admins: pairs whose grade is known, to warm up on or mixed in as gold, and what raters answered."""
+"""The pages of anchors: warm-ups and gold pairs, and what raters answered."""
 
 from uuid import UUID
 
@@ -6,52 +6,45 @@ from django.contrib import messages
 from django.db.models import Count, F, Max, Min, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
 
 from .. import queue
-from ..access import collection_for
-from ..anchors import remove_anchor as remove
-from ..anchors import set_anchor
-from ..forms import AnchorForm, FindPairForm, SuggestedForm
-from ..models import Anchor, Check, Collection, Grade, Pair, Rating, Role
-from ..progress import Share
+from ..models import Anchor, Check, Collection, Grade, Pair, Rating
+from ..people.access import admin_act, admin_page
+from ..pool.anchors import remove_anchor as remove
+from ..pool.anchors import set_anchor
+from ..pool.forms import AnchorForm, FindPairForm, SuggestedForm
+from ..progress.figures import Share
 from .adjudicate import pair_of, without_names
+from .pages import frame
 
 SUGGESTED = 20
-AGREEING = 2  # raters with one grade and none with another make a pair worth being an anchor
+AGREEING = 2  # a pair is suggested from so many raters on, if all gave one grade
 
 
-@require_safe
-@never_cache
-def anchors(request: HttpRequest, slug: str) -> HttpResponse:
-    """The anchors of a collection with what raters answered, and pairs that could become some."""
-    collection = collection_for(request, slug, Role.ADMIN)
+@admin_page
+def anchors(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """The anchors with the answers of raters, and suggestions for more."""
     return anchors_page(request, collection, FindPairForm(collection=collection))
 
 
-@require_safe
-@never_cache
-def anchor(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
-    """One pair, to make an anchor of it or to change the one that it is."""
-    collection = collection_for(request, slug, Role.ADMIN)
+@admin_page
+def anchor(request: HttpRequest, collection: Collection, token: UUID) -> HttpResponse:
+    """One pair, to make it an anchor or to change the anchor."""
     return anchor_page(request, collection, pair_of(collection, token))
 
 
-@require_POST
-def find_pair(request: HttpRequest, slug: str) -> HttpResponse:
-    """Open the pair of a query and a document, which is made where nobody has asked for it before."""
-    collection = collection_for(request, slug, Role.ADMIN)
+@admin_act
+def find_pair(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Open the pair of a query and a document, which is made if it is missing."""
     form = FindPairForm(request.POST, collection=collection)
     if not form.is_valid():
         return anchors_page(request, collection, form, status=400)
     ids = form.cleaned_data["query"], form.cleaned_data["document"]
-    return redirect("anchor", slug, Pair.objects.get(pk=queue.pairs_for([ids])[ids]).token)
+    return redirect("anchor", collection.slug, Pair.objects.get(pk=queue.pairs_for([ids])[ids]).token)
 
 
-@require_POST
-def save_anchor(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
-    collection = collection_for(request, slug, Role.ADMIN)
+@admin_act
+def save_anchor(request: HttpRequest, collection: Collection, token: UUID) -> HttpResponse:
     pair = pair_of(collection, token)
     form = AnchorForm(request.POST, scale=list(collection.grades.all()))
     if not form.is_valid():
@@ -60,16 +53,15 @@ def save_anchor(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
     messages.success(
         request, f"“{pair.document}” for “{pair.query.text}” is {made.get_use_display()}: {made.grade}."
     )
-    return redirect("anchors", slug)
+    return redirect("anchors", collection.slug)
 
 
-@require_POST
-def remove_anchor(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
-    collection = collection_for(request, slug, Role.ADMIN)
+@admin_act
+def remove_anchor(request: HttpRequest, collection: Collection, token: UUID) -> HttpResponse:
     pair = pair_of(collection, token)
     remove(pair)
     messages.success(request, f"“{pair.document}” for “{pair.query.text}” is no anchor any more.")
-    return redirect("anchors", slug)
+    return redirect("anchors", collection.slug)
 
 
 def anchors_page(
@@ -87,9 +79,7 @@ def anchors_page(
         rows[each.use].append((each, hits.get(each.pk, Share())))
     warmed = {each.grade_id for each, _ in rows[Anchor.Use.WARM_UP]}
     context = {
-        "collection": collection,
-        "role": collection.role,
-        "section": "anchors",
+        **frame(collection, "anchors"),
         "scale": scale,
         "warm_up": rows[Anchor.Use.WARM_UP],
         "gold": rows[Anchor.Use.GOLD],
@@ -116,9 +106,7 @@ def anchor_page(
         form = AnchorForm(initial=facts, scale=scale)
     chosen = form["grade"].value()
     context = {
-        "collection": collection,
-        "role": collection.role,
-        "section": "anchors",
+        **frame(collection, "anchors"),
         "scale": scale,
         "pair": pair,
         "anchor": known,
@@ -130,7 +118,7 @@ def anchor_page(
 
 
 def answers(collection: Collection) -> dict[int, Share]:
-    """By anchor, how many gave the known grade since it was one. "Cannot judge" is no answer. Two queries."""
+    """By anchor, the share of hits since it was made. "Cannot judge" is no answer. Two queries."""
     rated = Rating.objects.filter(
         pair__query__collection=collection,
         pair__anchor__use=Anchor.Use.GOLD,
@@ -152,7 +140,7 @@ def answers(collection: Collection) -> dict[int, Share]:
 
 
 def suggested(collection: Collection, grade: Grade | None, scale: list[Grade]) -> list[dict]:
-    """Pairs whose raters all gave one grade, those with most raters first. Two queries."""
+    """Pairs whose raters all gave the same grade, most raters first. Two queries."""
     raters = list(collection.raters.values_list("pk", flat=True))
     agreed = Rating.objects.filter(rater__in=raters, pair__anchor__isnull=True).order_by()
     agreed = agreed.values("pair").annotate(
@@ -161,8 +149,8 @@ def suggested(collection: Collection, grade: Grade | None, scale: list[Grade]) -
     agreed = agreed.filter(n__gte=AGREEING, graded=F("n"), lowest=F("highest"))
     if grade:
         agreed = agreed.filter(lowest=grade.pk)
-    found = list(agreed.order_by("-n", "pair")[:SUGGESTED])
+    rows = list(agreed.order_by("-n", "pair")[:SUGGESTED])
     pairs = Pair.objects.select_related("query", "document").defer("document__body", "document__fields")
-    pairs = pairs.in_bulk([row["pair"] for row in found])
+    pairs = pairs.in_bulk([row["pair"] for row in rows])
     by_pk = {grade.pk: grade for grade in scale}
-    return [{"pair": pairs[row["pair"]], "n": row["n"], "grade": by_pk[row["lowest"]]} for row in found]
+    return [{"pair": pairs[row["pair"]], "n": row["n"], "grade": by_pk[row["lowest"]]} for row in rows]

@@ -1,20 +1,19 @@
-"""How a rater wants the desk: kept by the browser, in a cookie and, of keys, by the script."""
+"""The settings of the desk. The browser stores them: the keys by a script, all others in a cookie."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from .. import queue
-from ..access import account_key, rater_in
-from ..models import Grade, Reason, Shown
-from ..preferences import PreferencesForm, keep, preferences
+from ..desk.preferences import PreferencesForm, keep, preferences
+from ..models import Grade, Rater, Reason, Shown
+from ..people.access import account_key, of_rater
 from .rate import frame
 
 KEYED = 10  # grades that can have a key
 
-# What else has a key: its name in the script, and on the page.
+# Further acts with a key: the name in the script and the label on the page.
 ACTS = [
     ("cannot", "Cannot judge"),
     ("later", "Later"),
@@ -32,16 +31,15 @@ ACTS = [
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
-def desk_settings(request: HttpRequest, slug: str) -> HttpResponse:
-    rater = rater_in(request, slug)
+@of_rater
+def desk_settings(request: HttpRequest, rater: Rater) -> HttpResponse:
     form = PreferencesForm(request.POST if request.method == "POST" else preferences(request))
     if request.method == "POST" and form.is_valid():
         messages.success(request, "Your settings are saved in this browser.")
-        response = redirect("desk_settings", slug)
-        keep(response, form.cleaned_data, secure=request.is_secure())
+        response = redirect("desk_settings", rater.collection.slug)
+        keep(response, form.cleaned_data)
         if form.cleaned_data["shown"] == Shown.LIST and queue.held(rater):
-            # Who had one document before them finds all of its query there now.
+            # Hold enough to list, and not only the one document of before.
             queue.claim(rater, queue.MOST_HELD)
         return response
     context = {

@@ -1,23 +1,22 @@
-"""One document in full."""
+"""The page of one document."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from ..access import collection_for
-from ..models import Document, Pair, Role
+from ..models import Collection, Document, Pair
+from ..people.access import READERS, of_collection
+from .pages import frame
 
 
 @require_safe
-def document(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    collection = collection_for(request, slug, Role.ANALYST, Role.ADMIN)
+@of_collection(*READERS)
+def document(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     found = get_object_or_404(Document, collection=collection, pk=pk)
     pairs = Pair.objects.filter(document=found).select_related("query")
     pairs = pairs.prefetch_related("ratings__grade", "ratings__rater").order_by("query__key")
     context = {
-        "collection": collection,
-        "role": collection.role,
-        "section": "queries",
+        **frame(collection, "queries"),
         "document": found,
         "pairs": pairs[:200],
         "scale": list(collection.grades.all()),

@@ -1,38 +1,60 @@
-"""What people are told when the database does not let the server work: nothing is lost, send it again."""
+"""The answers when the database or the disk fails: 503, with the form to be sent again."""
 
 import sys
 
+from django.contrib.sessions.exceptions import SessionInterrupted
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 from django.views import defaults
 
-from ..access import wants_json
+from ..api.problems import ADDRESS, Problem
+from ..database import disk
+from ..people.access import wants_json
 
-AWAY = (OperationalError, InterfaceError)  # locked for too long, or not there
+AWAY = (OperationalError, InterfaceError)  # the database is locked for too long, or cannot be reached
+SOON, LATER = 5, 60  # Retry-After in seconds; trouble with a disk needs a person first
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """The answer to every exception that nobody caught, that of a session or an account among them."""
-    return busy(request) if isinstance(sys.exc_info()[1], AWAY) else defaults.server_error(request)
+    """The handler of all uncaught exceptions, those of session and account middleware included."""
+    error = sys.exc_info()[1]
+    trouble = disk.trouble(error)
+    return busy(request, trouble) if trouble or isinstance(error, AWAY) else defaults.server_error(request)
 
 
-def busy(request: HttpRequest) -> HttpResponse:
-    """503, with the form that was sent and its key: if it did arrive after all, it is not counted twice.
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django reports a session that could not be written as a bad request (SessionInterrupted)."""
+    if isinstance(exception, SessionInterrupted):
+        cause = exception.__context__ and exception.__context__.__context__
+        if isinstance(cause, AWAY) or disk.trouble(cause):
+            return busy(request, disk.trouble(cause))
+    return defaults.bad_request(request, exception)
 
-    The page does not say who is signed in: to find that out would take the database.
+
+def busy(request: HttpRequest, trouble: disk.Trouble | None = None) -> HttpResponse:
+    """503, with the sent form and its idempotency key, so that a resend is not counted twice.
+
+    The page does not name the account, which would take a query.
     """
-    if wants_json(request):
-        response = JsonResponse({"error": "The server cannot write at this moment."}, status=503)
+    told = disk.MESSAGES.get(trouble, "The server cannot write at this moment.")
+    if request.path.startswith(ADDRESS):
+        detail = f"{told} Nothing was written; send the same again later." if trouble else ""
+        response = Problem(503, detail).response()
+    elif wants_json(request):
+        response = JsonResponse({"error": told}, status=503)
     else:
         sent = [(name, value) for name, value in request.POST.items() if not kept_back(name)]
         context = {"request": request, "sent": sent, "csrf_token": get_token(request)}
+        # If the disk was too full for the upload, neither fields nor files could be read.
+        files = bool(request.FILES) or (request.content_type == "multipart/form-data" and not sent)
+        context |= {"trouble": trouble, "told": told, "files": files}
         response = HttpResponse(render_to_string("ratings/busy.html", context), status=503)
-    response["Retry-After"] = "5"
+    response["Retry-After"] = str(LATER if trouble else SOON)
     return response
 
 
 def kept_back(field: str) -> bool:
-    """Whether a field is not written into a page: a password is typed again."""
+    """Whether a field is left out of the page: passwords and the CSRF token."""
     return field == "csrfmiddlewaretoken" or "password" in field

@@ -1,30 +1,29 @@
-"""Guidelines: members read them, admins write new versions, everybody can see what changed."""
+"""The pages of guidelines: the text, its versions, and the editor of admins."""
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from .. import guidelines as acts
-from ..access import collection_for, rater_for, wants_json
-from ..changes import changes
-from ..forms import GuidelinesForm
-from ..markdown import rendered
-from ..models import Collection, Guidelines, Role
+from ..guidelines import versions as acts
+from ..guidelines.changes import changes
+from ..guidelines.forms import GuidelinesForm
+from ..guidelines.markdown import rendered
+from ..models import Collection, Guidelines, Rater, Role
+from ..people.access import of_collection, of_rater, rater_in, wants_json
+from .pages import frame
 
 
 @require_safe
-@never_cache
-def guidelines(request: HttpRequest, slug: str) -> HttpResponse:
-    """The latest version; for a rater with what changed since they read the last one."""
-    collection = collection_for(request, slug)
+@of_collection()
+def guidelines(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """The latest version; for a rater with the changes since the version that they read."""
     latest = collection.latest_guidelines()
     context = page(collection) | {"guidelines": latest}
     if latest:
         context["html"] = rendered(latest.text, context["scale"])
     if collection.role == Role.RATER and latest:
-        read = rater_for(request, collection).guidelines_read
+        read = rater_in(request, collection.slug).guidelines_read
         context["unread"] = read < latest.version
         earlier = collection.guidelines.filter(version=read).first() if context["unread"] else None
         if earlier:
@@ -33,30 +32,28 @@ def guidelines(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-def read_guidelines(request: HttpRequest, slug: str) -> HttpResponse:
-    """The rater has the version before them that the form names. A script gets no page back, only 204."""
-    collection = collection_for(request, slug, Role.RATER)
+@of_rater
+def read_guidelines(request: HttpRequest, rater: Rater) -> HttpResponse:
+    """Note that the rater has the version of the form before them. A script gets 204 and no page."""
     version = request.POST.get("version", "")
     if not version.isdecimal() or len(version) > 9:
         raise Http404("No such version.")
-    acts.mark_read(rater_for(request, collection), int(version))
-    return HttpResponse(status=204) if wants_json(request) else redirect("rate", slug)
+    acts.mark_read(rater, int(version))
+    return HttpResponse(status=204) if wants_json(request) else redirect("rate", rater.collection.slug)
 
 
 @require_safe
-@never_cache
-def guidelines_versions(request: HttpRequest, slug: str) -> HttpResponse:
+@of_collection()
+def guidelines_versions(request: HttpRequest, collection: Collection) -> HttpResponse:
     """All versions, the latest first."""
-    collection = collection_for(request, slug)
     context = page(collection) | {"versions": collection.guidelines.defer("text")}
     return render(request, "ratings/guidelines_versions.html", context)
 
 
 @require_safe
-@never_cache
-def guidelines_version(request: HttpRequest, slug: str, version: int) -> HttpResponse:
-    """One version as it was, and what it changed of the one before."""
-    collection = collection_for(request, slug)
+@of_collection()
+def guidelines_version(request: HttpRequest, collection: Collection, version: int) -> HttpResponse:
+    """One version, and its changes from the one before."""
     written = get_object_or_404(Guidelines, collection=collection, version=version)
     numbers = collection.guidelines.order_by("version")
     earlier = numbers.filter(version__lt=version).last()
@@ -71,10 +68,9 @@ def guidelines_version(request: HttpRequest, slug: str, version: int) -> HttpRes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
-def edit_guidelines(request: HttpRequest, slug: str) -> HttpResponse:
+@of_collection(Role.ADMIN)
+def edit_guidelines(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Write a new version. Preview shows it and saves nothing."""
-    collection = collection_for(request, slug, Role.ADMIN)
     latest = collection.latest_guidelines()
     if request.method != "POST":
         base, text = (latest.version, latest.text) if latest else (0, first_text(collection))
@@ -92,7 +88,7 @@ def edit_guidelines(request: HttpRequest, slug: str) -> HttpResponse:
         messages.info(request, "Nothing was changed, so there is no new version.")
     else:
         messages.success(request, f"Version {written.version} is saved. Raters are told that it changed.")
-    return redirect("guidelines", slug)
+    return redirect("guidelines", collection.slug)
 
 
 def editor(
@@ -104,14 +100,14 @@ def editor(
     outdated: Guidelines | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """The form; `outdated` is what somebody else saved meanwhile, on which the next save builds."""
+    """The form; `outdated` is the version that somebody else saved meanwhile: the base of the next save."""
     context = page(collection) | {"form": form, "outdated": outdated}
     if preview:
         latest = collection.latest_guidelines()
         context["preview"] = rendered(preview, context["scale"])
         context["changes"] = changes(latest.text, preview) if latest else []
     if outdated:
-        # The text in the box is still theirs; what it would undo of the other version is shown.
+        # The box keeps the sent text; the page shows what it would change of the other version.
         sent = form.cleaned_data["text"]
         context["form"] = GuidelinesForm(initial={"text": sent, "base": outdated.version})
         context["changes"] = changes(outdated.text, sent)
@@ -126,9 +122,4 @@ def first_text(collection: Collection) -> str:
 
 
 def page(collection: Collection) -> dict:
-    return {
-        "collection": collection,
-        "role": collection.role,
-        "section": "guidelines",
-        "scale": list(collection.grades.all()),
-    }
+    return {**frame(collection, "guidelines"), "scale": list(collection.grades.all())}

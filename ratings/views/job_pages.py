@@ -1,19 +1,25 @@
-"""What the pages of imports and of archives do alike with a job."""
+"""What the pages of imports and of archives have in common."""
 
 from django.contrib import messages
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 
-from .. import jobs
 from ..formats.refusal import Refusal
+from ..imports import jobs
 from ..models import Job
 from ..models.job import LEASE
 
 State = Job.State
+NO_WORKER = f"There is no worker, so imports wait. Whoever runs this server can start one: {jobs.START}"
+
+
+def no_worker() -> str:
+    """A warning that no worker runs; "" if one does."""
+    return "" if jobs.somebody_works() else NO_WORKER
 
 
 def heading(job: Job, doing: str, done: str) -> str:
-    """What it is at, in a word or two: `doing` while it writes, `done` when all of it is seen."""
+    """The state in a word or two: `doing` while it writes, `done` when it is published."""
     if job.checking and job.state == State.RUNNING:
         return "Checking"
     words = {
@@ -27,14 +33,14 @@ def heading(job: Job, doing: str, done: str) -> str:
 
 
 def refusals_of(job: Job) -> list[Refusal]:
-    """Those that are kept, as they follow each other in the files."""
-    found = [Refusal(**given) for given in job.report.get("refusals", [])]
+    """The stored refusals, in the order of files and lines."""
+    refusals = [Refusal.of_parts(parts) for parts in job.report.get("refusals", [])]
     names = [file["name"] for file in job.files]
-    return sorted(found, key=lambda one: (names.index(one.file) if one.file in names else -1, one.line))
+    return sorted(refusals, key=lambda each: (names.index(each.file) if each.file in names else -1, each.line))
 
 
 def cancel(request: HttpRequest, job: Job) -> None:
-    """End it, and say so."""
+    """Cancel the job, with a message."""
     if jobs.cancel(job):
         messages.success(request, "Cancelled. Nothing of it is in the record.")
     else:
@@ -42,20 +48,21 @@ def cancel(request: HttpRequest, job: Job) -> None:
 
 
 def waits(job: Job) -> str:
-    """Why nothing happens, in a sentence; "" while something does."""
+    """A sentence that says why the job waits; "" if it does not."""
+    heard_of = timezone.now() - LEASE
+    left = job.state == State.RUNNING and not job.attended and job.beat_at and job.beat_at < heard_of
+    if (job.state == State.QUEUED or left) and not jobs.somebody_works():
+        return NO_WORKER
     if job.state != State.QUEUED:
         return ""
-    heard_of = timezone.now() - LEASE
     if Job.objects.filter(state=State.RUNNING, attended=False, beat_at__gt=heard_of).exists():
         return "It waits for a worker that is at work on something else."
     if Job.objects.staging().exclude(state__in=[State.QUEUED, State.RUNNING]).exists():
         return "It waits for a worker, which first removes what another import left."
-    if job.beat_at and job.beat_at < heard_of:
-        return "No worker takes it up. Whoever runs this server can start one: python3 run.py manage work"
     return "It waits for a worker."
 
 
 def progress(job: Job) -> JsonResponse:
-    """How far it is, for the script of the page."""
+    """The state of the job, for the script of the page."""
     facts = {"state": job.state, "message": job.message, "done": job.done, "share": job.share}
     return JsonResponse({**facts, "waits": waits(job)})

@@ -1,6 +1,6 @@
-"""The page of an invitation: what one joins and as what, and a form to do it.
+"""The page of an invitation, with a form to accept it.
 
-Its address is a key. It is no referrer to any other page, and `config.logs` keeps it out of the log.
+Its address contains the key: the page sends no path as referrer, and `config.logs` keeps the key out of the log.
 """
 
 from collections.abc import Callable
@@ -14,13 +14,12 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from .. import people, throttle
-from ..forms import NAME_TAKEN, SignUpForm
 from ..models import Invitation, Membership, Role
+from ..people import members, throttle
+from ..people.forms import NAME_TAKEN, SignUpForm
 from .failures import AWAY
 from .sign_in import TOO_MANY, too_many
 
@@ -28,7 +27,7 @@ BUSY = "The server is busy, and nothing was saved. Wait a few seconds and send i
 
 
 def without_referrer(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Say the site and no more. Saying nothing at all would make the browser hide where its form comes from."""
+    """A decorator: send only the origin as referrer. `no-referrer` would make browsers send `Origin: null`."""
 
     @wraps(view)
     def answered(*args, **kwargs) -> HttpResponse:
@@ -42,22 +41,21 @@ def without_referrer(view: Callable[..., HttpResponse]) -> Callable[..., HttpRes
 @login_not_required
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @without_referrer
 def join(request: HttpRequest, key: str) -> HttpResponse:
-    """A key that is used, withdrawn, out of date or not known gives one and the same page."""
-    invitation = people.invitation_of(key)
+    """Used, withdrawn, expired and unknown keys all give the same page."""
+    invitation = members.invitation_of(key)
     if invitation and invitation.accepted_by_id and invitation.accepted_by == request.user:
-        return redirect(destination(invitation))  # a second press, or the link once more
-    if invitation is None or not people.is_open(invitation):
+        return redirect(destination(invitation))  # the form or the link a second time
+    if invitation is None or not members.is_open(invitation):
         return gone(request)
     if request.method != "POST":
         return shown(request, invitation)
     try:
         return joined(request, invitation)
-    except people.Gone:
+    except members.Gone:
         return gone(request)
-    except people.MemberAlready:
+    except members.MemberAlready:
         return shown(request, invitation, status=409)
     except throttle.TooMany:
         return too_many(shown(request, invitation, refused=TOO_MANY))
@@ -66,13 +64,13 @@ def join(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def joined(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    """Accept with the account that is signed in, a new one, or one that the person names."""
+    """Accept with the signed-in account, with a new one, or with one whose password is sent."""
     by = request.POST.get("by")
     if request.user.is_authenticated:
-        # The page may be older than the sign-in: nobody joins with an account that the page did not name.
+        # The page may be older than the sign-in: it must have named the account that joins.
         if by != "me":
             return shown(request, invitation, status=409)
-        people.accept(invitation, request.user)
+        members.accept(invitation, request.user)
         return welcome(request, invitation)
     if by == "me":
         return shown(
@@ -82,15 +80,15 @@ def joined(request: HttpRequest, invitation: Invitation) -> HttpResponse:
 
 
 def with_new_account(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    # Counted like a sign-in, because a name that is taken is told.
+    # Counted like a sign-in, because the answer tells which names are taken.
     tried = throttle.begin(request, request.POST.get("username", ""))
     form = SignUpForm(request.POST, auto_id="new_%s")
     if not form.is_valid():
         return shown(request, invitation, new=form, status=400)
     given = form.cleaned_data
     try:
-        user = people.sign_up(invitation, given["username"], given["password"])
-    except people.NameTaken:
+        user = members.sign_up(invitation, given["username"], given["password"])
+    except members.NameTaken:
         form.add_error("username", NAME_TAKEN)
         return shown(request, invitation, new=form, status=400)
     tried.succeeded()
@@ -105,8 +103,8 @@ def with_account(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     tried.succeeded()
     user = form.get_user()
     try:
-        people.accept(invitation, user)
-    except people.MemberAlready:
+        members.accept(invitation, user)
+    except members.MemberAlready:
         login(request, user)
         return shown(request, invitation, status=409)
     return signed_in(request, invitation, user)
@@ -125,7 +123,7 @@ def welcome(request: HttpRequest, invitation: Invitation) -> HttpResponse:
 
 
 def destination(invitation: Invitation) -> str:
-    """Where the work of the role begins."""
+    """The first page of the role."""
     if invitation.role == Role.RATER:
         return reverse("rate", args=[invitation.collection.slug])
     return invitation.collection.get_absolute_url()

@@ -1,44 +1,42 @@
-"""Sign in to the sample without a password: only on this machine, only where the demo is switched on."""
+"""Sign in to the sample without a password, with the key that the terminal shows. See ratings/people/visits.py."""
 
-from ipaddress import ip_address
-
-from django.conf import settings
 from django.contrib.auth import get_user_model, login
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from .. import sample
 from ..models import Role
-
-PROXY_HEADERS = ["Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via"]
+from ..people import visits
 
 
 @login_not_required
 @require_POST
 def look_around(request: HttpRequest, role: str) -> HttpResponse:
     if not offered(request) or role not in Role.values:
-        raise Http404("The demo is off.")
+        raise Http404("Nobody looks around here, or not without the key.")
     user = (
-        get_user_model().objects.filter(username=sample.username(role), is_active=True, is_superuser=False).first()
+        get_user_model().objects.filter(username=visits.username(role), is_active=True, is_superuser=False).first()
     )
     if user is None:
         raise Http404("The sample collection is not loaded.")
-    login(request, user, backend="django.contrib.auth.backends.ModelBackend")
+    login(request, user, backend=f"{visits.__name__}.{visits.Visitors.__name__}")
     return redirect("home")
 
 
+def with_key(request: HttpRequest) -> HttpResponse:
+    """A redirect to the first page, with the key as a cookie if it fits."""
+    response, key = redirect("home"), request.GET["look"]
+    if visits.from_here(request) and visits.fits(key):
+        response.set_cookie(visits.COOKIE, key, httponly=True, samesite="Lax")
+    return response
+
+
 def offered(request: HttpRequest) -> bool:
-    """Whether the visitor sits at this machine. A proxy in front speaks for strangers, so it does not count."""
-    if not settings.DEMO or any(header in request.headers for header in PROXY_HEADERS):
-        return False
-    host = request.get_host().rsplit(":", 1)[0].strip("[]")
-    return is_loopback(request.META.get("REMOTE_ADDR", "")) and (host == "localhost" or is_loopback(host))
+    """Whether the visitor has the key."""
+    return visits.from_here(request) and visits.fits(request.COOKIES.get(visits.COOKIE, ""))
 
 
-def is_loopback(address: str) -> bool:
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return False
+def possible(request: HttpRequest) -> bool:
+    """Whether the visitor can look around with the key."""
+    return visits.allowed() and visits.from_here(request) and visits.key_file().exists()

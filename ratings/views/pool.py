@@ -1,92 +1,93 @@
-"""The pool for admins: which pairs should be rated, what that would cost, and how they come to raters.
+"""The pages of the pool: which pairs are wanted, what more of them would cost, and how raters get them.
 
-Every act can be looked at first: a GET says what it would do, the POST beside it does it.
+A GET previews an act of pooling, the POST does it.
 """
 
 from collections.abc import Callable
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
 
-from .. import cost, pooling, queue
-from ..access import collection_for
-from ..forms import HolesForm, JudgingForm, MoreForm, PairsForm, PlanForm, WantHolesForm
-from ..models import Collection, Pair, Role, System
-from ..progress import Pace, left, pace
+from .. import queue
+from ..formats.refusal import counted
+from ..models import Anchor, Collection, Pair, System
+from ..people.access import admin_act, admin_page
+from ..pool import pooling
+from ..pool.forms import HolesForm, JudgingForm, MoreForm, PairsForm, PlanForm, WantHolesForm
+from ..progress import cost
+from ..progress.counts import left, pace
+from ..progress.figures import Pace
+from .pages import frame, paged
 
 AT_ONCE = 50
 USUAL_DEPTH = 10
-NAMED = 5  # holes of a query
+NAMED = 5  # holes of a query that are listed
 
 
-@require_safe
-@never_cache
-def pool(request: HttpRequest, slug: str) -> HttpResponse:
-    """What is wanted now, and what a pool would do that is asked for in the address."""
-    collection = collection_for(request, slug, Role.ADMIN)
+@admin_page
+def pool(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """What is wanted now, and what the pool of the address would add."""
     asked = PlanForm(request.GET, collection=collection) if "depth" in request.GET else None
     more = MoreForm(request.GET) if "more" in request.GET else None
     return pool_page(request, collection, asked=asked, more=more)
 
 
-@require_POST
-def make_pool(request: HttpRequest, slug: str) -> HttpResponse:
-    collection = collection_for(request, slug, Role.ADMIN)
+@admin_act
+def make_pool(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = PlanForm(request.POST, collection=collection)
     if not form.is_valid():
         return pool_page(request, collection, asked=form)
     made = pooling.pool(collection, **form.cleaned_data)
     messages.success(
-        request, f"{counted(made.pairs, 'pair')} in this pool, {counted(made.new_assignments)} newly wanted."
+        request,
+        f"{counted(made.pairs, 'pair')} in this pool, {counted(made.new_assignments, 'rating')} newly wanted.",
     )
-    return redirect("pool", slug)
+    return redirect("pool", collection.slug)
 
 
-@require_POST
-def want_more(request: HttpRequest, slug: str) -> HttpResponse:
-    collection = collection_for(request, slug, Role.ADMIN)
+@admin_act
+def want_more(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = MoreForm(request.POST)
     if not form.is_valid():
         return pool_page(request, collection, more=form)
     added = pooling.want_more(collection, form.cleaned_data["more"])
-    messages.success(request, f"{counted(added)} newly wanted.")
-    return redirect("pool", slug)
+    messages.success(request, f"{counted(added, 'rating')} newly wanted.")
+    return redirect("pool", collection.slug)
 
 
-@require_POST
-def save_judging(request: HttpRequest, slug: str) -> HttpResponse:
-    """Keep the order of rating, the shares of gold and repeats, and the break."""
-    collection = collection_for(request, slug, Role.ADMIN)
+@admin_act
+def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Save the order of rating, the shares of gold and repeats, and the break."""
     form = JudgingForm(request.POST, instance=collection)
     if not form.is_valid():
         collection.refresh_from_db()
         return pool_page(request, collection, judging=form)
-    # These fields alone: the record moves on while the form is open.
+    # Only these fields: others may have changed while the form was open.
     collection.save(update_fields=list(form.fields))
     messages.success(request, "Saved. It holds from the next document on that a rater gets.")
-    return redirect("pool", slug)
+    return redirect("pool", collection.slug)
 
 
-@require_POST
-def retire(request: HttpRequest, slug: str) -> HttpResponse:
-    """Take pairs out of the pool: one by its token, or those that are typed."""
-    return change(request, slug, queue.retire, "Retired: {}. Nobody is given them; ratings that are there count.")
+@admin_act
+def retire(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Retire pairs: one by its token, or those that are typed."""
+    return change(
+        request, collection, queue.retire, "Retired: {}. Nobody is given them; ratings that are there count."
+    )
 
 
-@require_POST
-def bring_back(request: HttpRequest, slug: str) -> HttpResponse:
-    return change(request, slug, pooling.bring_back, "Brought back: {}. What is still wanted can be rated.")
+@admin_act
+def bring_back(request: HttpRequest, collection: Collection) -> HttpResponse:
+    return change(request, collection, pooling.bring_back, "Brought back: {}. What is still wanted can be rated.")
 
 
-def change(request: HttpRequest, slug: str, act: Callable[[list[int]], int], said: str) -> HttpResponse:
-    """Do `act` with the pairs that are meant; a list that cannot be read comes back as it was typed."""
-    collection = collection_for(request, slug, Role.ADMIN)
+def change(
+    request: HttpRequest, collection: Collection, act: Callable[[list[int]], int], message: str
+) -> HttpResponse:
+    """Do `act` with the pairs of the form; a refused list is shown as it was typed."""
     if "pair" in request.POST:
         ids = [pair_of(collection, request.POST["pair"]).pk]
     else:
@@ -95,33 +96,32 @@ def change(request: HttpRequest, slug: str, act: Callable[[list[int]], int], sai
             return pool_page(request, collection, typed=form)
         ids = form.cleaned_data["lines"]
     if changed := act(ids):
-        messages.success(request, said.format(counted(changed, "pair")))
+        messages.success(request, message.format(counted(changed, "pair")))
     else:
         messages.info(request, "Nothing changed: the pairs are as you want them already, or they are warm-ups.")
-    return redirect("progress" if request.POST.get("back") == "progress" else "pool", slug)
+    return redirect("progress" if request.POST.get("back") == "progress" else "pool", collection.slug)
 
 
-@require_safe
-@never_cache
-def holes(request: HttpRequest, slug: str) -> HttpResponse:
-    """Where one system returned documents that nobody has judged."""
-    collection = collection_for(request, slug, Role.ADMIN)
+@admin_page
+def holes(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """The unjudged documents of one system."""
     systems = collection.systems.all()
     asked = {"depth": str(USUAL_DEPTH), "system": systems[0].pk if systems else ""} | request.GET.dict()
     return holes_page(request, collection, HolesForm(asked, collection=collection))
 
 
-@require_POST
-def want_holes(request: HttpRequest, slug: str) -> HttpResponse:
-    """Ask for ratings of what a system returned in its first places and nobody has judged."""
-    collection = collection_for(request, slug, Role.ADMIN)
+@admin_act
+def want_holes(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Want ratings of the holes of a system."""
     form = WantHolesForm(request.POST, collection=collection)
     if not form.is_valid():
         return holes_page(request, collection, form)
-    given = form.cleaned_data
-    added = pooling.want_holes(collection, given["system"], given["depth"], given["wanted"])
-    messages.success(request, f"{counted(added)} newly wanted of what {given['system']} returned unjudged.")
-    return redirect("pool", slug)
+    sent = form.cleaned_data
+    added = pooling.want_holes(collection, sent["system"], sent["depth"], sent["wanted"])
+    messages.success(
+        request, f"{counted(added, 'rating')} newly wanted of what {sent['system']} returned unjudged."
+    )
+    return redirect("pool", collection.slug)
 
 
 def pool_page(
@@ -133,20 +133,17 @@ def pool_page(
     judging: JudgingForm | None = None,
     typed: PairsForm | None = None,
 ) -> HttpResponse:
-    """The page with a form as it was sent, if one was, and what that would do. Refused: 400."""
+    """The page, with a form as it was sent and what it would do. Status 400 if the form is refused."""
     refused = [form for form in (asked, more, judging, typed) if form and not form.is_valid()]
     speed = pace(collection)
     waiting = left(collection)
     retired = Pair.objects.filter(query__collection=collection, retired_at__isnull=False)
     retired = retired.select_related("query", "document", "anchor").order_by("-retired_at", "-pk")
     retired = retired.defer("document__body", "document__fields")
-    page = Paginator(retired, AT_ONCE).get_page(request.GET.get("page"))
     wanted = wanted_by_number(collection)
     usual = most_usual(wanted)
     context = {
-        "collection": collection,
-        "role": collection.role,
-        "section": "pool",
+        **frame(collection, "pool"),
         "asked": asked or PlanForm(collection=collection, initial={"wanted": usual}),
         "more": more or MoreForm(initial={"more": usual + 1}),
         "judging": judging or JudgingForm(instance=collection),
@@ -155,24 +152,22 @@ def pool_page(
         "left": waiting,
         "pace": speed,
         "mixed": mixed_in(collection, waiting, speed),
-        "page": page,
-        "numbers": list(page.paginator.get_elided_page_range(page.number)),
+        "gold": gold_shown(collection, sum(row["n"] for row in wanted)),
+        **paged(request, retired, AT_ONCE),
         "systems": collection.systems.annotate(n=Count("rankings", filter=~Q(rankings__job__staging=True))),
     }
     if asked and asked.is_valid():
-        context["plan"] = told(pooling.plan(collection, **asked.cleaned_data), speed)
+        context["plan"] = plan_shown(pooling.plan(collection, **asked.cleaned_data), speed)
     if more and more.is_valid():
-        context["plan_more"] = told(pooling.plan_more(collection, more.cleaned_data["more"]), speed)
+        context["plan_more"] = plan_shown(pooling.plan_more(collection, more.cleaned_data["more"]), speed)
     return render(request, "ratings/pool.html", context, status=400 if refused else 200)
 
 
 def holes_page(request: HttpRequest, collection: Collection, form: HolesForm) -> HttpResponse:
-    """The holes of the system that is asked for. A refused form says why; what it names rightly is shown."""
+    """The holes of the chosen system; a refused form still shows those of its valid fields."""
     status = 200 if form.is_valid() else 400
     context = {
-        "collection": collection,
-        "role": collection.role,
-        "section": "pool",
+        **frame(collection, "pool"),
         "form": form,
         "systems": collection.systems.all(),
         "holes": None,
@@ -185,11 +180,11 @@ def holes_page(request: HttpRequest, collection: Collection, form: HolesForm) ->
 
 
 def report(request: HttpRequest, collection: Collection, system: System, depth: int) -> dict:
-    """What a system returned unjudged, a page of queries at once, and what it would cost to ask for all."""
+    """One page of the queries with holes, and what ratings of all holes would cost."""
     found = pooling.holes(collection, system, depth)
     new, speed = sum(row.new for row in found), pace(collection)
-    page = Paginator(found, AT_ONCE).get_page(request.GET.get("page"))
-    numbers = list(page.paginator.get_elided_page_range(page.number))
+    paging = paged(request, found, AT_ONCE)
+    page = paging["page"]
     page.object_list = [
         {
             "query": row.query,
@@ -210,13 +205,12 @@ def report(request: HttpRequest, collection: Collection, system: System, depth: 
         "retired": sum(hole.retired for row in found for hole in row.holes),
         "new": new,
         "hours": speed.hours(new) if speed and new else None,
-        "page": page,
-        "numbers": numbers,
+        **paging,
     }
 
 
-def told(plan: pooling.Plan, speed: Pace | None) -> dict:
-    """A plan with its cost and, system by system, what it brings."""
+def plan_shown(plan: pooling.Plan, speed: Pace | None) -> dict:
+    """A plan with its hours and the pairs of each system."""
     return {
         "plan": plan,
         "hours": speed.hours(plan.new_ratings) if speed and plan.new_ratings else None,
@@ -225,9 +219,22 @@ def told(plan: pooling.Plan, speed: Pace | None) -> dict:
 
 
 def mixed_in(collection: Collection, waiting: int, speed: Pace | None) -> dict:
-    """What gold and repeats cost: answers beside the ratings that are left, at most, and hours."""
+    """The greatest number of gold and repeat answers besides the ratings that are left, and their hours."""
     answers = cost.mixed_in(collection, waiting)
     return {"answers": answers, "hours": speed.hours(answers) if speed and answers else None}
+
+
+def gold_shown(collection: Collection, pairs: int) -> dict | None:
+    """How many of the pairs in the pool are gold, and after how many a rater may have met it all.
+
+    None where it cannot run out: it is not mixed in, or comes query by query.
+    """
+    if not collection.gold_share or collection.order == Collection.Order.QUERY:
+        return None
+    wanted = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
+    gold = wanted.filter(anchor__use=Anchor.Use.GOLD).count()
+    lasts = cost.gold_lasts(float(collection.gold_share), gold, pairs) if gold else 0
+    return {"pairs": pairs, "gold": gold, "lasts": lasts}
 
 
 def wanted_by_number(collection: Collection) -> list[dict]:
@@ -237,17 +244,13 @@ def wanted_by_number(collection: Collection) -> list[dict]:
 
 
 def most_usual(wanted: list[dict]) -> int:
-    """How many ratings most pairs want; 1 where none does."""
+    """The commonest number of wanted ratings; 1 where none is wanted."""
     return max(wanted, key=lambda row: row["n"], default={"wanted": 1})["wanted"]
 
 
 def pair_of(collection: Collection, token: str) -> Pair:
-    """Raises Http404 for a pair of another collection and for what is no token."""
+    """Raises Http404 for a pair of another collection and for an invalid token."""
     try:
         return get_object_or_404(Pair, token=UUID(token), query__collection=collection)
     except ValueError as error:
         raise Http404("No such pair.") from error
-
-
-def counted(n: int, what: str = "rating") -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"

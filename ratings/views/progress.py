@@ -1,55 +1,44 @@
-"""Progress for admins: how far the rating is, who does it and how, what is stuck, and one rater closely."""
+"""The pages of progress, for admins: counts, forecast, costs and what is stuck; and one rater in detail."""
 
 from datetime import date, timedelta
+from decimal import Decimal
+from typing import NamedTuple
 
 from django.contrib import messages
 from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
 
 from .. import queue
-from ..access import collection_for
-from ..cost import Costs, Part, Rate, ahead, costs
-from ..forms import GiveForm, RateForm, ReleaseForm
-from ..models import Assignment, Rating, Role
-from ..progress import (
-    Forecast,
-    Progress,
-    forecast,
-    gold_answers,
-    grades_given,
-    progress,
-    repeats,
-    work_of,
-)
-from ..stuck import stuck
+from ..models import Assignment, Collection, Pair, Rating
+from ..people.access import admin_act, admin_page
+from ..progress.cost import Costs, Part, Rate, ahead, costs
+from ..progress.counts import Progress, gold_answers, grades_given, progress, repeats, work_of
+from ..progress.forecast import Forecast, forecast
+from ..progress.forms import GiveForm, RateForm, ReleaseForm
+from ..progress.stuck import stuck
+from .pages import frame
 
 LISTED = 50  # gold missed, repeats that differ and leases on the page of a rater
-SHORTEST_AHEAD = 28  # days that the chart may look ahead where little lies behind
-LONGEST_BEHIND = 90  # days that it looks back
-NEAR = 60  # days until which a forecast names the day
+SHORTEST_AHEAD = 28  # days ahead that the chart may show even if fewer days lie behind
+LONGEST_BEHIND = 90  # days back that it shows
+NEAR = 60  # days ahead up to which a forecast names the day, not the month
 
 
-@require_safe
-@never_cache
-def progress_page(request: HttpRequest, slug: str) -> HttpResponse:
-    collection = collection_for(request, slug, Role.ADMIN)
+@admin_page
+def progress_page(request: HttpRequest, collection: Collection) -> HttpResponse:
     today = timezone.now().date()
     counted = progress(collection)
     expected = forecast(counted, today)
     paid = RateForm(request.GET if request.GET.keys() & RateForm.base_fields else None)
     context = {
-        "collection": collection,
-        "role": collection.role,
-        "section": "progress",
+        **frame(collection, "progress"),
         "progress": counted,
         "pace": counted.pace,
         "left": ahead(counted.extent.left, counted.pace),
         "forecast": in_words(expected, counted, today),
-        "chart": drawn(counted, expected, today),
+        "chart": burn_up(counted, expected, today),
         "days": by_day(counted),
         "rows": [(work, counted.hints(work)) for work in counted.works.values()],
         "stuck": stuck(collection, counted),
@@ -62,7 +51,7 @@ def progress_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def priced(found: Costs, rate: Rate) -> dict:
-    """The costs as rows of a table, and as three figures."""
+    """The costs as rows of a table, and three totals."""
 
     def row(name: str, part: Part) -> dict:
         cost, least, most = (rate.of(part.answers, hours) for hours in (part.hours, part.least, part.most))
@@ -81,10 +70,10 @@ def priced(found: Costs, rate: Rate) -> dict:
 
 
 def in_words(expected: Forecast | str, counted: Progress, today: date) -> str:
-    """The forecast with what it rests on. Days that are near are named, far ones by their month."""
+    """The forecast as a sentence with its basis. Near dates have their day, far ones only their month."""
     if isinstance(expected, str):
         return expected
-    # To two figures: a pace is never known better.
+    # Two significant digits.
     pace = f"{float(f'{expected.pace:.2g}'):,.6g}"
     basis = f"At the pace of the last {expected.days} days, {pace} a day,"
     basis += f" the {counted.extent.left:,} left may be done"
@@ -97,7 +86,7 @@ def in_words(expected: Forecast | str, counted: Progress, today: date) -> str:
 
 
 def by_day(counted: Progress) -> list[tuple[date, int, int]]:
-    """(day, grades, all until then), the latest first."""
+    """(day, grades, all grades until then), the latest first."""
     rows, total = [], 0
     for day, n in counted.by_day.items():
         total += n
@@ -105,14 +94,15 @@ def by_day(counted: Progress) -> list[tuple[date, int, int]]:
     return rows[::-1]
 
 
-def drawn(counted: Progress, expected: Forecast | str, today: date) -> dict | None:
-    """The burn-up in a square of 100 by 100, y downwards; None where there is nothing to draw.
+def burn_up(counted: Progress, expected: Forecast | str, today: date) -> dict | None:
+    """The burn-up chart in a square of 100 by 100, y downwards; None without grades.
 
-    The line is all grades so far, the top the number at which nothing is left, the cone where the forecast may go.
+    The line is the number of grades so far, the top is the number at which nothing is left, and the cone is the
+    range of the forecast.
     """
     if not counted.by_day:
         return None
-    # What was imported can be years old: then the chart begins where the work does.
+    # Imported grades can be years old; the chart begins with the first grade of the last LONGEST_BEHIND days.
     since = today - timedelta(days=LONGEST_BEHIND)
     first = min((day for day in counted.by_day if day >= since), default=since)
     behind = max(1, (today - first).days + 1)
@@ -146,7 +136,7 @@ def drawn(counted: Progress, expected: Forecast | str, today: date) -> dict | No
 
 
 def cone(counted: Progress, expected: Forecast, today: date, behind: int, ahead: int, point) -> str:
-    """From now to the early and the late end, or to where they stand when the chart ends."""
+    """The polygon from now to the early and the late end, each cut off where the chart ends."""
     given, top = counted.graded, counted.graded + counted.extent.left
 
     def end(day: date | None, per_day: float) -> tuple[int, float]:
@@ -154,30 +144,26 @@ def cone(counted: Progress, expected: Forecast, today: date, behind: int, ahead:
         return (away, top) if away <= ahead else (ahead, min(top, given + max(0.0, per_day) * ahead))
 
     early, late = end(expected.early, expected.fast), end(expected.late, expected.slow)
-    # Where only the early end lies on the chart, the cone leaves it at the corner.
+    # If only the early end lies on the chart, the polygon has the corner of the chart.
     ends = [early, (ahead, top), late] if early[1] == top > late[1] else [early, late]
     return " ".join([point(behind, given), *(point(behind + away, grades) for away, grades in ends)])
 
 
-@require_safe
-@never_cache
-def rater(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """One rater closely: speed and mix by grade, gold missed, repeats that differ, what they hold."""
-    collection = collection_for(request, slug, Role.ADMIN)
+@admin_page
+def rater(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """One rater: pace and share of each grade, missed gold, differing repeats, leases."""
     found = get_object_or_404(collection.raters.select_related("collection"), pk=pk)
     missed = gold_answers(Rating.objects.filter(rater=found)).exclude(grade=F("pair__anchor__grade"))
     differing = repeats([found.pk]).exclude(first=F("event__value")).order_by("-event")
     leases = Assignment.objects.filter(rater=found, state=Assignment.State.LEASED).order_by("leased_until", "pk")
     context = {
-        "collection": collection,
-        "role": collection.role,
-        "section": "progress",
+        **frame(collection, "progress"),
         "rater": found,
         "work": work_of(found),
         "grades": grades_given(found),
         "scale": list(collection.grades.all()),
         "missed": of_pairs(missed.order_by("-created_at"), "grade", "pair__anchor__grade"),
-        "differing": of_pairs(differing, "event"),
+        "differing": [Twice(row.pair, row.first, row.event.value) for row in of_pairs(differing, "event")],
         "leases": of_pairs(leases),
         "most": LISTED,
         "now": timezone.now(),
@@ -185,52 +171,56 @@ def rater(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return render(request, "ratings/rater.html", context)
 
 
+class Twice(NamedTuple):
+    """A repeat with another grade than the first one."""
+
+    pair: Pair
+    first: Decimal
+    second: Decimal
+
+
 def of_pairs(rows: QuerySet, *also: str) -> list:
-    """The first LISTED, with what a list shows of their pairs."""
+    """The first LISTED rows, with their pairs."""
     rows = rows.select_related("pair__query", "pair__document", *also)
     return list(rows.defer("pair__document__body", "pair__document__fields")[:LISTED])
 
 
-@require_POST
-def release(request: HttpRequest, slug: str) -> HttpResponse:
-    """Give back leases: one or all of a rater's, or one or all of those that ran out."""
-    collection = collection_for(request, slug, Role.ADMIN)
+@admin_act
+def release(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Give back one lease or all of a rater, or one or all of the expired ones."""
     form = ReleaseForm(request.POST, collection=collection)
     if not form.is_valid():
         messages.error(request, "These leases are not here any more. Below is what is held now.")
-        return redirect("progress", slug)
-    given = form.cleaned_data
-    if given["rater"] and not given["assignment"]:
-        released = queue.release(given["rater"])
+        return redirect("progress", collection.slug)
+    sent = form.cleaned_data
+    if sent["rater"] and not sent["assignment"]:
+        released = queue.release(sent["rater"])
     else:
         leases = Assignment.objects.filter(collection=collection, state=Assignment.State.LEASED)
-        # Of a lease that somebody else has taken since the page was opened, nothing is taken back.
-        own = {"rater": given["rater"]} if given["rater"] else {"leased_until__lt": timezone.now()}
-        one = {"pk": given["assignment"]} if given["assignment"] else {}
+        # Not a lease that another rater has taken since the page was opened.
+        own = {"rater": sent["rater"]} if sent["rater"] else {"leased_until__lt": timezone.now()}
+        one = {"pk": sent["assignment"]} if sent["assignment"] else {}
         released = queue.release(list(leases.filter(**own, **one).values_list("pk", flat=True)))
     if released:
         messages.success(request, f"{released:,} given back, free for others. What is still sent for it is kept.")
     else:
         messages.info(request, "Nothing to give back: it was rated, given back or taken by somebody meanwhile.")
-    if given["back"] == "rater" and given["rater"]:
-        return redirect("rater", slug, given["rater"].pk)
-    return redirect("progress", slug)
+    if sent["back"] == "rater" and sent["rater"]:
+        return redirect("rater", collection.slug, sent["rater"].pk)
+    return redirect("progress", collection.slug)
 
 
-@require_POST
-def give(request: HttpRequest, slug: str) -> HttpResponse:
-    """Hand a pair that waits to one rater, who then gets it next."""
-    collection = collection_for(request, slug, Role.ADMIN)
+@admin_act
+def give(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Give a pair to one rater as their next task."""
     form = GiveForm(request.POST, collection=collection)
     if not form.is_valid():
         messages.error(request, "Nothing was given: choose a pair and an active rater of this collection.")
-        return redirect("progress", slug)
+        return redirect("progress", collection.slug)
     pair, chosen = form.cleaned_data["pair"], form.cleaned_data["rater"]
     if queue.give(pair, chosen):
         messages.success(request, f"{chosen} gets “{pair.document}” for “{pair.query.text}” next.")
     else:
-        said = (
-            f"Nothing was given: {chosen} has it or has said something of it, or no more grades of it are wanted."
-        )
-        messages.info(request, said)
-    return redirect("progress", slug)
+        reason = f"{chosen} has it or has said something of it, or no more grades of it are wanted."
+        messages.info(request, f"Nothing was given: {reason}")
+    return redirect("progress", collection.slug)

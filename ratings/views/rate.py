@@ -1,35 +1,36 @@
-"""The pages of a rater: the desk, the start of a round, their own ratings. `shown` says what they tell."""
+"""The pages of a rater: the desk, the page without tasks, their own ratings. `desk.shown` says what they
+contain.
+"""
 
 from collections.abc import Sequence
 from uuid import UUID, uuid4
 
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from .. import queue
-from ..access import account_key, rater_in
-from ..changes import changes
-from ..forms import RatingForm
-from ..markdown import rendered, section_of
+from ..desk.answers import Said, latest, look_up
+from ..desk.forms import RatingForm
+from ..desk.preferences import in_list
+from ..desk.shown import acts_shown, document_shown, outlook_shown, outlook_words, task_shown, total_shown
+from ..guidelines.changes import changes
+from ..guidelines.markdown import rendered, section_of
 from ..models import Grade, Rater, Rating, RatingEvent, Reason, Role
-from ..preferences import in_list
-from ..progress import pace_of
+from ..people.access import account_key, of_rater
+from ..progress.counts import pace_of
 from ..queue import Saved, Task
-from ..shown import acts_shown, document_shown, outlook_shown, outlook_words, task_shown
+from .pages import paged
 
 UNDONE = 20  # acts that the desk can take back
-AT_ONCE = 20  # of the own ratings
+AT_ONCE = 20  # own ratings on a page
 
 
 @require_safe
-@never_cache
-def rate(request: HttpRequest, slug: str) -> HttpResponse:
-    """The task that comes first of those the rater holds or, if they hold none, how to get one."""
-    rater = rater_in(request, slug)
+@of_rater
+def rate(request: HttpRequest, rater: Rater) -> HttpResponse:
+    """The rater's first task, or, if they hold none, the button to get one."""
     held = queue.held(rater)
     rows = of_one_query(held) if held and in_list(request) else []
     if rows:
@@ -43,7 +44,7 @@ def rate(request: HttpRequest, slug: str) -> HttpResponse:
         **frame(rater, "rate"),
         "outlook": outlook,
         "pace": pace,
-        "hours": pace.hours(outlook.left) if pace else None,
+        "hours": pace.hours(outlook.about) if pace else None,
         "unread": guidelines is not None and guidelines.version > rater.guidelines_read,
         "rater_read": rater.guidelines_read,
         "lead": lead,
@@ -56,31 +57,23 @@ def rate(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
-def rate_pair(request: HttpRequest, slug: str, token: UUID) -> HttpResponse:
-    """A task that the rater has had before, to look at and to do again."""
-    rater = rater_in(request, slug)
+@of_rater
+def rate_pair(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse:
+    """A task that the rater had before, to change its rating."""
     return desk(request, rater, task_or_404(rater, token))
 
 
 @require_safe
-@never_cache
-def my_ratings(request: HttpRequest, slug: str) -> HttpResponse:
-    """The rater's own ratings, the latest first, to look at and to change."""
-    rater = rater_in(request, slug)
-    # In order by their keys alone: to join a hundred thousand rows before they are sorted takes seconds.
-    keys = Rating.objects.filter(rater=rater).order_by("-changed_at", "-pk").values_list("pk", flat=True)
-    paginator = Paginator(keys, AT_ONCE)
-    page = paginator.get_page(request.GET.get("page"))
-    ratings = Rating.objects.select_related("grade", "pair__query", "pair__document")
-    found = ratings.defer("pair__document__body", "pair__document__fields").in_bulk(list(page.object_list))
+@of_rater
+def my_ratings(request: HttpRequest, rater: Rater) -> HttpResponse:
+    """The rater's own ratings, the latest first."""
+    paging = paged(request, latest(rater), AT_ONCE)
     context = {
         **frame(rater, "mine"),
         "outlook": queue.outlook(rater),
         "scale": list(rater.collection.grades.all()),
-        "page": page,
-        "numbers": list(paginator.get_elided_page_range(page.number)),
-        "ratings": [own(found[pk]) for pk in page.object_list if pk in found],
+        **paging,
+        "ratings": [own_shown(row) for row in look_up(paging["page"].object_list)],
     }
     return render(request, "ratings/my_ratings.html", context)
 
@@ -95,8 +88,8 @@ def desk(
     conflict: "Rating | str | None" = None,
     status: int = 200,
 ) -> HttpResponse:
-    """The page of one task; `held` is what its script has at hand. A form shown again keeps what was sent."""
-    # A rating that is changed was opened from "My ratings"; a form shown again goes where it would have gone.
+    """The page of one task; `held` are the tasks for its script. A refused form keeps what was sent."""
+    # A rating is changed from "My ratings", and leads back there; a refused form leads where it would have led.
     back = "back" in request.POST if form else task.rating is not None
     comment = form.data.get("comment", "") if form else task.comment
     context = around(request, rater, task)
@@ -131,9 +124,9 @@ def listed(request: HttpRequest, rater: Rater, tasks: list[Task]) -> HttpRespons
 
 
 def of_one_query(held: list[Task]) -> list[Task]:
-    """What of the tasks at hand can be shown in a list: those of the query that comes first.
+    """The tasks for a list: those of the first task's query, without warm-ups.
 
-    None where a warm-up comes first: its answer is told at once.
+    None if the first one is a warm-up, whose known grade is shown right after the answer.
     """
     first = held[0]
     if first.kind == "warm_up":
@@ -142,13 +135,11 @@ def of_one_query(held: list[Task]) -> list[Task]:
 
 
 def around(request: HttpRequest, rater: Rater, task: Task) -> dict:
-    """What both forms of the desk show around their documents, and `desk` with what their script works with."""
+    """The context of both forms of the desk but for their documents; `desk` is the data for the script."""
     collection = rater.collection
     guidelines = collection.latest_guidelines()
     outlook = queue.outlook(rater)
     grades = list(collection.grades.all())
-    for grade in grades:
-        grade.section = section_of(grade)
     acts = queue.last_acts(rater, UNDONE)
     version = guidelines.version if guidelines else 0
     unread = version > rater.guidelines_read
@@ -158,6 +149,7 @@ def around(request: HttpRequest, rater: Rater, task: Task) -> dict:
         "query": {"text": task.pair.query.text, "need": task.pair.query.need},
         "grades": grades,
         "scale": grades,
+        "sections": [(section_of(grade), grade) for grade in grades],
         "reasons": Reason.choices,
         "guidelines": rendered(guidelines.text, grades) if guidelines else "",
         "guidelines_version": version,
@@ -167,7 +159,7 @@ def around(request: HttpRequest, rater: Rater, task: Task) -> dict:
         "undo_key": uuid4(),
         "last": last_shown(acts, grades),
         "outlook": outlook,
-        "total": outlook.done + outlook.left,
+        "total": total_shown(outlook),
         "desk": {
             "account": account_key(request.user),
             "base": reverse("rate", args=[collection.slug]),
@@ -185,14 +177,14 @@ def around(request: HttpRequest, rater: Rater, task: Task) -> dict:
 
 
 def place_in_warm_up(rater: Rater, outlook: queue.Outlook) -> tuple[int, int]:
-    """The next warm-up is which one, of how many."""
+    """The number of the next warm-up, and the number of all."""
     answered = rater.checks.filter(kind="warm_up", event__isnull=False).count()
     left = outlook.left if outlook.why == "warm_up" else 0
     return (answered + 1 if left else answered), answered + left
 
 
 def answer_page(request: HttpRequest, rater: Rater, task: Task, saved: Saved) -> HttpResponse:
-    """After a warm-up: the grade given, the known one and why."""
+    """The page after a warm-up: the rater's grade, the known one and its explanation."""
     scale = list(rater.collection.grades.all())
     outlook = queue.outlook(rater)
     place, warm_ups = place_in_warm_up(rater, outlook)
@@ -209,7 +201,7 @@ def answer_page(request: HttpRequest, rater: Rater, task: Task, saved: Saved) ->
 
 
 def frame(rater: Rater, section: str) -> dict:
-    """What every page of a rater needs of the collection: no more than its names."""
+    """The context of the navigation for raters: of the collection no more than its names."""
     collection = rater.collection
     return {
         "collection": {"slug": collection.slug, "name": collection.name},
@@ -226,7 +218,7 @@ def task_or_404(rater: Rater, token: UUID) -> Task:
 
 
 def last_shown(acts: Sequence[RatingEvent], scale: Sequence[Grade]) -> dict | None:
-    """The latest of `acts`: a step of the scale, the number of one that it no longer has, or a reason."""
+    """The latest of `acts`: a grade, the number of a grade that the scale no longer has, or a reason."""
     if not acts:
         return None
     event = acts[0]
@@ -234,13 +226,13 @@ def last_shown(acts: Sequence[RatingEvent], scale: Sequence[Grade]) -> dict | No
     return {"grade": grade, "given": event.value, "reason": event.get_reason_display()}
 
 
-def own(rating: Rating) -> dict:
+def own_shown(row: Said) -> dict:
     return {
-        "token": rating.pair.token,
-        "query": rating.pair.query.text,
-        "document": rating.pair.document.title or "(no title)",
-        "grade": rating.grade,
-        "reason": rating.get_reason_display(),
-        "comment": rating.comment,
-        "changed_at": rating.changed_at,
+        "token": row.token,
+        "query": row.pair.query.text,
+        "document": row.pair.document.title or "(no title)",
+        "grade": row.grade,
+        "reason": Reason(row.reason).label if row.reason else "",
+        "comment": row.comment,
+        "changed_at": row.changed_at,
     }

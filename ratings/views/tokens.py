@@ -1,28 +1,25 @@
-"""One's own tokens for programs: those there are, a new one, and the end of one."""
+"""The page of one's own tokens: list, make, revoke."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from .. import tokens
-from ..forms import TokenForm
+from ..people import tokens
+from ..people.forms import TokenForm
 
 SHOWN = 100
 
 
 @require_safe
-@never_cache
 def tokens_page(request: HttpRequest) -> HttpResponse:
     return listed(request, TokenForm(user=request.user))
 
 
 @require_POST
-@never_cache
 def make_token(request: HttpRequest) -> HttpResponse:
-    """Make a token and show its key, this once: a page that is loaded again cannot have it, for it is not kept."""
+    """Make a token and show its key this once: it is not stored, so a reload cannot show it."""
     form = TokenForm(request.POST, user=request.user)
     if not form.is_valid():
         return listed(request, form, status=400)
@@ -39,6 +36,6 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def listed(request: HttpRequest, form: TokenForm, *, status: int = 200) -> HttpResponse:
-    now, found = timezone.now(), request.user.api_tokens.select_related("user", "collection")[:SHOWN]
-    context = {"tokens": [(token, tokens.state_of(token, now=now)) for token in found], "form": form}
+    now, own = timezone.now(), request.user.api_tokens.select_related("user", "collection")[:SHOWN]
+    context = {"tokens": [(token, tokens.state_of(token, now=now)) for token in own], "form": form}
     return render(request, "ratings/tokens.html", context, status=status)

@@ -1,10 +1,11 @@
-// After many documents in a row: a word that a break does good. Any key goes on, and grades nothing.
+// The offer of a break after many documents in a row. Any key closes it, and grades nothing.
 
-const LONG = 25 * 60_000; // ms at work
-const REST = 5 * 60_000; // ms without an act: that was a break
-const BOUNCE = 500; // ms; a key pressed for the next document must not close what it hides
+const LONG = 25 * 60_000; // ms of work after which a break is offered
+const REST = 5 * 60_000; // ms without an act that count as a break
+const BOUNCE = 500; // ms during which a key counts as meant for the document below
 
-const KEPT = "idealist-break"; // a list is a new page for every query, and this goes on
+// In sessionStorage, since the list is a new page for every query.
+const KEPT = "idealist-break";
 const card = document.getElementById("break");
 
 function read() {
@@ -19,12 +20,12 @@ function write(row) {
   try {
     sessionStorage.setItem(KEPT, JSON.stringify(row));
   } catch {
-    // A browser that keeps nothing counts from each page anew.
+    // Without storage each page counts anew.
   }
   return row;
 }
 
-/** Count an act of the person; `after` so many in a row the card is shown, 0: never. `onclose` when they go on. */
+/** Count an act; show the card `after` so many in a row (0: never), and call `onclose` when it is closed. */
 export function worked(after, onclose) {
   const now = Date.now();
   let row = read();

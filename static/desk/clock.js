@@ -1,9 +1,9 @@
-// How long a person looked at a document, whatever the clock of the machine says.
+// How long a person looked at a document, by the monotonic clock.
 
-const IDLE = 60_000; // ms without a sign of life: what follows is no reading
-const LONGEST = 600; // s; more says nothing about effort
+const IDLE = 60_000; // ms without input after which the time does not count
+const LONGEST = 600; // s, the longest time that is sent
 
-/** Counts while the page is seen and somebody is there. */
+/** Counts while the page is visible and there is input. */
 export class Clock {
   #seen = 0;
   #since = performance.now();
@@ -14,7 +14,6 @@ export class Clock {
       addEventListener(name, sign, { capture: true, passive: true });
     }
     document.addEventListener("visibilitychange", () => {
-      // Until now it was seen, or from now on it is.
       if (document.hidden) this.#add();
       this.#since = performance.now();
     });

@@ -1,5 +1,5 @@
-// The rating desk: a key press shows the next document at once, and the outbox sees to it that the rating arrives.
-// Without this file the same form works by mouse, touch and Tab.
+// The rating desk: a key press shows the next document at once, while the outbox sends the rating.
+// Without this script the form of the page does the same.
 
 import { worked } from "./breaks.js";
 import { Clock } from "./clock.js";
@@ -10,17 +10,16 @@ import { leave } from "./leave.js";
 import { jump, unfold } from "./marks.js";
 import { Outbox } from "./outbox.js";
 import { comment, doc, form, gradeButtons, mark, paint, prepare, show, showAnswer, showNothing, showOwn } from "./page.js";
-import { showLast, showProgress } from "./said.js";
+import { Past } from "./past.js";
 import { announce, note, watch } from "./state.js";
 import { Store } from "./store.js";
 import { Tasks } from "./tasks.js";
 import { uuid, Wire } from "./wire.js";
 
-const BOUNCE = 150; // ms after a document was painted: a press as soon as that was meant for the one before
-const LIT = 120; // ms that the button that was pressed shines on, beside the next document
-const BACK = 20; // acts that undo can take back
-const LOOK_AGAIN = 20_000; // ms, when there is nothing to do
-const TRY_AGAIN = 5_000; // ms, when the server did not say whether there is
+const BOUNCE = 150; // ms after a document was painted during which a press counts as meant for the one before
+const LIT = 120; // ms for which the pressed button stays lit
+const LOOK_AGAIN = 20_000; // ms until the next claim, when there is nothing to do
+const TRY_AGAIN = 5_000; // ms until the next claim, when the server did not answer
 
 const whenIdle = window.requestIdleCallback ?? setTimeout; // Safari has none
 const at = (id) => document.getElementById(id);
@@ -32,18 +31,17 @@ const outbox = new Outbox(await Store.open(data.account), wire);
 const tasks = new Tasks(wire, outbox, `${data.base}next/`);
 const clock = new Clock();
 const drawer = new Drawer(wire, data);
+const past = new Past(outbox, data);
 
-let outlook = data.outlook;
-let past = data.last; // what undo can take back, latest last: {key, token, task, grade, reason, fresh}
-let busy = false; // an act is being taken back
-let written = null; // resolves when the last act is kept
+// Whether an undo is running.
+let busy = false;
 let undoing = Promise.resolve();
 let shownAt = 0;
 let view = "none"; // "task", "wait" for an answer, "answer" to read, "none"
-let waiting = null; // the key of the act whose answer is waited for
+let waiting = null; // the key of the act whose answer the view "wait" shows
 let looking = 0;
-let missing = null; // the key of the undo whose document only the server has
-let warmUp = data.place; // which of the warm-ups comes now
+let missing = null; // the key of an undo whose document this page does not have
+let warmUp = data.place; // the number of the present warm-up
 
 // Showing
 
@@ -60,11 +58,11 @@ function showTask(task) {
   requestAnimationFrame(() => {
     shownAt = performance.now();
     setTimeout(() => tasks.stock());
-    // What else changes has time until the document is there.
+    // All other changes wait until the document is painted.
     whenIdle(() => {
       prepare(tasks.following);
-      announce(`${task.document.title || "A document without a title"}. Query: ${task.query.text}. ${outlook.done + 1} of about ${outlook.done + outlook.left}`);
-      showCounts();
+      announce(`${task.document.title || "A document without a title"}. Query: ${task.query.text}. ${past.outlook.done + 1} of about ${Math.max(past.outlook.done + 1, past.outlook.total)}`);
+      past.show();
     }, { timeout: 100 });
   });
 }
@@ -75,30 +73,25 @@ function showNext() {
   else rest();
 }
 
-function showCounts() {
-  showProgress(outlook);
-  showLast(past.at(-1));
-}
-
-/** Nothing to show. Say why as soon as it is known, and look again until there is something. */
+/** There is no task: say why as soon as the server has answered, and claim again until there is one. */
 async function rest() {
   clearTimeout(looking);
   if (view !== "none") showNothing("One moment …", "");
   look("none");
-  await written;
-  await outbox.drain(); // only when the server has everything can it tell what is left
+  await past.written;
+  await outbox.drain(); // the server counts what is left only of what it has
   const answered = await tasks.fetchAnew();
   if (view !== "none") return;
   if (tasks.length > 0) return showNext();
-  showCounts();
+  past.show();
   if (!answered) showNothing("You have rated all that was loaded.", "More comes as soon as the server can be reached. Nothing is lost.");
-  else showNothing(...outlook.words);
+  else showNothing(...past.outlook.words);
   looking = setTimeout(() => { if (view === "none") rest(); }, answered ? LOOK_AGAIN : TRY_AGAIN);
 }
 
 // Acting
 
-/** Whether a press counts now. One that comes too soon was meant for the document before: it is told. */
+/** Whether a press counts now. One that comes too soon after a new document is refused with a note. */
 function ready() {
   if (view !== "task") return false;
   if (!busy && performance.now() - shownAt >= BOUNCE) return true;
@@ -106,50 +99,39 @@ function ready() {
   return false;
 }
 
-/** Have the act written down, and show what comes next in the same frame.
+/** Store the act in the outbox, and show the next task in the same frame.
  *
- *  The browser is asked to write before anything changes on the screen, and writes in the order in which it was asked.
- *  To wait for its answer as well would cost the frame. What it cannot write the outbox keeps in memory, and says so. */
+ *  IndexedDB is asked to write before the screen changes, and keeps the order of requests. To wait for its answer
+ *  would cost the frame. What cannot be stored stays in memory, and the page says so. */
 function act(kind, fields, button) {
   if (!ready()) return;
   const task = tasks.current;
   const seconds = clock.seconds;
   const sent = kind === "save" ? { ...fields, comment: comment.value, base_revision: task.base_revision, seconds: seconds.toFixed(2), guidelines: data.guidelines } : { comment: comment.value };
   const done = { key: uuid(), kind, base: data.base, token: task.token, fields: sent };
-  written = outbox.add(done);
+  past.written = outbox.add(done);
   closeSheets();
   tasks.did(seconds);
   whenIdle(() => worked(data.break, () => clock.restart()), { timeout: 100 });
-  if (kind === "skip") task.comment = comment.value; // it comes again, and its text is not sent a second time
+  if (kind === "skip") task.comment = comment.value; // the server does not send the text of a known task again
   const after = { ...task, comment: comment.value };
   if (task.warm_up || data.back) {
     waitFor(done);
   } else {
     showNext();
-    remember(done, after);
+    past.add(done, task.own, { task: after });
     if (location.pathname !== data.base) history.replaceState(null, "", data.base);
   }
   button.classList.add("lit");
   setTimeout(() => button.classList.remove("lit"), LIT);
 }
 
-/** What a button for a grade or a reason says. A key comes here at once: a click on the way would cost the frame. */
+/** Save the grade or reason of a button. Keys call it directly: to click the button would cost the frame. */
 function save(button) {
   act("save", { [button.name]: button.value }, button);
 }
 
-function remember(done, task) {
-  const { grade = null, reason = "" } = done.fields;
-  const fresh = done.kind === "save" && !task.own;
-  past = [...past, { key: done.key, token: done.token, task, grade, reason, fresh }].slice(-BACK);
-  if (fresh) count(1);
-}
-
-function count(step) {
-  outlook = { ...outlook, done: outlook.done + step, left: Math.max(0, outlook.left - step) };
-}
-
-/** A warm-up tells the known grade, and a rating opened from the list leads back there: both once it has arrived. */
+/** Wait for the answer to a warm-up, which has the known grade, or to a rating opened from "My ratings". */
 function waitFor(done) {
   waiting = done.key;
   look("wait");
@@ -162,48 +144,39 @@ function answered(done, answer) {
   if (!answer.warm_up) return showNext();
   warmUp += 1;
   const last = warmUp > data.warmUps;
-  // Warm-ups that were made while this page was open are not counted here.
+  // The count is that of when the page was opened; more warm-ups may have been made since.
   at("warm-up-place").textContent = last || !data.warmUps ? "" : ` ${warmUp} of ${data.warmUps}`;
   showAnswer(done.fields, answer.warm_up, last);
   look("answer");
 }
 
-/** One after the other, however fast the presses come. */
+/** Undo the last act, after all undos that were asked for before. */
 function undo() {
   undoing = undoing.then(undoLast);
 }
 
 async function undoLast() {
   if (view === "wait") return;
-  const last = past.at(-1);
-  if (!last) return note("There is nothing to undo.");
   busy = true;
   try {
-    await written; // what is being written cannot be taken back yet
-    past = past.slice(0, -1);
-    const here = await outbox.takeBack(last.key);
-    const key = uuid();
-    if (!here) {
-      await outbox.add({ key, kind: "undo", base: data.base, token: last.token ?? "", fields: last.key ? { act: last.key } : {} });
-    }
-    if (last.fresh) count(-1);
-    const task = last.task ?? tasks.known(last.token);
+    const last = await past.undo();
+    const task = last && (last.task ?? tasks.known(last.token));
     if (task) {
       tasks.back(task);
       showTask(task);
-    } else if (here) {
+    } else if (last?.here) {
       tasks.fetch();
-    } else {
-      missing = key;
+    } else if (last) {
+      missing = last.undo;
       note("Undoing …");
     }
   } finally {
     busy = false;
   }
-  showCounts();
+  past.show();
 }
 
-/** The server undid: what it says of the task now is what the next save stands on. */
+/** The server confirmed an undo; its answer has the revision for the next save. */
 function undone(done, { task }) {
   if (!task) return;
   const { token, own, base_revision } = task;
@@ -212,10 +185,11 @@ function undone(done, { task }) {
     tasks.back(task);
     showTask(task);
   } else if (known && outbox.acts.every((kept) => kept.token !== token)) {
-    if (own && !known.own) count(1); // what another window had saved stands again
+    // The undo restored a rating of another window.
+    if (own && !known.own) past.count(1);
     for (const one of [known, tasks.current]) if (one?.token === token) Object.assign(one, { own, base_revision });
     if (tasks.current?.token === token) showOwn(tasks.current);
-    showCounts();
+    past.show();
   }
 }
 
@@ -227,7 +201,7 @@ function closeSheets() {
 
 for (const sheet of Object.values(sheets)) {
   sheet.addEventListener("beforetoggle", (event) => {
-    // A closed sheet must not keep the focus: the next key is a grade, not a letter of the comment.
+    // A closed sheet must not keep the focus: the next key is meant as a grade, not for the comment.
     if (event.newState === "closed" && sheet.contains(document.activeElement)) document.activeElement.blur();
   });
 }
@@ -241,7 +215,7 @@ form.addEventListener("submit", (event) => {
   if (submitter.id === "later") act("skip", {}, submitter);
   else if (submitter.name) save(submitter);
 });
-// The second click of a double click was not meant for the document that the first one brought.
+// Ignore the second click of a double click, which would rate the next document.
 form.addEventListener("click", (event) => { if (event.detail > 1) event.preventDefault(); });
 at("later").addEventListener("click", (event) => { if (event.detail > 1) event.preventDefault(); });
 at("undo").addEventListener("submit", (event) => { event.preventDefault(); undo(); });
@@ -266,7 +240,7 @@ listen({
   full: () => unfold(doc),
   next: () => jump(doc, 1),
   previous: () => jump(doc, -1),
-  guidelines: () => drawer.toggle(past.at(-1)?.grade),
+  guidelines: () => drawer.toggle(past.last?.grade),
   mine: () => leave(outbox, wire, () => location.assign(data.mine)),
   help: () => at("help").showModal(),
 }, data.account);
@@ -280,15 +254,11 @@ doc.addEventListener("click", (event) => {
 const signIn = new SignIn(wire, outbox);
 const decision = new Decision(outbox, {
   titleOf: (token) => tasks.known(token)?.document.title || "A document",
-  insisted({ key }) {
-    // It was decided last and is taken back first, whatever was done since it was refused.
-    const decided = past.find((act) => act.key === key);
-    if (decided) past = [...past.filter((act) => act !== decided), decided];
-    showCounts();
-  },
+  insisted: ({ key }) => past.insisted(key),
   async dropped({ key, token, refused }, again, gone) {
-    if (past.some((act) => act.key === key && act.fresh) && !refused.current) count(-1);
-    past = past.filter((act) => act.key !== key);
+    const dropped = past.find(key);
+    if (dropped?.fresh && !refused.current) past.count(-1);
+    past.drop(dropped);
     tasks.settled(token);
     const task = tasks.known(token);
     const waited = waiting === key;
@@ -299,7 +269,7 @@ const decision = new Decision(outbox, {
     } else if (waited && !data.back) {
       showNext();
     }
-    showCounts();
+    past.show();
     await gone;
     if (data.back && !again) location.assign(data.back);
   },
@@ -313,32 +283,29 @@ outbox.addEventListener("confirmed", ({ detail: { act: done, answer } }) => {
   if (view === "none" && outbox.acts.length === 0) rest();
 });
 tasks.addEventListener("outlook", ({ detail }) => {
-  // What is done here and not sent yet is done all the same.
-  outlook = detail;
-  count(outbox.acts.filter((kept) => kept.kind === "save" && !tasks.known(kept.token)?.own).length);
-  showCounts();
+  // Count what is not sent yet.
+  past.outlook = detail;
+  past.count(outbox.acts.filter((kept) => kept.kind === "save" && !tasks.known(kept.token)?.own).length);
+  past.show();
 });
 
 tasks.addEventListener("guidelines", ({ detail }) => drawer.latest(detail));
 
 addEventListener("beforeunload", (event) => {
-  const plain = (text) => text.replaceAll("\r\n", "\n").trim(); // as a form without a script sends it
+  const plain = (text) => text.replaceAll("\r\n", "\n").trim(); // as the server stores it
   const written = view === "task" && plain(comment.value) !== plain(tasks.current.comment);
   if (outbox.worries || written) event.preventDefault();
 });
 addEventListener("pageshow", (event) => { if (event.persisted) outbox.retry(); });
 
-// Beginning: what an earlier page left in the outbox is done already.
+// Start. Acts that an earlier page left in the outbox count as done.
 
 await outbox.begin();
 const left = outbox.acts.filter((act) => act.kind !== "undo");
 tasks.take(data.tasks, data.tasks.map((task) => task.token));
 for (const kept of left) {
-  if (past.some((act) => act.key === kept.key)) continue; // the server has it, and did not come to say so
-  const { grade = null, reason = "" } = kept.fields;
-  const fresh = kept.kind === "save" && !tasks.known(kept.token)?.own;
-  past = [...past, { key: kept.key, token: kept.token, task: null, grade, reason, fresh }].slice(-BACK);
-  if (fresh) count(1);
+  // If `past` has it, the server has it too, but its answer did not arrive.
+  if (!past.find(kept.key)) past.add(kept, tasks.known(kept.token)?.own);
 }
-showCounts();
+past.show();
 showNext();

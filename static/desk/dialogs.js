@@ -1,12 +1,12 @@
-// What cannot go on without the person: who they are, and which of two ratings stands.
+// The dialogs that need a decision: sign in again, and which of two ratings to keep.
 
 import { said } from "./said.js";
 
-const BOUNCE = 500; // ms; a key pressed for the next document must not decide anything
+const BOUNCE = 500; // ms during which a key counts as meant for the document below
 
 const at = (id) => document.getElementById(id);
 
-/** Ask for the password on the spot. Nothing on the page changes; the outbox goes on afterwards. */
+/** The dialog to sign in again. The page stays as it is, and the outbox goes on afterwards. */
 export class SignIn {
   #dialog = at("sign-in");
   #wire;
@@ -29,7 +29,7 @@ export class SignIn {
     const { waiting } = this.#outbox.state();
     at("sign-in-kept").textContent = waiting ? `What you did is kept here: ${waiting} to be sent.` : "";
     at("sign-in-wrong").hidden = true;
-    // Signed in again in another tab? Then there is nothing to ask.
+    // The person may have signed in in another tab.
     const { account, name } = await this.#wire.look();
     if (account === this.#wire.account) this.#outbox.signedIn();
     else if (account) this.#seal(name);
@@ -58,7 +58,7 @@ export class SignIn {
     this.#outbox.signedIn();
   }
 
-  /** Somebody else is signed in: this page and what it kept are closed to them. */
+  /** Another account is signed in: close the page and its stored acts to them. */
   #seal(name) {
     this.#dialog.close();
     at("sealed-name").textContent = name;
@@ -66,7 +66,7 @@ export class SignIn {
   }
 }
 
-/** Let the person decide about acts that the server refused, one after the other. */
+/** The dialog for acts that the server refused, one after the other. */
 export class Decision {
   #dialog = at("conflict");
   #outbox;
@@ -74,8 +74,8 @@ export class Decision {
   #act = null;
   #since = 0;
 
-  /** `desk`: titleOf(token), and what it does at once with a decision: insisted(act), dropped(act, again, gone), where
-   *  `again` asks for the document once more and `gone` resolves when the act is forgotten. */
+  /** `desk` has titleOf(token), and is called with each decision: insisted(act), or dropped(act, again, gone), where
+   *  `again` shows the document once more and the promise `gone` resolves when the act is deleted. */
   constructor(outbox, desk) {
     this.#outbox = outbox;
     this.#desk = desk;
@@ -112,7 +112,7 @@ export class Decision {
     const insists = act.refused.status === 409 && place === 2;
     this.#dialog.close();
     const done = insists ? this.#outbox.insist(act) : this.#outbox.drop(act);
-    // Not after it: the next key may be pressed by then, and undo is to find what was decided.
+    // Before the await: the next key may be an undo, which must find the decision.
     if (insists) this.#desk.insisted(act);
     else this.#desk.dropped(act, act.refused.status !== 409 && place === 1, done);
     await done;

@@ -1,4 +1,4 @@
-// The guidelines beside the desk: one key opens them at the grade in question.
+// The guidelines beside the desk. A key opens them at a grade.
 
 import { note } from "./state.js";
 
@@ -8,23 +8,23 @@ const NARROW = matchMedia("(max-width: 64rem)");
 
 export class Drawer {
   #section = null;
-  #before = null; // what had the focus, and how far the page was scrolled
+  #before = null; // the focused element and the scroll position before they were opened
   #wire;
   #data;
 
-  /** `data`: `guidelines`, the version on this page, `unread`, the one that is new to the person, and `read`, where the server is told that they opened it. */
+  /** `data`: `guidelines`, the version on this page; `unread`, the version that is new to the person; `read`, the address to tell the server that they opened it. */
   constructor(wire, data) {
     this.#wire = wire;
     this.#data = data;
     if (NARROW.matches) guide.open = false;
     guide.querySelector("summary").addEventListener("click", () => { if (!guide.open) this.#read(); });
     document.addEventListener("keydown", (event) => {
-      // What lies above is closed first, by the browser.
+      // Escape first closes dialogs and popovers, by the browser.
       if (event.key === "Escape" && !document.querySelector("dialog[open], :popover-open")) this.#close();
     });
   }
 
-  /** Open them at the grade under the pointer or the focus, else at the one given last; a second time closes them. */
+  /** Open them at the grade under the pointer or the focus, otherwise at the `last` one; close them if they are open there. */
   toggle(last) {
     const value = document.querySelector("button.grade:is(:hover, :focus)")?.value ?? last;
     const section = value ? document.getElementById(`guide-grade-${value.replace("-", "minus-")}`) : null;
@@ -41,7 +41,7 @@ export class Drawer {
     this.#read();
   }
 
-  /** What the server says is the latest version. The page goes on with the one that is before the person. */
+  /** The server has a newer version: show a note. The page keeps its version. */
   latest(version) {
     if (!(version > this.#data.guidelines) || !newer.hidden) return;
     newer.hidden = false;

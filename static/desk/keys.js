@@ -1,5 +1,5 @@
-// Which key means what. A key means nothing while somebody types, and nothing behind an open dialog.
-// Who rates may change keys and switch them off: this browser keeps that for their account.
+// The keys of the desk. They are ignored while somebody types and while a dialog is open.
+// Raters can change keys and switch them off; localStorage keeps that by account.
 
 const DIGITS = "1234567890";
 const LEFT = "asdfwertvb";
@@ -7,10 +7,10 @@ const OTHERS = {
   cannot: "x", later: "l", comment: "c", undo: "u", guidelines: "g", full: "f", next: "n", previous: "p",
   down: "j", up: "k", mine: "m", help: "?",
 };
-const ALSO = { Backspace: "undo", ArrowDown: "down", ArrowUp: "up" }; // only where an act is not for the page to do
+const ALSO = { Backspace: "undo", ArrowDown: "down", ArrowUp: "up" }; // arrows scroll the page where the act is missing
 const TEXT = "input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]";
 
-/** Act -> key: "grade1" is the first button. `left`: grades under the left hand. */
+/** The usual keys, act → key; "grade1" is the first button. `left`: grades are keys of the left hand. */
 export function usual(left = false) {
   const grades = [...(left ? LEFT : DIGITS)].map((key, i) => [`grade${i + 1}`, key]);
   return { ...Object.fromEntries(grades), ...OTHERS, ...(left ? { full: "q" } : {}) };
@@ -18,18 +18,18 @@ export function usual(left = false) {
 
 const name = (account) => `idealist-keys-${account}`;
 
-/** What the person chose: {off, keys}, keys by act. */
+/** The settings of the account: {off, keys}, keys by act. */
 export function chosen(account) {
   let kept = null;
   try {
     kept = JSON.parse(localStorage.getItem(name(account)));
   } catch {
-    // Nothing can be kept here, or what is kept is not ours: then the usual keys hold.
+    // Without storage, or with an invalid value in it, the usual keys apply.
   }
   return { off: Boolean(kept?.off), keys: { ...usual(), ...kept?.keys } };
 }
 
-/** Keep it. False where the browser keeps nothing. */
+/** Store the settings. False: the browser has no storage. */
 export function choose(account, choice) {
   try {
     localStorage.setItem(name(account), JSON.stringify(choice));
@@ -39,7 +39,7 @@ export function choose(account, choice) {
   }
 }
 
-/** Show on the buttons which key each has. */
+/** Show the keys on the buttons. */
 export function label({ off, keys }) {
   for (const shown of document.querySelectorAll("kbd[data-act]")) {
     shown.textContent = keys[shown.dataset.act];
@@ -60,9 +60,9 @@ export function listen(acts, account) {
       acts.keep();
       return;
     }
-    // A key held down is one press. So is Enter on a button, which would click it again and again.
+    // A key held down counts once, also Enter on a button, which would click repeatedly.
     if (event.repeat && (event.key === "Enter" || event.key === " ") && event.target.closest?.("button")) event.preventDefault();
-    // A dialog that a key has just closed took that key for itself.
+    // defaultPrevented: the key has just closed a dialog.
     if (event.defaultPrevented || event.repeat || event.ctrlKey || event.metaKey || event.altKey || typing) return;
     if (document.querySelector("dialog[open]")) return;
     const digit = DIGITS.indexOf(event.key);

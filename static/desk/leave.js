@@ -1,4 +1,4 @@
-// Leaving the desk for a page that only the server has.
+// Leave the desk for another page.
 
 import { note } from "./state.js";
 
@@ -6,7 +6,7 @@ const PATIENCE = 3_000; // ms
 
 const inTime = (promise) => Promise.race([promise, new Promise((resolve) => { setTimeout(resolve, PATIENCE, {}); })]);
 
-/** Go, once the server has what was done here. Where it does not answer the desk stays, which can go on without it. */
+/** Call `go` once the server has all acts. If it does not answer, stay: the desk works without it. */
 export async function leave(outbox, wire, go) {
   await inTime(outbox.drain());
   const { account } = await inTime(wire.look());

@@ -1,4 +1,4 @@
-// All documents of a query on one page, each with its own grades. Without this file each is a form of its own.
+// The list: all documents of a query on one page. Without this script each of them is a form of its own.
 
 import { worked } from "./breaks.js";
 import { Clock } from "./clock.js";
@@ -8,20 +8,19 @@ import { listen } from "./keys.js";
 import { leave } from "./leave.js";
 import { fold, jump, marked, paragraphs, termsOf, unfold } from "./marks.js";
 import { Outbox } from "./outbox.js";
-import { showLast, showProgress } from "./said.js";
+import { Past } from "./past.js";
 import { announce, note, watch } from "./state.js";
 import { Store } from "./store.js";
 import { uuid, Wire } from "./wire.js";
 
-const BOUNCE = 150; // ms after the focus came to a document: a press as soon as that was meant for the one before
-const BACK = 20; // acts that undo can take back
+const BOUNCE = 150; // ms after a document got the focus during which a press counts as meant for the one before
 
 const at = (id) => document.getElementById(id);
 const data = JSON.parse(at("desk-data").textContent);
 const goOn = at("go-on").querySelector("button");
 const terms = termsOf(document.querySelector(".query h1").textContent);
 
-/** One document of the list, with what the person says of it now. */
+/** One document of the list with the person's present rating. */
 class Row {
   constructor(item, task) {
     Object.assign(this, { item, task, revision: task.base_revision, own: task.own, gone: false });
@@ -56,17 +55,17 @@ const wire = new Wire({ ...data, csrf: at("undo").elements.csrfmiddlewaretoken.v
 const outbox = new Outbox(await Store.open(data.account), wire);
 const clock = new Clock();
 
-let outlook = data.outlook;
-let past = data.last; // what undo can take back, latest last: {key, token, grade, reason, before}
+// Its acts have the state of their row `before` them.
+const past = new Past(outbox, data);
+
 let movedAt = 0;
 let undoing = Promise.resolve();
-let written = null;
 
 // Showing
 
 const focused = () => rows.find((row) => row.item.contains(document.activeElement)) ?? rows.find((row) => row.open);
 
-/** Bring a row before the person. */
+/** Focus a row and scroll to it. */
 function goTo(row) {
   if (!row) return;
   row.doc.focus({ preventScroll: true });
@@ -81,13 +80,8 @@ function move(step) {
 
 function show() {
   for (const row of rows) row.show();
-  showProgress(outlook);
-  showLast(past.at(-1));
+  past.show();
   goOn.hidden = rows.some((row) => row.open);
-}
-
-function count(step) {
-  outlook = { ...outlook, done: outlook.done + step, left: Math.max(0, outlook.left - step) };
 }
 
 // Acting
@@ -96,13 +90,11 @@ function act(row, kind, fields) {
   if (performance.now() - movedAt < BOUNCE) return note("That came too soon for a new document and was not counted.");
   const seconds = clock.seconds.toFixed(2);
   const sent = kind === "save" ? { ...fields, comment: row.comment.value, base_revision: row.revision, seconds, shown: "list", guidelines: data.guidelines } : { comment: row.comment.value };
-  const key = uuid();
-  written = outbox.add({ key, kind, base: data.base, token: row.task.token, fields: sent });
+  const done = { key: uuid(), kind, base: data.base, token: row.task.token, fields: sent };
+  past.written = outbox.add(done);
+  past.add(done, row.own, { before: { own: row.own, gone: row.gone } });
   const { grade = null, reason = "" } = fields;
-  const fresh = kind === "save" && !row.own;
-  past = [...past, { key, token: row.task.token, grade, reason, fresh, before: { own: row.own, gone: row.gone } }].slice(-BACK);
   Object.assign(row, kind === "save" ? { own: { grade, reason }, gone: false } : { gone: true });
-  if (fresh) count(1);
   clock.restart();
   show();
   const place = rows.indexOf(row);
@@ -118,23 +110,14 @@ function act(row, kind, fields) {
 }
 
 function undo() {
-  undoing = undoing.then(undoLast);
-}
-
-async function undoLast() {
-  const last = past.at(-1);
-  if (!last) return note("There is nothing to undo.");
-  await written; // what is being written cannot be taken back yet
-  past = past.slice(0, -1);
-  const here = await outbox.takeBack(last.key);
-  if (!here) await outbox.add({ key: uuid(), kind: "undo", base: data.base, token: last.token ?? "", fields: last.key ? { act: last.key } : {} });
-  if (last.fresh) count(-1);
-  const row = rowOf(last.token);
-  if (row) Object.assign(row, last.before ?? { own: null, gone: false });
-  else note("Undoing …");
-  show();
-  goTo(row);
-  return undefined;
+  undoing = undoing.then(() => past.undo()).then((last) => {
+    if (!last) return;
+    const row = rowOf(last.token);
+    if (row) Object.assign(row, last.before ?? { own: null, gone: false });
+    else note("Undoing …");
+    show();
+    goTo(row);
+  });
 }
 
 for (const row of rows) {
@@ -144,7 +127,7 @@ for (const row of rows) {
     if (submitter.classList.contains("later")) act(row, "skip", {});
     else if (submitter.name) act(row, "save", { [submitter.name]: submitter.value });
   });
-  // The second click of a double click was not meant for the document that the first one brought.
+  // Ignore the second click of a double click, which would rate the next document.
   row.item.addEventListener("click", (event) => {
     if (event.detail > 1 && event.target.closest("form")) event.preventDefault();
     if (event.target.closest(".next")) jump(row.doc, 1);
@@ -194,7 +177,7 @@ listen({
   previous: () => { const row = focused(); if (row) jump(row.doc, -1); },
   down: () => move(1),
   up: () => move(-1),
-  guidelines: () => drawer.toggle(past.at(-1)?.grade),
+  guidelines: () => drawer.toggle(past.last?.grade),
   mine: () => leave(outbox, wire, () => location.assign(data.mine)),
   help: () => at("help").showModal(),
 }, data.account);
@@ -206,16 +189,11 @@ at("show-keys").addEventListener("click", () => at("help").showModal());
 const signIn = new SignIn(wire, outbox);
 const decision = new Decision(outbox, {
   titleOf: (token) => rowOf(token)?.title.textContent || "A document",
-  insisted({ key }) {
-    // It was decided last and is taken back first, whatever was done since it was refused.
-    const decided = past.find((one) => one.key === key);
-    if (decided) past = [...past.filter((one) => one !== decided), decided];
-    show();
-  },
+  insisted: ({ key }) => past.insisted(key),
   dropped({ key, seq, token, refused }, again) {
-    const dropped = past.find((one) => one.key === key);
-    past = past.filter((one) => one !== dropped);
-    if (dropped?.fresh && !refused.current) count(-1);
+    const dropped = past.find(key);
+    past.drop(dropped);
+    if (dropped?.fresh && !refused.current) past.count(-1);
     const row = rowOf(token);
     if (row && !outbox.acts.some((kept) => kept.token === token && kept.seq > seq)) {
       const before = refused.status === 409 ? { own: refused.current, gone: false } : (dropped?.before ?? { own: null, gone: false });
@@ -232,7 +210,8 @@ outbox.addEventListener("confirmed", ({ detail: { act: done, answer } }) => {
   if (row && answer.revision !== undefined) row.revision = answer.revision;
   if (row && answer.task && outbox.acts.every((kept) => kept.token !== answer.task.token)) {
     const { own } = answer.task;
-    if (own && !row.own) count(1); // what another window had saved stands again
+    // The undo restored a rating of another window.
+    if (own && !row.own) past.count(1);
     row.own = own;
     show();
   }
@@ -241,16 +220,14 @@ outbox.addEventListener("confirmed", ({ detail: { act: done, answer } }) => {
 addEventListener("beforeunload", (event) => { if (outbox.worries) event.preventDefault(); });
 addEventListener("pageshow", (event) => { if (event.persisted) outbox.retry(); });
 
-// Beginning: what an earlier page left in the outbox is done already.
+// Start. Acts that an earlier page left in the outbox count as done.
 
 await outbox.begin();
-for (const { key, kind, token, fields: { grade = null, reason = "" } } of outbox.acts.filter((one) => one.kind !== "undo")) {
+for (const kept of outbox.acts.filter((one) => one.kind !== "undo")) {
+  const { key, kind, token, fields: { grade = null, reason = "" } } = kept;
   const row = rowOf(token);
-  const fresh = kind === "save" && !row?.own;
-  if (!past.some((act) => act.key === key)) { // else the server has it, and did not come to say so
-    past = [...past, { key, token, grade, reason, fresh }].slice(-BACK);
-    if (fresh) count(1);
-  }
+  // If `past` has it, the server has it too, but its answer did not arrive.
+  if (!past.find(key)) past.add(kept, row?.own);
   if (row) Object.assign(row, kind === "save" ? { own: { grade, reason } } : { gone: true });
 }
 show();

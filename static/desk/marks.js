@@ -1,15 +1,15 @@
-// The words of the query in a text, underlined, and the way from one to the next. Long texts begin folded.
+// Mark the words of the query in a text, jump between the marks, and fold long texts.
 
 const LONG = 3_000; // characters, or
-const LINES = 60; // lines: from there on only the beginning is shown at first
+const LINES = 60; // lines from which on a text is folded
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
-// They stand in every English text and lead nowhere.
+// Stop words.
 const COMMON = new Set("the and for are was were with from that this what who how why when where which does not you can".split(" "));
 
 const folded = (word) => word.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
-/** [place, word] of each word; where a script has no blanks, as the browser parts it. */
+/** [place, word] of each word; in scripts without blanks, by Intl.Segmenter. */
 function* words(text) {
   for (const { 0: run, index } of text.matchAll(WORD)) {
     if (!UNSPACED.test(run) || !Intl.Segmenter) yield [index, run];
@@ -17,13 +17,13 @@ function* words(text) {
   }
 }
 
-/** The words of a query that are worth a mark. */
+/** The words of a query that are marked. */
 export function termsOf(query) {
   const all = [...words(query)].map(([, word]) => folded(word));
   return new Set(all.filter((word) => (word.length > 2 || /\p{N}/u.test(word) || UNSPACED.test(word)) && !COMMON.has(word)));
 }
 
-/** Nodes of a text, its words of `terms` marked. */
+/** The nodes of a text with marks on the words of `terms`. */
 export function marked(text, terms) {
   const nodes = [];
   let from = 0;
@@ -37,7 +37,7 @@ export function marked(text, terms) {
   return [...nodes, text.slice(from)];
 }
 
-/** Paragraphs and line breaks as the server makes them: a blank line parts paragraphs. */
+/** The text as paragraphs, divided by blank lines as on the server. */
 export function paragraphs(body, terms) {
   const all = document.createDocumentFragment();
   for (const part of body.replace(/\r\n?/g, "\n").trim().split(/\n{2,}/)) {
@@ -48,7 +48,7 @@ export function paragraphs(body, terms) {
   return all;
 }
 
-/** Fold what is long, and show the buttons that make sense, of a .doc with its text in place. */
+/** Fold a .doc if its text is long, and show the buttons that apply. */
 export function fold(doc, body) {
   const long = body.length > LONG || body.split("\n").length > LINES;
   doc.querySelector(".text").classList.toggle("folded", long);
@@ -57,7 +57,7 @@ export function fold(doc, body) {
   doc.querySelector(".jump").hidden = !doc.querySelector("mark");
 }
 
-/** Show all of a text, or its beginning again. */
+/** Unfold a text, or fold it again. */
 export function unfold(doc, open) {
   if (doc.querySelector(".full").hidden) return;
   const text = doc.querySelector(".text");
@@ -65,7 +65,7 @@ export function unfold(doc, open) {
   doc.querySelector(".full .what").textContent = text.classList.contains("folded") ? "Show all" : "Show less";
 }
 
-/** Go `step` marks on, around at the ends. */
+/** Go `step` marks on, cyclically. */
 export function jump(doc, step) {
   const marks = [...doc.querySelectorAll("mark")];
   if (!marks.length) return;

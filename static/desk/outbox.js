@@ -1,21 +1,21 @@
-// The one sender of acts: in order, each with the key it was born with, until the server has confirmed it.
+// Sends acts in order, each with its idempotency key, until the server has confirmed it.
 
 import { tabsOf } from "./store.js";
 
 const LONGEST = 60_000; // ms between two tries
 const SETTLED = new Set([400, 404, 409]); // answers that another try would not change
 
-/** Keeps acts and sends them. Tells by events:
- *  "change": something about `state()` is new; "confirmed" {act, answer}: the server has it;
- *  "refused" {act}: the person must decide, `act.refused` says what the server said; "signed-out". */
+/** Stores and sends acts. Its events: "change", when `state()` changed; "confirmed" {act, answer}; "refused" {act},
+ *  when the person must decide about `act.refused`, the answer of the server; "signed-out". */
 export class Outbox extends EventTarget {
   #store;
   #wire;
   #acts = [];
-  #adding = 0; // acts that are being written
+  #adding = 0; // acts that are being stored
   #tries = 0;
   #nextTry = null; // ms, by the clock of Date
-  #problem = ""; // "", "offline", "server" or "browser": who does not answer
+  #problem = ""; // "", or what does not answer: "offline", "server" or "browser"
+  #told = ""; // the error message of the server
   #signedOut = false;
   #tabs;
   #draining = null;
@@ -32,7 +32,7 @@ export class Outbox extends EventTarget {
     document.addEventListener("visibilitychange", () => { if (!document.hidden && this.#problem) this.retry(); });
   }
 
-  /** What is not confirmed yet, first done first. */
+  /** The acts that are not confirmed, in order. */
   get acts() {
     return this.#acts;
   }
@@ -43,30 +43,31 @@ export class Outbox extends EventTarget {
       waiting: this.#acts.length + this.#adding - needs,
       needs,
       problem: this.#problem,
+      told: this.#told,
       nextTry: this.#nextTry,
       signedOut: this.#signedOut,
       lasting: this.#store.lasting,
     };
   }
 
-  /** Whether a closed tab would leave the person in doubt: not where an act is on its way for the first time. */
+  /** Whether the page should warn before it is closed: not for an act that is being sent for the first time. */
   get worries() {
     const { needs, problem, signedOut, lasting } = this.state();
     const slow = this.#acts.some((act) => Date.now() - act.at > 2_000);
     return this.#acts.length > 0 && (needs > 0 || problem !== "" || signedOut || !lasting || slow);
   }
 
-  /** Read what earlier pages left, and send it. */
+  /** Read the acts that earlier pages left, and send them. */
   async begin() {
     await this.#look();
-    // What was refused before may have been settled since: ask once more.
+    // Send refused acts once more: the reason may be gone.
     for (const { seq } of this.#acts.filter((act) => act.refused)) {
       await this.#store.change(seq, ({ refused, ...act }) => act);
     }
     this.drain();
   }
 
-  /** Keep a new act and send it. Resolves when it is kept. */
+  /** Store a new act and send it. Resolves when it is stored. */
   async add(act) {
     act.at = Date.now();
     this.#adding += 1;
@@ -77,7 +78,7 @@ export class Outbox extends EventTarget {
     if (!this.#nextTry) this.drain();
   }
 
-  /** Remove an act that the server does not have. False: it may have it, and must be asked to undo it. */
+  /** Delete an act that was not sent. False: it was sent, and the server must undo it. */
   async takeBack(key) {
     const act = this.#acts.find((kept) => kept.key === key);
     if (!act) return false;
@@ -90,16 +91,16 @@ export class Outbox extends EventTarget {
     return taken;
   }
 
-  /** Forget a refused act. */
+  /** Delete a refused act. */
   async drop(act) {
     await this.#store.change(act.seq, () => null);
     this.#forget(act.seq);
     this.drain();
   }
 
-  /** Send a refused act again, on top of what the server has. It keeps its key, by which undo knows it in any tab. */
+  /** Send a refused act again, based on the revision of the server. It keeps its key, which undo refers to. */
   async insist(act) {
-    // Nothing to change where another tab has decided already.
+    // Without `refused`, another tab has decided already.
     await this.#store.change(act.seq, ({ refused, ...kept }) => {
       return refused && { ...kept, fields: { ...kept.fields, base_revision: refused.revision } };
     });
@@ -107,7 +108,7 @@ export class Outbox extends EventTarget {
     this.drain();
   }
 
-  /** The server says that nobody is signed in, or somebody else. */
+  /** The server answered that nobody or somebody else is signed in. */
   leave() {
     this.#signedOut = true;
     this.#problem = "";
@@ -115,19 +116,19 @@ export class Outbox extends EventTarget {
     this.#emit("signed-out");
   }
 
-  /** The person of this page signed in again: go on. */
+  /** The account of this page is signed in again. */
   signedIn() {
     this.#signedOut = false;
     this.retry();
   }
 
-  /** Try at once instead of when the time has come. */
+  /** Send now, without waiting for the next try. */
   retry() {
     this.#tries = 0;
     this.drain();
   }
 
-  /** Send what waits, one act after the other, one tab at a time. Resolves when there is nothing to do for now. */
+  /** Send all acts in order, one tab at a time. Resolves when nothing can be sent for now. */
   drain() {
     this.#again = true;
     this.#draining ??= this.#run();
@@ -139,7 +140,7 @@ export class Outbox extends EventTarget {
     try {
       do {
         this.#again = false;
-        // Without TLS there are no locks: two tabs may then send one act, and its key makes it one.
+        // Web Locks need TLS. Without them two tabs may send the same act, which its key makes one.
         if (navigator.locks) await navigator.locks.request(`idealist-outbox-${this.#wire.account}`, () => this.#sendAll());
         else await this.#sendAll();
       } while (this.#again && !this.#nextTry && !this.#signedOut);
@@ -156,7 +157,7 @@ export class Outbox extends EventTarget {
     for (let act = this.#due(); act && !this.#signedOut; act = this.#due()) {
       const marked = await this.#store.change(act.seq, (kept) => (kept.sent ? undefined : { ...kept, sent: true }));
       if (!marked) {
-        this.#forget(act.seq); // taken back, or sent by another tab
+        this.#forget(act.seq); // deleted by an undo, or sent by another tab
         continue;
       }
       act.sent = true;
@@ -167,7 +168,7 @@ export class Outbox extends EventTarget {
     }
   }
 
-  /** The first act that may be sent: none whose document has an earlier act that waits for the person. */
+  /** The first act that may be sent: not one whose document has an earlier refused act. */
   #due() {
     const stuck = new Set();
     for (const act of this.#acts) {
@@ -177,7 +178,7 @@ export class Outbox extends EventTarget {
     return undefined;
   }
 
-  /** True: go on with the next act. */
+  /** Handle an answer. True: go on with the next act. */
   async #settle(act, { status, body, wait }) {
     if (status === 200 && body?.key === act.key) {
       await this.#confirmed(act, body);
@@ -193,14 +194,14 @@ export class Outbox extends EventTarget {
       this.#emit("refused", { act: refused ?? act });
       return true;
     }
-    this.#postpone(status === 0 ? "offline" : "server", wait);
+    this.#postpone(status === 0 ? "offline" : "server", wait, body?.error);
     return false;
   }
 
   async #confirmed(act, answer) {
     this.#tries = 0;
     this.#problem = "";
-    // First this, then the removal: should the browser die in between, the act is sent again and confirmed again.
+    // Before the deletion: if the browser crashes in between, the act is sent and confirmed again.
     for (const later of this.#acts.filter((kept) => kept.token === act.token && kept.seq > act.seq)) {
       if (answer.revision === undefined || !("base_revision" in later.fields)) continue;
       const made = (kept) => ({ ...kept, fields: { ...kept.fields, base_revision: answer.revision } });
@@ -212,8 +213,9 @@ export class Outbox extends EventTarget {
     this.#tell({ confirmed: { act, answer } });
   }
 
-  #postpone(problem, wait) {
+  #postpone(problem, wait, told = "") {
     this.#problem = problem;
+    this.#told = told;
     const pause = Math.min(LONGEST, 1_000 * 2 ** this.#tries++) * (0.75 + Math.random() / 2);
     const delay = Math.min(LONGEST, Math.max(pause, wait * 1_000));
     this.#nextTry = Date.now() + delay;
@@ -222,9 +224,10 @@ export class Outbox extends EventTarget {
     this.#changed();
   }
 
-  /** What another tab of this account says: it sends for both, but should it be closed, this one goes on. */
-  async #hear({ problem, nextTry, confirmed }) {
+  /** A message of another tab, which sends for both; if it is closed, this one goes on. */
+  async #hear({ problem, told, nextTry, confirmed }) {
     this.#problem = problem;
+    this.#told = told;
     this.#nextTry = nextTry;
     clearTimeout(this.#timer);
     if (nextTry) this.#timer = setTimeout(() => this.drain(), nextTry - Date.now() + 1_000);
@@ -233,7 +236,7 @@ export class Outbox extends EventTarget {
   }
 
   #tell(more) {
-    this.#tabs.postMessage({ problem: this.#problem, nextTry: this.#nextTry, ...more });
+    this.#tabs.postMessage({ problem: this.#problem, told: this.#told, nextTry: this.#nextTry, ...more });
   }
 
   async #look() {
@@ -246,7 +249,7 @@ export class Outbox extends EventTarget {
     this.#changed();
   }
 
-  /** Something changed here: tell this page and the other tabs. */
+  /** Announce a change to this page and to other tabs. */
   #changed() {
     this.#emit("change");
     this.#tell();

@@ -1,5 +1,5 @@
-// What the rater sees of a task. The elements are those of the server's page, so that the form stays a form: should
-// this script fail, its buttons still send what is on the screen.
+// Show a task in the elements of the server's page. The form stays a form: if this script fails, its buttons still send
+// what is on the screen.
 
 import { fold, marked, paragraphs, termsOf } from "./marks.js";
 import { said } from "./said.js";
@@ -18,7 +18,7 @@ export const form = at("rating");
 export const comment = at("comment-text");
 export const gradeButtons = [...form.querySelectorAll("button.grade")];
 
-const made = new WeakMap(); // task -> its paragraphs
+const made = new WeakMap(); // task → its paragraphs
 let terms = ["", new Set()]; // a query, and its words
 
 function termsFor(query) {
@@ -26,12 +26,12 @@ function termsFor(query) {
   return terms[1];
 }
 
-/** Make the text of a task before its turn, so that to show it is a step less. */
+/** Make the paragraphs of a task in advance. */
 export function prepare(task) {
   if (task?.document.body && !made.has(task)) made.set(task, paragraphs(task.document.body, termsFor(task.query.text)));
 }
 
-/** The text of a task. What was prepared is used up. */
+/** The paragraphs of a task; prepared ones can be used once. */
 function textOf(task) {
   prepare(task);
   const text = made.get(task) ?? at("no-text").content.cloneNode(true);
@@ -39,11 +39,11 @@ function textOf(task) {
   return text;
 }
 
-/** Put a task on the screen. */
+/** Show a task. */
 export function paint(task, base) {
   const { token, query: asked, document: shown } = task;
-  const seen = scrollY; // read before anything changes: afterwards it would lay the page out at once
-  const top = Math.min(seen, work.offsetTop); // the head of the page stays away where it was scrolled away
+  const seen = scrollY; // read before any change: afterwards it would force a layout
+  const top = Math.min(seen, work.offsetTop); // keeps the head of the page scrolled away
   if (query.text.textContent !== asked.text) query.text.textContent = asked.text;
   query.text.classList.toggle("long", asked.text.length > LONG);
   query.need.textContent = asked.need;
@@ -68,7 +68,7 @@ export function paint(task, base) {
   if (seen !== top) scrollTo(0, top);
 }
 
-/** What the person says of the task on the screen now, on which the next save stands. */
+/** Show the person's present rating of the task, and set the base revision of the next save. */
 export function showOwn({ own, base_revision, warm_up }) {
   form.elements.base_revision.value = base_revision;
   for (const button of gradeButtons) {
@@ -80,7 +80,7 @@ export function showOwn({ own, base_revision, warm_up }) {
   at("later").hidden = Boolean(own) || warm_up;
 }
 
-/** Which part of the desk is seen: a "task", the "wait" for an answer, the "answer" of a warm-up, or "none". */
+/** Show a part of the desk: a "task", the "wait" for an answer, the "answer" of a warm-up, or "none". */
 export function show(view) {
   if (work.dataset.view !== view) work.dataset.view = view;
   at("nothing").hidden = view !== "none";
@@ -88,13 +88,13 @@ export function show(view) {
   if (view === "answer") at("go-on").focus();
 }
 
-/** Why there is nothing on the desk: a sentence, and what happens next. */
+/** Say why there is no task: a sentence, and what happens next. */
 export function showNothing(lead, more) {
   at("nothing-lead").textContent = lead;
   at("nothing-more").textContent = more;
 }
 
-/** The known grade of a warm-up and why, beside the one given; `last`: no other follows. */
+/** Show the known grade of a warm-up with its explanation, beside the person's; `last`: it was the last warm-up. */
 export function showAnswer(given, answer, last) {
   at("answer-said").replaceChildren(...said(given));
   at("answer-known").replaceChildren(...said(answer));
@@ -103,7 +103,7 @@ export function showAnswer(given, answer, last) {
   at("answer-last").hidden = !last;
 }
 
-/** Whether a comment is written, beside the button that opens it. */
+/** Show on the button whether there is a comment. */
 export function mark(written) {
   at("written").hidden = !written.trim();
 }

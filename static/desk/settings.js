@@ -1,4 +1,4 @@
-// The page of a rater's settings: keys are kept by this browser, under the account. All else there is a plain form.
+// The settings of keys, which localStorage keeps by account. All other settings are a form without a script.
 
 import { choose, chosen, usual } from "./keys.js";
 
@@ -24,7 +24,7 @@ function keep(next, words) {
   says.textContent = choose(account, choice) ? words : "This browser keeps nothing: the usual keys will be back on the next page.";
 }
 
-/** The key that a press means, if it can be one: a single sign that no other act has. */
+/** The key of a press, if it is a single character that no other act has. */
 function take(field, key) {
   const { act } = field.dataset;
   const name = (one) => one.closest("label, .field").querySelector(".name").textContent.trim();
@@ -45,7 +45,7 @@ for (const field of fields) {
     if (event.key !== " ") return take(field, event.key.toLowerCase());
     says.textContent = "The space bar scrolls the page and cannot be a key.";
   });
-  // What a keyboard on a screen writes comes without a key.
+  // On-screen keyboards send input events without a key.
   field.addEventListener("input", () => {
     const key = [...field.value.trim().toLowerCase()].pop();
     if (key) take(field, key);

@@ -1,7 +1,7 @@
-// Whether all is saved: always on the screen, and told to screen readers now and then.
+// The state of saving: always on the screen, and announced to screen readers now and then.
 
 const OFTEN = 10; // saves between two announcements
-const LOUD = new Set(["offline", "needs"]); // told at once, and so is their end
+const LOUD = new Set(["offline", "needs"]); // their begin and end are announced at once
 
 const chip = document.getElementById("state");
 const act = document.getElementById("state-act");
@@ -10,14 +10,14 @@ const notice = document.getElementById("notice");
 
 const counted = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 
-/** Say something once, to a screen reader. */
+/** Announce something to screen readers. */
 export function announce(words) {
   voice.textContent = words;
 }
 
 let hiding = 0;
 
-/** Show something for a moment that is no part of the state. */
+/** Show a note for a moment. */
 export function note(words) {
   notice.textContent = words;
   notice.hidden = false;
@@ -26,7 +26,7 @@ export function note(words) {
   hiding = setTimeout(() => { notice.hidden = true; }, 4_000);
 }
 
-function words({ waiting, needs, problem, nextTry, signedOut, lasting }) {
+function words({ waiting, needs, problem, told, nextTry, signedOut, lasting }) {
   const kept = lasting ? `${waiting} kept on this device` : `${waiting} kept while this page stays open`;
   const seconds = Math.max(0, Math.ceil((nextTry - Date.now()) / 1_000));
   const next = nextTry ? `, next try in ${seconds} s` : ", trying now";
@@ -34,12 +34,12 @@ function words({ waiting, needs, problem, nextTry, signedOut, lasting }) {
   if (signedOut) return ["needs", waiting ? `Signed out: ${kept}` : "Signed out"];
   if (!waiting) return ["saved", "Saved"];
   if (problem === "offline") return ["offline", `Offline: ${kept}${next}`];
-  if (problem === "server") return ["offline", `The server has a problem: ${kept}${next}`];
+  if (problem === "server") return ["offline", `${told.replace(/\.$/, "") || "The server has a problem"}: ${kept}${next}`];
   if (problem === "browser") return ["offline", `This browser does not let its storage be read: ${kept}${next}`];
   return ["saving", lasting ? `Saving ${waiting}` : `Saving ${waiting}: this browser keeps nothing, leave the page open`];
 }
 
-/** Show what `outbox` says of itself, from now on. `decide` opens what needs the person. */
+/** Show the state of `outbox` from now on. `decide` opens the dialog that it needs. */
 export function watch(outbox, decide) {
   let before = "saved";
   let saved = 0;

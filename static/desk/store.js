@@ -1,10 +1,10 @@
-// Acts that the server has not confirmed, in the order in which they were done. They lie in a database of the browser
-// whose name carries the account, so that the page of another account never opens them.
+// The acts that the server has not confirmed, in order, in IndexedDB. Each account has a database of its own, so that
+// the page of another account never opens it.
 
 const STORE = "acts";
-const PATIENCE = 3_000; // ms; some browsers neither open a database nor refuse to
+const PATIENCE = 3_000; // ms; some browsers never answer the request to open a database
 
-/** Where the pages of an account tell each other that something changed. */
+/** The channel on which tabs of an account announce changes. */
 export function tabsOf(account) {
   return new BroadcastChannel(`idealist-outbox-${account}`);
 }
@@ -28,7 +28,7 @@ function opened(account) {
   return finished(request);
 }
 
-/** What the browser keeps and, where it keeps nothing, what this page remembers. */
+/** Acts in IndexedDB and, if that fails, in memory. */
 export class Store {
   #db = null;
   #loose = new Map();
@@ -38,7 +38,7 @@ export class Store {
     const store = new Store();
     try {
       store.#db = await inTime(opened(account));
-      // Another tab with a newer page may want to change the database: it must not wait for this one.
+      // Do not block the upgrade by a newer page in another tab.
       store.#db.onversionchange = store.#db.onclose = () => { store.#db?.close(); store.#db = null; };
     } catch {
       store.#db = null;
@@ -46,17 +46,17 @@ export class Store {
     return store;
   }
 
-  /** Whether every act is safe from a closed tab. */
+  /** Whether no act would be lost by closing the tab. */
   get lasting() {
     return this.#db !== null && this.#loose.size === 0;
   }
 
-  /** Keep a new act. Resolves when it is written. */
+  /** Store a new act. Resolves to its number when it is written. */
   async add(act) {
     try {
       const transaction = this.#db.transaction(STORE, "readwrite");
       const request = transaction.objectStore(STORE).add(act);
-      // At once, and not when this page has time again: should it die before, the act is kept all the same.
+      // Commit now and not when this page is idle, so that the act survives a crash of the page.
       transaction.commit();
       await inTime(finished(transaction));
       return request.result;
@@ -67,7 +67,7 @@ export class Store {
     }
   }
 
-  /** All acts, first done first. Rejects where the browser does not answer. */
+  /** All acts, in order. Rejects if the browser does not answer. */
   async all() {
     const loose = [...this.#loose.values()];
     if (!this.#db) return loose;
@@ -75,8 +75,8 @@ export class Store {
     return [...kept, ...loose];
   }
 
-  /** Replace an act by what `change` makes of it: null removes it, undefined leaves it. One step, also across tabs.
-   *  Resolves to what is kept then; null when the act is gone. */
+  /** Replace an act by `change(act)`, where null deletes it and undefined leaves it. Atomic, also across tabs.
+   *  Resolves to the stored act, or null if there is none. */
   async change(seq, change) {
     if (this.#loose.has(seq)) {
       const made = change(this.#loose.get(seq));

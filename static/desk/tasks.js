@@ -1,26 +1,26 @@
-// What is to be judged next, held in memory only: a document never waits for the network.
+// The tasks that come next, loaded in advance, so that a document never waits for the network.
 
 const FEWEST = 3;
 const MOST = 10;
-const WORTH = 60; // seconds of work that are fetched ahead
-const HELD = 20; // what the server lets a rater hold at most
-const COUNT_ANEW = 60_000; // ms between two counts of what is left: others rate, too
-const RENEW = 5 * 60_000; // ms between two signs to the server that the person is still there
+const WORTH = 60; // seconds of work that are loaded in advance
+const HELD = 20; // tasks that the server leases to a rater at most
+const COUNT_ANEW = 60_000; // ms between two counts of what is left
+const RENEW = 5 * 60_000; // ms between two renewals of the leases
 
-/** The documents that come next. Tells by events: "more" when some came, "outlook" {outlook} now and then,
- *  "guidelines" {version}: the latest. */
+/** The tasks that come next. Its events: "more", when tasks came; "outlook" {outlook}, now and then; "guidelines"
+ *  {version}, the latest. */
 export class Tasks extends EventTarget {
   #wire;
   #outbox;
   #path;
   #next = [];
   #known = new Map();
-  #done = new Map(); // token -> number of the claim from which on the server knows that it was done
+  #done = new Map(); // token → the number of the first claim whose answer knows that it was done
   #claims = 0;
   #counted = Date.now(); // when what is left was counted
   #claiming = null;
   #last = false; // whether the last claim brought fewer than it asked for
-  #pace = 12; // seconds a document, at first
+  #pace = 12; // seconds for a document
 
   current;
 
@@ -46,12 +46,12 @@ export class Tasks extends EventTarget {
     return this.#next[0];
   }
 
-  /** Every task that this page has ever had, by token. */
+  /** A task that this page has ever had, by token. */
   known(token) {
     return this.#known.get(token);
   }
 
-  /** Take in what the server says is held, in its order. What was done here meanwhile is not to do any more. */
+  /** Take over the tasks and their order from an answer, without those that were done here meanwhile. */
   take(tasks, order, claim = 0) {
     for (const task of tasks) this.#known.set(task.token, { ...this.#known.get(task.token), ...task });
     const unsent = new Set(this.#outbox.acts.filter((act) => act.kind !== "undo").map((act) => act.token));
@@ -61,26 +61,26 @@ export class Tasks extends EventTarget {
     this.dispatchEvent(new CustomEvent("more"));
   }
 
-  /** The next task, now the current one, or undefined. */
+  /** Make the next task the current one; undefined without one. */
   advance() {
     this.current = this.#next.shift();
     return this.current;
   }
 
-  /** Ask for more where few are left. */
+  /** Claim more if few are left. */
   stock() {
-    // Near the end the server gives fewer than asked for: then to ask at every step brings nothing.
+    // Near the end the server gives fewer than were asked for: do not claim at every step.
     if (this.#next.length < (this.#last ? 2 : Math.ceil(this.#wanted / 2))) this.fetch();
   }
 
-  /** The current task was done in so many seconds: not to do again until it is undone, or given out anew. */
+  /** The current task was done in so many seconds, and is left out until it is undone or given out anew. */
   did(seconds) {
     this.#done.set(this.current.token, Infinity);
     this.current = undefined;
     this.#pace = 0.7 * this.#pace + 0.3 * Math.max(seconds, 0.5);
   }
 
-  /** The server knows what became of a task that was done here: what it says from now on holds. */
+  /** The server has the act on a task: later answers decide about it. */
   settled(token) {
     this.#done.set(token, this.#claims + 1);
   }
@@ -98,13 +98,13 @@ export class Tasks extends EventTarget {
     return Math.min(MOST, Math.max(FEWEST, Math.round(WORTH / this.#pace)));
   }
 
-  /** Ask the server for more. Resolves to whether it answered; two at once are one. */
+  /** Claim tasks. Resolves to whether the server answered; concurrent calls are one request. */
   fetch() {
     this.#claiming ??= this.#claim().finally(() => { this.#claiming = null; });
     return this.#claiming;
   }
 
-  /** Ask what there is now: an answer that is on its way already may be too old to tell. */
+  /** Claim with a new request: the answer to a running one may be outdated. */
   async fetchAnew() {
     await this.#claiming;
     return this.fetch();
@@ -112,10 +112,10 @@ export class Tasks extends EventTarget {
 
   async #claim() {
     const claim = ++this.#claims;
-    // What is done here and not sent is held by the server's count.
+    // Unsent acts are still leases on the server.
     const unsent = this.#outbox.acts.filter((act) => act.kind === "save").length;
     const count = Math.min(HELD, this.#wanted + 1 + unsent);
-    // Only texts that are not here yet are sent.
+    // The server sends only tasks that are not in `have`.
     const here = [this.current, ...this.#next, ...this.#outbox.acts].filter((one) => one?.token);
     const have = here.map((one) => one.token).filter((token) => this.#known.has(token)).join(" ");
     const outlook = Date.now() - this.#counted > COUNT_ANEW ? "1" : "";

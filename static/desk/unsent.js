@@ -1,4 +1,4 @@
-// On a rater's pages beside the desk: what they did that lies in this browser and is not confirmed. The desk sends it.
+// A notice on the other pages of a rater: the number of unconfirmed acts in this browser. The desk sends them.
 
 import { Store, tabsOf } from "./store.js";
 
@@ -11,7 +11,7 @@ async function show() {
   const what = acts.every(({ kind }) => kind === "save") ? "rating" : "act";
   const [are, them] = acts.length === 1 ? [" is", "it"] : ["s are", "them"];
   notice.querySelector("span").textContent = `${acts.length} ${what}${are} kept in this browser, and the server has not confirmed ${them}.`;
-  // The page of a task that they had opens the desk, also where nothing waits for them any more.
+  // The address of a task opens the desk even if there is no task to claim.
   const [first] = acts;
   if (first) notice.querySelector("a").href = first.token ? `${first.base}${first.token}/` : first.base;
   notice.hidden = !first;

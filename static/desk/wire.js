@@ -1,8 +1,8 @@
-// Talking to the server: every answer is told apart from silence, and from what a stranger on the way says.
+// Requests to the server. Answers of the application are told from silence and from those of proxies in between.
 
-const PATIENCE = 20_000; // ms; then an act is sent again, with its key
+const PATIENCE = 20_000; // ms until a request counts as failed
 
-/** A random UUID, also on a page without TLS. */
+/** A random UUID. crypto.randomUUID is missing on pages without TLS. */
 export function uuid() {
   if (crypto.randomUUID) return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -34,7 +34,7 @@ async function ask(path, options) {
   }
 }
 
-/** The page's link to the server, for one account. */
+/** Requests in the name of one account. */
 export class Wire {
   constructor({ account, session, signIn, csrf }) {
     Object.assign(this, { account, session, signIn, csrf });
@@ -44,7 +44,7 @@ export class Wire {
   async post(path, fields) {
     const first = await this.#send(path, fields);
     if (first.status !== 403) return first;
-    // Signing in anywhere in the browser makes the token of an open page out of date.
+    // A sign-in in another tab invalidates the CSRF token of this page.
     const { account } = await this.look();
     if (account === undefined) return { ...first, status: 0, body: null };
     if (account === this.account) return this.#send(path, fields);
@@ -53,7 +53,7 @@ export class Wire {
 
   #send(path, fields) {
     const body = new URLSearchParams({ ...fields, account: this.account });
-    // Outlives the page; a browser does so for 64 KB in all, so a long comment does without.
+    // keepalive lets the request outlive the page, but browsers limit it to 64 KB in all.
     const keepalive = String(body).length < 16_000;
     return ask(path, { method: "POST", body, keepalive, headers: { "X-CSRFToken": this.csrf } });
   }
@@ -62,12 +62,12 @@ export class Wire {
   async look() {
     const { status, body } = await ask(this.session, {});
     if (status !== 200 || !body) return {};
-    // The token of another account is not taken: what this page still does must not be done in its name.
+    // Do not take the token of another account: this page must not act in its name.
     if (body.account === null || body.account === this.account) this.csrf = body.csrf;
     return body;
   }
 
-  /** Sign in with a form's fields. True, or words that say why not. */
+  /** Sign in. True, or a sentence that says why not. */
   async enter(username, password) {
     const { account, csrf } = await this.look();
     if (account === undefined) return "The server does not answer. Nothing is lost: try again in a moment.";
@@ -76,6 +76,6 @@ export class Wire {
     if (answer.type === "opaqueredirect") return true;
     if (answer.status === 429) return "Too many tries. Wait a minute and try again.";
     if (answer.status === 200) return "This name and password do not fit. Mind capital letters.";
-    return "The server does not answer. Nothing is lost: try again in a moment.";
+    return answer.body?.error ?? "The server does not answer. Nothing is lost: try again in a moment.";
   }
 }

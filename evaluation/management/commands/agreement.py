@@ -1,15 +1,23 @@
-from evaluation import agreement, consistency, report, scores
-from evaluation.consistency import Agreement, Order
-from evaluation.judgments import ADJUDICATIONS, RULES
-from evaluation.measures import PROFILES
-from evaluation.significance import SEED
+from evaluation.analyses import consistency, report
+from evaluation.analyses.consistency import Agreement, Order
+from evaluation.draws import MOST_RATERS, RATERS, SEED
 from ratings.formats import spreadsheet
-from ratings.management.commands._collection_command import RAW, ExportCommand, Refused
+from ratings.management.commands._collection_command import ExportCommand, Refused
 
-from .evaluate import OPTIONS, aligned, between, changes, chosen, four, refuse_format
+from .evaluate import (
+    add_format,
+    add_options,
+    add_rule,
+    add_systems,
+    aligned,
+    between,
+    chosen,
+    four,
+    refuse_format,
+    setup_in,
+)
 
 DISPUTED = 10  # pairs that the table shows
-MOST_DRAWS = 2_000
 
 
 class Command(ExportCommand):
@@ -22,44 +30,25 @@ class Command(ExportCommand):
             help="like nDCG@10: also whether systems would stand in this order with other raters; the options"
             " below belong to it",
         )
-        parser.add_argument("--system", action="append", default=[], help="only this system; may be repeated")
+        add_systems(parser)
         parser.add_argument(
-            "--draws",
-            type=int,
-            default=agreement.DRAWS,
-            help=f"times that raters are resampled ({agreement.DRAWS})",
+            "--draws", type=int, default=RATERS, help=f"times that raters are resampled ({RATERS})"
         )
         parser.add_argument("--seed", type=int, default=SEED, help=f"what the draws begin with ({SEED})")
-        parser.add_argument("--profile", default="default", help=f"a set of options: {', '.join(PROFILES)}")
-        for name, values in OPTIONS.items():
-            parser.add_argument(f"--{name.replace('_', '-')}", dest=name, help=values)
-        parser.add_argument("--rule", default="mean", help=f"several ratings to one judgment: {', '.join(RULES)}")
-        parser.add_argument(
-            "--adjudications", default="use", help=f"decisions above the ratings: {', '.join(ADJUDICATIONS)} (use)"
-        )
-        parser.add_argument("--format", default="table", help=f"{', '.join(FORMATS)} (table)")
-        parser.add_argument("--raw", action="store_true", help=RAW)
+        add_options(parser)
+        add_rule(parser)
+        add_format(parser)
 
     def handle(self, *, slug: str, measure: str | None, system: list[str], draws: int, seed: int, **given) -> None:
         collection = self.collection(slug)
         refuse_format(given["format"])
-        if not 1 <= draws <= MOST_DRAWS:
-            raise Refused(f"--draws must be from 1 to {MOST_DRAWS:,}, not {draws}.")
+        if not 1 <= draws <= MOST_RATERS:
+            raise Refused(f"--draws must be from 1 to {MOST_RATERS:,}, not {draws}.")
         if seed < 0:
             raise Refused(f"--seed must not be negative, not {seed}.")
         try:
-            options = scores.options_for(collection, given["profile"], **changes(given))
-            order = measure and consistency.order_of(
-                collection,
-                measure,
-                options,
-                given["profile"],
-                systems=system or None,
-                rule=given["rule"],
-                adjudications=given["adjudications"],
-                draws=draws,
-                seed=seed,
-            )
+            setup = setup_in(collection, system, given)
+            order = measure and consistency.order_of(collection, measure, setup, draws, seed)
         except ValueError as error:
             raise Refused(str(error)) from error
         said = consistency.agreement_of(collection)

@@ -1,7 +1,4 @@
-import os
 import re
-import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 
 from django.core.management.base import BaseCommand
@@ -9,7 +6,7 @@ from django.db.models import Q
 
 from evaluation import bundle, frozen
 from evaluation.models import FrozenEvaluation
-from ratings.management.commands._collection_command import Refused
+from ratings.management.commands._collection_command import Refused, whole_file
 
 HASH = re.compile("[0-9a-f]{7,64}")
 
@@ -26,7 +23,10 @@ class Command(BaseCommand):
         found = self.found(key, collection)
         path = Path(output or bundle.file_name(found))
         try:
-            self.put_into_file(bundle.bundle(found), path)
+            with whole_file(path) as file:
+                file.writelines(bundle.bundle(found))
+        except frozen.Broken as error:
+            raise Refused(f"{error} Nothing was written.") from error
         except OSError as error:
             raise Refused(f"{path}: {error.strerror or error}.") from error
         self.stdout.write(str(path))
@@ -42,18 +42,3 @@ class Command(BaseCommand):
             listed = ", ".join(f"{each} in {each.collection.slug}" for each in found[:5])
             raise Refused(f"{key!r} can be any of {len(found)}: {listed}. Give more of the hash, or --collection.")
         return found[0]
-
-    def put_into_file(self, data: Iterable[bytes], path: Path) -> None:
-        """The file appears whole or not at all."""
-        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.writelines(data)
-            os.chmod(beside, 0o644)
-            os.replace(beside, path)
-        except frozen.Broken as error:
-            os.unlink(beside)
-            raise Refused(f"{error}. Nothing was written.") from error
-        except BaseException:
-            os.unlink(beside)
-            raise

@@ -1,14 +1,17 @@
-from evaluation import comparison, report, scores
-from evaluation.comparison import Compared
-from evaluation.judgments import ADJUDICATIONS, RULES
-from evaluation.measures import PROFILES
-from evaluation.significance import ALPHA, DRAWS, FEWEST, POWER, SEED
+from evaluation import scores
+from evaluation.analyses import comparison, report
+from evaluation.analyses.comparison import Compared
+from evaluation.draws import SEED, TESTS
+from evaluation.significance import ALPHA, FEWEST, POWER
 from ratings.formats import spreadsheet
-from ratings.management.commands._collection_command import RAW, ExportCommand, Refused
+from ratings.management.commands._collection_command import ExportCommand, Refused
 
 from .evaluate import (
     NO_VALUE,
-    OPTIONS,
+    add_format,
+    add_measures,
+    add_options,
+    add_rule,
     aligned,
     between,
     changes,
@@ -29,36 +32,25 @@ class Command(ExportCommand):
         super().add_arguments(parser)
         parser.add_argument("baseline", metavar="BASELINE", help="the system that the others are compared with")
         parser.add_argument("others", metavar="OTHER", nargs="*", help="systems; by default all others")
-        parser.add_argument(
-            "--measure",
-            action="append",
-            default=[],
-            help="like nDCG@10, P(rel=2)@5, AP; may be repeated (nDCG@10)",
-        )
+        add_measures(parser)
         parser.add_argument(
             "--all-pairs",
             action="store_true",
             help="every pair of these systems, by Tukey's HSD; else each with the baseline, by Holm",
         )
         parser.add_argument(
-            "--draws", type=int, default=DRAWS, help=f"draws of the randomisation tests ({DRAWS:,})"
+            "--draws", type=int, default=TESTS, help=f"draws of the randomisation tests ({TESTS:,})"
         )
         parser.add_argument("--seed", type=int, default=SEED, help=f"what the draws begin with ({SEED})")
-        parser.add_argument("--profile", default="default", help=f"a set of options: {', '.join(PROFILES)}")
-        for name, values in OPTIONS.items():
-            parser.add_argument(f"--{name.replace('_', '-')}", dest=name, help=values)
-        parser.add_argument("--rule", default="mean", help=f"several ratings to one judgment: {', '.join(RULES)}")
-        parser.add_argument(
-            "--adjudications", default="use", help=f"decisions above the ratings: {', '.join(ADJUDICATIONS)} (use)"
-        )
+        add_options(parser)
+        add_rule(parser)
         parser.add_argument(
             "--bounds",
             action="store_true",
             help="also what a difference of nDCG can still become; no verdict where that can be either",
         )
         parser.add_argument("--per-query", action="store_true", help="the difference on every query, too")
-        parser.add_argument("--format", default="table", help=f"{', '.join(FORMATS)} (table)")
-        parser.add_argument("--raw", action="store_true", help=RAW)
+        add_format(parser)
 
     def handle(self, *, slug: str, baseline: str, others: list[str], measure: list[str], **given) -> None:
         collection = self.collection(slug)
@@ -108,7 +100,8 @@ def as_table(every: list[Compared], profile: str, per_query: bool) -> str:
         parts += [aligned(per_query_lines(each), left=1) for each in every]
     parts.append(
         "".join(f"{line}\n" for each in every for line in notes(each))
-        + f"seen from: what so many queries show {POWER:.0%} of the time; more queries: to show this one so\n"
+        + f"detectable: the smallest difference that so many queries show {POWER:.0%} of the time\n"
+        + "more queries: how many are lacking to show this difference as often\n"
         + fingerprint_lines(every[0].evaluation)
     )
     return "\n".join(parts)
@@ -139,14 +132,14 @@ COLUMNS = {
     "p_holm": ("Holm", lambda row: chance(row["p_holm"])),
     "p_hsd": ("HSD", lambda row: chance(row["p_hsd"])),
     "verdict": ("verdict", lambda row: row["verdict"]),
-    "detectable": ("seen from", lambda row: four(row["detectable"])),
+    "detectable": ("detectable", lambda row: four(row["detectable"])),
     "more": ("more queries", queries_lacking),
 }
 
 
 def notes(each: Compared) -> list[str]:
     """What the numbers of one measure rest on, and why some are not there."""
-    found, pairs = each.found, len(each.pairs)
+    found, pairs = each.tests, len(each.pairs)
     left_out = f"; {len(each.dropped):,} left out: {scores.why(each.why_dropped)}" if each.dropped else ""
     drawn = f"{found.draws:,} draws with seed {found.seed}"
     signs = f"all {2**found.queries:,} signs" if found.exact else drawn

@@ -2,12 +2,14 @@ from collections.abc import Callable
 from functools import partial
 from math import isnan
 
-from evaluation import report, scores
-from evaluation.judgments import ADJUDICATIONS, RULES
+from evaluation import scores
+from evaluation.analyses import report
+from evaluation.judgments.rules import ADJUDICATIONS, RULES
 from evaluation.measures import PROFILES
-from evaluation.scores import Evaluation
+from evaluation.scores import Evaluation, Setup
 from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import RAW, ExportCommand, Refused
+from ratings.models import Collection
 
 OPTIONS = {
     "gain": "linear, exponential, exponential_signed or map:0=0,1=1,…",
@@ -29,11 +31,8 @@ class Command(ExportCommand):
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        add_options(parser)
-        parser.add_argument("--rule", default="mean", help=f"several ratings to one judgment: {', '.join(RULES)}")
-        parser.add_argument(
-            "--adjudications", default="use", help=f"decisions above the ratings: {', '.join(ADJUDICATIONS)} (use)"
-        )
+        add_scoring(parser)
+        add_rule(parser)
         parser.add_argument(
             "--bounds", action="store_true", help="also what nDCG can still become once the pool is judged"
         )
@@ -61,31 +60,59 @@ class Command(ExportCommand):
             self.stderr.write(line)
 
 
-def add_options(parser) -> None:
+# Arguments that several commands take
+
+
+def add_scoring(parser) -> None:
     """What to score, by which options, and how to print it."""
-    parser.add_argument(
-        "--measure",
-        action="append",
-        default=[],
-        help="like nDCG@10, P(rel=2)@5, AP; may be repeated (nDCG@10)",
-    )
+    add_measures(parser)
+    add_systems(parser)
+    add_options(parser)
+    parser.add_argument("--per-query", action="store_true", help="every query, too")
+    add_format(parser)
+
+
+def add_measures(parser) -> None:
+    said = "like nDCG@10, P(rel=2)@5, AP; may be repeated (nDCG@10)"
+    parser.add_argument("--measure", action="append", default=[], help=said)
+
+
+def add_systems(parser) -> None:
     parser.add_argument("--system", action="append", default=[], help="only this system; may be repeated")
+
+
+def add_options(parser) -> None:
     parser.add_argument("--profile", default="default", help=f"a set of options: {', '.join(PROFILES)}")
     for name, values in OPTIONS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", dest=name, help=values)
-    parser.add_argument("--per-query", action="store_true", help="every query, too")
+
+
+def add_rule(parser) -> None:
+    parser.add_argument("--rule", default="mean", help=f"several ratings to one judgment: {', '.join(RULES)}")
+    said = f"decisions above the ratings: {', '.join(ADJUDICATIONS)} (use)"
+    parser.add_argument("--adjudications", default="use", help=said)
+
+
+def add_format(parser) -> None:
     parser.add_argument("--format", default="table", help=f"{', '.join(FORMATS)} (table)")
     parser.add_argument("--raw", action="store_true", help=RAW)
 
 
-def changes(given: dict) -> dict[str, str]:
-    """The options that were given, as text."""
-    return {name: given[name] for name in OPTIONS if given[name] is not None}
+def changes(arguments: dict) -> dict[str, str]:
+    """The options that depart from the profile, as text."""
+    return {name: arguments[name] for name in OPTIONS if arguments[name] is not None}
+
+
+def setup_in(collection: Collection, systems: list[str], arguments: dict) -> Setup:
+    """What these arguments ask for; ValueError for options without a meaning."""
+    profile = arguments["profile"]
+    options = scores.options_for(collection, profile, **changes(arguments))
+    return Setup(options, profile, tuple(systems) or None, arguments["rule"], arguments["adjudications"])
 
 
 def refuse_format(name: str) -> None:
     if name not in FORMATS:
-        raise Refused(f"unknown format {name!r}; known are {', '.join(FORMATS)}")
+        raise Refused(f"unknown format {name!r}; known are {', '.join(FORMATS)}.")
 
 
 def chosen(formats: dict[str, Callable], given: dict) -> Callable:

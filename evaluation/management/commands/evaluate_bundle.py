@@ -18,7 +18,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise Refused(f"{file}: {error.strerror or error}.") from error
         except frozen.Broken as error:
-            raise Refused(f"{str(error).rstrip('.')}. Nothing was compared.") from error
+            raise Refused(f"{error} Nothing was compared.") from error
         for line in found.different[:PRINTED]:
             self.stderr.write(line)
         if len(found.different) > PRINTED:

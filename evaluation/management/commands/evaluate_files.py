@@ -1,37 +1,43 @@
 from evaluation import files, record, scores
-from ratings.formats.rankings import ORDERS
-from ratings.management.commands._collection_command import PRINTED, OutputCommand, Refused
+from ratings.formats.rankings import ORDERS, SYSTEM_FROM
+from ratings.management.commands._collection_command import OutputCommand, Refused, TellingCommand
 
-from .evaluate import FORMATS, add_options, changes, chosen, refuse_format
+from .evaluate import FORMATS, add_scoring, changes, chosen, refuse_format
 
 
-class Command(OutputCommand):
+class Command(TellingCommand, OutputCommand):
     help = "Print what runs score against qrels, straight from TREC files: nothing is imported or written."
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("qrels", metavar="QRELS", help="query, iteration, document, grade; may be gzipped")
+        parser.add_argument("qrels", metavar="QRELS", help="query, iteration, document, grade; may be packed")
         parser.add_argument(
-            "runs", metavar="RUN", nargs="+", help="TREC runs, may be gzipped; - is standard input"
+            "runs", metavar="RUN", nargs="+", help="TREC runs, may be packed or in archives; - is standard input"
         )
         parser.add_argument(
             "--order",
             choices=ORDERS,
             help="what orders the results where ranks and scores contradict; score breaks ties as trec_eval does",
         )
-        add_options(parser)
+        parser.add_argument(
+            "--system-from",
+            choices=SYSTEM_FROM,
+            help="where files have one run tag: file names each system by its file; tag takes them for parts of"
+            " one system, which have no query together",
+        )
+        add_scoring(parser)
 
     def handle(self, *, qrels: str, runs: list[str], measure: list[str], system: list[str], **given) -> None:
         refuse_format(given["format"])
         try:
             options = scores.options_for(None, given["profile"], **changes(given))
-            found = files.load(qrels, runs, given["order"], tiebreak=options.ties == "score")
+            found = files.load(qrels, runs, given["order"], options.ties == "score", given["system_from"])
             rankings = {name: found.rankings[name] for name in self.chosen(system, found)}
             evaluation = scores.of_arrays(
                 qrels, found.queries, found.judgments, rankings, measure or ["nDCG@10"], options
             )
         except files.Refused as error:
-            self.tell(error)
+            self.tell_refusals(error.refusals, len(error.refusals))
             raise Refused("Nothing was evaluated.") from error
         except OSError as error:
             raise Refused(f"{error.filename or 'a file'}: {error.strerror or error}.") from error
@@ -46,9 +52,3 @@ class Command(OutputCommand):
             if name not in found.rankings:
                 raise ValueError(record.unknown_system(name, list(found.rankings)))
         return [name for name in found.rankings if name in systems or not systems]
-
-    def tell(self, error: files.Refused) -> None:
-        for refusal in error.refusals[:PRINTED]:
-            self.stderr.write(str(refusal))
-        if len(error.refusals) > PRINTED:
-            self.stderr.write(f"and {len(error.refusals) - PRINTED:,} more")

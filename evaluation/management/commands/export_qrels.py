@@ -1,10 +1,10 @@
 import re
 
-from evaluation import outlet
-from evaluation.judgments import ADJUDICATIONS, RULES
+from evaluation.analyses import judgment_rows
+from evaluation.judgments.rules import ADJUDICATIONS, RULES
+from ratings.database.snapshot import snapshot
 from ratings.formats.known import BY_NAME
 from ratings.management.commands._collection_command import ExportRowsCommand, Refused
-from ratings.snapshot import snapshot
 
 
 class Command(ExportRowsCommand):
@@ -30,8 +30,10 @@ class Command(ExportRowsCommand):
         collection = self.collection(slug)
         try:
             with snapshot():
-                replacing = outlet.parse_map(options["map"])
-                rows = outlet.judgments(collection, rule, replacing, options["adjudications"], BY_NAME[format])
+                replacing = judgment_rows.parse_map(options["map"])
+                rows = judgment_rows.judgments(
+                    collection, rule, replacing, options["adjudications"], BY_NAME[format]
+                )
         except ValueError as error:
             raise Refused(str(error)) from error
         self.write(rows, format, output, raw=options["raw"])

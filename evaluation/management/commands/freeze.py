@@ -1,11 +1,9 @@
 from django.contrib.auth import get_user_model
 
-from evaluation import frozen, scores
-from evaluation.judgments import ADJUDICATIONS, RULES
-from evaluation.measures import PROFILES
+from evaluation import frozen
 from ratings.management.commands._collection_command import CollectionCommand, Refused
 
-from .evaluate import OPTIONS, changes
+from .evaluate import add_options, add_rule, add_systems, setup_in
 
 
 class Command(CollectionCommand):
@@ -22,14 +20,9 @@ class Command(CollectionCommand):
             default=[],
             help="like nDCG@10, P(rel=2)@5, AP; may be repeated, the first is the main one (nDCG@10)",
         )
-        parser.add_argument("--system", action="append", default=[], help="only this system; may be repeated")
-        parser.add_argument("--profile", default="default", help=f"a set of options: {', '.join(PROFILES)}")
-        for name, values in OPTIONS.items():
-            parser.add_argument(f"--{name.replace('_', '-')}", dest=name, help=values)
-        parser.add_argument("--rule", default="mean", help=f"several ratings to one judgment: {', '.join(RULES)}")
-        parser.add_argument(
-            "--adjudications", default="use", help=f"decisions above the ratings: {', '.join(ADJUDICATIONS)} (use)"
-        )
+        add_systems(parser)
+        add_options(parser)
+        add_rule(parser)
 
     def handle(self, *, slug: str, name: str, measure: list[str], system: list[str], **given) -> None:
         collection = self.collection(slug)
@@ -37,20 +30,11 @@ class Command(CollectionCommand):
         if not 0 < len(name) <= frozen.NAME_LENGTH:
             raise Refused(f"--name has 1 to {frozen.NAME_LENGTH} characters, not {len(name)}.")
         try:
-            found, new = frozen.freeze(
-                collection,
-                name,
-                measure or ["nDCG@10"],
-                scores.options_for(collection, given["profile"], **changes(given)),
-                note=given["note"],
-                by=self.account(given["by"]),
-                profile=given["profile"],
-                systems=system or None,
-                rule=given["rule"],
-                adjudications=given["adjudications"],
-            )
+            setup = setup_in(collection, system, given)
+            by = self.account(given["by"])
+            found, new = frozen.freeze(collection, name, measure or ["nDCG@10"], setup, given["note"], by)
         except ValueError as error:
-            raise Refused(f"{str(error).rstrip('.')}. Nothing was frozen.") from error
+            raise Refused(f"{error} Nothing was frozen.") from error
         if not new:
             self.stderr.write(f"The same content is already frozen as {found.name!r}. Nothing new was made.")
         self.stdout.write(found.hash)

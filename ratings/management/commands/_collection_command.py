@@ -1,4 +1,4 @@
-"""What the commands that import into a collection, export from it or print have in common."""
+"""Base classes of the commands that import into a collection, export from it or print."""
 
 import csv
 import os
@@ -6,30 +6,30 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import BinaryIO
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from ratings.formats import values
+from ratings.database.snapshot import snapshot
+from ratings.formats.columns import NAMES as COLUMNS
+from ratings.formats.columns import SEVERAL
 from ratings.formats.known import BY_NAME, KEY, TEXT, readable, writable
-from ratings.formats.source import ENCODINGS, Source, opened
-from ratings.formats.tables import NAMES as COLUMNS
-from ratings.intake import Report
+from ratings.formats.refusal import Refusal, as_sentence
+from ratings.formats.source import ENCODINGS, Reading, stream_at
+from ratings.intake import Report, opening
+from ratings.management.refusals import line_of
 from ratings.models import Collection, Job
-from ratings.snapshot import snapshot
 
 PRINTED = 20  # refusals
-EMPTY = MappingProxyType({})
 RAW = "of a table: cells as they are, without the apostrophe that keeps a spreadsheet from computing them"
 EVERY = 0.2  # seconds between two updates of the progress line
 
 
 class Refused(CommandError):
-    """Django prints the name of the class before the message: "Refused: nothing was written."."""
+    """The command did nothing. Django prints the name of the class: "Refused: Nothing was written."."""
 
 
 class CollectionCommand(BaseCommand):
@@ -46,49 +46,68 @@ class CollectionCommand(BaseCommand):
 class TellingCommand(BaseCommand):
     """Prints what an import reports: facts to standard output, warnings and refusals to standard error."""
 
+    known: frozenset[str] = frozenset()  # the names of its options
+
+    def create_parser(self, *args, **kwargs) -> CommandParser:
+        parser = super().create_parser(*args, **kwargs)
+        self.known = frozenset(action.dest for action in parser._actions)
+        return parser
+
     def tell(self, report: Report) -> None:
         for warning in report.warnings:
             self.stderr.write(f"Warning: {warning}", self.style.WARNING)
-        for refusal in sorted(report.refusals, key=lambda refusal: (refusal.file, refusal.line))[:PRINTED]:
-            self.stderr.write(str(refusal))
-        if report.refused > PRINTED:
-            self.stderr.write(f"and {report.refused - PRINTED:,} more")
+        in_order = sorted(report.refusals, key=lambda refusal: (refusal.file, refusal.line))
+        self.tell_refusals(in_order, report.refused)
         if report.refused:
             raise Refused("Nothing was written.")
         for fact in report.facts:
             self.stdout.write(fact)
 
+    def tell_refusals(self, refusals: Sequence[Refusal], total: int) -> None:
+        """Print the first refusals, and how many more there are."""
+        for refusal in refusals[:PRINTED]:
+            self.stderr.write(line_of(refusal, self.known))
+        if total > PRINTED:
+            self.stderr.write(f"and {total - PRINTED:,} more")
+
 
 class ImportCommand(TellingCommand, CollectionCommand):
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("files", nargs="+", metavar="FILE", help="plain or gzipped; - is standard input")
+        said = "plain, packed (gzip, bzip2, Zstandard), or a ZIP or tar of such; - is standard input"
+        parser.add_argument("files", nargs="+", metavar="FILE", help=said)
 
     def take_in(
-        self, intake: Callable[..., Report], slug: str, files: Sequence[str], said: Mapping = EMPTY, **options
+        self,
+        intake: Callable[..., Report],
+        slug: str,
+        files: Sequence[str],
+        reading: Reading | None = None,
+        **choices,
     ) -> None:
-        """`said` is what was said about reading the files."""
+        """Run one of the imports. `choices` are its own."""
         collection = self.collection(slug)
         progress = ProgressLine(self.stderr)
         try:
             with ExitStack() as stack:
-                sources: list[Source] = [stack.enter_context(opened(path, **said)) for path in files]
-                report = intake(collection, sources, progress=progress, **options)
+                streams = [stack.enter_context(stream_at(path)) for path in files]
+                sources = stack.enter_context(opening.sources(streams, reading))
+                report = intake(collection, sources, progress=progress, **choices)
         except OSError as error:
             raise Refused(
                 f"{error.filename or 'a file'}: {error.strerror or error}. Nothing was written."
             ) from error
         except ValueError as error:
-            raise Refused(f"{str(error).rstrip('.')}. Nothing was written.") from error
+            raise Refused(f"{as_sentence(error)} Nothing was written.") from error
         finally:
             progress.clear()
-        # What is told after it was published belongs to it, too.
+        # Some facts and warnings came after it was published with its report.
         Job.objects.filter(pk=report.job).update(report=report.as_json())
         self.tell(report)
 
 
 class ImportRowsCommand(ImportCommand):
-    """Takes files in every format that holds rows of its kind."""
+    """Imports files in every format that holds rows of its kind."""
 
     kind = ""  # of rows, as the formats name it
 
@@ -99,10 +118,14 @@ class ImportRowsCommand(ImportCommand):
         names = [format.name for format in readable(self.kind)]
         said = f"{', '.join(names)}; seen from the file where it is not given"
         parser.add_argument("--format", choices=names, metavar="NAME", help=said)
-        said = f"which column of a table holds what: {', '.join(COLUMNS[self.kind])}"
+        roles = ", ".join([*COLUMNS[self.kind], *filter(None, [SEVERAL.get(self.kind)])])
+        said = f"which column of a table holds what: {roles}; WHAT= alone: none does"
         parser.add_argument("--columns", metavar="WHAT=COLUMN,…", default="", help=said)
         said = f"{', '.join(ENCODINGS)} (utf-8, or utf-16 where the file begins with its mark)"
         parser.add_argument("--encoding", choices=ENCODINGS, metavar="NAME", help=said)
+        said = "of a table: whether its first line names the columns; without it they are called 1, 2, 3"
+        parser.add_argument("--header", choices=["yes", "no"], help=said)
+        parser.add_argument("--sheet", metavar="NAME", help="which sheet of a workbook, where it has several")
         said = "of a table: an apostrophe before = + - @ is a part of its cell, and not there for spreadsheets"
         parser.add_argument("--raw", action="store_true", help=said)
         if self.kind in ("results", "ratings"):
@@ -113,32 +136,33 @@ class ImportRowsCommand(ImportCommand):
             parser.add_argument("--map", metavar="WORD=GRADE,…", default="", help=said)
 
     def take_in_rows(
-        self, intake: Callable[..., Report], slug: str, files: Sequence[str], options: dict, **more
+        self, intake: Callable[..., Report], slug: str, files: Sequence[str], options: dict, *own: str
     ) -> None:
-        """`options` are those of the command line, `more` what the import takes besides."""
+        """Run one of the imports with the options of the command line; `own` are those that only it has."""
         try:
-            said = {"encoding": options["encoding"], "columns": pairs(options["columns"], "--columns")}
-            words = pairs(options.get("map", ""), "--map")
-            said["raw"] = options["raw"]
-            said["grades"] = {word: values.grade(grade) for word, grade in words.items()}
+            lists = {"columns": pairs(options["columns"], "--columns", none=True)}
+            lists["grades"] = pairs(options.get("map", ""), "--map")
+            reading = opening.reading(options | lists)
         except ValueError as error:
-            raise Refused(f"{error}. Nothing was written.") from error
-        if "queries_by" in options:
-            more["queries_by"] = options["queries_by"]
-        self.take_in(intake, slug, files, said, format=options["format"], **more)
+            raise Refused(f"{as_sentence(error)} Nothing was written.") from error
+        choices = {name: options[name] for name in ("format", "queries_by", *own) if name in options}
+        self.take_in(intake, slug, files, reading, **choices)
 
 
-def pairs(text: str, option: str) -> dict[str, str]:
-    """{"query": "Q", "document": "doc, id"} of `query=Q,"document=doc, id"`. Raises ValueError."""
-    found = {}
+def pairs(text: str, option: str, *, none: bool = False) -> dict[str, str]:
+    """{"query": "Q", "document": "doc, id"} of `query=Q,"document=doc, id"`. Raises ValueError.
+
+    `none`: a value may be empty.
+    """
+    values = {}
     for step in next(csv.reader(text.splitlines()), []):
         name, equals, value = step.partition("=")
-        if not (name.strip() and equals and value.strip()):
+        if not (name.strip() and equals and (value.strip() or none)):
             raise ValueError(f"cannot read {step!r} of {option}: it is a list such as name=value,name=value")
-        if name.strip() in found:
+        if name.strip() in values:
             raise ValueError(f"{option} says twice what {name.strip()} is")
-        found[name.strip()] = value.strip()
-    return found
+        values[name.strip()] = value.strip()
+    return values
 
 
 class OutputCommand(BaseCommand):
@@ -147,29 +171,26 @@ class OutputCommand(BaseCommand):
         parser.add_argument("--output", metavar="FILE", help="write here instead of to standard output")
 
     def put_out(self, lines: Iterable[str | bytes], output: str | None) -> None:
-        """Write as the lines come; bytes only into a file, which appears whole or not at all. Raises Refused."""
+        """Write the lines as they come; bytes only to a file, which appears when complete. Raises Refused."""
         try:
             if output:
-                self.put_into_file(lines, Path(output))
+                with whole_file(Path(output)) as file:
+                    file.writelines(line if isinstance(line, bytes) else line.encode() for line in lines)
             else:
                 for line in lines:
                     self.stdout.write(line, ending="")
         except ValueError as error:
-            raise Refused(str(error)) from error
+            raise Refused(as_sentence(error)) from error
         except BrokenPipeError:
-            # The reader, such as head, has what it wanted; Python must not complain when it closes the pipe.
+            # The reader, such as head, has closed the pipe. Without this Python would print an error at its exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except OSError as error:
             raise Refused(f"{output}: {error.strerror or error}.") from error
 
-    def put_into_file(self, lines: Iterable[str | bytes], path: Path) -> None:
-        with whole_file(path) as file:
-            file.writelines(line if isinstance(line, bytes) else line.encode() for line in lines)
-
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """What is written appears at `path` whole or not at all. Raises OSError."""
+    """A file that appears at `path` when it is complete, or not at all. Raises OSError."""
     handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -200,34 +221,34 @@ class ExportRowsCommand(ExportCommand):
 
     def write(self, rows: Iterable, format: str, output: str | None, *, raw: bool) -> None:
         """Rows of the command's kind in the format of that name."""
-        found = BY_NAME[format]
-        if found.binary and not output:
-            raise Refused(f"{found.title} is no text: give --output FILE.")
+        chosen = BY_NAME[format]
+        if chosen.binary and not output:
+            raise Refused(f"{chosen.title} is no text: give --output FILE.")
         with snapshot():
-            self.put_out(found.written(self.kind, rows, raw=raw), output)
+            self.put_out(chosen.written(self.kind, rows, raw=raw), output)
 
 
 class ProgressLine:
-    """One line on a terminal that is written over and over; nothing where standard error is no terminal."""
+    """A line on the terminal that is overwritten; nothing where standard error is no terminal."""
 
     def __init__(self, stderr) -> None:
         self.stderr = stderr
         self.wanted = stderr.isatty()
-        self.name, self.begun, self.told = "", 0.0, 0.0
+        self.name, self.begun, self.written_at = "", 0.0, 0.0
 
     def __call__(self, name: str, share: float | None, rows: int) -> None:
         now = time.monotonic()
         if name != self.name:
             self.name, self.begun = name, now
-        if not self.wanted or now - self.told < EVERY:
+        if not self.wanted or now - self.written_at < EVERY:
             return
-        self.told = now
+        self.written_at = now
         percent = "" if share is None else f" {share:.0%}"
         speed = f", {rows / (now - self.begun):,.0f} a second" if now > self.begun else ""
         self.line(f"{name}:{percent} {rows:,} rows{speed}")
 
     def clear(self) -> None:
-        if self.told:
+        if self.written_at:
             self.line("")
 
     def line(self, text: str) -> None:

@@ -5,9 +5,10 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import QuerySet
 
-from ratings import adjudication, queue
+from ratings import queue
 from ratings.formats import values
 from ratings.models import Collection, Document, Grade, Pair, Query
+from ratings.pool import adjudication
 
 from ._collection_command import CollectionCommand, Refused
 

@@ -1,7 +1,8 @@
 from django.contrib.auth import get_user_model
 
-from ratings import tokens
+from ratings.formats.refusal import as_sentence
 from ratings.models import Scope
+from ratings.people import tokens
 
 from ._collection_command import CollectionCommand, Refused
 
@@ -30,6 +31,6 @@ class Command(CollectionCommand):
         try:
             token, key = tokens.make(user, collection, name=name, scopes=scope, days=days)
         except ValueError as error:
-            raise Refused(f"{error}. What a token can do, its owner must be allowed to do.") from error
+            raise Refused(f"{as_sentence(error)} What a token can do, its owner must be allowed to do.") from error
         self.stdout.write(key)
         self.stderr.write(f"It can {', '.join(token.scopes)} until {token.expires_at:%d %b %Y}. Shown only now.")

@@ -1,5 +1,5 @@
-from ratings import people, privacy
 from ratings.formats import values
+from ratings.people import members, privacy
 
 from ._collection_command import CollectionCommand, Refused
 
@@ -19,6 +19,6 @@ class Command(CollectionCommand):
             raise Refused(f"{slug} has no rater {values.shown(name)}.")
         try:
             pseudonym = privacy.erase(rater, comments=comments)
-        except people.LastAdmin as error:
+        except members.LastAdmin as error:
             raise Refused(f"{name} is the only admin of {slug}. Make somebody else an admin first.") from error
         self.stdout.write(f"Erased. Their ratings stay under the name {pseudonym}.")

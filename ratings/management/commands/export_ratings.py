@@ -1,4 +1,4 @@
-from ratings import outlet
+from ratings.archive import rows as record_rows
 from ratings.formats.known import BY_NAME
 
 from ._collection_command import ExportRowsCommand
@@ -10,5 +10,5 @@ class Command(ExportRowsCommand):
     default = "csv"
 
     def handle(self, *, slug: str, format: str, output: str | None, **options) -> None:
-        rows = outlet.ratings(self.collection(slug), BY_NAME[format])
+        rows = record_rows.ratings(self.collection(slug), BY_NAME[format])
         self.write(rows, format, output, raw=options["raw"])

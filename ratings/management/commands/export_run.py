@@ -1,4 +1,4 @@
-from ratings import outlet
+from ratings.archive import rows
 
 from ._collection_command import ExportRowsCommand, Refused
 
@@ -18,4 +18,4 @@ class Command(ExportRowsCommand):
         if found is None:
             known = ", ".join(systems.values_list("name", flat=True)) or "none; use import_run first"
             raise Refused(f"There is no system {system!r}. Systems here: {known}.")
-        self.write(outlet.run(found), format, output, raw=options["raw"])
+        self.write(rows.run(found), format, output, raw=options["raw"])

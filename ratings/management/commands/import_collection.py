@@ -1,4 +1,5 @@
 from ratings import archive
+from ratings.formats.refusal import as_sentence
 from ratings.models import Job
 
 from ._collection_command import ProgressLine, Refused, TellingCommand
@@ -20,11 +21,13 @@ class Command(TellingCommand):
                 report = archive.restore(opened, slug, progress=progress)
         except OSError as error:
             raise Refused(f"{file}: {error.strerror or error}. Nothing was written.") from error
+        except archive.Unreadable as unreadable:
+            raise Refused(f"{unreadable.refusal} Nothing was written.") from unreadable
         except ValueError as error:
-            raise Refused(f"{str(error).rstrip('.')}. Nothing was written.") from error
+            raise Refused(f"{as_sentence(error)} Nothing was written.") from error
         finally:
             progress.clear()
-        # What is told after it was published belongs to it, too.
+        # Some facts and warnings came after it was published with its report.
         Job.objects.filter(pk=report.job).update(report=report.as_json())
         self.tell(report)
         self.stderr.write(f"It has no members yet: python3 run.py manage add_member {slug} NAME admin")

@@ -11,5 +11,5 @@ class Command(ImportRowsCommand):
         super().add_arguments(parser)
         parser.add_argument("--rater", metavar="NAME", default="qrels", help="who gave the grades (qrels)")
 
-    def handle(self, *, slug: str, files: list[str], rater: str, **options) -> None:
-        self.take_in_rows(intake.import_qrels, slug, files, options, rater=rater)
+    def handle(self, *, slug: str, files: list[str], **options) -> None:
+        self.take_in_rows(intake.import_qrels, slug, files, options, "rater")

@@ -11,5 +11,5 @@ class Command(ImportRowsCommand):
         super().add_arguments(parser)
         parser.add_argument("--rater", metavar="NAME", help="who gave the ratings that name nobody")
 
-    def handle(self, *, slug: str, files: list[str], rater: str | None, **options) -> None:
-        self.take_in_rows(intake.import_ratings, slug, files, options, rater=rater)
+    def handle(self, *, slug: str, files: list[str], **options) -> None:
+        self.take_in_rows(intake.import_ratings, slug, files, options, "rater")

@@ -1,9 +1,9 @@
 from django.conf import settings
 from django.urls import reverse
 
-from ratings import people
-from ratings.forms import InviteForm
 from ratings.models import Role
+from ratings.people import members
+from ratings.people.forms import InviteForm
 
 from ._collection_command import CollectionCommand, Refused
 
@@ -23,7 +23,7 @@ class Command(CollectionCommand):
         form = InviteForm({"names": "\n".join(names), "role": role, "days": days})
         if not form.is_valid():
             raise Refused(" ".join(f"{form[name].label}: {' '.join(said)}" for name, said in form.errors.items()))
-        for invitation, key in people.invite(collection, **form.cleaned_data, by=None):
+        for invitation, key in members.invite(collection, **form.cleaned_data, by=None):
             link = (site or usual_site()).rstrip("/") + reverse("join", args=[key])
             self.stdout.write(f"{invitation.name}\t{link}")
         self.stderr.write(f"Each link makes a person {role} of {slug}. They are shown only now.")

@@ -1,5 +1,5 @@
-from ratings import pooling
 from ratings.models import Collection
+from ratings.pool import pooling
 
 from ._collection_command import CollectionCommand, Refused
 

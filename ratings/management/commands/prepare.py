@@ -6,6 +6,9 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
 from ratings import sample
+from ratings.people import throttle
+
+from ._writable import refuse_unwritable
 
 
 class Command(BaseCommand):
@@ -14,17 +17,17 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def handle(self, **options) -> None:
+        refuse_unwritable()
         call_command("migrate", verbosity=0)
         call_command("createcachetable", verbosity=0)
-        if sample.load_on_first_start():
-            self.stdout.write(f"The sample collection is loaded. Its sign-ins, also in {sample.sign_ins_file()}:")
-            self.stdout.write(sample.sign_ins_file().read_text())
+        throttle.forget_old()  # this also fails here, and early, if the database cannot be written
+        sample.prepare()
         if not static_files_are_collected():
             call_command("collectstatic", interactive=False, verbosity=0)
 
 
 def static_files_are_collected() -> bool:
-    """Whether no file was touched since they were collected; to collect 150 files takes seconds."""
+    """Whether no file has changed since they were collected, which takes seconds for 150 files."""
     manifest = Path(settings.STATIC_ROOT, "staticfiles.json")
     if not manifest.exists():
         return False

@@ -7,6 +7,7 @@ from django.conf import settings
 
 from ratings import pull
 from ratings.formats import strict_json
+from ratings.formats.refusal import as_sentence
 
 from ._collection_command import CollectionCommand, ProgressLine, Refused, TellingCommand
 
@@ -52,19 +53,21 @@ class Command(TellingCommand, CollectionCommand):
             report = pull.pull(
                 collection,
                 system=system,
-                place=pull.checked_place(url, settings.PULL_HOSTS),
-                shape=shape_of(options),
+                engine=pull.Engine(
+                    pull.checked_place(url, settings.PULL_HOSTS),
+                    shape_of(options),
+                    authorization(options["authorization_from"]),
+                    pull.Limits(options["seconds"], int(options["size"] * 1e6), options["total_seconds"]),
+                ),
                 depth=depth,
                 queries=query,
-                headers=authorization(options["authorization_from"]),
-                limits=pull.Limits(options["seconds"], int(options["size"] * 1e6), options["total_seconds"]),
                 keep_first=options["keep_first"],
                 progress=progress,
             )
         except OSError as error:
             raise Refused(f"{error.filename or slug}: {error.strerror or error}. Nothing was written.") from error
         except ValueError as error:
-            raise Refused(f"{str(error).rstrip('.')}. Nothing was written.") from error
+            raise Refused(f"{as_sentence(error)} Nothing was written.") from error
         except KeyboardInterrupt:
             raise Refused("Stopped. Nothing was written.") from None
         finally:
@@ -73,23 +76,23 @@ class Command(TellingCommand, CollectionCommand):
 
 
 def shape_of(options: dict) -> pull.Shape:
-    """The preset with what was said instead. Raises ValueError and OSError."""
-    given = {name: options[name] for name in PATHS if options[name]}
-    if "link" in given:
-        given["url"] = given.pop("link")
+    """The preset, changed by the other options. Raises ValueError and OSError."""
+    changes = {name: options[name] for name in PATHS if options[name]}
+    if "link" in changes:
+        changes["url"] = changes.pop("link")
     if options["body"]:
         try:
-            given["body"] = strict_json.loaded(Path(options["body"]).read_text(encoding="utf-8"))
+            changes["body"] = strict_json.loaded(Path(options["body"]).read_text(encoding="utf-8"))
         except ValueError as error:
             raise ValueError(f"{options['body']}: {error}") from error
     if options["parameter"]:
-        given["parameters"] = dict(parameter(text) for text in options["parameter"])
+        changes["parameters"] = dict(parameter(text) for text in options["parameter"])
     if options["preset"]:
-        return replace(pull.PRESETS[options["preset"]], **given)
-    if not {"hits", "id"} <= given.keys() or not {"body", "parameters"} & given.keys():
+        return replace(pull.PRESETS[options["preset"]], **changes)
+    if not {"hits", "id"} <= changes.keys() or not {"body", "parameters"} & changes.keys():
         known = ", ".join(pull.PRESETS)
         raise ValueError(f"Give --preset ({known}), or --hits and --id with --body or --parameter")
-    return pull.Shape(**given)
+    return pull.Shape(**changes)
 
 
 def parameter(text: str) -> tuple[str, str]:
@@ -100,7 +103,7 @@ def parameter(text: str) -> tuple[str, str]:
 
 
 def authorization(variable: str) -> dict[str, str]:
-    """The header of that variable, which is never printed. None where the usual one is not set."""
+    """The header in that environment variable, which is never printed; {} where the default one is not set."""
     value = os.environ.get(variable, "").strip()
     if not value and variable != AUTHORIZATION:
         raise ValueError(f"The environment has no {variable}")

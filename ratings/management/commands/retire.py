@@ -1,5 +1,6 @@
-from ratings import pooling, queue
+from ratings import queue
 from ratings.models import Pair
+from ratings.pool import pooling
 
 from ._collection_command import CollectionCommand, Refused
 from .adjudicate import known_document, known_query

@@ -1,22 +1,23 @@
 from ratings.intake.publishing import remove
-from ratings.intake.undoing import kept, undone
+from ratings.intake.undoing import remains, undone
 from ratings.models import Job
 
 from ._collection_command import CollectionCommand, Refused
 
 
 class Command(CollectionCommand):
-    help = "Take a whole import back while nothing depends on it. Without a number, list what was imported."
+    help = "Take the import of that number back, while nothing depends on it. Without one, list what was imported."
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("number", nargs="?", type=int, help="the import, as the list has it")
+        parser.add_argument("number", nargs="?", type=int, help="the import to undo, as the list has it")
 
     def handle(self, *, slug: str, number: int | None, **options) -> None:
         imports = Job.objects.filter(collection=self.collection(slug), state=Job.State.PUBLISHED)
         if number is None:
             for job in imports:
                 self.stdout.write(f"{job.pk}  {job.ended_at:%Y-%m-%d %H:%M}  {job}")
+            self.stderr.write(f"Nothing was undone. Say which: undo_import {slug} NUMBER")
             return
         job = imports.filter(pk=number).first()
         if job is None:
@@ -24,4 +25,4 @@ class Command(CollectionCommand):
         if against := undone(job):
             raise Refused(" ".join(against))
         remove(job)
-        self.stdout.write(" ".join([f"Undone: {job}.", *kept(job)]))
+        self.stdout.write(" ".join([f"Undone: {job}.", *remains(job)]))

@@ -9,10 +9,12 @@ from django.utils.crypto import get_random_string
 from django_tasks_db.management.commands.db_worker import Worker
 from django_tasks_db.models import DBTaskResult
 
-from ratings import jobs
+from ratings.imports import jobs
+
+from ._writable import refuse_unwritable
 
 LOOK = 1.0  # seconds
-REAP = 5.0
+REAP = BEAT = 5.0
 
 
 class Command(BaseCommand):
@@ -23,16 +25,18 @@ class Command(BaseCommand):
         parser.add_argument("--beside", type=int, metavar="PID", help="end when this parent process has ended")
 
     def handle(self, *, beside: int | None, **options) -> None:
-        # It may die at any moment: who comes next goes on. So there is nothing to do before it ends.
+        refuse_unwritable()
+        # It may die at any moment, since other workers take over its jobs. So it needs no clean end.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         if beside is not None:
             Thread(target=end_with, args=[beside], daemon=True).start()
-        Thread(target=again_and_again, args=[jobs.reap, REAP], daemon=True).start()
+        for act, every in ((jobs.tell_alive, BEAT), (jobs.reap, REAP)):
+            Thread(target=again_and_again, args=[act, every], daemon=True).start()
         again_and_again(work, LOOK)
 
 
 def end_with(parent: int) -> None:
-    """A process whose parent died, however that came, gets another parent."""
+    """End this process after the death of its parent: then the system gives it another one."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(0)
@@ -45,11 +49,14 @@ def again_and_again(act, every: float) -> None:
             act()
         except DatabaseError as error:
             jobs.log.warning("The worker waits for the database: %s", error)
+        except Exception:
+            # An unhandled exception would end this thread silently, while the process lives on.
+            jobs.log.exception("The worker could not %s. It tries again.", act.__name__)
         time.sleep(every)
 
 
 def work() -> None:
-    """All that waits. To look whether something does takes no lock, which a worker of the library takes."""
+    """Run all waiting tasks. The query comes first, as the library's worker takes a lock even without tasks."""
     if DBTaskResult.objects.ready().exists():
         name = get_random_string(32)
         Worker(

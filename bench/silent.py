@@ -1,0 +1,142 @@
+"""What others wait for a save while 500 strangers are silent, and while 500 read slowly.
+
+Each server in turn, of one process with eight threads, on the same database: ours, the one that was used before,
+and others. Eight raters save without a pause. Half of the silent strangers leave off amid a header, half
+in that of a body; the slow ones ask twenty times for the largest static file, and read some bytes twice a second.
+Who is cut comes again. A server that lets nobody save for twenty seconds is written off.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.client import HTTPException
+from pathlib import Path
+from time import perf_counter
+
+from bench._engines import measure_each
+from bench._rounds import arguments, goal
+from bench._served import Server, free_port, servers, serving
+from bench.saves import AT_ONCE, EACH, Asker
+
+SLUG = "saves"
+STRANGERS = {"nobody": 0, "silent": 500, "slow": 500}
+
+
+@contextmanager
+def strangers(port: int, kind: str, number: int, path: str) -> Iterator[None]:
+    if not number:
+        yield
+        return
+    command = [sys.executable, "-P", "-m", "bench._strangers", str(port), kind, str(number), path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            process.stdout.readline()
+            yield
+        finally:
+            process.kill()
+
+
+def saves(askers: Sequence[Asker]) -> list[float] | None:
+    """What each save took, in seconds; None where one was not answered."""
+
+    def every(asker: Asker) -> list[float]:
+        took = []
+        for number in range(EACH):
+            begun = perf_counter()
+            asker.save(number)
+            took.append(perf_counter() - begun)
+        return took
+
+    try:
+        with ThreadPoolExecutor(len(askers)) as pool:
+            return [each for took in pool.map(every, askers) for each in took]
+    except (OSError, HTTPException):
+        return None
+
+
+def measured(engine: str, chosen: argparse.Namespace) -> None:
+    import django
+
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    django.setup()
+    from django.contrib.staticfiles.storage import staticfiles_storage
+    from django.core.management import call_command
+    from django.db import connection
+
+    import run
+    from bench import _round
+
+    call_command("migrate", verbosity=0)
+    call_command("createcachetable", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
+    rounds = 1 if chosen.small else chosen.rounds
+    known = servers()
+    known = {name: command for name, command in known.items() if not chosen.server or name in chosen.server}
+    _round.made(SLUG, raters=AT_ONCE, pairs=AT_ONCE * EACH * (rounds + 1) * len(known) * 4, wanted=1)
+    path = staticfiles_storage.url("vega.js")
+    connection.close()
+    took = {(name, kind): [] for name in known for kind in STRANGERS}
+    for _ in range(rounds):
+        for name, command in known.items():
+            for kind, number in STRANGERS.items():
+                if None in took[name, kind]:
+                    continue
+                took[name, kind].append(one(run.ROOT, engine, command, kind, number, path))
+    print(f"**{engine}**: milliseconds of a save, p50 and p95; saves a second\n")
+    print("|  | " + " | ".join(f"{kind} {number}" for kind, number in STRANGERS.items()) + " |")
+    print("| --- |" + " ---: |" * len(STRANGERS))
+    for name in known:
+        print(f"| {name} | " + " | ".join(words(took[name, kind]) for kind in STRANGERS) + " |")
+    print()
+    for name, kind in ((name, kind) for name in known for kind in ("silent", "slow")):
+        pairs = zip(took[name, kind], took[name, "nobody"], strict=False)
+        of_rounds = [p95(beset) / p95(alone) for beset, alone in pairs]
+        print(goal(f"{name}: p95 with {kind} strangers / without", statistics.median(of_rounds), "<= 2"), end="")
+    print(flush=True)
+
+
+def one(root: Path, engine: str, command: Callable, kind: str, number: int, path: str) -> list[float] | None:
+    """A round on a server that was just started."""
+    port = free_port()
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    log = Path(os.environ["IDEALIST_DATA"]) / f"{engine}.log"
+    with serving(Server(command(port), environment, ("127.0.0.1", port), log)):
+        askers = []
+        for number_of in range(AT_ONCE):
+            askers.append(Asker(("127.0.0.1", port), number_of))
+            askers[-1].claim()
+            askers[-1].browser.connection.close()  # they come anew, when the strangers are there
+        with strangers(port, kind, number, path):
+            return saves(askers)
+
+
+def flat(rounds: list) -> list[float] | None:
+    return None if None in rounds else [each for took in rounds for each in took]
+
+
+def p95(took: list[float] | None) -> float:
+    return statistics.quantiles(took, n=100)[94] if took else float("inf")
+
+
+def words(rounds: list) -> str:
+    took = flat(rounds)
+    if took is None:
+        return "no answer"
+    second = AT_ONCE * len(took) / sum(took)
+    return f"{statistics.median(took) * 1000:.0f}, {p95(took) * 1000:.0f}; {second:.0f}"
+
+
+def main() -> None:
+    parser = arguments(__doc__.partition("\n")[0])
+    parser.add_argument("--server", action="append", help="only this one; more than once for several")
+    others = ("waitress", "gunicorn", "granian", "uvicorn", "a2wsgi")
+    measure_each(parser, "bench.silent", measured, "Django", "psycopg", *others)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""The files of docs/ as HTML, and as sentences for the search."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePosixPath
+
+from django.conf import settings
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+FOLDER = settings.BASE_DIR / "docs"
+PICTURES = "pictures"  # the folder in docs/ and the prefix among static files
+# In the order of reading.
+NAMES = ("first-steps", "raters", "analysts", "admins", "files", "measures", "statistics", "api", "operating")
+NAMES += ("architecture", "contributing", "glossary")
+MARKS = re.compile(r"[^\w\- ]")
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and the text up to the next heading."""
+
+    anchor: str
+    level: int
+    title: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class HelpDocument:
+    """A file of docs/. The heading of the first section is its title, the first sentence its summary."""
+
+    name: str
+    html: SafeString
+    sections: tuple[Section, ...]
+
+    @property
+    def title(self) -> str:
+        return self.sections[0].title
+
+    @property
+    def lead(self) -> str:
+        return self.sections[0].sentences[0]
+
+    @property
+    def contents(self) -> list[Section]:
+        return [section for section in self.sections if section.level in (2, 3)]
+
+
+def _identified(state: StateCore) -> None:
+    """Give each heading the id that GitHub gives it, and all but the title a link to itself."""
+    used: dict[str, int] = {}
+    for place, token in enumerate(state.tokens):
+        if token.type == "heading_open":
+            heading = state.tokens[place + 1]
+            name = MARKS.sub("", words(heading).lower()).replace(" ", "-")
+            used[name] = used.get(name, -1) + 1
+            token.attrSet("id", f"{name}-{used[name]}" if used[name] else name)
+            if token.tag != "h1":
+                heading.meta["anchor"] = token.attrGet("id")
+
+
+def _linked(state: StateCore) -> None:
+    """Rewrite links to other documents to their pages, and pictures to static files.
+
+    Of a link to a file that is no document only the text stays.
+    """
+    for inline in state.tokens:
+        stays = True
+        for token in inline.children or ():
+            if token.type == "link_open":
+                address = address_of(str(token.attrGet("href")))
+                token.attrSet("href", address)
+                stays = bool(address)
+            if token.type.startswith("link_"):
+                token.hidden = not stays
+            if token.type == "image":
+                token.attrSet("src", static(str(token.attrGet("src"))))
+                token.attrSet("loading", "lazy")
+        inline.children = [token for token in inline.children or () if not token.hidden] or inline.children
+
+
+def address_of(link: str) -> str:
+    """The address in the app of a link in a document; "" for a file that is none of the documents."""
+    file, mark, anchor = link.partition("#")
+    if not file or "://" in file:
+        return link
+    path = PurePosixPath(file)
+    if path.suffix != ".md" or path.stem not in NAMES or path.name != file:
+        return ""
+    return reverse("help_page", args=[path.stem]) + mark + anchor
+
+
+class Renderer:
+    """Rules that differ from markdown-it: scrollable tables can be focused by keyboard, headings have links."""
+
+    @staticmethod
+    def heading_close(renderer, tokens: Sequence[Token], place: int, options, env) -> str:
+        inline, close = tokens[place - 1], f"</{tokens[place].tag}>\n"
+        if "anchor" not in inline.meta:
+            return close
+        label = escape(f"Link to this part: {words(inline)}")
+        return f' <a class="anchor" href="#{inline.meta["anchor"]}" aria-label="{label}">#</a>{close}'
+
+    @staticmethod
+    def fence(renderer, tokens: Sequence[Token], place: int, options, env) -> str:
+        return f'<pre class="cmds"><code>{escape(tokens[place].content)}</code></pre>\n'
+
+    @staticmethod
+    def table_open(renderer, tokens: Sequence[Token], place: int, options, env) -> str:
+        env["tables"] = env.get("tables", 0) + 1
+        label = f'tabindex="0" role="region" aria-label="Table {env["tables"]}"'
+        return f'<div class="scroll" {label}><table class="data lines">\n'
+
+    @staticmethod
+    def table_close(renderer, tokens: Sequence[Token], place: int, options, env) -> str:
+        return "</table></div>\n"
+
+
+_markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+_markdown.core.ruler.push("identified", _identified)
+_markdown.core.ruler.push("linked", _linked)
+for _rule in ("heading_close", "fence", "table_open", "table_close"):
+    _markdown.add_render_rule(_rule, getattr(Renderer, _rule))
+
+
+def tokens_of(text: str) -> list[Token]:
+    return _markdown.parse(text)
+
+
+def words(inline: Token) -> str:
+    """The text of a line without markup."""
+    parts = (" " if child.type in ("softbreak", "hardbreak") else child.content for child in inline.children or ())
+    return "".join(parts).strip()
+
+
+@cache
+def document(name: str) -> HelpDocument:
+    """The document of this name, one of NAMES. Cached: the files come with the program."""
+    tokens = tokens_of((FOLDER / f"{name}.md").read_text(encoding="utf-8"))
+    sections = tuple(sections_of(tokens))
+    html = _markdown.renderer.render(tokens, _markdown.options, {})
+    return HelpDocument(name, mark_safe(html), sections)  # safe: html is off
+
+
+def documents() -> list[HelpDocument]:
+    return [document(name) for name in NAMES]
+
+
+def sections_of(tokens: Sequence[Token]) -> Iterator[Section]:
+    starts = [place for place, token in enumerate(tokens) if token.type == "heading_open"]
+    for start, end in zip(starts, [*starts[1:], len(tokens)], strict=True):
+        opening, title = tokens[start : start + 2]
+        sentences = tuple(sentences_of(tokens[start + 3 : end]))
+        yield Section(str(opening.attrGet("id")), int(opening.tag[1]), words(title), sentences)
+
+
+def sentences_of(tokens: Sequence[Token]) -> Iterator[str]:
+    """The sentences of the text, the rows of its tables and the lines of its blocks."""
+    row: list[str] | None = None
+    for token in tokens:
+        if token.type == "tr_open":
+            row = []
+        elif token.type == "tr_close":
+            yield " · ".join(filter(None, row or ()))
+            row = None
+        elif token.type == "inline" and row is not None:
+            row.append(words(token))
+        elif token.type == "inline":
+            yield from SENTENCE_END.split(words(token))
+        elif token.type == "fence":
+            yield from filter(None, token.content.splitlines())

@@ -1,0 +1,26 @@
+"""The pages of the help, which are public."""
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from .documents import NAMES, document, documents
+from .search import found
+
+
+@login_not_required
+@require_safe
+def help_home(request: HttpRequest) -> HttpResponse:
+    """All documents or, with `?q=`, where they have these words."""
+    words = request.GET.get("q", "").strip()[:200]
+    context = {"words": words, "hits": found(words, documents()), "documents": documents()}
+    return render(request, "help.html", context)
+
+
+@login_not_required
+@require_safe
+def help_page(request: HttpRequest, name: str) -> HttpResponse:
+    if name not in NAMES:
+        raise Http404("There is no such document.")
+    return render(request, "help_page.html", {"document": document(name), "documents": documents()})

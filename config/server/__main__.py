@@ -1,0 +1,120 @@
+"""`python -m config.server HOST:PORT` or `fd://NUMBER`: WEB_CONCURRENCY processes that serve on one socket."""
+
+import os
+import resource
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+AGAIN = 1.0  # seconds before a process that died is replaced
+ENDING = (signal.SIGTERM, signal.SIGINT)
+FILES = 2**14  # file descriptors
+NOT_BEGUN = 3  # exit status of a process that could not start: another one could not, either
+
+
+def listener_at(place: str) -> socket.socket:
+    """The inherited socket of `fd://NUMBER`, or a new one that listens at an address."""
+    if place.startswith("fd://"):
+        return socket.socket(fileno=int(place.removeprefix("fd://")))
+    host, _, port = place.rpartition(":")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host.strip("[]"), int(port)), family=family)
+
+
+def project() -> Callable:
+    """The application. Temporary files go to the data folder."""
+    from config.wsgi import application
+    from ratings.imports import uploads
+
+    tempfile.tempdir = str(uploads.spool())
+    return application
+
+
+def serve(listener: socket.socket, parent: int) -> None:
+    """Serve in this process until SIGTERM, when it finishes open requests, or until the parent is gone."""
+    try:
+        from .channel import Limits
+        from .loop import Server
+
+        server = Server(project(), listener, Limits(), parent)
+    except Exception as error:
+        print(f"The server cannot begin: {error}", file=sys.stderr)
+        raise SystemExit(NOT_BEGUN) from error
+    signal.signal(signal.SIGTERM, lambda *_: server.stop())
+    server.run()
+
+
+class Processes:
+    """The parent of the processes that serve on one socket: replaces those that die, stops all on a signal."""
+
+    def __init__(self, listener: socket.socket, number: int) -> None:
+        self.listener, self.number = listener, number
+        self.serving: set[int] = set()
+        self.signals = 0
+
+    def run(self) -> int:
+        """Serve until a signal. Returns the exit status."""
+        for each in ENDING:
+            signal.signal(each, self.end)
+        status = 0
+        while not self.signals or self.serving:
+            while not self.signals and len(self.serving) < self.number:
+                self.begin()
+            process, how = os.wait()
+            if process not in self.serving:
+                continue  # a child that run.py started before it became this process
+            self.serving.discard(process)
+            if self.signals:
+                continue
+            if os.waitstatus_to_exitcode(how) == NOT_BEGUN:
+                status = 1
+                self.end()
+            else:
+                print("A process of the server died; another one takes its place.", file=sys.stderr)
+                time.sleep(AGAIN)
+        return status
+
+    def begin(self) -> None:
+        parent = os.getpid()
+        # A signal between fork and add would not reach the new process.
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        process = os.fork()
+        if process:
+            self.serving.add(process)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+            return
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to all; the parent passes it on
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+            serve(self.listener, parent)
+        except SystemExit as error:
+            os._exit(error.code)
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            os._exit(1)
+        os._exit(0)
+
+    def end(self, *_) -> None:
+        """Stop all processes: after their open requests at the first signal, at once at the second."""
+        self.signals += 1
+        for process in self.serving:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGTERM if self.signals == 1 else signal.SIGKILL)
+
+
+def main(place: str) -> int:
+    # Each connection takes a file descriptor, and the soft limit is low.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        if 0 <= soft < FILES:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (FILES if hard < 0 else min(FILES, hard), hard))
+    return Processes(listener_at(place), int(os.environ.get("WEB_CONCURRENCY") or 1)).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,314 @@
+"""An HTTP connection with deadlines, and requests whose large bodies are admitted by the application first."""
+
+import socket
+import time
+from dataclasses import dataclass
+from io import BytesIO
+
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.receiver import FixedStreamReceiver
+from waitress.task import WSGITask
+from waitress.utilities import Error
+
+# The key of the WSGI environment with the file for a large body: see ratings/imports/uploads.py.
+BODY = "idealist.body"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a connection, in seconds and bytes."""
+
+    header: float = 15  # from the first byte of a request to the end of its header
+    idle: float = 75  # between two requests; a proxy that keeps connections for a minute must close first
+    window: float = 30  # in each window a body or response must progress by `least` bytes
+    least: int = 30 * 4096
+    linger: float = 5  # for data that still arrives after a response that closes the connection
+    stop: float = 30  # for open requests when the server stops
+    small: int = 2**16  # the largest body that is read without asking the application
+    connections: int = 4096
+    threads: int = 8
+    readers: int = 32  # further threads, each for a response that is streamed
+
+
+class LengthRequired(Error):
+    code = 411
+    reason = "Length Required"
+
+
+class Spooled:
+    """A request body in a file that the application provided."""
+
+    def __init__(self, file) -> None:
+        self.file = file
+
+    def append(self, data: bytes) -> None:
+        self.file.write(data)
+
+    def getfile(self):
+        self.file.seek(0)
+        return self.file
+
+    def close(self) -> None:
+        self.file.close()
+
+
+class Request(HTTPRequestParser):
+    """A request that refuses ambiguous headers (request smuggling), and waits before it reads a large body."""
+
+    held = False  # a large body that is not yet admitted: the loop reads no more of it
+    place = None  # the file for the body, once it is admitted
+
+    def __init__(self, adj) -> None:
+        super().__init__(adj)
+        self.began = time.monotonic()
+        self.pace: Pace | None = None
+
+    def received(self, data: bytes) -> int:
+        consumed = super().received(data)
+        if self.chunked and not self.completed and self.body_bytes_received > self.adj.limits.small:
+            self.error = LengthRequired("A large body needs a Content-Length.")
+            self.completed = True
+        return consumed
+
+    def parse_header(self, header_plus: bytes) -> None:
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:  # a length of thousands of digits, an address with half a bracket
+            raise ParsingError("The header cannot be understood") from error
+        if self.chunked and "CONTENT_LENGTH" in self.headers:
+            raise ParsingError("Content-Length and Transfer-Encoding contradict each other")
+        if "TRANSFER_ENCODING" in self.headers:  # only HTTP/1.1 knows it
+            raise ParsingError("Transfer-Encoding without HTTP/1.1")
+        if self.content_length > self.adj.limits.small:
+            self.held = True
+            self.continues, self.expect_continue = self.expect_continue, False
+
+    def let_in(self) -> None:
+        self.held, self.expect_continue = False, self.continues
+        self.body_rcv = FixedStreamReceiver(self.content_length, Spooled(self.place))
+        self.pace = None
+
+    def get_body_stream(self):
+        return BytesIO() if self.held else super().get_body_stream()
+
+    def close(self) -> None:
+        """Called by waitress after each task, also after an `Admission`, which leaves the request open."""
+        if not self.held:
+            super().close()
+
+    def abandon(self) -> None:
+        """Discard the request and its body."""
+        self.close()
+        if self.place:
+            self.place.close()
+
+
+class Task(WSGITask):
+    """Runs the application for a request, and sends no body for HEAD, which waitress leaves to the application."""
+
+    @property
+    def is_head(self) -> bool:
+        return self.request.command == "HEAD"
+
+    def get_environment(self) -> dict:
+        environment = super().get_environment()
+        if self.is_head:
+            environment.pop("wsgi.file_wrapper", None)  # which sends the file whatever the method
+        return environment
+
+    def write(self, data: bytes) -> None:
+        super().write(b"" if self.is_head else data)
+        if self.is_head:
+            self.chunked_response = False
+
+
+class Admission(Task):
+    """Calls the application with the header of a request alone: status 100 admits its body, others refuse it."""
+
+    @property
+    def admitted(self) -> bool:
+        return self.status.startswith("100") and bool(self.given)
+
+    def get_environment(self) -> dict:
+        return super().get_environment() | {BODY: self.given}
+
+    def service(self) -> None:
+        self.given: list = []
+        try:
+            super().service()
+        finally:
+            self.close_on_finish = not self.admitted
+            if self.given:
+                self.request.place = self.given[0]
+            if self.close_on_finish:
+                self.request.abandon()
+
+    def build_response_header(self) -> bytes:
+        self.set_close_on_finish()
+        return super().build_response_header()
+
+    def write(self, data: bytes) -> None:
+        if not self.admitted:
+            super().write(data)
+
+
+class Pace:
+    """Measures whether a transfer makes at least `least` bytes in each `window`, against slow-drip clients."""
+
+    def __init__(self, limits: Limits, now: float, count: int) -> None:
+        self.limits, self.since, self.count = limits, now, count
+
+    def is_too_slow(self, now: float, count: int) -> bool:
+        if now - self.since < self.limits.window:
+            return False
+        moved, self.since, self.count = count - self.count, now, count
+        return moved < self.limits.least
+
+
+class Channel(HTTPChannel):
+    """A connection with deadlines. All methods run in the loop's thread but `service` and `write_soon`."""
+
+    parser_class = Request
+    lingers_until = 0.0  # set after the last response: further data are discarded until then
+    unread = b""  # received bytes of the next request, parsed when the one before it is answered and sent
+
+    def __init__(self, server, sock: socket.socket, addr, adj, map=None) -> None:
+        self.limits: Limits = adj.limits
+        self.quiet_since = time.monotonic()
+        self.had_request = False
+        self.sent = 0
+        self.sending: Pace | None = None
+        super().__init__(server, sock, addr, adj, map)
+        self.sendbuf_len = min(self.sendbuf_len, 2**18)  # so much of a file is read for each send
+
+    def task_class(self, channel: HTTPChannel, request: Request) -> Task:
+        return (Admission if request.held else Task)(channel, request)
+
+    # What the loop does
+
+    def readable(self) -> bool:
+        if self.lingers_until:
+            return True
+        held = self.request is not None and self.request.held
+        return not (held or self.unread) and super().readable()
+
+    def writable(self) -> bool:
+        return not self.lingers_until and bool(super().writable())
+
+    def handle_read(self) -> None:
+        if not self.lingers_until:
+            super().handle_read()
+            return
+        try:
+            self.recv(self.adj.recv_bytes)  # which closes the channel at the end of the stream
+        except OSError:
+            self.handle_close()
+
+    def handle_write(self) -> None:
+        ends, self.close_when_flushed = self.close_when_flushed, False
+        super().handle_write()
+        if ends and self.connected:
+            if self.total_outbufs_len:
+                self.close_when_flushed = True
+            else:
+                self.linger()
+
+    def linger(self) -> None:
+        """Shut down the sending side, and wait a little for the client to close.
+
+        To close with unread data makes TCP send a reset, which can discard the response before it is read.
+        """
+        try:
+            self.socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            self.handle_close()
+        self.lingers_until = time.monotonic() + self.limits.linger
+
+    def received(self, data: bytes) -> bool:
+        self.unread += data
+        return self.go_on()
+
+    def go_on(self) -> bool:
+        """Parse what was received up to the end of one request; a pipelined request waits as bytes."""
+        while not (self.requests or self.total_outbufs_len or self.will_close or self.close_when_flushed):
+            if self.request is None and not self.unread:
+                break
+            request = self.request = self.request or Request(self.adj)
+            if request.held and request.place:
+                request.let_in()
+            used = request.received(self.unread) if self.unread else 0
+            self.unread = self.unread[used:]
+            if request.expect_continue and request.headers_finished and not self.sent_continue:
+                self.send_continue()
+            if request.completed:
+                self.request, self.sent_continue = None, False
+            if request.held or (request.completed and not request.empty):
+                with self.requests_lock:
+                    self.requests.append(request)
+                self.server.add_task(self)
+            elif not self.unread:
+                break
+        return True
+
+    def send(self, data: bytes, do_close: bool = True) -> int:
+        sent = super().send(data, do_close)
+        if sent:
+            self.sent += sent
+            self.quiet_since = time.monotonic()
+        return sent
+
+    def handle_close(self) -> None:
+        super().handle_close()
+        self.unread = b""
+        request, self.request = self.request, None
+        if request is not None:
+            request.abandon()
+
+    def add_channel(self, map=None) -> None:
+        super().add_channel(map)
+        self.server.busy.add(self)
+
+    def del_channel(self, map=None) -> None:
+        if self._fileno is not None:  # None the second time, where both an end and an error are seen
+            self.server.unfollow(self._fileno)
+        super().del_channel(map)
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether a deadline has passed. A request that a thread works on has none."""
+        limits, request = self.limits, self.request
+        if self.lingers_until:
+            return now > self.lingers_until
+        if self.total_outbufs_len:
+            self.sending = self.sending or Pace(limits, now, self.sent)
+            return self.sending.is_too_slow(now, self.sent)
+        self.sending = None
+        if self.requests:
+            return False
+        if request is None:
+            return now > self.quiet_since + (limits.idle if self.had_request else limits.header)
+        if not request.headers_finished:
+            # The time while earlier requests were served does not count.
+            return now > max(request.began, self.quiet_since) + limits.header
+        request.pace = request.pace or Pace(limits, now, 0)
+        return request.pace.is_too_slow(now, request.body_bytes_received)
+
+    # What a thread does
+
+    def service(self) -> None:
+        request = self.requests[0]
+        self.served_since, self.sent_before = time.monotonic(), self.sent
+        super().service()
+        self.had_request, self.quiet_since = True, time.monotonic()
+        if request.held and not self.connected:
+            request.abandon()
+
+    def _flush_outbufs_below_high_watermark(self) -> None:
+        """Wait until the client has read; meanwhile there is a thread more."""
+        if self.total_outbufs_len > self.adj.outbuf_high_watermark:
+            with self.server.waiting(self):
+                super()._flush_outbufs_below_high_watermark()
+
+    def read_a_second(self) -> float:
+        """Bytes of this response that the client read per second."""
+        return (self.sent - self.sent_before) / (time.monotonic() - self.served_since + 1)

@@ -1,0 +1,122 @@
+"""The pictures of the documents, made anew of the sample: python3 run.py pictures
+
+A server of its own, with a data folder that goes again, and Chromium, which also writes the WebP.
+"""
+
+import base64
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "pictures"
+SAMPLE = "/collections/trail-advice"
+LARGEST = 150_000  # bytes
+QUALITY = 0.8
+ENCODED = """async ([png, quality]) => {
+  const picture = await createImageBitmap(await (await fetch("data:image/png;base64," + png)).blob());
+  const canvas = new OffscreenCanvas(picture.width, picture.height);
+  canvas.getContext("2d").drawImage(picture, 0, 0);
+  const bytes = new Uint8Array(await (await canvas.convertToBlob({type: "image/webp", quality})).arrayBuffer());
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+}"""
+
+
+@contextlib.contextmanager
+def served() -> Iterator[str]:
+    """The address of a server with the sample, with the key to look around."""
+    with tempfile.TemporaryDirectory(prefix="idealist-pictures-", ignore_cleanup_errors=True) as folder:
+        own = {"IDEALIST_DATA": folder, "PYTHONUNBUFFERED": "1"}
+        taken = {"DATABASE_URL", "IDEALIST_HOSTS", "IDEALIST_HTTPS", "IDEALIST_DEMO", "SECRET_KEY"}
+        environment = {name: value for name, value in os.environ.items() if name not in taken} | own
+        command = [sys.executable, str(ROOT / "run.py"), "--port", "0"]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                yield next(found[0] for line in process.stdout if (found := re.search(r"http\S+\?look=\S+", line)))
+            finally:
+                process.terminate()
+
+
+def visitor(browser: Browser, address: str, role: str, size: tuple[int, int]) -> Page:
+    """Looks around in the sample in that role."""
+    screen = dict(zip(("width", "height"), size, strict=True))
+    page = browser.new_page(viewport=screen, base_url=address.partition("?")[0], color_scheme="light")
+    page.goto(address)
+    page.get_by_role("button", name=f"Look around as a{'' if role == 'rater' else 'n'} {role}").click()
+    page.wait_for_load_state("networkidle")
+    return page
+
+
+def overview(page: Page) -> None:
+    page.goto(f"{SAMPLE}/")
+    page.locator(".chart svg").first.wait_for()
+
+
+def query(page: Page) -> None:
+    page.goto(f"{SAMPLE}/queries/")
+    page.get_by_role("link", name="remove tick").first.click()
+    page.evaluate("document.querySelector('#lists').scrollIntoView({block: 'start'})")
+
+
+def desk(page: Page) -> None:
+    page.goto(f"{SAMPLE}/rate/")
+    start = page.get_by_role("button", name=re.compile("Start|Go on"))
+    if start.count():
+        start.first.click()
+    page.locator("article.doc").wait_for()
+    page.wait_for_load_state("networkidle")
+    while len(page.locator("article.doc .text").inner_text()) < 200:
+        page.keyboard.press("2")
+        page.wait_for_timeout(1000)  # a second key that comes at once counts for a slip
+
+
+def progress(page: Page) -> None:
+    page.goto(f"{SAMPLE}/progress/")
+
+
+SHOWN = {
+    "overview": ("analyst", overview, (1120, 900)),
+    "query": ("analyst", query, (1280, 760)),
+    "desk": ("rater", desk, (1120, 640)),
+    "progress": ("admin", progress, (1120, 900)),
+}
+
+
+def taken(page: Page) -> bytes:
+    """What is seen of the page, as WebP."""
+    page.evaluate("document.fonts.ready")
+    time.sleep(0.5)  # what is drawn later
+    png = base64.b64encode(page.screenshot()).decode()
+    blank = page.context.browser.new_page()
+    webp = base64.b64decode(blank.evaluate(ENCODED, [png, QUALITY]))
+    blank.close()
+    return webp
+
+
+def main() -> None:
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or sys.exit("There is no Chromium.")
+    flags = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with served() as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=flags)
+        for name, (role, show, size) in SHOWN.items():
+            page = visitor(browser, address, role, size)
+            show(page)
+            picture = taken(page)
+            if len(picture) > LARGEST:
+                sys.exit(f"{name} has {len(picture):,} bytes, at most {LARGEST:,} are wanted.")
+            (FOLDER / f"{name}.webp").write_bytes(picture)
+            print(f"docs/pictures/{name}.webp  {len(picture):,} bytes")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""The help in the app: pages, contents, links, pictures and the search, for everybody."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from config.help.documents import NAMES, address_of, document, documents, sentences_of, tokens_of, words
+from config.help.search import found
+from evaluation.tests.hills import text_of
+from ratings.models import Role
+from ratings.tests.cast import make_collection, make_member, make_rater
+
+pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
+
+
+def page(client, name: str) -> str:
+    return client.get(reverse("help_page", args=[name])).content.decode()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_has_its_contents_and_every_link_in_it_leads_to_a_heading(client, name):
+    html = page(client, name)
+    ids = set(re.findall(r' id="([^"]+)"', html))
+    assert html.count("<h1") == 1
+    for section in document(name).contents:
+        assert f'href="#{section.anchor}"' in html and section.anchor in ids
+    for other, anchor in re.findall(r'href="/help/([\w-]+)/#([^"]+)"', html):
+        assert anchor in {section.anchor for section in document(other).sections}
+    assert [link for link in re.findall(r'href="([^"]*)"', html) if ".md" in link] == []
+    assert "<script" not in html and " style=" not in html
+
+
+def test_links_between_files_become_addresses_of_the_app():
+    assert address_of("files.md#csv-and-tsv") == "/help/files/#csv-and-tsv"
+    assert address_of("#options") == "#options"
+    assert address_of("../bench/README.md") == ""
+    assert address_of("https://example.org/x.md") == "https://example.org/x.md"
+
+
+def test_a_link_to_a_file_that_is_no_document_leaves_its_words(client):
+    html = page(client, "contributing")
+    assert "bench/README.md has the last results" in html and "../bench" not in html
+
+
+def test_pictures_are_static_files(client):
+    assert re.search(r'<img src="/static/pictures/overview\.\w*\.?webp" alt="[^"]{20,}"', page(client, "analysts"))
+
+
+def test_an_unknown_page_is_not_there(client):
+    for name in ("nothing", "README", "..%2Frun", "files.md"):
+        assert client.get(f"/help/{name}/").status_code == 404
+
+
+def test_raw_html_is_shown_as_text():
+    html = [token.type for token in tokens_of("# T\n\n<script>x</script>\n\n<b>y</b>")]
+    assert "html_block" not in html
+
+
+def test_sentences_are_those_of_texts_tables_and_blocks():
+    text = "One. Two of\nit.\n\n| a | b |\n|---|---|\n| c | `d` |\n\n```sh\nrun it\n```\n"
+    assert list(sentences_of(tokens_of(text))) == ["One.", "Two of it.", "a · b", "c · d", "run it"]
+
+
+def test_equal_headings_have_anchors_of_their_own_as_code_hosts_give_them():
+    tokens = [token for token in tokens_of("# A b?\n\n## A b\n\n## 2 × c-d, é") if token.type == "heading_open"]
+    assert [token.attrGet("id") for token in tokens] == ["a-b", "a-b-1", "2--c-d-é"]
+    assert words(tokens_of("# A `b`")[1]) == "A b"
+
+
+# The search
+
+
+def test_titles_come_before_texts_and_the_sentence_is_shown():
+    hits = found("bias", documents())
+    assert [hit.rank for hit in hits] == sorted((hit.rank for hit in hits), reverse=True)
+    first = found("warm-ups", documents())[0]
+    assert first.rank == 2 and "Warm-ups" in first.section.title
+    assert "<mark>warm-up</mark>" in first.sentence
+
+
+def test_parts_with_most_of_the_words_are_found_and_a_plural_finds_the_singular():
+    assert found("zzz", documents()) == []
+    parts = {hit.section.anchor for hit in found("zzz workbooks sheets", documents())}
+    assert "excel-workbooks" in parts and "trec-runs" not in parts
+    assert {hit.words for hit in found("how do I import parquet", documents())} != {1}
+
+
+def test_no_word_finds_nothing():
+    assert found("", documents()) == [] and found("   ", documents()) == []
+
+
+def test_the_search_is_a_form_that_works_without_a_script(client):
+    answer = client.get(reverse("help"), {"q": "neutral point"})
+    assert answer.context["hits"] and "part" in text_of(answer)
+    assert {hit.document.name for hit in answer.context["hits"]} >= {"measures", "glossary"}
+    form = re.search(r'<form class="acts" role="search" action="(.*?)">', answer.content.decode())
+    assert form[1] == reverse("help")
+
+
+def test_what_was_looked_for_is_no_markup(client):
+    answer = client.get(reverse("help"), {"q": "<b>(x"})
+    assert answer.status_code == 200 and b"<b>(x" not in answer.content
+    assert "<b>" not in "".join(hit.sentence for hit in found("<TAB>", documents()))
+
+
+# Who comes from where
+
+
+def led_to(client, address: str) -> str:
+    return re.search(r'href="([^"]*)">Help</a>', client.get(address).content.decode())[1]
+
+
+def test_a_page_of_results_leads_to_its_part(client):
+    client.force_login(make_member(make_collection(), "analyst", Role.ANALYST))
+    assert led_to(client, "/collections/hills/agreement/") == "/help/statistics/#do-raters-agree"
+
+
+def test_raters_are_led_to_theirs(client):
+    client.force_login(make_rater(make_collection()).user)
+    assert led_to(client, "/collections/hills/rate/") == "/help/raters/#begin"
+    assert led_to(client, "/collections/hills/guidelines/") == "/help/raters/#guidelines"
+
+
+def test_who_is_not_signed_in_is_led_to_first_steps(client):
+    assert led_to(client, "/accounts/sign-in/") == "/help/first-steps/"

@@ -1,0 +1,223 @@
+"""Tests of the differences between systems of an evaluation, as documents and rows."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from ..draws import SEED, TESTS
+from ..measures import COUNTED, REASONS, Measure
+from ..record import unknown_system
+from ..scores import Evaluation
+from ..significance import ALPHA, CANNOT_TELL, Comparison, Comparisons, common_queries, compare, paired
+from . import report
+
+COULD_TURN = "what is unjudged could turn it"
+NO_BOUNDS = "no bounds are known"
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Pairs of systems compared by one measure, on the queries where each of the systems has a value.
+
+    Query weights are not used.
+    """
+
+    evaluation: Evaluation
+    measure: Measure
+    systems: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...]  # baseline, system
+    tests: Comparisons  # of the pairs, in this order
+
+    @cached_property
+    def common(self) -> np.ndarray:
+        """bool[queries]: where every system has a value that counts."""
+        return common_queries(_values(self.evaluation, self.measure, self.systems))
+
+    @cached_property
+    def dropped(self) -> dict[str, dict[str, list[str]]]:
+        """{key of a query that is left out: {reason: systems without a value}}."""
+        reasons = self.evaluation.reasons[str(self.measure)][list(self.systems)][~self.common]
+        dropped = {}
+        for query, row in zip(reasons.index, reasons.to_numpy(), strict=True):
+            dropped[query] = why = {}
+            for system, reason in zip(self.systems, row, strict=True):
+                if reason != REASONS[COUNTED]:
+                    why.setdefault(reason, []).append(system)
+        return dropped
+
+    @cached_property
+    def why_dropped(self) -> dict[str, int]:
+        """The number of queries left out by reason; several reasons of one query are joined to one."""
+        tally: dict[str, int] = {}
+        for why in self.dropped.values():
+            reason = " and ".join(sorted(why))
+            tally[reason] = tally.get(reason, 0) + 1
+        return tally
+
+    def values(self, system: str) -> np.ndarray:
+        """The values of the system on the common queries, in their order."""
+        return self.evaluation.per_query[str(self.measure), system].to_numpy()[self.common]
+
+    @cached_property
+    def bounds(self) -> list[tuple[float, float] | None]:
+        """For each pair, the least and greatest difference of means that open judgments allow; None: not known.
+
+        Each end takes the lower bound of one system and the upper bound of the other, as if no document were in
+        both lists, so that the exact interval can only be narrower.
+        """
+        return [self._bounds(*pair) for pair in self.pairs]
+
+    def _bounds(self, baseline: str, system: str) -> tuple[float, float] | None:
+        ends = [self.evaluation.bounds.get((self.measure, name)) for name in (baseline, system)]
+        if None in ends or not self.common.any():
+            return None
+        first, second = ends
+        low = float((second.low - first.high)[self.common].mean())
+        high = float((second.high - first.low)[self.common].mean())
+        return None if np.isnan(low) or np.isnan(high) else (low, high)
+
+    def rows(self) -> list[dict]:
+        """A row for each pair; with bounds, `lowest` and `highest`, which can withdraw the verdict."""
+        rows = []
+        for (baseline, system), result, bounds in zip(self.pairs, self.tests.pairs, self.bounds, strict=True):
+            row = {
+                "measure": str(self.measure),
+                "baseline": baseline,
+                "system": system,
+                "queries": self.tests.queries,
+                "dropped": len(self.dropped),
+                "baseline_mean": _mean(self.values(baseline)),
+                "system_mean": _mean(self.values(system)),
+            }
+            if self.evaluation.bounds:
+                result = _bounded(result, bounds)
+                row |= dict(zip(("lowest", "highest"), bounds or (None, None), strict=True))
+            rows.append(row | asdict(result))
+        return rows
+
+
+def compared(
+    evaluation: Evaluation,
+    baseline: str,
+    others: Sequence[str] = (),
+    all_pairs: bool = False,
+    draws: int = TESTS,
+    seed: int = SEED,
+    measures: Sequence[Measure] = (),
+) -> list[Compared]:
+    """The baseline compared with each of the others (none named: all), or all pairs of them, by each measure.
+
+    Tukey's HSD corrects for all pairs, Holm for pairs with a baseline. ValueError for a system that is not in the
+    evaluation, and for one that is compared with itself.
+    """
+    others = tuple(dict.fromkeys(others)) or tuple(name for name in evaluation.systems if name != baseline)
+    for name in (baseline, *others):
+        if name not in evaluation.systems:
+            raise ValueError(unknown_system(name, evaluation.systems))
+    if baseline in others:
+        raise ValueError(f"{baseline} cannot be compared with itself; name other systems after the baseline.")
+    if not others:
+        raise ValueError(f"{evaluation.collection} has no other system to compare {baseline} with.")
+    systems = (baseline, *others)
+    pairs = tuple(combinations(systems, 2)) if all_pairs else tuple((baseline, other) for other in others)
+    places = [(systems.index(first), systems.index(second)) for first, second in pairs]
+    found = []
+    for measure in measures or evaluation.measures:
+        values = _values(evaluation, measure, systems)
+        common = values[common_queries(values)]
+        said = compare(common, places, draws, seed, "hsd" if all_pairs else "holm")
+        found.append(Compared(evaluation, measure, systems, pairs, said))
+    return found
+
+
+def _values(evaluation: Evaluation, measure: Measure, systems: Sequence[str]) -> np.ndarray:
+    """float64[queries, systems]; nan where a query does not count, even if it has a value."""
+    values = evaluation.per_query[str(measure)][list(systems)].to_numpy()
+    reasons = evaluation.reasons[str(measure)][list(systems)].to_numpy()
+    return np.where(reasons == REASONS[COUNTED], values, np.nan)
+
+
+def _mean(values: np.ndarray) -> float | None:
+    return float(values.mean()) if values.size else None
+
+
+def _bounded(result: Comparison, bounds: tuple[float, float] | None) -> Comparison:
+    """The comparison without a verdict where open judgments could reverse it."""
+    if bounds is None:
+        return replace(result, why=result.why | dict.fromkeys(("lowest", "highest"), NO_BOUNDS))
+    if result.verdict != CANNOT_TELL and bounds[0] <= 0 <= bounds[1]:
+        return replace(result, verdict=CANNOT_TELL, why=result.why | {"verdict": COULD_TURN})
+    return result
+
+
+# As files
+
+
+def document(every: Sequence[Compared], profile: str, per_query: bool = False) -> dict:
+    """The JSON document: the settings of the tests, then an entry for each measure and pair."""
+    first = every[0].tests
+    made_by = report.made_by(every[0].evaluation, profile) | {
+        "systems": list(every[0].systems),
+        "alpha": ALPHA,
+        "correction": first.correction,
+        "draws": first.draws,
+        "seed": first.seed,
+        "dropped": {str(each.measure): each.dropped for each in every},
+        "critical_difference": {str(each.measure): each.tests.critical for each in every},
+    }
+    results = []
+    for each in every:
+        stated = {"fingerprint": each.evaluation.fingerprint_of(each.measure), "exact": each.tests.exact}
+        for row, pair in zip(each.rows(), each.pairs, strict=True):
+            results.append(row | stated | ({"per_query": differences(each, *pair)} if per_query else {}))
+    return made_by | {"results": results}
+
+
+def differences(each: Compared, baseline: str, system: str) -> dict[str, float | None]:
+    """The difference by query key; None where the query is left out, 0 for a rounding error."""
+    differences = np.full(len(each.common), np.nan)
+    both = np.column_stack([each.values(baseline), each.values(system)])
+    differences[each.common] = paired.differences(both, 0, 1)
+    return dict(zip(each.evaluation.per_query.index, map(report.known, differences.tolist()), strict=True))
+
+
+def table(every: Sequence[Compared], profile: str) -> report.Table:
+    """A row for each measure and pair."""
+    rows = [row | _made_by(each, profile) for each in every for row in each.rows()]
+    for row in rows:
+        row["why"] = ", ".join(f"{name}: {reason}" for name, reason in row["why"].items())
+    names = list(rows[0])
+    return names, [[row[name] for name in names] for row in rows]
+
+
+def every_query(every: Sequence[Compared], profile: str) -> report.Table:
+    """A row for each measure, pair and query; a query that is left out has a reason instead of a difference."""
+    header = ["measure", "baseline", "system", "query", "baseline_value", "system_value", "difference", "reason"]
+    rows = []
+    for each in every:
+        made_by = [profile, each.evaluation.fingerprint_of(each.measure)]
+        values = _values(each.evaluation, each.measure, each.systems)
+        for pair in each.pairs:
+            first, second = (values[:, each.systems.index(name)].tolist() for name in pair)
+            for place, (query, difference) in enumerate(differences(each, *pair).items()):
+                reason = " and ".join(sorted(each.dropped.get(query, {REASONS[COUNTED]: []})))
+                both = [report.known(first[place]), report.known(second[place])]
+                rows.append([str(each.measure), *pair, query, *both, difference, reason, *made_by])
+    return [*header, "profile", "options"], rows
+
+
+def _made_by(each: Compared, profile: str) -> dict:
+    found = each.tests
+    return {
+        "critical_difference": found.critical,
+        "exact": found.exact,
+        "draws": found.draws,
+        "seed": found.seed,
+        "alpha": ALPHA,
+        "correction": found.correction,
+        "profile": profile,
+        "options": each.evaluation.fingerprint_of(each.measure),
+    }

@@ -1,0 +1,312 @@
+"""Whether the raters of a collection agree, and whether its systems depend on who rated: documents and rows."""
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, asdict, dataclass
+from functools import cached_property
+from math import isnan
+
+import numpy as np
+
+from ratings.models import Collection
+
+from .. import agreement, record, scores
+from .. import measures as kernel
+from ..agreement import KINDS, Stability, Table
+from ..draws import ALPHA, RATERS, SEED
+from ..judgments.rules import Ratings, combine
+from ..measures import Measure, Options
+from ..record import Opinions
+from . import report
+
+FEWEST = 20  # pairs with two grades: of fewer no coefficient says much
+
+# Why there is no number.
+NOBODY = "nobody gave a grade"
+ONE_RATER = "only one rater gave grades"
+NO_PAIR_TWICE = "no pair has two grades"
+ONE_PAIR = "only one pair has two grades"
+ALL_THE_SAME = "all grades are the same"
+RESAMPLES = "too many resamples in which all grades are the same"
+GAVE_NONE = "gave no grade"
+SHARES_NONE = "nobody else graded the same pairs"
+SHARES_ONE = "shares one pair with others"
+NO_SYSTEM = "there is no system"
+NO_ORDER = "no two systems differ"
+FEW_SYSTEMS = f"fewer than {agreement.FEWEST_FOR_TAU} systems, or no order among them"
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """The ratings of a collection as a table to compute agreement from."""
+
+    collection: str  # slug
+    opinions: Opinions
+    pairs: list[tuple[int, int]]  # query (a row of `opinions.queries`) and document (pk), by the number in `table`
+    table: Table
+
+    @cached_property
+    def documents(self) -> dict[int, str]:
+        """Keys of the documents of disputed pairs, by pk. Loaded on first use: they can be half of all pairs."""
+        return record.document_keys({self.pairs[each.pair][1] for each in agreement.disputed(self.table)})
+
+    @property
+    def raters(self) -> list[str]:
+        """Names, by the number in `table`."""
+        return list(self.opinions.raters.values())
+
+    @property
+    def lacking(self) -> str:
+        """Why agreement cannot be computed; "" where it can."""
+        if not self.table.pair.size:
+            return NOBODY
+        if np.unique(self.table.rater).size == 1:
+            return ONE_RATER
+        return "" if self.table.shared.pair.size else NO_PAIR_TWICE
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """The order of systems by one measure, and how stable it is under other raters."""
+
+    measure: Measure
+    options: Options
+    profile: str
+    fingerprint: str
+    systems: tuple[str, ...]
+    raters: dict[int, str]  # names by pk
+    stability: Stability | None  # None: no pair has two grades, or there is no system
+
+
+def agreement_of(collection: Collection) -> Agreement:
+    """The agreement of the collection's raters, from every rating. Four database queries."""
+    opinions = record.opinions(collection)
+    order = np.lexsort((opinions.document, opinions.query))
+    pairs = np.stack([opinions.query, opinions.document])[:, order]
+    is_first = np.append(True, (np.diff(pairs) != 0).any(axis=0))[: order.size]
+    pairs, number = pairs[:, is_first], np.empty(order.size, np.int64)
+    number[order] = np.cumsum(is_first) - 1
+    places = {pk: place for place, pk in enumerate(opinions.raters)}
+    rater = np.array([places[pk] for pk in opinions.rater.tolist()], np.int64)
+    table = agreement.table(number, rater, opinions.grade, len(places), opinions.scale, opinions.moment)
+    pairs = list(zip(*pairs.tolist(), strict=True))
+    return Agreement(collection.slug, opinions, pairs, table)
+
+
+def order_of(
+    collection: Collection, measure: str, setup: scores.Setup, draws: int = RATERS, seed: int = SEED
+) -> Order:
+    """The order of the systems by the measure, scored again for each draw and without each rater.
+
+    Raises ValueError as `scores.evaluate` does.
+    """
+    parsed, options = scores.measure_for(collection, measure), setup.options
+    data = record.load(collection, setup.systems, options.ties)
+
+    def means(ratings: Ratings) -> np.ndarray:
+        judgments = combine(ratings, setup.rule, adjudications=setup.adjudications)
+        every = (kernel.evaluate([parsed], judgments, data.rankings[name], options) for name in data.systems)
+        return np.array([each.mean(parsed) for each in every])
+
+    return Order(
+        measure=parsed,
+        options=options,
+        profile=setup.profile,
+        fingerprint=scores.fingerprint(kernel.effective(parsed, options), setup.rule, setup.adjudications),
+        systems=data.systems,
+        raters=record.opinions(collection).raters,
+        stability=agreement.stability(data.ratings, means, draws, seed) if data.systems else None,
+    )
+
+
+# As files: numbers at full precision, None with a reason beside it
+
+
+def document(agreed: Agreement, order: Order | None = None) -> dict:
+    """The JSON document: counts, coefficients, confusion of grades, raters, disputed pairs, order of systems."""
+    whole = {"collection": agreed.collection, "counts": counts(agreed), "coefficients": coefficients(agreed)}
+    pairs = agreement.confusion(agreed.table).tolist()
+    whole["confusion"] = {"grades": agreed.table.grades.tolist(), "pairs": pairs}
+    whole |= {"pairs_of_raters": pairs_of_raters(agreed), "raters": raters(agreed), "disputed": disputed(agreed)}
+    return whole | ({"order": standing(order)} if order else {})
+
+
+def counts(agreed: Agreement) -> dict:
+    """How many pairs, ratings and raters there are."""
+    ratings = agreed.table.ratings
+    return {
+        "pairs": len(agreed.pairs),
+        "graded": int((ratings > 0).sum()),
+        "graded_twice": int((ratings > 1).sum()),
+        "ratings": int(agreed.table.pair.size),
+        "cannot_judge": int(agreed.table.cannot.sum()),
+        "raters": int(np.unique(agreed.table.rater).size),
+        "machines_left_out": agreed.opinions.machines,
+    }
+
+
+def coefficients(agreed: Agreement) -> list[dict]:
+    """A row for each coefficient: percentages, alpha of each kind with its interval, Fleiss' kappa."""
+    table, shared = agreed.table, int((agreed.table.ratings > 1).sum())
+    percent, fleiss = agreement.percent(table), agreement.fleiss(table)
+    every = [
+        Coefficient(name, getattr(percent, name), pairs=shared, couples=percent.pairs)
+        for name in ("agree", "within_one")
+    ]
+    for kind in KINDS:
+        low, high = agreement.alpha_interval(table, kind)
+        drawn = {"low": low, "high": high, "draws": ALPHA, "seed": SEED}
+        every.append(Coefficient(f"alpha_{kind}", agreement.alpha(table, kind), pairs=shared, **drawn))
+    every.append(Coefficient("fleiss_kappa", fleiss.kappa, pairs=fleiss.pairs, ratings=fleiss.ratings))
+    return [each.row(agreed.lacking) for each in every]
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One coefficient of agreement. None: it has no such thing; nan: there is no number."""
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    _: KW_ONLY
+    pairs: int
+    couples: int | None = None  # pairs of grades: every two grades of one pair
+    ratings: int | None = None  # of each pair
+    draws: int | None = None
+    seed: int | None = None
+
+    def row(self, lacking: str) -> dict:
+        """The row of JSON; `lacking` is why nothing in the collection can agree, or ""."""
+        why = {}
+        if isnan(self.value):
+            why["value"] = lacking or ALL_THE_SAME
+        if self.low is not None and isnan(self.low):
+            why["low"] = why["high"] = why.get("value") or (ONE_PAIR if self.pairs == 1 else RESAMPLES)
+        members = {name: report.known(value) for name, value in asdict(self).items()}
+        return members | {"few": self.pairs < FEWEST, "why": why}
+
+
+def pairs_of_raters(agreed: Agreement) -> list[dict]:
+    """A row for every two raters with a pair in common."""
+    names, rows = agreed.raters, []
+    for each in agreement.cohen(agreed.table):
+        row = {name: report.known(value) for name, value in asdict(each).items()}
+        lacking = [name for name, value in row.items() if value is None]
+        both = {"first": names[each.first], "second": names[each.second]}
+        rows.append(row | both | {"few": each.pairs < FEWEST, "why": dict.fromkeys(lacking, ALL_THE_SAME)})
+    return rows
+
+
+def raters(agreed: Agreement) -> list[dict]:
+    """A row for each rater with a rating, in the order of names."""
+    rows = []
+    for each in agreement.each_rater(agreed.table):
+        if not each.ratings + each.cannot:
+            continue
+        row = {name: report.known(value) for name, value in asdict(each).items()}
+        reason = GAVE_NONE if not each.ratings else SHARES_ONE if each.shared else SHARES_NONE
+        why = {name: reason for name, value in row.items() if value is None}
+        rows.append(row | {"rater": agreed.raters[each.rater], "few": each.shared < FEWEST, "why": why})
+    return rows
+
+
+def disputed(agreed: Agreement) -> list[dict]:
+    """A row for each pair with different grades, the biggest difference first."""
+    rows = []
+    for each in agreement.disputed(agreed.table):
+        query, document = agreed.pairs[each.pair]
+        keys = {"query": agreed.opinions.queries["key"].iat[query], "document": agreed.documents[document]}
+        rows.append(keys | {name: value for name, value in asdict(each).items() if name != "pair"})
+    return rows
+
+
+def standing(order: Order) -> dict:
+    """The systems, best first, and how often their order holds under resampled raters."""
+    found = order.stability
+    made_by = {"measure": str(order.measure), "fingerprint": order.fingerprint, "profile": order.profile}
+    made_by["options"] = order.options.as_dict()
+    if found is None:
+        return made_by | {"systems": [], "why": {"systems": NO_PAIR_TWICE if order.systems else NO_SYSTEM}}
+    names = order.systems
+    best_first = np.argsort(-found.means, kind="stable").tolist()  # nan comes last
+    tau = report.known(found.tau)
+    return made_by | {
+        "draws": found.draws,
+        "seed": found.seed,
+        "pairs": found.pairs,
+        "holds": report.known(found.holds),
+        "leader_holds": report.known(found.leader_holds),
+        "tau": tau,
+        "systems": [
+            {
+                "system": names[place],
+                "mean": report.known(found.means[place]),
+                "low": report.known(found.low[place]),
+                "high": report.known(found.high[place]),
+            }
+            for place in best_first
+        ],
+        "kept": [
+            {"first": names[first], "second": names[second], "kept": report.known(found.kept[first, second])}
+            for at, first in enumerate(best_first)
+            for second in best_first[at + 1 :]
+        ],
+        "without": [
+            {
+                "rater": order.raters.get(each.rater, f"rater {each.rater}"),  # gone between two readings
+                "ratings": each.ratings,
+                "unjudged": each.unjudged,
+                "tau": report.known(each.tau),
+                "reversed": [[names[first], names[second]] for first, second in each.reversed],
+                "means": dict(zip(names, map(report.known, each.means), strict=True)),
+            }
+            for each in found.left_out
+        ],
+        "why": ({"tau": FEW_SYSTEMS} if tau is None else {})
+        | (dict.fromkeys(("holds", "leader_holds"), NO_ORDER) if isnan(found.holds) else {}),
+    }
+
+
+def table(agreed: Agreement, order: Order | None = None) -> report.Table:
+    """The document as rows of CSV: part, subjects, name, value, interval and n."""
+    whole = document(agreed, order)
+    rows = [["counts", None, None, name, n, None, None, None, ""] for name, n in whole["counts"].items()]
+
+    def add(part: str, first, second, row: dict, n: int | None, values: Iterable[str], bounded: str = "") -> None:
+        """A row for each of `values`; the interval of `row` is that of the value named `bounded`."""
+        for name in values:
+            low, high = (row["low"], row["high"]) if name == bounded else (None, None)
+            rows.append([part, first, second, name, row[name], low, high, n, row.get("why", {}).get(name, "")])
+
+    for row in whole["coefficients"]:
+        add("coefficient", row["name"], None, row, row["pairs"], ["value"], "value")
+    grades = whole["confusion"]["grades"]
+    for first, line in zip(grades, whole["confusion"]["pairs"], strict=True):
+        for second, count in zip(grades, line, strict=True):
+            add("confusion", first, second, {"couples": count}, None, ["couples"])
+    for row in whole["pairs_of_raters"]:
+        add("pair of raters", row["first"], row["second"], row, row["pairs"], BOTH)
+    for row in whole["raters"]:
+        add("rater", row["rater"], None, row, row["shared"], EACH, "bias")
+    for row in whole["disputed"]:
+        add("disputed", row["query"], row["document"], row, row["ratings"], SPREAD)
+    if order and order.stability:
+        stands = whole["order"]
+        add("order", stands["measure"], None, stands, stands["pairs"], ["holds", "leader_holds", "tau"])
+        for row in stands["systems"]:
+            add("order", row["system"], None, row, stands["pairs"], ["mean"], "mean")
+        for row in stands["kept"]:
+            add("order", row["first"], row["second"], row, stands["pairs"], ["kept"])
+        for row in stands["without"]:
+            for system, mean in row["means"].items():
+                add("without", row["rater"], system, {"mean": mean}, row["ratings"], ["mean"])
+    made_by = [order.profile, order.fingerprint] if order else [None, None]
+    header = ["part", "first", "second", "name", "value", "low", "high", "n", "why", "profile", "options"]
+    of_order = {"order", "without"}
+    return header, [row + (made_by if row[0] in of_order else [None, None]) for row in rows]
+
+
+# The numbers of two raters, of one rater, and of a disputed pair.
+BOTH = ("agree", "within_one", "kappa", "linear", "quadratic")
+EACH = ("ratings", "cannot", "mean", "bias", "spread", "agree")
+SPREAD = ("lowest", "highest", "mean", "deviation")

@@ -1,0 +1,87 @@
+"""Judgments as rows for a file format."""
+
+import re
+from collections import Counter
+from decimal import Decimal
+
+import numpy as np
+
+from ratings.archive.rows import query_names
+from ratings.formats.known import Format
+from ratings.formats.rows import RatingLine
+from ratings.formats.values import natural
+from ratings.models import Collection
+
+from .. import record
+from ..judgments.rules import combine
+
+EXAMPLES = 5
+MEANS = {"mean", "weighted"}  # can fall between two grades of the scale
+
+
+MAP, MEDIAN = "--map ", "--rule median"
+ON_PAGE = {MAP: "", MEDIAN: "the rule median"}
+
+
+class Unfit(ValueError):
+    """An error made of parts, some of which are options of the command; `on_page` names these as the form does."""
+
+    def __init__(self, *parts: str) -> None:
+        super().__init__("".join(parts))
+        self.on_page = "".join(ON_PAGE.get(part, part) for part in parts)
+
+
+def judgments(
+    collection: Collection, rule: str, replacing: dict[float, int], adjudications: str, format: Format
+) -> list[RatingLine]:
+    """The rows in the natural order of keys.
+
+    Raises Unfit for a grade, and ValueError for a query, that `format` cannot hold.
+    """
+    read = record.load(collection, systems=())
+    combined = combine(read.ratings, rule, adjudications=adjudications)
+    queries = read.queries["key"].to_numpy()[combined.query].tolist()
+    keys = record.document_keys(np.unique(combined.document).tolist())
+    documents = [keys[pk] for pk in combined.document.tolist()]
+    grades = [replacing.get(grade, grade) for grade in combined.grade.tolist()]
+    rows = list(zip(queries, documents, grades, combined.grade.tolist(), strict=True))
+    refused = [row for row in rows if row[3] not in replacing and (row[3] < 0 or row[3] % 1)]
+    if refused and format.whole:
+        scale = {float(grade.value) for grade in collection.grades.all()}
+        between = rule in MEANS and any(row[3] not in scale for row in refused)
+        cannot, some = refusal(refused, len(rows), format.name.removeprefix("trec-"))
+        steps = ",".join(f"{grade}=…" for grade in some)
+        cure = ["; ", MEDIAN, " keeps to the grades of the scale."] if between else ["."]
+        raise Unfit(f"{cannot}. Give an integer for each: ", MAP, steps, *cure)
+    names = query_names(collection, format)
+    in_order = sorted(rows, key=lambda row: (natural(row[0]), natural(row[1])))
+    return [RatingLine(0, names[row[0]], row[1], "", Decimal(plain(row[2]))) for row in in_order]
+
+
+def refusal(refused: list[tuple], total: int, format: str) -> tuple[str, list[str]]:
+    """A phrase about the grades that `format` cannot hold, and the first of them."""
+    counts = Counter(grade for *_, grade in refused)
+    like = {grade: f"{query} {document}" for query, document, _, grade in reversed(refused)}
+    some = sorted(counts)[:EXAMPLES]
+    listed = ", ".join(f"{plain(grade)} ({counts[grade]:,}, like {like[grade]})" for grade in some)
+    more = f" and {len(counts) - EXAMPLES:,} other grades" if len(counts) > EXAMPLES else ""
+    cannot = f"{len(refused):,} of {total:,} judgments have grades that {format} cannot hold, decimal or negative"
+    return f"{cannot}: {listed}{more}", list(map(plain, some))
+
+
+def parse_map(text: str) -> dict[float, int]:
+    """{grade: integer} for a text such as "-1=0,0.5=1". Raises Unfit for a step that cannot be read."""
+    steps = {}
+    for step in text.split(",") if text.strip() else ():
+        match = re.fullmatch(r"\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*=\s*([+-]?\d+)\s*", step)
+        if not match:
+            raise Unfit(f"cannot read {step!r} of ", MAP, f"{text}: each step is grade=integer, like -1=0,0.5=1.")
+        grade = float(match[1])
+        if grade in steps:
+            raise Unfit(MAP, f"{text} gives grade {plain(grade)} twice.")
+        steps[grade] = int(match[2])
+    return steps
+
+
+def plain(grade: float) -> str:
+    return repr(grade).removesuffix(".0")

@@ -1,0 +1,217 @@
+"""An evaluation as a JSON document, or as rows of CSV. Commands, pages and the API write the same digits.
+
+Numbers are plain Python numbers at full precision; a missing value is None.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from math import isnan
+
+from pandas import DataFrame
+
+from .. import scores
+from ..measures import MEASURES, Difference, Explanation, Measure, Row
+from ..scores import Evaluation
+
+Table = tuple[list[str], list[list]]  # names of the columns, and the rows
+
+
+def document(evaluation: Evaluation, profile: str, per_query: bool = False) -> dict:
+    """The options, then an entry for each system and measure; with `per_query` also the value of every query."""
+    frames = ({"per_query": evaluation.per_query} | _bounds(evaluation)) if per_query else {}
+    return made_by(evaluation, profile) | {
+        "results": [
+            {"system": system, "measure": measure, "fingerprint": evaluation.fingerprint_of(measure)}
+            | row
+            | _queries(frames, measure, system)
+            for system, measure, row in rows(evaluation)
+        ]
+    }
+
+
+def made_by(evaluation: Evaluation, profile: str) -> dict:
+    return {
+        "collection": evaluation.collection,
+        "profile": profile,
+        "rule": evaluation.rule,
+        "adjudications": evaluation.adjudications,
+        "fingerprint": evaluation.fingerprint,
+        "options": evaluation.options.as_dict(),
+    }
+
+
+def _queries(frames: Mapping[str, DataFrame], measure: str, system: str) -> dict[str, dict]:
+    """{name of the frame: {query: value}} of one measure and system."""
+    return {
+        name: {query: known(value) for query, value in frame[measure, system].items()}
+        for name, frame in frames.items()
+        if (measure, system) in frame
+    }
+
+
+def _bounds(evaluation: Evaluation) -> dict[str, DataFrame]:
+    """The bounds of each value, where they were asked for."""
+    if not evaluation.bounds:
+        return {}
+    return {"lowest_per_query": evaluation.lowest, "highest_per_query": evaluation.highest}
+
+
+def means(evaluation: Evaluation, profile: str) -> Table:
+    """A row for each system and measure."""
+    header = ["system", "measure", *columns(evaluation), "profile", "options"]
+    table = []
+    for system, measure, row in rows(evaluation):
+        numbers = row | {"why": scores.why(row["why"])}
+        table.append([system, measure, *numbers.values(), profile, evaluation.fingerprint_of(measure)])
+    return header, table
+
+
+def every_query(evaluation: Evaluation, profile: str) -> Table:
+    """A row for each system, measure and query."""
+    ends = _bounds(evaluation)
+    header = ["system", "measure", "query", "value", "reason", *(["lowest", "highest"] if ends else [])]
+    table = []
+    for system, measure, _ in rows(evaluation):
+        column, reasons = (measure, system), evaluation.reasons[measure, system]
+        both = [frame.get(column) for frame in ends.values()]
+        for query, value in evaluation.per_query[column].items():
+            bounds = [None if end is None else known(end[query]) for end in both]
+            made_by = [profile, evaluation.fingerprint_of(measure)]
+            table.append([system, measure, query, known(value), reasons[query], *bounds, *made_by])
+    return [*header, "profile", "options"], table
+
+
+def rows(evaluation: Evaluation) -> Iterator[tuple[str, str, dict]]:
+    """System, measure and their row of the summary."""
+    summary, names = evaluation.summary, columns(evaluation)
+    for (system, measure), row in zip(summary.index, summary.to_dict("records"), strict=True):
+        yield system, measure, {name: known(row[name]) for name in names}
+
+
+def columns(evaluation: Evaluation) -> list[str]:
+    """The columns of the summary that apply: bounds if asked for, weighted if weights differ, total of counts."""
+    left_out = set() if evaluation.bounds else {"lowest", "highest"}
+    if not evaluation.is_weighted:
+        left_out.add("weighted")
+    if not any(MEASURES[measure.name].counts for measure in evaluation.measures):
+        left_out.add("total")
+    return [name for name in evaluation.summary.columns if name not in left_out]
+
+
+def known(value):
+    """The value as a plain Python number, or None for nan: every writer writes it with the same digits."""
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and isnan(value) else value
+
+
+def as_text(document: dict) -> str:
+    """The document as JSON. NaN, which is no JSON, raises ValueError."""
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+# One query, rank by rank
+
+
+def explained(
+    evaluation: Evaluation,
+    profile: str,
+    query: str,
+    explanations: Mapping[str, Explanation],
+    documents: Mapping[int, str],
+    differences: Mapping[tuple[str, str], Difference],
+    split: Measure,
+) -> dict:
+    """The JSON document of one query: the values of each system, and the lists that they were computed from.
+
+    `documents` has keys by pk; `differences` splits the measure `split` of the second of two systems less the
+    first by rank. Each system has an ideal list, since with ideal=retrieved they differ. `lowest` and `highest`
+    are the bounds of the first measure, where they were asked for.
+    """
+    first = str(evaluation.measures[0])
+    ends = {name.removesuffix("_per_query"): frame for name, frame in _bounds(evaluation).items()}
+    stated = {"fingerprint": evaluation.fingerprint_of(evaluation.measures[0])}
+    return (
+        made_by(evaluation, profile)
+        | stated
+        | {
+            "query": query,
+            "results": [
+                {"system": system, "reason": found.reason}
+                | {
+                    str(measure): known(evaluation.per_query[str(measure), system][query])
+                    for measure in evaluation.measures
+                }
+                | {name: known(frame[first, system][query]) for name, frame in ends.items()}
+                | {
+                    "ranking": [_rank(row, documents) for row in found.ranking],
+                    "ideal": [_rank(row, documents) for row in found.ideal],
+                }
+                for system, found in explanations.items()
+            ],
+            "differences": [
+                {"measure": str(split), "first": first, "second": second} | _split(found)
+                for (first, second), found in differences.items()
+            ],
+        }
+    )
+
+
+def _split(found: Difference) -> dict:
+    """Two values, their difference, and its parts by rank, which add up to it; rank 0 is that of an empty list."""
+    return {
+        "first_value": found.first,
+        "second_value": found.second,
+        "difference": found.difference,
+        "one_ideal": found.one_ideal,
+        "parts": [
+            {"rank": part.rank, "first": part.first, "second": part.second, "difference": part.difference}
+            for part in (found.empty, *found.parts)
+        ],
+    }
+
+
+def _rank(row: Row, documents: Mapping[int, str]) -> dict:
+    """One rank; `judgment` None: unjudged, `dcg`: the sum down to here."""
+    return {
+        "rank": row.rank,
+        "document": documents[row.document],
+        "judgment": known(row.grade),
+        "gain": row.gain,
+        "discount": row.discount,
+        "adds": row.contribution,
+        "dcg": row.running,
+    }
+
+
+def every_rank(document: dict, numbers: Iterable[str], titles: Mapping[str, str]) -> Table:
+    """The document of `explained` as rows, one for each rank; a system without a rank has one with its `numbers`.
+
+    The ideal list names a system only with ideal=retrieved. Last come the differences, a row for each part: the
+    share of a rank in the `difference` of the measure `of` between the system and the one in `against`.
+    """
+    numbers = list(numbers)
+    columns = ["rank", "document", "title", "judgment", "gain", "discount", "adds", "dcg"]
+    columns += ["of", "against", "difference"]
+    header = ["query", "list", "system", *columns, *numbers, "reason", "profile", "options"]
+    own = document["options"]["ideal"] == "retrieved"
+    table = []
+
+    def add(kind: str, system: str | None, ranks: list[dict], values: list) -> None:
+        for rank in ranks:
+            cells = rank | {"title": titles[rank["document"]]} if "document" in rank else rank
+            made_by = [document["profile"], document["fingerprint"]]
+            table.append(
+                [document["query"], kind, system, *(cells.get(name) for name in columns), *values, *made_by]
+            )
+
+    for entry in document["results"]:
+        values = [entry[name] for name in numbers] + [entry["reason"]]
+        add("ranking", entry["system"], entry["ranking"] or [{}], values)
+    none = [None] * (len(numbers) + 1)
+    for entry in document["results"] if own else document["results"][:1]:
+        add("ideal", entry["system"] if own else None, entry["ideal"], none)
+    for entry in document["differences"]:
+        about = {"of": entry["measure"], "against": entry["first"]}
+        parts = [{"rank": part["rank"], "difference": part["difference"]} | about for part in entry["parts"]]
+        add("difference", entry["second"], parts, none)
+    return header, table

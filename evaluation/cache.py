@@ -1,0 +1,162 @@
+"""A cache of what was read of a collection and computed from it, brought up to date query by query.
+
+A rating changes the judgments of one query. The collection has a version number that rises with every change, and
+each event has the version that it made, so that only the queries that changed since are read and computed again.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from threading import Lock
+
+import numpy as np
+
+from ratings.models import Collection
+
+from . import record
+from .judgments.rules import RULES_OF_ALL, combine
+from .measures import Judgments
+from .record import Record, Version
+
+FEW = 500  # changed queries; where more changed, everything is read again
+MANY = 10_000  # changes; after more, everything is read again without asking which queries changed
+
+
+@dataclass(frozen=True)
+class Source:
+    """Which arrays of a collection are wanted, and how judgments are made."""
+
+    systems: frozenset[str] | None = None  # None: all of them
+    ties: str = "rank"
+    rule: str = "mean"
+    adjudications: str = "use"
+
+    def judgments(self, found: Record) -> Judgments:
+        return combine(found.ratings, self.rule, adjudications=self.adjudications)
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Numbers of every query, by name: arrays of shape [queries] or [queries, ...]."""
+
+    record: Record  # without ratings
+    of: dict[Hashable, np.ndarray]
+    _memory: dict = field(default_factory=dict)
+
+    def remember(self, name: Hashable, make: Callable):
+        """The value that `make` returns, computed once for each name."""
+        if name not in self._memory:
+            self._memory[name] = make()
+        return self._memory[name]
+
+    def renewed(self, part: Record, queries: list[int], changed: dict[Hashable, np.ndarray]) -> "Columns":
+        """These columns with the numbers of `queries` replaced by `changed`."""
+        places = self.record.places(queries)
+        renewed = {name: column.copy() for name, column in self.of.items()}
+        for name, column in renewed.items():
+            column[places] = changed[name]
+        return Columns(replace(self.record, values=part.values), renewed)
+
+
+def read(collection: Collection, source: Source) -> tuple[Record, Judgments]:
+    """The arrays of the present state. Do not change them."""
+    return _read(collection, record.version(collection), source)
+
+
+def columns(
+    collection: Collection,
+    version: Version,
+    source: Source,
+    name: Hashable,
+    compute: Callable[[Record, Judgments], dict[Hashable, np.ndarray]],
+) -> Columns:
+    """The columns that `compute` returns for this version. Each query depends on its own rankings and judgments.
+
+    `name` is the cache key among everything that is computed from this source.
+    """
+
+    def whole() -> Columns:
+        found, judgments = _read(collection, version, source)
+        return Columns(found.unrated, compute(found, judgments))
+
+    def renewed(old: Columns, queries: list[int]) -> Columns:
+        part = record.part(collection, old.record, queries)
+        return old.renewed(part, queries, compute(part, source.judgments(part)))
+
+    if source.rule in RULES_OF_ALL:
+        return _current(_columns, collection, version, (source, name), whole)
+    return _current(_columns, collection, version, (source, name), whole, renewed)
+
+
+def whole(collection: Collection, name: Hashable, make: Callable):
+    """The value that `make` returns for the present version, computed once; `name` is the cache key."""
+    return _current(_wholes, collection, record.version(collection), name, make)
+
+
+def _read(collection: Collection, version: Version, source: Source) -> tuple[Record, Judgments]:
+    """The record and its judgments. Rules share the record: combining again is quicker than finding changes."""
+
+    def renewed(old: Record, queries: list[int]) -> Record:
+        part = record.part(collection, old, queries)
+        return replace(old, ratings=old.ratings.renewed(old.places(queries), part.ratings), values=part.values)
+
+    def whole() -> Record:
+        return record.load(collection, source.systems, source.ties)
+
+    found = _current(_records, collection, version, (source.systems, source.ties), whole, renewed)
+    return found, _current(_judgments, collection, version, source, lambda: source.judgments(found))
+
+
+def _current(
+    kept: "Recent",
+    collection: Collection,
+    version: Version,
+    name: Hashable,
+    whole: Callable[[], object],
+    renewed: Callable[[object, list[int]], object] | None = None,
+):
+    """The value under `name`, brought up to date by `renewed` where few queries changed, else by `whole`."""
+    number, value = kept.get((version.basis, name)) or (None, None)
+    if number == version.number:
+        return value
+    changed = None
+    if renewed and number is not None and number < version.number <= number + MANY:
+        changed = record.changed_queries(collection, number)
+    if changed is None or len(changed) > FEW:
+        value = whole()
+    elif changed:
+        value = renewed(value, changed)
+    kept.put((version.basis, name), (version.number, value))
+    return value
+
+
+class Recent:
+    """An LRU cache of `limit` values by (basis, name), with only the latest basis of each collection."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._kept = {}
+        self._lock = Lock()
+
+    def get(self, key: tuple[tuple, Hashable]):
+        """The value, or None."""
+        with self._lock:
+            if key in self._kept:
+                self._kept[key] = self._kept.pop(key)
+            return self._kept.get(key)
+
+    def put(self, key: tuple[tuple, Hashable], value) -> None:
+        (collection, *_), _ = basis, _ = key
+        with self._lock:
+            # Values of a former basis are never asked for again, and rankings are large.
+            for former in [other for other in self._kept if other[0][0] == collection and other[0] != basis]:
+                del self._kept[former]
+            self._kept.pop(key, None)
+            self._kept[key] = value
+            while len(self._kept) > self._limit:
+                del self._kept[next(iter(self._kept))]
+
+
+_records = Recent(4)
+_judgments = Recent(8)
+_columns = Recent(64)
+_wholes = Recent(32)

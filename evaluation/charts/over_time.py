@@ -1,0 +1,75 @@
+"""The chart of means over time, as a Vega-Lite document. No Django."""
+
+import altair as alt
+
+from .spec import (
+    ACCENT,
+    INK,
+    LABEL,
+    LONGEST,
+    PAPER,
+    SHORT,
+    SOFT,
+    WARN,
+    Rows,
+    leading,
+    score_domain,
+    shortened,
+    vega_lite,
+)
+from .systems import spread
+
+HEIGHT = 320
+
+
+def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
+    """A line for each system over the frozen evaluations, with 95 % intervals and marks where something changed.
+
+    A row: system, place (from 1), name, mean, low, high (None without an interval), queries, leader (bool). A
+    mark: place (half-way between two), what.
+    """
+    last = {row["system"]: row for row in rows}
+    ends = [row.get(name) for row in rows for name in ("mean", "low", "high")]
+    domain = score_domain(ends, bounded, whole=False)
+    most = max([row["place"] for row in rows], default=1)
+    height = max(HEIGHT, LABEL * (len(last) + 2))
+    scale = alt.Scale(domain=domain, nice=False)
+    axis = alt.Axis(values=list(range(1, most + 1)), format="d", grid=False, labelOverlap=True)
+    x = alt.X("place:Q", title="frozen evaluation, in order", axis=axis)
+    x = x.scale(domain=[0.75, most + 0.25], nice=False)
+    base = alt.Chart(alt.NamedData("means")).encode(
+        x=x,
+        detail="system:N",
+        tooltip=[
+            alt.Tooltip("system:N", title="System"),
+            alt.Tooltip("name:N", title="Frozen as"),
+            alt.Tooltip("mean:Q", title="Mean", format=".4f"),
+            alt.Tooltip("low:Q", title="95 % from", format=".4f"),
+            alt.Tooltip("high:Q", title="to", format=".4f"),
+            alt.Tooltip("queries:Q", title="Queries counted"),
+        ],
+    )
+    stroke = leading(alt.StrokeValue, ACCENT, INK)
+    at_mean = alt.Y("mean:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT))
+    changes = alt.Chart(alt.NamedData("marks")).encode(x=x)
+    names = alt.Chart(alt.NamedData("names")).encode(
+        x=alt.XValue("width"), y=alt.Y("place:Q", title=None, scale=scale), text="name:N", tooltip="system:N"
+    )
+    names = names.transform_calculate(name=shortened("datum.system", LONGEST))
+    layers = [
+        changes.mark_rule(strokeDash=[3, 3], strokeWidth=1, color=WARN).encode(tooltip="what:N"),
+        changes.mark_text(angle=270, align="left", dx=6, dy=-7, color=SOFT, fontSize=12).encode(
+            y=alt.YValue(height), text="what:N"
+        ),
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=5, opacity=0.28)
+        .encode(y=alt.Y("low:Q", title=None, scale=scale), y2="high:Q", stroke=stroke),
+        base.mark_line().encode(y=at_mean, stroke=stroke, strokeWidth=leading(alt.StrokeWidthValue, 2.5, 1.25)),
+        base.mark_point(size=60, opacity=1, strokeWidth=1.5).encode(
+            y=at_mean, stroke=stroke, fill=leading(alt.FillValue, ACCENT, PAPER)
+        ),
+        names.mark_text(align="left", baseline="middle", dx=10),
+    ]
+    places = spread([row["mean"] for row in last.values()], LABEL * (domain[1] - domain[0]) / height)
+    named = [{"system": name, "place": place} for name, place in zip(last, places, strict=True)]
+    return vega_lite(alt.layer(*layers), height=height, means=rows, marks=marks, names=named)

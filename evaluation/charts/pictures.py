@@ -1,0 +1,149 @@
+"""Charts as pictures that need no script: SVG for pages, also PNG and PDF for files. No network access."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from threading import Lock
+
+from django.conf import settings
+
+from .spec import shortened
+
+THEMES = ("light", "dark")
+WIDTH = 760  # pixels, by default
+SHARPNESS = 2  # pixels of the PNG for each pixel of the picture
+
+# As in static/charts.js, which draws the same on a page.
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+LOOK = {
+    "background": None,
+    "mark": {"aria": False},
+    "font": FONT,
+    "view": {"stroke": None},
+    "axis": {
+        "domain": False,
+        "ticks": False,
+        "labelPadding": 8,
+        "labelFontSize": 13,
+        "titleFontSize": 13,
+        "titleFontWeight": "normal",
+        "labelColor": "var(--soft)",
+        "titleColor": "var(--soft)",
+        "gridColor": "var(--line)",
+        "tickCount": 5,
+    },
+    "text": {"fontSize": 13, "color": "var(--ink)"},
+    "rule": {"strokeCap": "butt"},
+}
+
+# The page's hatches for harm and for "no value", which a chart names by their ids.
+HATCHES = (
+    '<defs><pattern id="neg" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    '<path fill="{n-a}" d="M0 0h5v5H0z"/><path fill="{n-c}" d="M0 0h2v5H0z"/></pattern>'
+    '<pattern id="unj" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">'
+    '<path stroke="{edge}" d="M0 0v6"/></pattern></defs>'
+)
+
+# Members of a specification that hold colours, and those that hold data, where "var(--x)" may be a system's name.
+PAINTS = {"background", "color", "fill", "gridColor", "labelColor", "range", "stroke", "titleColor"}
+DATA = {"datasets", "domain"}
+
+LETTER = 8  # pixels, of an axis label in a wide font
+
+CACHED = 64  # pictures
+_cache: dict[str, str] = {}
+_lock = Lock()
+
+
+def svg(
+    spec: Mapping,
+    *,
+    theme: str = "light",
+    width: int = WIDTH,
+    title: str = "",
+    description: str = "",
+    paper: bool = False,
+) -> str:
+    """The chart as SVG, `width` pixels wide, in the colours of the style sheet; `paper`: on white.
+
+    `title` and `description` are its text alternative. The same chart gives the same bytes.
+    """
+    asked = json.dumps([spec, theme, width, title, description, paper], sort_keys=True)
+    key = hashlib.sha256(asked.encode()).hexdigest()
+    if key not in _cache:
+        picture = _draw(spec, theme, width, title, description, paper)
+        with _lock:
+            while len(_cache) >= CACHED:
+                del _cache[next(iter(_cache))]
+            _cache[key] = picture
+    return _cache[key]
+
+
+def png(svg: str) -> bytes:
+    from vl_convert import svg_to_png
+
+    return svg_to_png(svg, scale=SHARPNESS)
+
+
+def pdf(svg: str) -> bytes:
+    from vl_convert import svg_to_pdf
+
+    return svg_to_pdf(svg)
+
+
+def _draw(spec: Mapping, theme: str, width: int, title: str, description: str, paper: bool) -> str:
+    from vl_convert import vegalite_to_svg  # its script engine takes two seconds to start
+
+    colours = palette()[theme] | ({"paper": "#ffffff"} if paper else {})
+    limit = max(90, min(220, width * 0.34))
+    names = {"labelLimit": limit, "labelExpr": shortened("datum.label", int(limit / LETTER))}
+    # A margin for readers whose fonts are wider than the one that is measured here.
+    room = {"left": round(limit / 7), "top": 8, "right": 26, "bottom": 4}
+    whole = _without_links(spec) | {"config": LOOK | {"axisY": names, "padding": room}}
+    whole |= {"width": width, "autosize": {"type": "fit-x", "contains": "padding"}}
+    with _drawing:
+        drawn = vegalite_to_svg(_resolved(whole, colours))
+    begin, end = drawn.split(">", 1)
+    words = f"<title>{escape(title)}</title>" if title else ""
+    words += f"<desc>{escape(description)}</desc>" if description else ""
+    ground = f'<rect width="100%" height="100%" fill="{colours["paper"]}"/>' if paper else ""
+    return f'{begin} role="img">{words}{HATCHES.format(**colours)}{ground}{end}'
+
+
+# One at a time: each needs some hundred megabytes.
+_drawing = Lock()
+
+
+@cache
+def palette() -> dict[str, dict[str, str]]:
+    """The colours of the style sheet by theme and name."""
+    sheet = (settings.BASE_DIR / "static" / "site.css").read_text(encoding="utf-8")
+    found = re.findall(r"--([\w-]+): light-dark\(([^,()]+), ([^,()]+)\)", sheet)
+    return {theme: {name: both[place] for name, *both in found} for place, theme in enumerate(THEMES)}
+
+
+def _resolved(part, colours: Mapping[str, str], paints: bool = False):
+    """The specification with every "var(--name)" of a colour replaced by its value. Data stay as they are."""
+    if isinstance(part, str):
+        name = re.fullmatch(r"var\(--([\w-]+)\)", part)
+        return colours[name[1]] if name and paints else part
+    if isinstance(part, list):
+        return [_resolved(item, colours, paints) for item in part]
+    if isinstance(part, dict):
+        return {
+            key: value if key in DATA else _resolved(value, colours, paints or key in PAINTS)
+            for key, value in part.items()
+        }
+    return part
+
+
+def _without_links(part):
+    """The specification without links: a file must not name addresses of the server."""
+    if isinstance(part, list):
+        return [_without_links(item) for item in part]
+    if isinstance(part, dict):
+        return {key: _without_links(value) for key, value in part.items() if key not in ("href", "url")}
+    return part

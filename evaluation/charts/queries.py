@@ -1,0 +1,126 @@
+"""Charts of queries: one value a query, differences, every query by every system."""
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from .spec import BELOW, EDGE, INK, PAPER, SHADES, SHORT, SIGNED, UNDEFINED, WARN, Rows, score_domain, vega_lite
+
+# The tooltip of a cell of the heat map.
+SHOWN = (
+    "!isValid(datum.value) ? 'undefined' : "
+    "format(datum.value, '.4f') + (datum.below ? ', worse than an empty list' : '')"
+)
+
+
+def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float = 1.0) -> dict:
+    """A cell for each query and system, shaded in five equal steps from 0 to `top`.
+
+    A cell: query (key), system, value (None: undefined), and below (True) where it is under the neutral point. A
+    query: query, text, url; their order is that of the columns.
+    """
+    few = len(queries) <= 60
+    keys = [query["query"] for query in queries]
+    x = (
+        alt.X("query:N")
+        .sort(None)
+        .title(None)
+        .axis(None)
+        .scale(domain=keys, paddingInner=0.08 if few else 0, paddingOuter=0)
+    )
+    y = alt.Y("system:N").sort(None).title(None).axis(labelColor=INK, grid=False)
+    y = y.scale(domain=list(systems), paddingInner=0.06, paddingOuter=0)
+    shade = alt.Color("value:Q").legend(None)
+    shade = shade.scale(type="threshold", domain=[top * step / 5 for step in (1, 2, 3, 4)], range=list(SHADES))
+    base = (
+        alt.Chart(alt.NamedData("cells"))
+        .transform_calculate(shown=SHOWN)
+        .transform_lookup("query", alt.LookupData(alt.NamedData("queries"), "query", ["text", "url"]))
+        .encode(
+            x=x,
+            y=y,
+            href="url:N",
+            tooltip=[
+                alt.Tooltip("text:N", title="Query"),
+                alt.Tooltip("query:N", title="Key"),
+                alt.Tooltip("system:N", title="System"),
+                alt.Tooltip("shown:N", title="Value"),
+            ],
+        )
+    )
+    layers = [
+        base.transform_filter("isValid(datum.value) && !datum.below").mark_rect().encode(fill=shade),
+        base.transform_filter("isValid(datum.value) && datum.below").mark_rect(fill=BELOW),
+        base.transform_filter("!isValid(datum.value)").mark_rect(fill=UNDEFINED),
+    ]
+    ends = alt.Chart(alt.NamedData("ends")).encode(y=alt.YValue(-8), text="text:N")
+    at_end = "hardest, then undefined" if any(cell["value"] is None for cell in cells) else "hardest"
+    layers += [
+        ends.transform_filter("!datum.last").mark_text(align="left").encode(x=alt.XValue(0)),
+        ends.transform_filter("datum.last").mark_text(align="right").encode(x=alt.XValue("width")),
+    ]
+    both = [{"text": "easiest", "last": False}, {"text": at_end, "last": True}]
+    height = len(systems) * (34 if len(systems) <= 12 else 20)
+    return vega_lite(alt.layer(*layers), height=height, cells=cells, queries=queries, ends=both)
+
+
+def by_query(rows: Rows, *, bounded: bool = True) -> dict:
+    """A bar for each query of one system, in the order given; its best and its worst query are named.
+
+    A row: query (key), text, value, below (bool: under the neutral point), url.
+    """
+    keys = [row["query"] for row in rows]
+    padding = 0.15 if len(rows) <= 120 else 0
+    base = alt.Chart(alt.NamedData("bars")).encode(
+        x=alt.X("query:N").sort(None).axis(None).scale(domain=keys, paddingInner=padding, paddingOuter=0),
+        y=alt.Y("value:Q", title=None, axis=alt.Axis(format=SHORT)).scale(
+            domain=score_domain([row["value"] for row in rows], bounded), nice=False
+        ),
+        href="url:N",
+        tooltip=[
+            alt.Tooltip("text:N", title="Query"),
+            alt.Tooltip("query:N", title="Key"),
+            alt.Tooltip("value:Q", title="Value", format=".4f"),
+        ],
+    )
+    layers = [
+        base.transform_filter("!datum.below").mark_bar(fill="var(--p3)"),
+        base.transform_filter("datum.below").mark_bar(fill=BELOW, stroke=WARN, strokeWidth=0.75),
+    ]
+    return vega_lite(alt.layer(*layers), height=240, bars=rows)
+
+
+def deltas(rows: Rows) -> dict:
+    """A bar for each query with the difference of two systems on it, in the order given, from a line at 0.
+
+    A row: query (key), text, first, second (their values), value (the difference), url, start and end (its place
+    on the axis: a bar can stand for several queries). A difference of 0 is a thick piece of the line.
+    """
+    values = [row["value"] for row in rows] + [0.0]
+    room = 0.05 * (max(values) - min(values)) or 1.0
+    y = alt.Y("value:Q", title=None, axis=alt.Axis(format=SIGNED))
+    y = y.scale(domain=[min(values) - room, max(values) + room], nice=False)
+    width = rows[-1]["end"] if rows else 1
+    x = alt.X("start:Q").axis(None).scale(domain=[0, width], nice=False)
+    base = alt.Chart(alt.NamedData("deltas")).encode(
+        x=x,
+        x2="end:Q",
+        href="url:N",
+        tooltip=[
+            alt.Tooltip("text:N", title="Query"),
+            alt.Tooltip("query:N", title="Key"),
+            alt.Tooltip("value:Q", title="Difference", format="+.4f"),
+            alt.Tooltip("first:Q", title="From", format=".4f"),
+            alt.Tooltip("second:Q", title="to", format=".4f"),
+        ],
+    )
+    # Thin bars that touch would show nothing but their outlines.
+    edge = alt.StrokeWidthValue(0.75 if width <= 120 else 0)
+    bars = base.encode(y=y, y2=alt.Y2Datum(0))
+    layers = [
+        bars.transform_filter("datum.value > 0").mark_rect(fill="var(--p3)").encode(stroke=alt.StrokeValue(PAPER)),
+        bars.transform_filter("datum.value < 0").mark_rect(fill=BELOW).encode(stroke=alt.StrokeValue(WARN)),
+    ]
+    layers = [layer.encode(strokeWidth=edge) for layer in layers]
+    layers.append(base.transform_filter("datum.value == 0").mark_rule(color=EDGE, strokeWidth=4).encode(y=y))
+    return vega_lite(alt.layer(*layers), height=280, deltas=rows)

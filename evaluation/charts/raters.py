@@ -1,0 +1,136 @@
+"""Charts of raters: confusion of grades, distribution of grades, and changes over time."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+
+from .spec import ACCENT, EDGE, INK, PAPER, SHADES, UNDEFINED, Rows, highlighted, vega_lite
+
+STEPS = (0.25, 0.5)  # between the shades of a confusion of grades
+
+
+PANEL = 84  # pixels for a rater with a strip
+
+
+STRIP, BELOW_STRIP = 0.8, 0.9  # shares of the panel: the height of the strip, and its lower end
+
+
+def confusion(cells: Rows, *, grades: Sequence[str]) -> dict:
+    """The confusion matrix of grades: for each grade, how often another rater gave which to the same pair.
+
+    A cell: one and other (labels, as in `grades`), share (of the row; None for an empty row), couples.
+    """
+    # The rows have the names of the grades; on a phone there is room for them only once.
+    number = "split(datum.label, ' ')[0]"
+    x = alt.X("other:N").sort(None).title(None)
+    x = x.axis(labelColor=INK, grid=False, orient="top", labelAngle=0, labelExpr=number)
+    y = alt.Y("one:N").sort(None).title(None).axis(labelColor=INK, grid=False)
+    shade = alt.Color("share:Q").legend(None)
+    # Only shades on which the number can be read.
+    shade = shade.scale(type="threshold", domain=list(STEPS), range=list(SHADES[:3]))
+    base = alt.Chart(alt.NamedData("cells")).encode(
+        x=x.scale(domain=list(grades), paddingInner=0.04, paddingOuter=0),
+        y=y.scale(domain=list(grades)[::-1], paddingInner=0.04, paddingOuter=0),
+        tooltip=[
+            alt.Tooltip("one:N", title="One gave"),
+            alt.Tooltip("other:N", title="the other"),
+            alt.Tooltip("share:Q", title="Share of the row", format=".1%"),
+            alt.Tooltip("couples:Q", title="Pairs of grades"),
+        ],
+    )
+    known = base.transform_filter("isValid(datum.share)")
+    layers = [
+        known.mark_rect().encode(fill=shade),
+        base.transform_filter("!isValid(datum.share)").mark_rect(fill=UNDEFINED),
+        known.mark_text(baseline="middle").encode(
+            text=alt.Text("share:Q", format=".0%"), tooltip=alt.TooltipValue(None)
+        ),
+    ]
+    return vega_lite(alt.layer(*layers), height=42 * max(len(grades), 1), cells=cells)
+
+
+def mixes(cells: Rows, *, raters: Sequence[str], grades: Mapping[str, str]) -> dict:
+    """A strip for each rater: a stacked bar of the grades in each period, from left to right, the lowest below.
+
+    A cell: place (of the rater, from 0), rater, period, grade (label), start and end (shares), first, last, given,
+    share. `grades` are the fills by label.
+    """
+    base = alt.Chart(alt.NamedData("cells")).transform_calculate(
+        top=f"datum.place + {BELOW_STRIP} - {STRIP} * datum.end",
+        bottom=f"datum.place + {BELOW_STRIP} - {STRIP} * datum.start",
+    )
+    fill = alt.Fill("grade:N").legend(None).scale(domain=list(grades), range=list(grades.values()))
+    bars = base.mark_rect(stroke=EDGE, strokeWidth=0.5).encode(
+        x=_periods(),
+        y=_strips("top:Q", raters),
+        y2="bottom:Q",
+        fill=fill,
+        tooltip=[
+            alt.Tooltip("rater:N", title="Rater"),
+            alt.Tooltip("first:Q", title="From their grade"),
+            alt.Tooltip("last:Q", title="to"),
+            alt.Tooltip("grade:N", title="Grade"),
+            alt.Tooltip("given:Q", title="Given"),
+            alt.Tooltip("share:Q", title="Share", format=".1%"),
+        ],
+    )
+    return vega_lite(alt.layer(bars), height=PANEL * len(raters), cells=cells)
+
+
+def courses(dots: Rows, *, raters: Sequence[str], reach: float) -> dict:
+    """A strip for each rater: the mean distance from the others in each period, from -reach below to reach above.
+
+    A dot: place (of the rater, from 0), rater, period, bias, low, high (None without an interval), shared, first,
+    last, significant (bool: whether the rater moves more than by chance). Intervals end where the strip does.
+    """
+    height = STRIP / (2 * reach)
+
+    def at(name: str) -> str:
+        return f"datum.place + 0.5 - {height} * clamp(datum.{name}, {-reach}, {reach})"
+
+    base = (
+        alt.Chart(alt.NamedData("dots"))
+        .transform_calculate(at=at("bias"), top=at("high"), bottom=at("low"))
+        .encode(
+            x=_periods(),
+            tooltip=[
+                alt.Tooltip("rater:N", title="Rater"),
+                alt.Tooltip("first:Q", title="From their grade"),
+                alt.Tooltip("last:Q", title="to"),
+                alt.Tooltip("bias:Q", title="From the others", format="+.4f"),
+                alt.Tooltip("low:Q", title="95 % from", format="+.4f"),
+                alt.Tooltip("high:Q", title="to", format="+.4f"),
+                alt.Tooltip("shared:Q", title="Shared grades"),
+            ],
+        )
+    )
+    tone, fill = highlighted(alt.StrokeValue, ACCENT, INK), highlighted(alt.FillValue, ACCENT, PAPER)
+    none = alt.Chart(alt.NamedData("none")).mark_rule(color=EDGE, strokeWidth=1.5)
+    point = base.mark_point(size=50, strokeWidth=1.5, opacity=1)
+    layers = [
+        none.encode(y=_strips("at:Q", raters)),
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=3)
+        .encode(y=_strips("top:Q", raters), y2="bottom:Q", stroke=tone),
+        point.encode(y=_strips("at:Q", raters), stroke=tone, fill=fill),
+    ]
+    lines = [{"at": place + 0.5} for place in range(len(raters))]
+    return vega_lite(alt.layer(*layers), height=PANEL * len(raters), dots=dots, none=lines)
+
+
+def _periods() -> alt.X:
+    return alt.X("period:O").axis(None).scale(paddingInner=0.15, paddingOuter=0.05)
+
+
+def _strips(field: str, raters: Sequence[str]) -> alt.Y:
+    """The axis with strips below each other, each 1 high with the name of its rater in the middle."""
+    axis = alt.Axis(
+        values=[place + 0.5 for place in range(len(raters))],
+        tickCount=len(raters),
+        labelOverlap=False,
+        labelExpr=f"{json.dumps(list(raters))}[floor(datum.value)]",
+        labelColor=INK,
+        grid=False,
+    )
+    return alt.Y(field).scale(domain=[0, len(raters)], reverse=True, nice=False).axis(axis).title(None)

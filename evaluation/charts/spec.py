@@ -1,0 +1,61 @@
+"""Colours, axes and labels that all charts share, and the conversion to a Vega-Lite document.
+
+Colours are variables of `static/site.css`, "var(--accent)". `static/charts.js` and `pictures.py` replace them by
+their values in the reader's theme. `url(#neg)` and `url(#unj)` are the page's hatches for harm and for "no value".
+Titles, captions and legends are part of the page, not of the chart.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+from altair.utils import schemapi
+
+# Altair validates every part of a chart against the schema, most of a second for a page. The tests do it instead.
+schemapi.disable_debug_mode()
+
+INK, SOFT, ACCENT, WARN = "var(--ink)", "var(--soft)", "var(--accent)", "var(--warn)"
+PAPER, EDGE = "var(--paper)", "var(--edge)"
+BELOW, UNDEFINED = "url(#neg)", "url(#unj)"
+SHADES = ("var(--wash)", "var(--p1)", "var(--p2)", "var(--p3)", "var(--p4)")
+
+LABEL = 17  # pixels: the height of a line of text
+SHORT, SIGNED = "~r", "+~r"  # formats of axis labels, with as many digits as the steps need: 0, 0.2, 0.005
+LONGEST = 20  # letters of a name at the end of a line; the tooltip has the whole name
+
+
+Rows = Sequence[Mapping]
+
+
+def score_domain(values: Sequence[float | None], bounded: bool, whole: bool = True) -> list[float]:
+    """The ends of a score axis, which includes 0, and with `whole` also the 1 of a `bounded` measure."""
+    known = [value for value in values if value is not None]
+    least, most = min([*known, 0.0]), max([*known, 0.0])
+    if bounded and whole:
+        return [least, max(1.0, most)]
+    if bounded and 0 < most <= 1:
+        # The next tenth, so that the axis ends on a line of its grid.
+        return [least, min(1.0, int(most * 10 + 1) / 10)]
+    return [least, most * 1.05 or 1.0]
+
+
+def shortened(name: str, most: int) -> str:
+    """The Vega expression of a name cut to `most` letters in its middle, since variants differ at the end."""
+    head = most // 3
+    return f"length({name}) > {most} ? slice({name}, 0, {head}) + '…' + slice({name}, {head + 1 - most}) : {name}"
+
+
+def leading(channel: type, yes: object, no: object):
+    """A channel with one value for the leader, another for the rest. Not by alt.when, whose validation is slow."""
+    return channel(no, condition={"test": "datum.leader", "value": yes})
+
+
+def highlighted(channel: type, yes: object, no: object):
+    """A channel with one value for significant rows, another for the rest."""
+    return channel(no, condition={"test": "datum.significant", "value": yes})
+
+
+def vega_lite(chart: alt.LayerChart, *, height: int, **datasets: Rows) -> dict:
+    """The Vega-Lite document, as wide as its container, with its rows. The page has the configuration."""
+    spec = chart.properties(width="container", height=height).to_dict(validate=False)
+    del spec["config"]
+    return spec | {"datasets": {name: list(rows) for name, rows in datasets.items()}}

@@ -1,0 +1,1 @@
+"""Combine several ratings into one judgment."""

@@ -1,0 +1,209 @@
+"""The rules that combine several ratings of a pair into one judgment. NumPy only."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+import numpy as np
+
+from ..measures import Judgments
+from ..measures.arrays import pair_key
+from .dawid_skene import estimate
+
+# Grades have at most nine decimals and weights three: multiplied by these they are whole numbers.
+BILLION = 1_000_000_000
+THOUSAND = 1_000
+EXACT = 1 << 53  # up to here a float holds every whole number
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """The grades that raters gave, row by row. "Cannot judge" is no grade and has no row."""
+
+    queries: int
+    query: np.ndarray  # int64[n], from 0 to queries - 1
+    document: np.ndarray  # int64[n]
+    rater: np.ndarray  # int64[n]
+    grade: np.ndarray  # float64[n]
+    weight: np.ndarray | None = None  # float64[n], the rater's, at most three decimals; None: all weigh the same
+    adjudicated: Judgments | None = None  # adjudicated pairs, with or without ratings
+
+    def renewed(self, queries: np.ndarray, part: "Ratings") -> "Ratings":
+        """These ratings with those of some queries replaced: query i of `part` is queries[i] here."""
+        kept = ~np.isin(self.query, queries)
+        columns = {
+            name: np.concatenate([getattr(self, name)[kept], getattr(part, name)])
+            for name in ("document", "rater", "grade", "weight")
+            if getattr(self, name) is not None
+        }
+        query = np.concatenate([self.query[kept], queries[part.query]])
+        decided = self.adjudicated and self.adjudicated.renewed(queries, part.adjudicated)
+        return replace(self, query=query, adjudicated=decided, **columns)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Ratings sorted by pair, and within a pair by ascending grade: pair i holds rows start[i] to end[i] - 1."""
+
+    grade: np.ndarray
+    rater: np.ndarray
+    weight: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+    @property
+    def pair(self) -> np.ndarray:
+        """The pair of each row."""
+        return np.repeat(np.arange(len(self.start)), self.end - self.start)
+
+
+def combine(ratings: Ratings, rule: str = "mean", *, adjudications: str = "use") -> Judgments:
+    """One judgment for each (query, document) that is rated or adjudicated, by the rule: a name in RULES.
+
+    mean         the mean grade, correct to the last bit: three times 0.7 is 0.7
+    median       the middle grade; of an even number the lower middle, so that the judgment is a grade of the scale
+    min, max     the lowest, the highest grade
+    majority     the most frequent grade; of equally frequent ones the lowest
+    weighted     the mean weighted by rater; a pair whose raters all weigh 0 is unjudged
+    dawid_skene  the grade most probable where each rater errs in their own way. Their errors are smoothed: for
+                 each true grade, imagined ratings, as many as there are different grades, join a rater's own,
+                 spread as those of all raters. See `dawid_skene.estimate`
+
+    An adjudicated grade replaces the result of the rule, and is not one of its ratings. With
+    adjudications="ignore" the ratings alone count. ValueError for an unknown rule, and for more ratings than
+    dawid_skene can process.
+    """
+    _refuse_unknown("rule", rule, RULES)
+    _refuse_unknown("way with adjudications", adjudications, ADJUDICATIONS)
+    ruled = _ruled(ratings, rule)
+    if adjudications == "ignore" or ratings.adjudicated is None:
+        return ruled
+    decided = ratings.adjudicated
+    left = ~np.isin(ruled.key, decided.key)
+    return Judgments(
+        ratings.queries,
+        np.concatenate([ruled.query[left], decided.query]),
+        np.concatenate([ruled.document[left], decided.document]),
+        np.concatenate([ruled.grade[left], decided.grade]),
+    )
+
+
+def _ruled(ratings: Ratings, rule: str) -> Judgments:
+    order = _by_pair(ratings)
+    query, document = ratings.query[order], ratings.document[order]
+    new = np.ones(len(order), bool)
+    new[1:] = (query[1:] != query[:-1]) | (document[1:] != document[:-1])
+    start = np.flatnonzero(new)
+    weight = np.ones(len(order)) if ratings.weight is None else ratings.weight[order]
+    pairs = _Pairs(ratings.grade[order], ratings.rater[order], weight, start, np.append(start[1:], len(order)))
+    grade = RULES[rule](pairs) if len(start) else np.empty(0)
+    judged = ~np.isnan(grade)
+    return Judgments(ratings.queries, query[start[judged]], document[start[judged]], grade[judged])
+
+
+def _by_pair(ratings: Ratings) -> np.ndarray:
+    """The order of ratings by pair and then by grade. Only pairs with several ratings are sorted by grade."""
+    key = pair_key(ratings.query, ratings.document)
+    order = np.argsort(key)
+    again = key[order[1:]] == key[order[:-1]]
+    shared = np.flatnonzero(np.append(again, False) | np.append(False, again))
+    rows = order[shared]
+    order[shared] = rows[np.lexsort((ratings.grade[rows], key[rows]))]
+    return order
+
+
+def _mean(pairs: _Pairs) -> np.ndarray:
+    return _average(pairs, np.ones(len(pairs.grade), np.int64))
+
+
+def _weighted(pairs: _Pairs) -> np.ndarray:
+    return _average(pairs, np.rint(pairs.weight * THOUSAND).astype(np.int64))
+
+
+def _average(pairs: _Pairs, weight: np.ndarray) -> np.ndarray:
+    """The mean by whole weights, correct to the last bit; nan where they add up to 0."""
+    # Integers, because a sum of floats can be just below a grade that all raters gave.
+    grade = np.rint(pairs.grade * BILLION).astype(np.int64)
+    whole = np.add.reduceat(weight, pairs.start)
+    if max(int(np.abs(grade).max()), BILLION) * int(whole.max()) > EXACT:
+        grade, whole = grade.astype(object), whole.astype(object)  # Python integers, which do not overflow
+    total = np.add.reduceat(grade * weight, pairs.start)
+    mean = np.full(len(whole), np.nan)
+    counts = whole > 0
+    mean[counts] = total[counts] / (whole[counts] * BILLION)
+    return mean
+
+
+def _median(pairs: _Pairs) -> np.ndarray:
+    return pairs.grade[(pairs.start + pairs.end - 1) // 2]
+
+
+def _min(pairs: _Pairs) -> np.ndarray:
+    return pairs.grade[pairs.start]
+
+
+def _max(pairs: _Pairs) -> np.ndarray:
+    return pairs.grade[pairs.end - 1]
+
+
+def _majority(pairs: _Pairs) -> np.ndarray:
+    pair = pairs.pair
+    new = np.ones(len(pair), bool)
+    new[1:] = (pair[1:] != pair[:-1]) | (pairs.grade[1:] != pairs.grade[:-1])
+    run = np.flatnonzero(new)
+    votes = np.diff(np.append(run, len(pair)))
+    best_first = np.lexsort((pairs.grade[run], -votes, pair[run]))
+    _, first = np.unique(pair[run[best_first]], return_index=True)
+    return pairs.grade[run[best_first[first]]]
+
+
+def _dawid_skene(pairs: _Pairs) -> np.ndarray:
+    # A fixed order, independent of the database: between equally probable grades rounding can decide.
+    order = np.lexsort((pairs.rater, pairs.grade, pairs.pair))
+    scale, label = np.unique(pairs.grade[order], return_inverse=True)
+    return scale[estimate(pairs.pair, pairs.rater[order], label, len(scale)).most_probable()]
+
+
+# From ratings sorted by pair to a grade for each pair, nan for none.
+RULES: dict[str, Callable[[_Pairs], np.ndarray]] = {
+    "mean": _mean,
+    "median": _median,
+    "min": _min,
+    "max": _max,
+    "majority": _majority,
+    "weighted": _weighted,
+    "dawid_skene": _dawid_skene,
+}
+
+# Rules in which any rating can change every judgment.
+RULES_OF_ALL = {"dawid_skene"}
+
+# The description of each rule.
+RULES_SAID: dict[str, str] = {
+    "mean": "The mean of the grades.",
+    "median": "The middle grade; of an even number the lower of the two in the middle.",
+    "min": "The lowest grade that a rater gave.",
+    "max": "The highest grade that a rater gave.",
+    "majority": "The most frequent grade; of equally frequent ones the lowest.",
+    "weighted": "The mean of the grades, each as heavy as its rater's weight; weight 0 does not count.",
+    "dawid_skene": "The most probable grade; each rater's errors are learnt from all ratings, and smoothed.",
+}
+
+# The smoothing of dawid_skene, for readers of the panel and the methods paragraph.
+SMOOTHED = (
+    "In dawid_skene the errors of a rater are smoothed towards those of all raters: for each true grade as many"
+    " imagined ratings as there are different grades, spread as the ratings of all raters, join the rater's own."
+)
+
+# The options for adjudicated grades, each with its description.
+ADJUDICATIONS: dict[str, str] = {
+    "use": "An adjudicated grade stands above the rule.",
+    "ignore": "The ratings alone count.",
+}
+
+
+def _refuse_unknown(what: str, given: str, known: dict[str, object]) -> None:
+    if given not in known:
+        near = get_close_matches(given, known)
+        cure = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}."
+        raise ValueError(f"unknown {what} {given!r}; {cure}")

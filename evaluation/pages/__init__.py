@@ -1,0 +1,1 @@
+"""What several pages of evaluations share. No view and no address."""

@@ -1,0 +1,277 @@
+"""The scores of a collection joined with names, texts and counts, for pages."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from django.db.models import Exists, OuterRef, Q
+
+from ratings.models import Assignment, Collection, Pair, Rater, Rating, System
+
+from .. import measures as kernel
+from .. import scores
+from ..analyses.report import known
+from ..analyses.standings import NUMBERS, Standing
+from ..measures import Judgments, Measure, Rankings
+from ..measures.arrays import distinct
+from ..record import Record
+from .asked import Asked, CannotAnswer
+
+MOST_BOUNDED = 1_000_000  # queries x systems x cutoff: the bounds of more take too long for a page
+ROUNDING = 1e-9  # smaller differences are rounding errors
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The scores that a page asked for, and the record. Both come from the cache."""
+
+    collection: Collection
+    asked: Asked
+    evaluation: scores.Evaluation
+    systems: dict[str, System]
+    record: Record
+    judgments: Judgments
+
+    @classmethod
+    def of(
+        cls,
+        collection: Collection,
+        asked: Asked,
+        more: Iterable[Measure] = (),
+        system: System | None = None,
+        bounds: bool = False,
+    ) -> "Answer":
+        """Scores in the asked measure and in `more`; with `bounds` also the bounds of the asked one.
+
+        Raises CannotAnswer where the options do not fit the collection.
+        """
+        names = None if system is None else [system.name]
+        measures = [asked.measure, asked.at("Judged"), *more]
+        bounded = bounded_in(collection, asked) if bounds else []
+        evaluation = evaluated(collection, asked, measures, names, bounded)
+        try:
+            record, judgments = scores.read(collection, asked.options, names, asked.rule, asked.adjudications)
+        except ValueError as error:
+            raise CannotAnswer(str(error)) from error
+        if list(record.queries["key"]) != list(evaluation.per_query.index):
+            # Queries were imported in between, and the rows of both must be the same.
+            evaluation = evaluated(collection, asked, measures, names, bounded)
+        listed = {each.name: each for each in (collection.systems.all() if system is None else [system])}
+        systems = {name: listed[name] for name in evaluation.systems if name in listed}
+        return cls(collection, asked, evaluation, systems, record, judgments)
+
+    def values(self, measure: Measure | None = None) -> pd.DataFrame:
+        """float64[queries, systems] by key and name; nan = no value."""
+        return self._of(self.evaluation.per_query, measure)
+
+    def reasons(self, measure: Measure | None = None) -> pd.DataFrame:
+        return self._of(self.evaluation.reasons, measure)
+
+    def bounds(self, query: str) -> tuple[dict[str, float | None], dict[str, float | None]]:
+        """The lower and the upper bound of the asked measure on the query with this key, by system."""
+        column = str(self.asked.measure)
+        frames = (self.evaluation.lowest, self.evaluation.highest) if self.evaluation.bounds else ({}, {})
+        return tuple(
+            {name: frame[column, name][query] if (column, name) in frame else None for name in self.systems}
+            for frame in frames
+        )
+
+    def _of(self, frame: pd.DataFrame, measure: Measure | None) -> pd.DataFrame:
+        """The columns of one measure; none where there are no systems."""
+        return frame[str(measure or self.asked.measure)] if self.systems else frame
+
+    def standing(self, name: str, measure: Measure | None = None) -> Standing:
+        text = str(measure or self.asked.measure)
+        row = self._summary[name, text]
+        return Standing(
+            system=self.systems[name],
+            measure=text,
+            queries=int(row["queries"]),
+            undefined=int(row["undefined"]),
+            why=scores.why(row["why"]),
+            **{column: known(row[column]) for column in NUMBERS},
+        )
+
+    @cached_property
+    def _summary(self) -> dict[tuple[str, str], dict]:
+        """The summary by system and measure, as a dict: a lookup in a frame takes a hundred times as long."""
+        return self.evaluation.summary.to_dict("index")
+
+    @cached_property
+    def standings(self) -> list[Standing]:
+        """Highest mean first; systems without a mean last; equal ones by name."""
+        rows = [self.standing(name) for name in self.systems]
+        return sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0), row.system.name))
+
+    @property
+    def names(self) -> list[str]:
+        """The systems, best first: the order of columns and rows everywhere."""
+        return [standing.system.name for standing in self.standings]
+
+    @cached_property
+    def neutral(self) -> pd.Series:
+        """What an empty list scores, by query key: above 0 where a query has documents with a negative gain."""
+        queries = self.judgments.queries
+        empty = Rankings(np.zeros(queries + 1, np.int64), np.empty(0, np.int64), present=np.ones(queries, bool))
+        options = replace(self.asked.options, ties="rank", unjudged="zero", undefined="skip")
+        found = kernel.evaluate([self.asked.measure], self.judgments, empty, options)
+        return pd.Series(found.values[self.asked.measure], pd.Index(self.record.queries["key"], name="query"))
+
+    @cached_property
+    def negative(self) -> int:
+        """How many queries hold a judgment below 0."""
+        return len(distinct(self.judgments.query[self.judgments.grade < 0]))
+
+    @cached_property
+    def below(self) -> pd.DataFrame:
+        """Which values are below the neutral point of their query, bool[queries, systems]."""
+        values = self.values()
+        if self.asked.measure.name != "nDCG":
+            return values < -ROUNDING
+        return values.lt(self.neutral - ROUNDING, axis=0)
+
+    def places(self, name: str) -> np.ndarray:
+        """How many documents the system lists down to the cutoff, int64[queries]."""
+        length = self.record.rankings[name].length
+        cutoff = self.asked.measure.cutoff
+        return length if cutoff is None else np.minimum(length, cutoff)
+
+    def holes(self) -> tuple[int, int]:
+        """Unjudged places down to the cutoff, over all systems and the queries that count, and all such places."""
+        counted = self.reasons() == "counted"
+        holes = total = 0
+        for name in self.systems:
+            here = counted[name].to_numpy()
+            places = self.places(name)[here]
+            holes += int(np.rint(np.nansum((1 - self.judged(name)[here]) * places)))
+            total += int(places.sum())
+        return holes, total
+
+    def judged(self, name: str) -> np.ndarray:
+        """Judged@k of each query, float64[queries], of the ranking as the system gave it."""
+        measure = self.asked.at("Judged")
+        if self.asked.options.unjudged != "condensed":
+            return self.values(measure)[name].to_numpy()
+        plain = replace(self.asked.options, unjudged="zero")
+        return kernel.evaluate([measure], self.judgments, self.record.rankings[name], plain).values[measure]
+
+    def by_ease(self) -> list[int]:
+        """Rows of the queries from easiest to hardest by the median over systems, undefined ones last."""
+        values = self.values().to_numpy()
+        middle = [np.nanmedian(row) if not np.isnan(row).all() else -np.inf for row in values]
+        return sorted(range(len(middle)), key=lambda row: (-middle[row], row))
+
+    def reason_of(self, row: int) -> str:
+        """Why a query has no value, in the words of the first system that lacks one."""
+        reasons = [reason for reason in self.reasons().iloc[row] if reason != "counted"]
+        return reasons[0] if reasons else "no value"
+
+
+def evaluated(
+    collection: Collection,
+    asked: Asked,
+    measures: Iterable[Measure],
+    systems: Iterable[str] | None = None,
+    bounds: Iterable[Measure] = (),
+) -> scores.Evaluation:
+    """The evaluation by the asked options. Raises CannotAnswer where they do not fit the collection."""
+    try:
+        return scores.evaluate(
+            collection, measures, asked.options, systems, asked.rule, asked.adjudications, bounds
+        )
+    except ValueError as error:
+        raise CannotAnswer(str(error)) from error
+
+
+def bounded_in(collection: Collection, asked: Asked) -> list[Measure]:
+    """The asked measure, if its bounds can be computed fast enough for a page."""
+    cutoff = asked.measure.cutoff
+    if cutoff is None or not scores.has_bounds(asked.measure):
+        return []
+    size = collection.queries.count() * collection.systems.count() * cutoff
+    return [asked.measure] if size <= MOST_BOUNDED else []
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """The number of rows of each kind that a collection has."""
+
+    queries: int
+    documents: int
+    textless: int
+    systems: int
+    pairs: int
+    judged: int  # pairs with a grade or an adjudication
+    ratings: int  # grades
+    cannot: int
+    raters: int
+    wanted: int
+    done: int
+
+
+def holdings(collection: Collection) -> Holdings:
+    """The counts, by ten database queries."""
+    ratings = Rating.objects.filter(rater__collection=collection)
+    graded = ratings.filter(grade__isnull=False).exclude(rater__kind=Rater.Kind.MACHINE)
+    assignments = Assignment.objects.filter(pair__query__collection=collection)
+    documents = collection.documents
+    pairs = Pair.objects.filter(query__collection=collection)
+    return Holdings(
+        queries=collection.queries.count(),
+        documents=documents.count(),
+        textless=documents.filter(body="").count(),
+        systems=collection.systems.count(),
+        pairs=pairs.count(),
+        judged=pairs.filter(Exists(graded.filter(pair=OuterRef("pk"))) | Q(adjudication__isnull=False)).count(),
+        ratings=graded.count(),
+        cannot=ratings.filter(grade__isnull=True).count(),
+        raters=graded.values("rater").distinct().count(),
+        wanted=assignments.count(),
+        done=assignments.filter(state=Assignment.State.DONE).count(),
+    )
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """What is missing before there are numbers, and what to do."""
+
+    lack: str
+    cure: str
+    commands: tuple[str, ...] = ()
+
+
+def next_step(collection: Collection, held: Holdings) -> NextStep | None:
+    """The first thing that is missing, None when there are numbers to show."""
+    run = "python3 run.py manage"
+    slug = collection.slug
+    if not held.queries:
+        return NextStep(
+            "This collection has no queries yet.",
+            "Bring a file with one query a line: its key, its text, and what the person wanted.",
+            (f"{run} import_queries {slug} queries.tsv",),
+        )
+    if not held.systems:
+        return NextStep(
+            "No system has been asked yet.",
+            "Bring what your systems returned, one file a system.",
+            (f"{run} import_run {slug} system.run",),
+        )
+    if not held.judged and not held.wanted:
+        return NextStep(
+            "Nothing has been judged yet, so there is no score.",
+            "Ask raters for the documents at the top of the rankings, or bring judgments that you have.",
+            (
+                f"{run} pool {slug}",
+                f"{run} add_member {slug} NAME rater",
+                f"{run} import_qrels {slug} judgments.qrels",
+            ),
+        )
+    if not held.judged:
+        return NextStep(
+            "Nothing has been judged yet, so there is no score.",
+            f"{held.wanted:,} ratings wait for raters. Tell them; numbers appear here with the first rating.",
+            (f"{run} add_member {slug} NAME rater",),
+        )
+    return None

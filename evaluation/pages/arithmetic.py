@@ -1,0 +1,87 @@
+"""The computation of nDCG from the sums of one query, as a sentence and line by line."""
+
+from collections.abc import Sequence
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from ..measures import SPLIT, Explanation
+from ..templatetags.numbers import number
+from ..words.numbers import decimals
+from .asked import Asked
+from .lists import Side
+
+
+def lead(shown: list[dict], splits: Sequence[SafeString], asked: Asked) -> SafeString:
+    """What each scores and, of two, where one loses against the other."""
+    ordered = sorted(shown, key=lambda each: -(each["value"] or 0))
+    said = [
+        format_html("{}{} <b>{}</b>", each["system"].name, "" if place else " scores", decimals(each["value"]))
+        if each["value"] is not None
+        else format_html("{} has no value ({})", each["system"].name, each["why"])
+        for place, each in enumerate(ordered)
+    ]
+    sentence = format_html("{}.", format_html_join(", ", "{}", ((each,) for each in said)))
+    split = len(shown) == 2 and splits and asked.measure.name in SPLIT
+    return format_html("{} {}", sentence, splits[0]) if split else sentence
+
+
+def difference(explanations: list[Explanation]) -> str:
+    """A sentence about the share of harmful documents in the difference; "" unless both have the same ideal."""
+    left, right = sorted(explanations, key=lambda explanation: explanation.dcg)
+    span = left.span
+    same = left.idcg == right.idcg and left.min_dcg == right.min_dcg
+    if not same or not span or right.dcg - left.dcg < 1e-9:
+        return ""
+    good, bad = (
+        (sum(part(row) for row in right.ranking) - sum(part(row) for row in left.ranking)) / span
+        for part in (lambda row: max(row.contribution, 0.0), lambda row: min(row.contribution, 0.0))
+    )
+    if abs(bad) < 5e-5:
+        return ""
+    total = decimals((right.dcg - left.dcg) / span)
+    plus, minus = decimals(abs(good)), decimals(abs(bad))
+    if bad < 0:
+        return f"Documents graded above 0 put it {plus} ahead; harmful ones take {minus} of that back."
+    if good < 0:
+        return f"It is {total} ahead because harmful documents cost the other {minus} more."
+    return (
+        f"Of the {total} between them, {plus} comes from documents graded above 0 and {minus} from harmful ones "
+        "placed lower or left out."
+    )
+
+
+def formula(explanations: list[Explanation]) -> str:
+    if any(explanation.min_dcg for explanation in explanations):
+        return "nDCG = (DCG − W) / (IDCG − W), where W is the DCG of the worst list: the harmful documents first."
+    return "nDCG = DCG / IDCG."
+
+
+def sums(sides: list[Side], explanations: list[Explanation]) -> list[dict]:
+    """The arithmetic of each value: of the worst and the empty list, if shared, and of each system."""
+    first = explanations[0]
+    rows = []
+    shared = len({(explanation.idcg, explanation.min_dcg) for explanation in explanations}) == 1
+    if shared and first.min_dcg and first.span:
+        rows.append({"name": "Worst list", "arithmetic": quotient(first, first.min_dcg), "value": 0.0})
+        empty = -first.min_dcg / first.span
+        rows.append({"name": "Empty list, the neutral point", "arithmetic": quotient(first, 0.0), "value": empty})
+    for side, explanation in zip(sides, explanations, strict=True):
+        rows.append(
+            {
+                "name": side.system.name,
+                "arithmetic": quotient(explanation, explanation.dcg),
+                "value": side.ndcg,
+                "why": explanation.reason,
+            }
+        )
+    return rows
+
+
+def quotient(explanation: Explanation, dcg: float) -> str:
+    """The quotient with six decimals, so that the four decimals of the result can be recomputed."""
+    ideal, worst = number(explanation.idcg, 6), explanation.min_dcg
+    if not worst:
+        return f"{number(dcg, 6)} / {ideal}"
+    less = f"{'+' if worst < 0 else '−'} {number(abs(worst), 6)}"
+    return f"({number(dcg, 6)} {less}) / ({ideal} {less})"

@@ -1,0 +1,204 @@
+"""The measure, profile and options in the address of a page."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import wraps
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.shortcuts import redirect, render
+
+from ratings.models import Collection
+
+from ..measures import MEASURES, PROFILES, Measure, Options, effective
+from ..scores import SUMS, Setup, fingerprint, measure_for, options_for
+from ..words import options as panel
+
+MEASURE, PROFILE, RULE, ADJUDICATIONS = "nDCG@10", "default", "mean", "use"
+USUAL = {"measure": MEASURE, "profile": PROFILE, "rule": RULE, "adjudications": ADJUDICATIONS}
+OFFERED = (
+    "nDCG@5",
+    "nDCG@10",
+    "nDCG@20",
+    "nDCG",
+    "CG@10",
+    "DCG@10",
+    "IDCG@10",
+    "P@10",
+    "R@100",
+    "AP",
+    "RR",
+    "Success@10",
+    "Rprec",
+    "Bpref",
+    "ERR@10",
+    "RBP(p=0.8,rel=1)",
+    "NumRelRet@10",
+    "Judged@10",
+)
+# Other parameters of pages, which stay when the options change.
+KEPT = ("sort", "q", "segment", "baseline", "system", "pairs")
+
+
+class CannotAnswer(ValueError):
+    """The address asks for something without a meaning; the message is for the reader."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    measure: Measure
+    profile: str
+    given: tuple[tuple[str, str], ...]  # single options that depart from the profile
+    options: Options
+    rule: str = RULE
+    adjudications: str = ADJUDICATIONS
+
+    @property
+    def of_judgments(self) -> list[tuple[str, str]]:
+        """Rule and adjudications where they are not the default."""
+        return [(name, getattr(self, name)) for name in panel.OF_JUDGMENTS if getattr(self, name) != USUAL[name]]
+
+    @property
+    def setup(self) -> Setup:
+        return Setup(self.options, self.profile, rule=self.rule, adjudications=self.adjudications)
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(effective(self.measure, self.options), self.rule, self.adjudications)
+
+    @property
+    def label(self) -> str:
+        """The measure and its fingerprint."""
+        return f"{self.measure} {self.fingerprint}"
+
+    @property
+    def departing(self) -> list[str]:
+        """Names of the options that are not as the profile has them."""
+        return [name for name, _ in (*self.given, *self.of_judgments)]
+
+    @property
+    def keep(self) -> str:
+        """The query string that asks another page the same; empty for the defaults."""
+        return ending([("measure", str(self.measure)), ("profile", self.profile), *self.of_judgments, *self.given])
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the measure ends at 1, so that its axis can be drawn whole."""
+        return self.measure.name not in SUMS
+
+    def at(self, name: str) -> Measure:
+        """Another measure at the same cutoff, in the same form of DCG where it has one."""
+        form = [param for param in self.measure.params if param[0] == "dcg" and "dcg" in MEASURES[name].parameters]
+        return Measure(name, self.measure.cutoff, tuple(form))
+
+    def to(self, cutoff: int | None) -> Measure:
+        """The same measure at another cutoff."""
+        return Measure(self.measure.name, cutoff, self.measure.params)
+
+
+def ending(parts: Iterable[tuple[str, str]]) -> str:
+    """The query string of these parameters without defaults."""
+    parts = [(name, value) for name, value in parts if value and USUAL.get(name) != value]
+    return f"?{urlencode(parts, safe='@()=:,')}" if parts else ""
+
+
+def asked_in(request: HttpRequest, collection: Collection) -> Asked:
+    """The options in the address of the request. Raises CannotAnswer."""
+    params = request.GET
+    profile, values = params.get("profile") or PROFILE, panel.filled(params)
+    judging = {name: values.pop(name, USUAL[name]) for name in panel.OF_JUDGMENTS}
+    for name, known in panel.OF_JUDGMENTS.items():
+        if judging[name] not in known:
+            raise CannotAnswer(f"unknown {name} {judging[name]!r}; known are {', '.join(known)}.")
+    if values.get("unjudged") == "grade":
+        raise CannotAnswer(
+            "unjudged documents: the grade that is assumed for them is missing; 0 or 1, for example."
+        )
+    try:
+        measure = measure_for(collection, params.get("measure") or MEASURE)
+        options = options_for(collection, profile, **values)
+    except ValueError as error:
+        raise CannotAnswer(str(error)) from error
+    usual = usual_in(collection, profile)
+    given = tuple((name, text) for name, text in options.as_dict().items() if text != usual[name])
+    return Asked(measure, profile, given, options, **judging)
+
+
+def usual_in(collection: Collection, profile: str) -> dict[str, str]:
+    """Every option of the profile by name; an unknown profile counts as the default."""
+    known = profile if profile in PROFILES else PROFILE
+    return options_for(collection, known).as_dict() | {name: USUAL[name] for name in panel.OF_JUDGMENTS}
+
+
+def with_options(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Decorate view(request, collection, asked, …) to get the options of the address, or answer with the error."""
+
+    @wraps(view)
+    def answered(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
+        if "panel" in request.GET:
+            return redirect(request.path + departures(request, collection))
+        try:
+            return view(request, collection, asked_in(request, collection), **kwargs)
+        except CannotAnswer as error:
+            return refused(request, collection, str(error), is_page="ending" not in kwargs)
+
+    return answered
+
+
+def departures(request: HttpRequest, collection: Collection) -> str:
+    """The query string for the form of the panel: only options that differ from the profile.
+
+    `panel` names the profile that the form showed. A control with the value of that profile was not touched, so
+    that a change of the profile alone selects all options of the new one.
+    """
+    params = request.GET
+    profile = params.get("profile") or PROFILE
+    shown, wanted = usual_in(collection, params["panel"]), usual_in(collection, profile)
+    changed = [
+        (name, text) for name, text in panel.filled(params).items() if text not in (shown[name], wanted[name])
+    ]
+    return ending([("measure", params.get("measure", "")), ("profile", profile), *changed, *kept_in(request)])
+
+
+def kept_in(request: HttpRequest) -> list[tuple[str, str]]:
+    return [(name, value) for name in KEPT for value in request.GET.getlist(name) if value]
+
+
+def refused(request: HttpRequest, collection: Collection, error: str, *, is_page: bool) -> HttpResponse:
+    """The error with the form as it was filled in, status 400; no other number is shown instead."""
+    if not is_page:
+        return HttpResponseBadRequest(f"{error}\n", content_type="text/plain; charset=utf-8")
+    context = page(request, collection, "results") | {"error": error}
+    return render(request, "evaluation/refused.html", context, status=400)
+
+
+def page(request: HttpRequest, collection: Collection, section: str, asked: Asked | None = None) -> dict:
+    """The context of every page of results; without `asked` the form is shown as it was filled in."""
+    return {
+        "collection": collection,
+        "role": collection.role,
+        "section": section,
+        "asked": asked,
+        "form": form_for(request, collection, asked),
+    }
+
+
+def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) -> dict:
+    """The context of the form of measure, profile and options. One database query, for the scale."""
+    params = request.GET
+    measure, profile = params.get("measure") or MEASURE, params.get("profile") or PROFILE
+    usual = usual_in(collection, profile)
+    values = usual | panel.filled(params)
+    if asked:
+        values |= asked.options.as_dict() | dict(asked.of_judgments)
+    controls = panel.controls(values, usual, [grade.plain for grade in collection.grades.all()])
+    return {
+        "measure": measure,
+        "offered": OFFERED,
+        "profile": profile,
+        "profiles": PROFILES,
+        "controls": controls,
+        "departing": [control for control in controls if control.departs],
+        "kept": kept_in(request),
+        "back": request.path + ending([("measure", measure), ("profile", profile), *kept_in(request)]),
+    }

@@ -1,0 +1,79 @@
+"""Responses with tables as CSV and documents as JSON."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import wraps
+from itertools import chain
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_safe
+
+from ratings.formats import spreadsheet
+from ratings.models import Collection
+from ratings.people.access import READERS, of_collection
+
+from ..analyses import report
+from .answer import Answer
+from .asked import Asked, with_options
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a page, each made when it is requested."""
+
+    name: str  # without its ending
+    csv: Callable[[], report.Table]
+    json: Callable[[], dict] | None = None
+
+
+def files(view: Callable[..., Files]) -> Callable[..., HttpResponse]:
+    """Decorate a view that returns `Files`, to answer with the one whose `ending` the address has."""
+
+    @require_safe
+    @of_collection(*READERS)
+    @with_options
+    @wraps(view)
+    def answered(
+        request: HttpRequest, collection: Collection, asked: Asked, ending: str, **kwargs
+    ) -> HttpResponse:
+        found = view(request, collection, asked, **kwargs)
+        if ending == "csv":
+            return csv_response(request, found.name, *found.csv())
+        return json_response(found.name, found.json())
+
+    return answered
+
+
+def csv_response(request: HttpRequest, name: str, header: Iterable[str], rows: Iterable[Iterable]) -> HttpResponse:
+    """The rows as a download. nan and None are empty cells; formulas are escaped unless ?raw=1."""
+    lines = spreadsheet.written(chain([header], rows), raw=request.GET.get("raw") == "1")
+    response = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = content_disposition_header(True, f"{name}.csv")
+    return response
+
+
+def json_response(name: str, document: dict) -> HttpResponse:
+    """The document, to read in the browser or to save under its name."""
+    response = HttpResponse(report.as_text(document), content_type="application/json")
+    response["Content-Disposition"] = content_disposition_header(False, f"{name}.json")
+    return response
+
+
+def every_query(answer: Answer) -> report.Table:
+    """A row for each query and system, in the order of the record."""
+    asked, record = answer.asked, answer.record
+    header = ["query", "text", "system", "measure", "value", "why", str(asked.at("Judged"))]
+    header += ["documents", "judgments", "profile", "options"]
+    values, reasons = answer.values(), answer.reasons()
+    judged = {name: answer.judged(name) for name in answer.systems}
+    rows = []
+    for place, (key, text) in enumerate(record.queries[["key", "text"]].itertuples(index=False)):
+        for name in answer.systems:
+            rankings = record.rankings[name]
+            length = rankings.length[place] if rankings.present[place] else None
+            rows.append(
+                [key, text, name, str(asked.measure), values.at[key, name], reasons.at[key, name]]
+                + [judged[name][place], length, answer.judgments.count[place], asked.profile, asked.fingerprint]
+            )
+    return header, rows

@@ -1,0 +1,44 @@
+"""The DCG down to each rank of the lists of one query, as a chart and as a table."""
+
+from .. import charts
+from ..measures import Explanation
+from ..words.numbers import decimals
+from .asked import Asked
+from .charts import Chart
+from .lists import SHOWN
+
+
+def drawn(explained: dict[str, Explanation], focus: str, asked: Asked) -> dict | None:
+    """The sums as a chart with `focus` highlighted, and as a table. None where all lists are empty."""
+    depth = max((len(explanation.ranking) for explanation in explained.values()), default=0)
+    depth = min(depth, asked.measure.cutoff or SHOWN, SHOWN)
+    if depth < 1:
+        return None
+    ideal = next(iter(explained.values())).ideal
+    lists = [("ideal", sums_to(ideal, depth))]
+    lists += [(name, sums_to(explanation.ranking, depth)) for name, explanation in explained.items()]
+    rows = [
+        {
+            "system": name,
+            "cutoff": rank,
+            "value": value,
+            "leader": name == focus and index > 0,
+            "ideal": index == 0,
+        }
+        for index, (name, values) in enumerate(lists)
+        for rank, value in enumerate(values, 1)
+        if value is not None
+    ]
+    ends = ", ".join(f"{name} {decimals([v for v in values if v is not None][-1])}" for name, values in lists)
+    said = f"DCG summed down to rank {depth}: {ends}"
+    return {
+        "chart": Chart("running-spec", charts.running(rows), said),
+        "ranks": range(1, depth + 1),
+        "table": lists,
+    }
+
+
+def sums_to(rows: list, depth: int) -> list[float]:
+    """The running sums down to `depth`; a shorter list stays at its last sum."""
+    sums = [row.running for row in rows[:depth]]
+    return sums + [sums[-1] if sums else 0.0] * (depth - len(sums))

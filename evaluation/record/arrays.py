@@ -1,0 +1,74 @@
+"""The arrays of a collection, as read from the database."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ratings.models import Collection, Grade, Rater
+
+from ..judgments.rules import Ratings
+from ..measures import Rankings
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A collection as arrays. A query's index is its row in `queries`; a document's number is its pk."""
+
+    collection: str  # slug
+    queries: pd.DataFrame  # pk, key, text, weight, tags; in the natural order of keys: q2 before q10
+    systems: tuple[str, ...]  # in the order of names
+    ratings: Ratings | None  # None where they were dropped
+    values: "GradeValues"
+    rankings: dict[str, Rankings]  # by system
+
+    @cached_property
+    def unrated(self) -> "Record":
+        """The record without ratings, for the cache: they change most often."""
+        return replace(self, ratings=None)
+
+    def places(self, queries: Iterable[int]) -> np.ndarray:
+        """The rows of these queries (pks); unknown ones are left out."""
+        pk = self.queries["pk"].to_numpy()
+        return np.flatnonzero(np.isin(pk, list(queries), kind="sort"))  # the quickest kind for a few
+
+
+@dataclass(frozen=True, eq=False)
+class Opinions:
+    """All ratings by people, "cannot judge" included. Ratings by machines are left out."""
+
+    queries: pd.DataFrame  # as in Record
+    scale: list[float]  # the grades, lowest first
+    raters: dict[int, str]  # names by pk, in the order of names; also raters without a rating
+    machines: int  # machine raters that were left out
+    query: np.ndarray  # int64[n], a row in `queries`
+    document: np.ndarray  # int64[n], pks
+    rater: np.ndarray  # int64[n], pks
+    grade: np.ndarray  # float64[n], nan for "cannot judge"
+    moment: np.ndarray  # int64[n], when the pair was first rated, in seconds since 1970
+
+
+class Terms(NamedTuple):
+    """The versions of scale and guidelines (0: there are none), and the grades."""
+
+    scale_version: int
+    guidelines_version: int
+    grades: list[tuple[str, str]]  # value and label, lowest first
+
+
+@dataclass(frozen=True)
+class GradeValues:
+    """Values of the grades and weights of the raters, by pk."""
+
+    grades: dict[int, float]
+    weights: dict[int, float]  # of raters; nan for machines, whose grades are not human judgments
+
+    @classmethod
+    def of(cls, collection: Collection) -> "GradeValues":
+        grades = Grade.objects.filter(collection=collection).values_list("pk", "value")
+        raters = Rater.objects.filter(collection=collection).values_list("pk", "kind", "weight")
+        weights = {pk: np.nan if kind == Rater.Kind.MACHINE else float(weight) for pk, kind, weight in raters}
+        return cls({pk: float(value) for pk, value in grades}, weights)

@@ -1,0 +1,229 @@
+"""Read a collection, or some of its queries, from the database into arrays."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+
+import numpy as np
+import pandas as pd
+from django.db.models import Exists, OuterRef, Value
+from django.db.models.functions import Coalesce
+
+from ratings.formats.values import natural
+from ratings.models import Adjudication, Collection, Grade, Pair, Query, Rater, Rating, System
+
+from ..judgments.rules import Ratings
+from ..measures import Judgments
+from .arrays import GradeValues, Opinions, Record, Terms
+from .rankings import rankings_of, refuse_unscored, with_tiebreak
+from .sql import Seconds, columns_of, index_of, long_columns_of, looked_up, rating_rows
+from .versions import sql_of
+
+NO_GRADE = NO_RATER = 0  # a primary key that no row has
+
+FEW_QUERIES = 500  # up to here a filter by query is quicker than reading the pairs of all
+
+
+# Cached, because the ORM takes longer to write this SQL than the database to run it.
+
+
+@cache
+def _statement(queries: int) -> str:
+    """SQL for the ratings of so many queries, and their adjudications as if by NO_RATER.
+
+    The parameters are the pks of the queries, NO_RATER, and the pks again.
+    """
+    some = range(queries)
+    ratings, adjudications = rating_rows(
+        *(model.objects.filter(pair__query__in=some) for model in (Rating, Adjudication))
+    )
+    by_nobody = adjudications.values_list("pair__query_id", "pair__document_id", Value(NO_RATER), "grade_id")
+    return f"{sql_of(ratings)} UNION ALL {sql_of(by_nobody)}"
+
+
+def load(
+    collection: Collection,
+    systems: Iterable[str] | None = None,
+    ties: str = "rank",
+) -> Record:
+    """Queries, grades of human raters, adjudications, and rankings of the named systems (None: all of them).
+
+    Seven database queries. Scores are read only where `ties` wants them, and for ties="score" also, with one
+    query for each 20,000, the keys of the documents that share a score. ValueError for an unknown system, or for
+    one without the scores that `ties` needs.
+    """
+    queries, names = _queries(collection), _systems(collection, systems)
+    rankings = rankings_of(names, queries, with_scores=ties != "rank")
+    if ties != "rank":
+        refuse_unscored(rankings, queries, ties)
+    # Grades and raters are read last: they then include those of all rows, unless they were deleted meanwhile.
+    rows, values = _Rows.of(collection), GradeValues.of(collection)
+    return Record(
+        collection=collection.slug,
+        queries=queries,
+        systems=tuple(names.values()),
+        ratings=rows.combined(queries["pk"].to_numpy(), values),
+        values=values,
+        rankings=with_tiebreak(rankings) if ties == "score" else rankings,
+    )
+
+
+def part(collection: Collection, whole: Record, queries: Sequence[int]) -> Record:
+    """The record of a few queries (pks) of `whole`, with ratings and adjudications read again.
+
+    Two database queries, and two more for a rater or grade that `whole` does not have.
+    """
+    places, rows, values = whole.places(queries), _Rows.of(collection, queries), whole.values
+    if not rows.known_to(values):
+        values = GradeValues.of(collection)
+    return Record(
+        collection=whole.collection,
+        queries=whole.queries.iloc[places],
+        systems=whole.systems,
+        ratings=rows.combined(whole.queries["pk"].to_numpy()[places], values),
+        values=values,
+        rankings={name: rankings.of(places) for name, rankings in whole.rankings.items()},
+    )
+
+
+def opinions(collection: Collection) -> Opinions:
+    """The ratings of a collection by people, "cannot judge" included. Four database queries."""
+    queries = _queries(collection)
+    rated = Rating.objects.filter(rater__collection=collection)
+    at = Seconds("created_at")
+    rows = rated.values_list("query_id", "document_id", "rater_id", Coalesce("grade_id", NO_GRADE), at)
+    query, document, rater, grade, moment = columns_of(*rows.query.sql_with_params(), 5)
+    # Grades and raters are read last, as in `load`.
+    grades = dict(Grade.objects.filter(collection=collection).values_list("pk", "value"))
+    raters = sorted(Rater.objects.filter(collection=collection).values_list("name", "pk", "kind"))
+    people = {pk: name for name, pk, kind in raters if kind != Rater.Kind.MACHINE}
+    query = index_of(query, queries["pk"])
+    value = looked_up(grade, {pk: float(value) for pk, value in grades.items()})
+    there = (query >= 0) & (index_of(rater, list(people)) >= 0)
+    there &= ~np.isnan(value) | (grade == NO_GRADE)
+    return Opinions(
+        queries=queries,
+        scale=sorted(map(float, grades.values())),
+        raters=people,
+        machines=len(raters) - len(people),
+        query=query[there],
+        document=document[there],
+        rater=rater[there],
+        grade=value[there],
+        moment=moment[there],
+    )
+
+
+def scale(collection: Collection) -> list[float]:
+    """The grades, lowest first. One database query."""
+    return sorted(map(float, Grade.objects.filter(collection=collection).values_list("value", flat=True)))
+
+
+def pool(collection: Collection, queries: pd.DataFrame, adjudications: str) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs without a judgment: (row of the query in `queries`, document), int64[n] each.
+
+    A pair whose raters all have weight 0 is included, though some rules judge it. With adjudications="ignore" an
+    adjudicated pair without ratings is included. One database query.
+    """
+    graded = Rating.objects.filter(pair=OuterRef("pk"), grade__isnull=False, rater__weight__gt=0)
+    graded = graded.exclude(rater__kind=Rater.Kind.MACHINE)
+    pairs = Pair.objects.filter(query__collection=collection).filter(~Exists(graded))
+    if adjudications == "use":
+        pairs = pairs.filter(adjudication__isnull=True)
+    if 0 < len(queries) <= FEW_QUERIES:
+        pairs = pairs.filter(query__in=queries["pk"].tolist())
+    query, document = columns_of(*pairs.values_list("query_id", "document_id").query.sql_with_params(), 2)
+    query = index_of(query, queries["pk"])
+    return query[query >= 0], document[query >= 0]
+
+
+def terms(collection: Collection) -> Terms:
+    """The present versions of scale and guidelines. Three database queries."""
+    version = Collection.objects.values_list("scale_version", flat=True).get(pk=collection.pk)
+    latest = collection.latest_guidelines()
+    grades = Grade.objects.filter(collection=collection).order_by("value")
+    return Terms(version, latest.version if latest else 0, [(grade.plain, grade.label) for grade in grades])
+
+
+def unknown_system(name: str, known: Sequence[str]) -> str:
+    """The message of an error about a system that does not exist, with the nearest names."""
+    near = get_close_matches(name, known)
+    if near:
+        return f"unknown system {name!r}; did you mean {' or '.join(near)}?"
+    return f"unknown system {name!r}; " + (f"known are {', '.join(known)}." if known else "there are none yet.")
+
+
+def _queries(collection: Collection) -> pd.DataFrame:
+    columns = ["pk", "key", "text", "weight", "tags"]
+    rows = Query.objects.filter(collection=collection).values_list(*columns)
+    frame = pd.DataFrame(sorted(rows, key=lambda row: natural(row[1])), columns=columns)
+    return frame.assign(tags=[_tags(value) for value in frame["tags"]])
+
+
+def _tags(value) -> tuple[str, ...]:
+    """The texts of a list of tags; others are left out, since the admin site accepts any JSON."""
+    return tuple(tag for tag in value if isinstance(tag, str) and tag) if isinstance(value, list) else ()
+
+
+def _systems(collection: Collection, chosen: Iterable[str] | None) -> dict[int, str]:
+    """Names by pk, sorted by Python, because databases sort text differently."""
+    rows = System.objects.filter(collection=collection).values_list("pk", "name")
+    known = dict(sorted(rows, key=lambda row: row[1]))
+    if chosen is None:
+        return known
+    chosen = set(chosen)
+    unknown = sorted(chosen - set(known.values()))
+    if unknown:
+        raise ValueError(unknown_system(unknown[0], list(known.values())))
+    return {pk: name for pk, name in known.items() if name in chosen}
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Ratings and adjudications as foreign keys: int64[columns, n]."""
+
+    ratings: np.ndarray  # query, document, rater, grade
+    adjudications: np.ndarray  # query, document, grade
+
+    @classmethod
+    def of(cls, collection: Collection, queries: Sequence[int] | None = None) -> "_Rows":
+        """The rows of all queries of the collection, or of a few."""
+        if queries is None:
+            of_collection = Adjudication.objects.filter(pair__query__collection=collection)
+            both = rating_rows(Rating.objects.filter(rater__collection=collection), of_collection)
+            (ratings, adjudications) = (rows.query.sql_with_params() for rows in both)
+            return cls(long_columns_of(*ratings, 4), columns_of(*adjudications, 3))
+        found = columns_of(_statement(len(queries)), [*queries, NO_RATER, *queries], 4)
+        adjudicated = found[2] == NO_RATER
+        return cls(found[:, ~adjudicated], found[:, adjudicated][[0, 1, 3]])
+
+    def known_to(self, values: GradeValues) -> bool:
+        """Whether all grades and raters are in `values`."""
+        grades = {*self.ratings[3].tolist(), *self.adjudications[2].tolist()}
+        return values.weights.keys() >= set(self.ratings[2].tolist()) and values.grades.keys() >= grades
+
+    def combined(self, queries: np.ndarray, values: GradeValues) -> Ratings:
+        """The ratings of these queries, numbered from 0.
+
+        Rows whose query, grade or rater was deleted between two reads are left out. The deletion raised the
+        version, so that the next request reads again.
+        """
+        (query, document, rater, grade), decided = self.ratings, self.adjudications
+        query, grade, weight = (
+            index_of(query, queries),
+            looked_up(grade, values.grades),
+            looked_up(rater, values.weights),
+        )
+        there = (query >= 0) & ~np.isnan(grade) & ~np.isnan(weight)
+        place, decision = index_of(decided[0], queries), looked_up(decided[2], values.grades)
+        stands = (place >= 0) & ~np.isnan(decision)
+        return Ratings(
+            queries=len(queries),
+            query=query[there],
+            document=document[there],
+            rater=rater[there],
+            grade=grade[there],
+            weight=weight[there],
+            adjudicated=Judgments(len(queries), place[stands], decided[1][stands], decision[stands]),
+        )

@@ -1,0 +1,194 @@
+"""Numbers brought up to date query by query are those of computing everything again."""
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from evaluation import cache, record, scores
+from evaluation.judgments.rules import RULES, RULES_OF_ALL
+from evaluation.measures import Options
+from ratings import queue
+from ratings.models import Pair, Rater
+from ratings.pool import adjudication
+from ratings.pool.pooling import pool
+from ratings.tests.cast import make_collection, make_ranking
+
+from .worked import rate
+
+pytestmark = pytest.mark.django_db
+
+MEASURES = ["nDCG@3", "nDCG", "AP", "RR", "DCG@2", "Judged@3", "ERR@3", "RBP(p=0.5)", "Bpref", "NumRelRet"]
+
+
+@pytest.fixture
+def collection():
+    """Eight queries, two systems, a pool of everything that they return."""
+    queries = tuple(f"q{number}" for number in range(1, 9))
+    made = make_collection("kept", queries=queries)
+    for number, query in enumerate(queries):
+        make_ranking(made, "first", query, "abcd"[number % 3 :])
+        make_ranking(made, "second", query, "dcba"[: 1 + number % 4])
+    for query in queries[:6]:
+        rate(made, query, a="2", d="-1")
+    pool(made, depth=4, wanted=2)
+    return made
+
+
+def everything(collection, rule: str = "mean") -> dict:
+    """Every number that can be asked for, as bytes."""
+    evaluation = scores.evaluate(collection, MEASURES, Options(), rule=rule, bounds=["nDCG@3"])
+    frames = [evaluation.per_query, evaluation.lowest, evaluation.highest]
+    numbers = {place: frame.to_numpy(np.float64).tobytes() for place, frame in enumerate(frames)}
+    _, judgments = scores.read(collection, Options(), rule=rule)
+    judged = (judgments.query.tobytes(), judgments.document.tobytes(), judgments.grade.tobytes())
+    return numbers | {"reasons": evaluation.reasons.to_numpy().tolist(), "judgments": judged}
+
+
+def forget() -> None:
+    cache._records = cache.Recent(4)
+    cache._judgments = cache.Recent(8)
+    cache._columns = cache.Recent(64)
+
+
+def rater_of(collection, name: str) -> Rater:
+    return Rater.objects.get_or_create(collection=collection, name=name)[0]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_after_any_change_they_are_those_of_a_fresh_start(collection, rule):
+    generator = np.random.default_rng(7)
+    pairs = list(Pair.objects.filter(query__collection=collection).order_by("pk"))
+    scale = list(collection.grades.order_by("value"))
+    for step in range(12):
+        rater = rater_of(collection, f"rater {step % 3}")
+        pair = pairs[generator.integers(len(pairs))]
+        act = generator.choice(["rate", "undo", "adjudicate", "weigh"])
+        if act == "rate" and not pair.ratings.filter(rater=rater).exists():
+            queue.save(rater, pair, queue.Submission(grade=scale[generator.integers(len(scale))]))
+        elif act == "undo":
+            queue.undo(rater)
+        elif act == "adjudicate" and not hasattr(pair, "adjudication"):
+            adjudication.adjudicate(pair, scale[0], reason="Read twice.", actor=None)
+        elif act == "weigh":
+            rater.weight = Decimal(int(generator.integers(0, 3)))
+            rater.save()
+            collection.touch()
+        brought_up_to_date = everything(collection, rule)
+        forget()
+        assert everything(collection, rule) == brought_up_to_date, (step, act)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_only_the_queries_that_changed_are_read(collection, monkeypatch, rule):
+    everything(collection, rule)
+    read = []
+    for name in ("load", "part"):
+        monkeypatch.setattr(record, name, spied(getattr(record, name), read))
+    pair = Pair.objects.get(query__key="q2", query__collection=collection, document__key="b")
+    queue.save(rater_of(collection, "somebody"), pair, queue.Submission(grade=collection.grades.first()))
+    everything(collection, rule)
+    # For the arrays that the pages read and, where one rating does not tell of all judgments, for the scores and
+    # for the bounds.
+    assert read == [[pair.query_id]] * (1 if rule in RULES_OF_ALL else 3)
+
+
+def spied(act, read: list):
+    def spy(*arguments):
+        read.append(arguments[2] if act.__name__ == "part" else act.__name__)
+        return act(*arguments)
+
+    return spy
+
+
+def test_what_changes_everything_is_computed_anew(collection):
+    before = scores.evaluate(collection, ["RR"], Options()).summary.loc[("first", "RR"), "mean"]
+    make_ranking(collection, "third", "q1", "a")
+    collection.touch()
+    after = scores.evaluate(collection, ["RR"], Options()).summary
+    assert after.loc[("first", "RR"), "mean"] == before
+    assert ("third", "RR") in after.index
+
+
+def test_a_change_that_concerns_no_number_reads_nothing_again(collection):
+    scores.evaluate(collection, ["RR"], Options())
+    collection.advance()
+    with CaptureQueriesContext(connection) as captured:
+        scores.evaluate(collection, ["RR"], Options())
+    assert len(captured) == 2
+
+
+def test_many_changed_queries_are_read_together(collection, monkeypatch):
+    everything(collection)
+    monkeypatch.setattr(cache, "FEW", 1)
+    for key in ("q1", "q2"):
+        pair = Pair.objects.get(query__key=key, query__collection=collection, document__key="b")
+        queue.save(rater_of(collection, "somebody"), pair, queue.Submission(grade=collection.grades.first()))
+    brought_up_to_date = everything(collection)
+    forget()
+    assert everything(collection) == brought_up_to_date
+
+
+def test_each_query_remembers_the_version_that_changed_it(collection):
+    number = record.version(collection).number
+    pair = Pair.objects.get(query__key="q3", query__collection=collection, document__key="c")
+    queue.save(rater_of(collection, "somebody"), pair, queue.Submission(grade=collection.grades.first()))
+    assert record.version(collection).number == number + 1
+    assert record.changed_queries(collection, number) == [pair.query_id]
+    assert record.changed_queries(collection, number + 1) == []
+
+
+def test_an_edited_copy_of_a_query_does_not_turn_its_version_back(collection):
+    copy = collection.queries.get(key="q3")
+    everything(collection)
+    pair = Pair.objects.get(query__key="q3", query__collection=collection, document__key="c")
+    queue.save(rater_of(collection, "somebody"), pair, queue.Submission(grade=collection.grades.first()))
+    copy.text = "Another wording"
+    copy.save()
+    brought_up_to_date = everything(collection)
+    forget()
+    assert everything(collection) == brought_up_to_date
+
+
+def test_a_rater_who_came_later_is_looked_up_once(collection):
+    everything(collection)
+    rater = rater_of(collection, "late")
+    pairs = Pair.objects.filter(query__collection=collection, document__key__in="bc").order_by("pk")
+    counts = []
+    for pair in pairs[:3]:
+        queue.save(rater, pair, queue.Submission(grade=collection.grades.first()))
+        with CaptureQueriesContext(connection) as captured:
+            scores.evaluate(collection, MEASURES, Options(), bounds=["nDCG@3"])
+        counts.append(len(captured))
+    assert counts[0] > counts[1] == counts[2]
+
+
+def test_only_the_latest_are_kept():
+    recent = cache.Recent(2)
+    for name in ("a", "b", "a", "c"):
+        recent.put(((1, "basis"), name), name)
+    assert [recent.get(((1, "basis"), name)) for name in "abc"] == ["a", None, "c"]
+
+
+def test_of_a_former_basis_nothing_is_kept():
+    recent = cache.Recent(9)
+    recent.put(((1, "old"), "a"), 1)
+    recent.put(((2, "old"), "a"), 2)
+    recent.put(((1, "new"), "b"), 3)
+    assert recent.get(((1, "old"), "a")) is None
+    assert (recent.get(((2, "old"), "a")), recent.get(((1, "new"), "b"))) == (2, 3)
+
+
+def test_what_is_made_of_a_whole_collection_is_made_once_for_each_state(collection):
+    made = []
+
+    def make() -> int:
+        made.append(1)
+        return len(made)
+
+    assert [cache.whole(collection, "one", make) for _ in range(2)] == [1, 1]
+    assert cache.whole(collection, "other", make) == 2
+    collection.touch()
+    assert [cache.whole(collection, "one", make) for _ in range(2)] == [3, 3]

@@ -1,0 +1,1 @@
+"""Numbers, options and results as text."""

@@ -1,0 +1,70 @@
+"""How a number is written: few decimals, a true minus, "–" where there is no value."""
+
+from math import isnan
+
+from django.utils.html import format_html
+
+MINUS = "−"
+LOW = '<span aria-hidden="true">▼ </span><span class="vh">below the neutral point </span>'
+
+
+def decimals(value: float | None, places: int = 4) -> str:
+    """0.5154; "–" for None and nan."""
+    if value is None or isnan(value):
+        return "–"
+    text = f"{value:.{places}f}"
+    # No sign for a number that rounds to 0.
+    return text.lstrip("-") if float(text) == 0 else text.replace("-", MINUS)
+
+
+def exact(value: float | None, text: str = "") -> str:
+    """The number as `decimals` writes it, or as `text`, with all digits in the tooltip."""
+    if value is None or isnan(value):
+        return "–"
+    return format_html('<data value="{0}" title="{0}">{1}</data>', repr(float(value)), text or decimals(value))
+
+
+def signed(value: float, places: int = 4) -> str:
+    """A number that is added to others: +1.8928, −0.5000, 0.0000."""
+    text = decimals(value, places)
+    return exact(value, text if text.startswith(MINUS) or text == "–" or float(text) == 0 else f"+{text}")
+
+
+def chance(value: float | None) -> str:
+    """A p value: 0.0412, and <0.0001 rather than nought."""
+    if value is None or isnan(value):
+        return "–"
+    return exact(value, "<0.0001" if value < 0.0001 else "")
+
+
+def percent(value: float) -> str:
+    """95.4 %, never rounded to a full 100 % or 0 %."""
+    if 0.9995 <= value < 1:
+        return "99.9 %"
+    return f"{100 * value:.1f} %" if 0 < value < 1 else f"{100 * value:.0f} %"
+
+
+def share(value: float | None) -> str:
+    """The number as `percent` writes it, with all digits in the tooltip."""
+    return "–" if value is None or isnan(value) else exact(value, percent(value))
+
+
+def count(value: int) -> str:
+    """1,837."""
+    return f"{value:,}"
+
+
+def span(low: float | None, high: float | None, why: str = "not known for this measure and these options") -> str:
+    """From low to high; "final" where they are one."""
+    if low is None or isnan(low):
+        return score(None, why)
+    if low == high:
+        return format_html("final, {}", exact(low))
+    return format_html("{} to {}", exact(low), exact(high))
+
+
+def score(value: float | None, why: str = "no value") -> str:
+    """A score with four decimals and all digits in the tooltip; without a value a dash with the reason."""
+    if value is not None and not isnan(value):
+        return exact(value)
+    return format_html('<span title="undefined: {0}">–<span class="vh"> undefined: {0}</span></span>', why)

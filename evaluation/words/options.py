@@ -1,0 +1,191 @@
+"""The options as text: a list of those in force, and the panel of controls that changes them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ..judgments.rules import ADJUDICATIONS, RULES, RULES_SAID, SMOOTHED
+from ..measures import Options
+from ..measures.options import CHOICES, TEXT_NAMES
+from .numbers import decimals
+
+
+def _phrase(sentence: str) -> str:
+    return f"{sentence[:1].lower()}{sentence[1:].rstrip('.')}"
+
+
+# A phrase for each value of each option. A value without one is shown by its name.
+WORDS = {
+    "gain": {
+        "linear": "the grade itself",
+        "exponential": "2^grade − 1",
+        "exponential_signed": "2^|grade| − 1 with the sign of the grade",
+        "map": "a gain listed for each grade",
+    },
+    "discount": {
+        "log_shift": "1 / log(rank + 1)",
+        "jk2002": "1 / log(rank), and 1 before the rank of the base",
+    },
+    "ideal": {"judged": "all judged documents of the query", "retrieved": "only what the system returned"},
+    "unjudged": {
+        "zero": "counted as gain 0",
+        "condensed": "removed, the ranks close up",
+        "require": "no value while one is left",
+    },
+    "negatives": {
+        "minmax": "open min-max, from 0 to 1",
+        "minmax_closed": "closed min-max (Gienapp 2020)",
+        "raw": "as they are, no lower end",
+        "clip": "gain 0, and for Bpref unjudged, as in trec_eval",
+    },
+    "undefined": {"skip": "left out and counted", "zero": "count as 0"},
+    "missing": {"empty": "an empty list", "skip": "left out and counted"},
+    "ties": {
+        "rank": "the rank decides",
+        "score": "score, then document key",
+        "average": "average over all orders",
+    },
+    "rule": {name: _phrase(said) for name, said in RULES_SAID.items()},
+    "adjudications": {name: _phrase(said) for name, said in ADJUDICATIONS.items()},
+}
+
+# The label and the explanation of each control.
+ABOUT = {
+    "gain": ("Gain", "What a grade is worth. The exponential ones set the best grades further apart."),
+    "discount": ("Discount", "How much less a document counts the lower it stands."),
+    "log_base": (
+        "Base of the logarithm",
+        "A number above 1, or e. Under log_shift nDCG does not depend on it, while DCG and IDCG do; under jk2002 "
+        "all of them do.",
+    ),
+    "ideal": (
+        "Ideal list",
+        "What a list is measured against. With retrieved each system has an ideal of its own: it tells whether a "
+        "system ordered well what it found, not which system is best.",
+    ),
+    "unjudged": ("Unjudged documents", "What a document counts that is in a ranking and that nobody judged."),
+    "negatives": (
+        "Negative gains",
+        "How nDCG deals with harm. Where no gain is negative all but minmax_closed agree.",
+    ),
+    "undefined": ("Nothing to find", "Such a query has no nDCG: the mean can leave it out, or take it for 0."),
+    "missing": ("Missing rankings", "What a judged query counts for a system that has no ranking for it."),
+    "ties": ("Equal scores", "Which of two documents comes first that a system gave the same score."),
+    "relevant_from": ("Relevant from", "For the measures that know only relevant or not, like P, R, AP and RR."),
+    "rule": ("Judgments", f"How several ratings of a document become one judgment. {SMOOTHED}"),
+    "adjudications": ("Adjudications", "What becomes of the grades that one person decided above the ratings."),
+}
+
+# The options of judgments, which are no part of a profile.
+OF_JUDGMENTS = {"rule": tuple(RULES), "adjudications": tuple(ADJUDICATIONS)}
+
+
+@dataclass(frozen=True)
+class Choice:
+    value: str
+    words: str = ""
+    asks: bool = False  # needs the text beside it
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A text field that belongs to one choice of a control."""
+
+    name: str
+    label: str
+    value: str
+    says: str
+
+
+@dataclass(frozen=True)
+class Control:
+    """One option as it can be changed."""
+
+    name: str
+    label: str
+    says: str
+    value: str  # as in the commands
+    usual: str  # what the profile has
+    choices: tuple[Choice, ...] = ()  # none: any text
+    chosen: str = ""
+    beside: Beside | None = None
+
+    @property
+    def departs(self) -> bool:
+        return self.value != self.usual
+
+
+def controls(values: Mapping[str, str], usual: Mapping[str, str], grades: Iterable[str]) -> list[Control]:
+    """A control for every option. `values` and `usual` are texts by option name, `grades` the scale for a map."""
+    made = []
+    for name in (*TEXT_NAMES, *OF_JUDGMENTS):
+        label, says = _about(name)
+        choices, chosen, beside = _choices(name, values[name], grades)
+        made.append(Control(name, label, says, values[name], usual[name], choices, chosen, beside))
+    return made
+
+
+def _about(name: str) -> tuple[str, str]:
+    return ABOUT.get(name, (name.replace("_", " "), ""))
+
+
+def _choices(name: str, value: str, grades: Iterable[str]) -> tuple[tuple[Choice, ...], str, Beside | None]:
+    known = OF_JUDGMENTS.get(name) or CHOICES.get(name, ())
+    words = WORDS.get(name, {})
+    choices = [Choice(each, words.get(each, ""), asks=(name, each) == ("gain", "map")) for each in known]
+    chosen, beside = value, None
+    if name == "gain":
+        chosen, colon, steps = value.partition(":")
+        text = steps if colon or chosen == "map" else ",".join(f"{grade}={grade}" for grade in grades)
+        says = "grade=gain, with commas between. It lists every judgment that there is: the mean of several "
+        beside = Beside("gain_map", "Gain of each grade", text, says + "ratings can lie between two grades.")
+    if name == "unjudged":
+        assumed = bool(value) and value not in known
+        chosen = "grade" if assumed else value
+        choices.append(Choice("grade", "each is taken to have the grade below", asks=True))
+        text = value if assumed and value != "grade" else ""
+        beside = Beside("unjudged_grade", "The grade that is assumed", text, "A number.")
+    if choices and chosen not in [choice.value for choice in choices]:
+        choices.append(Choice(chosen))
+    return tuple(choices), chosen, beside
+
+
+def filled(params: Mapping[str, str]) -> dict[str, str]:
+    """The options of an address by name, in the form of the commands; text fields are joined to their choice."""
+    values = {name: params[name].strip() for name in (*TEXT_NAMES, *OF_JUDGMENTS) if params.get(name, "").strip()}
+    if values.get("gain") == "map" and "gain_map" in params:
+        values["gain"] = f"map:{params['gain_map'].strip()}"
+    if values.get("unjudged") == "grade":
+        values["unjudged"] = params.get("unjudged_grade", "").strip() or "grade"
+    return values
+
+
+@dataclass(frozen=True)
+class Held:
+    """One line of the list of options in force."""
+
+    label: str
+    words: str
+    departs: bool
+
+
+def described(options: Options, rule: str, adjudications: str, departing: Iterable[str] = ()) -> list[Held]:
+    """Each option as a phrase; `departing` names those that differ from the profile."""
+    departing = set(departing)
+    phrases = {name: WORDS.get(name, {}).get(text, text) for name, text in options.as_dict().items()}
+    base = phrases.pop("log_base")
+    phrases["discount"] = f"1 / log{base}(rank + 1)"
+    if options.discount == "jk2002":
+        phrases["discount"] = f"1 / log{base}(rank) from rank {base} on, 1 before"
+    phrases["unjudged"] = unjudged(options)
+    phrases["relevant_from"] = f"grade {phrases['relevant_from']}"
+    phrases["rule"] = WORDS["rule"].get(rule, rule)
+    phrases["adjudications"] = WORDS["adjudications"].get(adjudications, adjudications)
+    if "log_base" in departing:
+        departing.add("discount")
+    return [Held(_about(name)[0], words, name in departing) for name, words in phrases.items()]
+
+
+def unjudged(options: Options) -> str:
+    """What an unjudged document of a ranking counts as."""
+    grade = options.assumed_grade
+    return WORDS["unjudged"][options.unjudged] if grade is None else f"taken as grade {decimals(grade, 2)}"

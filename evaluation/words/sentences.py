@@ -1,0 +1,146 @@
+"""Sentences about results. None claims more than its numbers: a mean with an interval is not a test."""
+
+from collections.abc import Mapping, Sequence
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from ..analyses.standings import Standing
+from ..significance import CANNOT_TELL, FEWEST, HIGHER
+from .numbers import decimals, share
+
+WINNERS = 4  # systems named in a sentence; the table has them all
+UNEVEN = 0.1  # difference of judged shares from which a warning is shown
+
+WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Three systems, 16 queries: a small number is a word."""
+    return f"{WORDS[number] if number < len(WORDS) else f'{number:,}'} {one if number == 1 else many}"
+
+
+def heading(name: str, systems: int, queries: int) -> str:
+    """Three systems on 16 queries; the collection's name while there is nothing to count."""
+    if not systems or not queries:
+        return name
+    text = f"{counted(systems, 'system', 'systems')} on {counted(queries, 'query', 'queries')}"
+    return text[0].upper() + text[1:]
+
+
+def named(names: Sequence[str], most: int = 3) -> SafeString:
+    """b, c and d; a long list is cut: b, c, d and 4 more."""
+    shown, rest = list(names[:most]), len(names) - most
+    if len(names) == most + 1:
+        shown, rest = list(names), 0
+    bold = [format_html("<b>{}</b>", name) for name in shown]
+    last = [str(rest) + " more"] if rest > 0 else []
+    parts = bold + last
+    if len(parts) < 2:
+        return format_html_join("", "{}", ((part,) for part in parts))
+    head = format_html_join(", ", "{}", ((part,) for part in parts[:-1]))
+    return format_html("{} and {}", head, parts[-1])
+
+
+def leading(standings: Sequence[Standing], measure: str, paired: Sequence[Mapping] | None = None) -> SafeString:
+    """A sentence: which system has the highest mean, and which others differ significantly from it.
+
+    By the `paired` tests of it with each other system (rows of `comparison`), or without them by the intervals.
+    """
+    known = [standing for standing in standings if standing.mean is not None]
+    if not known:
+        return format_html("No system has a value of {} yet.", measure)
+    best, others = known[0], known[1:]
+    value = decimals(best.mean)
+    start = format_html("<b>{}</b> has the highest mean {}, {}", best.system.name, measure, value)
+    if not others:
+        return format_html("<b>{}</b> has a mean {} of {}.", best.system.name, measure, value)
+    equal = [standing for standing in others if standing.mean == best.mean]
+    if equal:
+        names = named([standing.system.name for standing in (best, *equal)])
+        return format_html("{} share the highest mean {}, {}.", names, measure, value)
+    if paired:
+        return format_html("{}{}", start, tested(paired))
+    if best.low is None or any(standing.high is None for standing in others):
+        return format_html("{}. One query gives no interval, so that nothing can be told from it alone.", start)
+    near = [standing.system.name for standing in others if standing.high >= best.low]
+    if not near:
+        return format_html(
+            "{}. Its 95 % interval lies above {}.",
+            start,
+            "that of the other" if len(others) == 1 else "those of all others",
+        )
+    which = "which of the two" if len(near) == 1 else "which of them"
+    its = "that" if len(near) == 1 else "those"
+    return format_html(
+        "{}. Its 95 % interval overlaps {} of {}: {} is better <em>cannot be told</em> from the means alone.",
+        start,
+        its,
+        named(near),
+        which,
+    )
+
+
+def tested(paired: Sequence[Mapping]) -> SafeString:
+    """The end of the sentence about the best system: from which other systems it differs significantly."""
+    queries = paired[0]["queries"]
+    if queries < FEWEST:
+        in_common = counted(queries, "query", "queries")
+        return format_html(
+            ". Whether that is more than chance <em>cannot be told</em>: {} in common, and a test takes {}.",
+            in_common,
+            FEWEST,
+        )
+    near = [row["system"] for row in paired if row["verdict"] == CANNOT_TELL]
+    beyond = [row["system"] for row in paired if row["verdict"] == HIGHER]
+    below = [row["system"] for row in paired if row["system"] not in (*near, *beyond)]
+    parts = []
+    if below:
+        parts.append(format_html("significantly better than {} on the same queries", named(below)))
+    if beyond:
+        parts.append(format_html("yet significantly worse than {} on the queries that all have", named(beyond)))
+    said = format_html_join("", ", {}", ((part,) for part in parts))
+    if not near:
+        return format_html("{}.", said)
+    return format_html("{}. Whether it is better than {} <em>cannot be told</em>.", said, named(near))
+
+
+def uneven(judged: Mapping[str, float | None], label: str, zero: bool) -> tuple[SafeString, str]:
+    """A warning where systems are judged unevenly, and the least judged system; both empty where they are not.
+
+    `judged` has their shares, called `label`; `zero`: unjudged documents count as gain 0.
+    """
+    known = {name: value for name, value in judged.items() if value is not None}
+    most, least = (pick(known, key=known.get, default="") for pick in (max, min))
+    if not known or round(known[most] - known[least], 9) < UNEVEN:
+        return SafeString(), ""
+    so = "may be better than it looks, for what is unjudged counts as gain 0."
+    return (
+        format_html(
+            "{} is {} for <b>{}</b> and {} for <b>{}</b>. The latter {}",
+            label,
+            share(known[most]),
+            most,
+            share(known[least]),
+            least,
+            so if zero else "rests on fewer judgments, and how much that matters nobody can see.",
+        ),
+        least,
+    )
+
+
+def differing(standings: Sequence[Standing], won: dict[str, int], queries: int, below: int) -> SafeString:
+    """A sentence: on how many queries each system alone is best, and how many values are below neutral."""
+    winners = [(standing.system.name, won[standing.system.name]) for standing in standings]
+    winners = [(name, wins) for name, wins in winners if wins]
+    parts = []
+    if len(won) > 1 and winners:
+        listed = [format_html("<b>{}</b> on {}", name, wins) for name, wins in winners[:WINNERS]]
+        if len(winners) > WINNERS:
+            listed.append(f"others on {sum(wins for _, wins in winners[WINNERS:])}")
+        named_wins = format_html_join(", ", "{}", ((part,) for part in listed))
+        parts.append(format_html("Alone at the top: {}, of {} queries.", named_wins, f"{queries:,}"))
+    if below:
+        cells = "value lies" if below == 1 else "values lie"
+        parts.append(format_html("{} {} below the neutral point: worse than an empty list.", f"{below:,}", cells))
+    return format_html_join(" ", "{}", ((part,) for part in parts))

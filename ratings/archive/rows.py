@@ -1,0 +1,90 @@
+"""Rankings and ratings of the database as rows of formats, streamed."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ..formats.known import TEXT, Format
+from ..formats.rows import RatingLine, RunLine
+from ..models import Collection, Document, Rating, RatingEvent, System
+
+CHUNK = 5_000
+Kind = RatingEvent.Kind
+
+
+def run(system: System) -> Iterator[RunLine]:
+    """The results of the system, in the order of the queries. One database query for each ranking, and one more.
+
+    Results without scores get 1 / rank. Raises ValueError for a name that cannot stand in a column.
+    """
+    if not system.name or system.name.split() != [system.name]:
+        raise ValueError(
+            f"The system {system.name!r} has a blank in its name, and a run keeps the name in one column"
+        )
+    rankings = system.rankings.select_related("query").order_by("query").iterator(chunk_size=100)
+    for ranking in rankings:
+        ids = ranking.documents.tolist()
+        keys = keys_of(ids)
+        scores = ranking.scores if ranking.scores is not None else 1 / np.arange(1, len(ids) + 1)
+        for rank, (pk, score) in enumerate(zip(ids, scores.tolist(), strict=True), 1):
+            yield RunLine(0, ranking.query.key, keys[pk], rank, score, system.name)
+
+
+def keys_of(ids: list[int]) -> dict[int, str]:
+    """Id -> key of documents. One database query for 5,000."""
+    keys = {}
+    for start in range(0, len(ids), CHUNK):
+        chunk = ids[start : start + CHUNK]
+        keys.update(Document.objects.filter(pk__in=chunk).values_list("pk", "key"))
+    return keys
+
+
+def query_names(collection: Collection, format: Format) -> dict[str, str]:
+    """Key -> the name of the query in `format`: its key or its text. Raises ValueError for repeated texts."""
+    names = dict(collection.queries.order_by("pk").values_list("key", "text"))
+    if format.queries_by != TEXT:
+        return {key: key for key in names}
+    for text, count in Counter(names.values()).items():
+        if count > 1:
+            same = ", ".join(key for key, other in names.items() if other == text)
+            raise ValueError(f"{format.name} names queries by their text, and {same} have the same: {text!r}.")
+    return names
+
+
+def ratings(
+    collection: Collection, format: Format, names: Mapping[int, str] | None = None
+) -> Iterator[RatingLine]:
+    """All present ratings, ordered by query, document and rater, so that equal databases give equal files.
+
+    `names`: names of raters by id, in place of their own. Two database queries for each query of the collection,
+    and two more. Raises ValueError where `format` cannot distinguish queries.
+    """
+    query_name = query_names(collection, format)
+    for query, key in sorted(collection.queries.values_list("pk", "key"), key=lambda row: row[1]):
+        rows = Rating.objects.filter(pair__query=query).values_list(
+            "pair",
+            "pair__document__key",
+            "rater",
+            "rater__name",
+            "grade__value",
+            "reason",
+            "comment",
+            "changed_at",
+        )
+        seconds = _seconds(query)
+        if names is not None:
+            rows = (row[:3] + (names[row[2]],) + row[4:] for row in rows)
+        in_order = sorted(rows, key=lambda row: (row[1], row[3]))
+        for pair, document, rater, name, *rating, at in in_order:
+            yield RatingLine(0, query_name[key], document, name, *rating, seconds.get((pair, rater)), at)
+
+
+def _seconds(query: int) -> dict[tuple[int, int], float | None]:
+    """(pair id, rater id) -> the time that the present rating took."""
+    events = RatingEvent.objects.filter(
+        pair__query=query,
+        kind__in=[Kind.GRADE, Kind.CANNOT, Kind.IMPORT, Kind.ADJUDICATE],
+        undone_by__isnull=True,
+    )
+    return {(pair, rater): s for pair, rater, s in events.order_by("pk").values_list("pair", "rater", "seconds")}

@@ -1,0 +1,1 @@
+"""Database access beyond the ORM: bulk rows, consistent reads, prepared statements, disk errors."""

@@ -1,0 +1,49 @@
+"""Whether an error of a database or a file means that the disk is full or read-only."""
+
+import errno
+import tempfile
+from enum import StrEnum
+from pathlib import Path
+
+from django.db import DatabaseError
+
+
+class Trouble(StrEnum):
+    FULL = "full"
+    READ_ONLY = "read-only"
+
+
+MESSAGES = {
+    Trouble.FULL: "The server’s disk is full.",
+    Trouble.READ_ONLY: "The server’s disk cannot be written: it is read-only, or closed to Idealist.",
+}
+OF_FILES = {
+    errno.ENOSPC: Trouble.FULL,
+    errno.EDQUOT: Trouble.FULL,
+    errno.EROFS: Trouble.READ_ONLY,
+}
+OF_SQLITE = {
+    "SQLITE_FULL": Trouble.FULL,
+    "SQLITE_READONLY": Trouble.READ_ONLY,
+    "SQLITE_CANTOPEN": Trouble.READ_ONLY,  # the write-ahead log, which is created beside the file
+}
+OF_POSTGRESQL = {"53100": Trouble.FULL, "25006": Trouble.READ_ONLY}  # disk_full, read_only_sql_transaction
+
+
+def trouble(error: BaseException | None) -> Trouble | None:
+    """What the error says of the disk. None: it is about something else."""
+    if isinstance(error, OSError):
+        return OF_FILES.get(error.errno)
+    if not isinstance(error, DatabaseError):
+        return None
+    # Django's errors are those of the driver, which come as their cause.
+    cause = error.__cause__ or error
+    name = getattr(cause, "sqlite_errorname", "") or ""
+    known = next((trouble for begins, trouble in OF_SQLITE.items() if name.startswith(begins)), None)
+    return known or OF_POSTGRESQL.get(getattr(cause, "sqlstate", None))
+
+
+def try_out(folder: Path) -> None:
+    """Write a temporary file of one block. Raises OSError where that fails."""
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(bytes(4096))

@@ -1,0 +1,250 @@
+"""Prepared statements: queries whose SQL is compiled once and then run with other values.
+
+Django spends more time on writing the SQL of a query than the database on answering it, and PostgreSQL plans a
+statement anew each time. Prepare a statement only if every save or every claim of a rater runs it: the lock, the
+look-up of a task, what is held, the choice of the next pairs, the writes. A save of a repeat or a claim with gold
+counts too, since it must not be told by taking longer. Everything else uses the ORM.
+
+A prepared query is an ordinary queryset with a `Blank` in the place of each value:
+
+    named = Prepared(lambda: Rater.objects.filter(name=Blank("name", Rater, "name")))
+    named(name="Ada")
+
+None in a blank is SQL's NULL: it equals nothing.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import count
+from threading import RLock
+from typing import Any, NamedTuple
+from weakref import WeakSet
+
+from django.db import DEFAULT_DB_ALIAS, connections, models, router
+from django.db.models import sql
+from django.db.models.expressions import Expression
+from django.db.models.query import get_related_populators
+
+_compiling = RLock()
+_numbers = count(1)
+
+
+class once(cached_property):
+    """A cached property that one thread computes while others wait: Django's compilers are not thread-safe."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        with _compiling:
+            return super().__get__(instance, owner)
+
+
+class Blank(Expression):
+    """A placeholder for a value, which is converted as a value of the field is."""
+
+    def __init__(self, name: str, model: type[models.Model], field: str) -> None:
+        model_field = model._meta.get_field(field)
+        super().__init__(output_field=getattr(model_field, "target_field", model_field))
+        self.name = name
+
+    def as_sql(self, compiler, connection) -> tuple[str, list["Place"]]:
+        return "%s", [Place(self.name, self.output_field)]
+
+
+class Place(NamedTuple):
+    """The place of a `Blank` among the parameters of a statement."""
+
+    name: str
+    field: models.Field
+
+
+class Statement:
+    """SQL with its parameters, some of them places, for one database.
+
+    PostgreSQL gets a PREPARE once in each connection and then an EXECUTE by name, so that it keeps its plan.
+    Parameters that are no places stay in the text of the statement: PostgreSQL uses a partial index only where it
+    sees the constants of its condition.
+    """
+
+    def __init__(self, sql: str, params: Sequence[Any], alias: str) -> None:
+        self.alias = alias
+        self._sql, self._params = sql, params
+        self._name = f"idealist_{next(_numbers)}"
+        self._prepared: WeakSet = WeakSet()  # connections of the driver
+
+    @contextmanager
+    def run(self, values: Mapping[str, Any]) -> Iterator:
+        """The cursor after the statement was executed with these values of its blanks."""
+        connection = connections[self.alias]
+        with connection.cursor() as cursor:
+            if can_prepare(connection):
+                self._prepare(connection)
+                params, statement = self._places, self._execute
+            else:
+                params, statement = self._params, self._sql
+            cursor.execute(statement, [self._value(param, values, connection) for param in params])
+            yield cursor
+
+    @staticmethod
+    def _value(param: Any, values: Mapping[str, Any], connection) -> Any:
+        return param.field.get_db_prep_save(values[param.name], connection) if isinstance(param, Place) else param
+
+    @cached_property
+    def _places(self) -> list[Place]:
+        """Each place once: the first is `$1`."""
+        return list(dict.fromkeys(param for param in self._params if isinstance(param, Place)))
+
+    @cached_property
+    def _execute(self) -> str:
+        return f"EXECUTE {self._name} ({', '.join(['%s'] * len(self._places))})"
+
+    def _prepare(self, connection) -> None:
+        driver = connection.connection
+        if driver in self._prepared:
+            return
+        types = ", ".join(place.field.rel_db_type(connection) for place in self._places)
+        filled = [
+            f"${self._places.index(param) + 1}"
+            if isinstance(param, Place)
+            else connection.ops.compose_sql("%s", [param])
+            for param in self._params
+        ]
+        driver.execute(f"PREPARE {self._name} ({types}) AS {self._sql % tuple(filled)}")
+        self._prepared.add(driver)
+
+
+def can_prepare(connection) -> bool:
+    """Whether a PREPARE lasts: behind a transaction pooler each transaction may run in another session."""
+    return connection.vendor == "postgresql" and not connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]
+
+
+class Prepared:
+    """The model instances of the queryset that `make` returns, with its select_related and annotations."""
+
+    def __init__(self, make: Callable[[], models.QuerySet]) -> None:
+        self._make = make
+
+    def __call__(self, **values: Any) -> list[models.Model]:
+        with self._statement.run(values) as cursor:
+            rows = cursor.fetchall()
+        return list(map(self._object, self._compiler.apply_converters(rows, self._converters)))
+
+    def first(self, **values: Any) -> models.Model | None:
+        return next(iter(self(**values)), None)
+
+    @once
+    def _statement(self) -> Statement:
+        return Statement(*self._compiler.as_sql(), self._compiler.using)
+
+    # What follows does the same as django.db.models.query.ModelIterable.
+
+    @once
+    def _compiler(self):
+        queryset = self._make()
+        compiler = queryset.query.get_compiler(using=queryset.db)
+        compiler.as_sql()  # sets the columns
+        return compiler
+
+    @once
+    def _converters(self) -> dict:
+        return self._compiler.get_converters([column for column, *_ in self._compiler.select])
+
+    @once
+    def _own(self) -> slice:
+        columns = self._compiler.klass_info["select_fields"]
+        return slice(columns[0], columns[-1] + 1)
+
+    @once
+    def _names(self) -> list[str]:
+        return [column.target.attname for column, *_ in self._compiler.select[self._own]]
+
+    @once
+    def _related(self) -> list:
+        compiler = self._compiler
+        return get_related_populators(compiler.klass_info, compiler.select, compiler.using)
+
+    def _object(self, row: Sequence[Any]) -> models.Model:
+        compiler = self._compiler
+        instance = compiler.klass_info["model"].from_db(compiler.using, self._names, row[self._own])
+        for populator in self._related:
+            populator.populate(row, instance)
+        for name, column in compiler.annotation_col_map.items():
+            setattr(instance, name, row[column])
+        return instance
+
+
+class PreparedUnion:
+    """The rows of several querysets, as tuples as the database gives them, by one statement (UNION ALL).
+
+    `make` returns the querysets, all of as many columns. The answer is a list of rows for each of them, in its
+    order. Django's own union refuses a limit for each part on SQLite.
+    """
+
+    def __init__(self, make: Callable[[], Sequence[models.QuerySet]]) -> None:
+        self._make = make
+
+    def __call__(self, **values: Any) -> list[list[tuple]]:
+        rows = [[] for _ in self._parts]
+        with self._statement.run(values) as cursor:
+            for number, *row in cursor.fetchall():
+                rows[number].append(tuple(row))
+        return rows
+
+    @once
+    def _parts(self) -> list[models.QuerySet]:
+        return list(self._make())
+
+    @once
+    def _statement(self) -> Statement:
+        parts, params = [], []
+        for number, part in enumerate(self._parts):
+            statement, own_params = part.query.sql_with_params()
+            parts.append(f"SELECT {number}, part{number}.* FROM ({statement}) AS part{number}")
+            params += own_params
+        return Statement(" UNION ALL ".join(parts), params, DEFAULT_DB_ALIAS)
+
+
+class PreparedUpdate:
+    """An update of the queryset that `make` returns; returns the number of rows. `values` may have blanks."""
+
+    def __init__(self, make: Callable[[], models.QuerySet], **values: Any) -> None:
+        self._make, self._values = make, values
+
+    def __call__(self, **values: Any) -> int:
+        with self._statement.run(values) as cursor:
+            return cursor.rowcount
+
+    @once
+    def _statement(self) -> Statement:
+        queryset = self._make()
+        query = queryset.query.chain(sql.UpdateQuery)
+        query.add_update_values(self._values)
+        alias = router.db_for_write(queryset.model)
+        return Statement(*query.get_compiler(using=alias).as_sql(), alias)
+
+
+class PreparedInsert:
+    """Inserts a model instance and sets its primary key. No signals are sent and no `save` of the model is called.
+
+    `expressions`: SQL expressions for some of the fields, whose blanks are named as the other fields are.
+    """
+
+    def __init__(self, model: type[models.Model], **expressions: Expression) -> None:
+        self._model, self._expressions = model, expressions
+        self._fields = [field for field in model._meta.local_concrete_fields if not field.primary_key]
+
+    def __call__(self, row: models.Model) -> None:
+        values = {field.attname: field.pre_save(row, add=True) for field in self._fields}
+        with self._statement.run(values) as cursor:
+            (row.pk,) = cursor.fetchone()
+        row._state.adding, row._state.db = False, self._statement.alias
+
+    @once
+    def _statement(self) -> Statement:
+        alias = router.db_for_write(self._model)
+        blanks = {field.attname: Blank(field.attname, self._model, field.name) for field in self._fields}
+        query = sql.InsertQuery(self._model)
+        query.insert_values(self._fields, [self._model(**{**blanks, **self._expressions})])
+        compiler = query.get_compiler(using=alias)
+        compiler.returning_fields = [self._model._meta.pk]
+        ((statement, params),) = compiler.as_sql()
+        return Statement(statement, params, alias)

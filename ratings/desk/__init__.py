@@ -1,0 +1,1 @@
+"""What the pages of raters contain, send and remember."""

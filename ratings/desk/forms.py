@@ -1,0 +1,72 @@
+"""The forms of the requests that the rating desk sends."""
+
+from django import forms
+
+from ..database.prepared import Blank, Prepared
+from ..models import Collection, Grade, Reason, Shown
+from ..pool.forms import on_scale
+from ..queue import MOST_HELD, Submission
+
+LONGEST_VISIT = 600.0  # seconds; a page left open overnight says nothing about effort
+LONGEST_COMMENT = 5_000
+
+
+scale_of = Prepared(lambda: Grade.objects.filter(collection=Blank("collection", Grade, "collection")))
+
+
+class RatingForm(forms.Form):
+    """One rating: a grade by its value, or a reason."""
+
+    grade = forms.DecimalField(required=False)
+    reason = forms.ChoiceField(choices=[("", ""), *Reason.choices], required=False)
+    comment = forms.CharField(max_length=LONGEST_COMMENT, required=False)
+    base_revision = forms.IntegerField(min_value=0)
+    client_key = forms.UUIDField(required=False)
+    seconds = forms.FloatField(required=False, min_value=0)
+    shown = forms.ChoiceField(choices=[("", ""), *Shown.choices], required=False)
+    guidelines = forms.IntegerField(required=False, min_value=0)  # the version that was beside the document
+
+    def __init__(self, *args, collection: Collection, **kwargs) -> None:
+        self.collection = collection
+        super().__init__(*args, **kwargs)
+
+    def clean_grade(self) -> Grade | None:
+        value = self.cleaned_data["grade"]
+        return None if value is None else on_scale(value, scale_of(collection=self.collection.pk))
+
+    def clean_comment(self) -> str:
+        return comment_of(self.cleaned_data["comment"])
+
+    def clean_seconds(self) -> float | None:
+        seconds = self.cleaned_data["seconds"]
+        return None if seconds is None else min(seconds, LONGEST_VISIT)
+
+    def clean_shown(self) -> str:
+        return self.cleaned_data["shown"] or Shown.ALONE
+
+    def clean(self) -> dict:
+        cleaned = super().clean()
+        if not self.errors and (cleaned["grade"] is None) == (cleaned["reason"] == ""):
+            raise forms.ValidationError("Choose a grade, or say why this cannot be judged.")
+        return cleaned
+
+    @property
+    def submission(self) -> Submission:
+        """Of a valid form."""
+        return Submission(**self.cleaned_data)
+
+
+def comment_of(text: str) -> str:
+    """The comment as it is stored. HTML forms send lines that end with CRLF, the desk's script sends LF."""
+    return text.replace("\x00", "").replace("\r\n", "\n").strip()[:LONGEST_COMMENT]
+
+
+class ClaimForm(forms.Form):
+    """How many tasks to hold, the tokens that the script has already, and whether to count what is left."""
+
+    count = forms.IntegerField(min_value=1, max_value=MOST_HELD)
+    have = forms.CharField(required=False, max_length=2_000)
+    outlook = forms.BooleanField(required=False)
+
+    def clean_have(self) -> set[str]:
+        return set(self.cleaned_data["have"].split())

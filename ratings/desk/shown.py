@@ -1,0 +1,123 @@
+"""All that a rater is sent, field by field.
+
+It has no rank, score or system, nothing of other raters, not whether a grade is known, and no id that tells the
+order of import: tasks are named by random tokens.
+"""
+
+from collections.abc import Iterable
+
+from ..models import RatingEvent, plain_value
+from ..queue import Outlook, Saved, Task
+
+# The fates of a rating that its rater is told. Not "surplus": that is true of all extra gold, and would tell it.
+FATES = {
+    "retired": "This document is no longer needed. Your rating is kept.",
+}
+
+
+def task_shown(task: Task) -> dict:
+    pair = task.pair
+    return {
+        "token": str(task.token),
+        "query": {"text": pair.query.text, "need": pair.query.need},
+        "document": document_shown(task),
+        "own": rating_shown(task.rating),
+        "base_revision": task.rating.revision if task.rating else 0,
+        "comment": task.comment,
+        "warm_up": task.kind == "warm_up",
+    }
+
+
+def document_shown(task: Task) -> dict:
+    document = task.pair.document
+    return {"title": document.title, "body": document.body, "url": document.url}
+
+
+def rating_shown(rating) -> dict | None:
+    """The rater's own rating: the value of its grade as text, and its reason."""
+    if rating is None:
+        return None
+    return {"grade": rating.grade.plain if rating.grade else None, "reason": rating.reason}
+
+
+def saved_shown(saved: Saved) -> dict:
+    """The answer to a save. Only that of a warm-up has the known grade."""
+    answer = saved.answer
+    known = {"grade": answer.grade.plain, "reason": "", "explanation": answer.explanation} if answer else None
+    return {
+        "revision": saved.rating.revision if saved.rating else 0,
+        "said": FATES.get(saved.fate, ""),
+        "warm_up": known,
+    }
+
+
+def acts_shown(events: Iterable[RatingEvent]) -> list[dict]:
+    """The events of `queue.last_acts`; a repeat looks like any other grade."""
+    return [
+        {
+            "key": str(event.client_key) if event.client_key else None,
+            "token": str(event.token),
+            "grade": None if event.value is None else plain_value(event.value),
+            "reason": event.reason,
+        }
+        for event in events
+    ]
+
+
+def outlook_shown(outlook: Outlook) -> dict:
+    return {
+        "done": outlook.done,
+        "total": total_shown(outlook),
+        "left": left_words(outlook),
+        "words": list(outlook_words(outlook)),
+    }
+
+
+def total_shown(outlook: Outlook) -> int:
+    """The end of the progress bar: about how many it will be in all."""
+    return outlook.done + outlook.about
+
+
+def left_words(outlook: Outlook, noun: str = "") -> str:
+    """The rounded number of what is left, which is all that a rater is told; with a `noun`, if there is one."""
+    how = "more than " if outlook.more else "fewer than " if outlook.few else "about "
+    if outlook.why == "warm_up" or not outlook.left:
+        how = ""
+    return f"{how}{counted(outlook.about, noun) if noun else outlook.about}"
+
+
+def outlook_words(outlook: Outlook) -> tuple[str, str]:
+    """Two sentences: what there is for this rater, and what happens next."""
+    done, left = outlook.done, outlook.left
+    if outlook.why == "not_active":
+        return (
+            "You get no documents here at the moment.",
+            "An admin of the collection decides that. Your ratings are kept.",
+        )
+    if outlook.why == "limit":
+        return f"You have rated all that you were asked for: {counted(done, 'document')}. Thank you.", ""
+    if left:
+        words = left_words(outlook, "document").capitalize()
+        words += f" wait{'s' if outlook.about == 1 else ''} for your rating"
+        return f"{words}; you have rated {done}." if done else f"{words}.", ""
+    if outlook.held_by_others:
+        others = outlook.held_by_others
+        verb = "are" if others > 1 else "is"
+        back = f"{outlook.next_return:%H:%M} UTC"
+        return (
+            "Nothing for you at this moment.",
+            f"{counted(others, 'document')} {verb} open at other raters and may come back at {back}.",
+        )
+    if done:
+        return (
+            f"All done. Thank you for {counted(done, 'rating')}.",
+            "When new documents come in they will wait here.",
+        )
+    return (
+        "There is nothing to rate yet.",
+        "An admin of the collection chooses which documents want ratings. They will wait for you here.",
+    )
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

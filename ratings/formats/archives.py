@@ -1,0 +1,270 @@
+"""The files in a ZIP or tar archive. A name in an archive is only shown in messages and never used as a path."""
+
+import io
+import stat
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import PurePosixPath
+from typing import BinaryIO
+
+from . import budget
+from .budget import TooMuch
+from .packing import DAMAGED, Damaged
+from .source import BLOCK, Source, Start, Unopened
+
+MOST_FILES = 500
+DEEPEST = 2  # an archive may hold archives, which hold only files
+LARGEST_LIST = 1 << 24  # bytes of the names in an archive
+LONGEST_NAME = 200
+ZIP, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"
+_TAR, _TAR_AT, _TAR_BLOCK = b"ustar", 257, 512
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
+_OFFICE = ("xl/", "word/", "ppt/", "mimetype")  # in office documents, which are ZIPs but no archives
+_LITTER = (".ds_store", "thumbs.db", "ehthumbs.db", "desktop.ini")
+_LONG_NAMES = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE)
+COPY_AGAIN = "Copy or download the file again."
+UNPACK = "Unpack it, and import what lies in it."
+ELSEWHERE = "Pack the file itself."
+
+
+def is_zip(start: Start) -> bool:
+    return start.data.startswith((ZIP, EMPTY_ZIP))
+
+
+def is_tar(start: Start) -> bool:
+    return start.data[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR
+
+
+def files_of(source: Source, stack: ExitStack, *, in_turn: bool = False) -> Iterator[Source]:
+    """The source, or each file in it where it is an archive. `stack` closes what this opens.
+
+    They can be read in any order. With `in_turn` each must be read before the next is taken.
+    """
+    if not is_zip(source.start) and not is_tar(source.start):
+        yield source
+        return
+    if source.depth == DEEPEST:
+        yield source.unopened("it is an archive in an archive in an archive", UNPACK)
+        return
+    files = _in_zip(source, stack) if is_zip(source.start) else _in_tar(source, copy=not in_turn)
+    names, damaged = set(), False
+    try:
+        for file in files:
+            if file is source:
+                yield source
+                return
+            if file.name in names:
+                yield file.unopened("the archive has two files of that name", "Give each file its own name.")
+            elif len(names) == MOST_FILES:
+                yield source.unopened(f"it holds more than {MOST_FILES} files", "Pack fewer together.")
+                return
+            else:
+                yield from files_of(file, stack, in_turn=in_turn)
+            names.add(file.name)
+    except TooMuch as error:
+        yield source.unopened(str(error), budget.CURE)
+        damaged = True
+    except Unopened as error:
+        yield source.unopened(*error.args)
+        damaged = True
+    except (*DAMAGED, ValueError, NotImplementedError, OverflowError, tarfile.TarError) as error:
+        yield source.unopened(f"the archive is cut off or damaged ({error})", COPY_AGAIN)
+        damaged = True
+    if not names and not damaged:
+        yield source.unopened("there is no file in the archive", "Check that this is the file you meant.")
+
+
+def _wanted(name: str) -> bool:
+    """Whether it is none of the files that macOS and Windows add to archives."""
+    *folders, last = PurePosixPath(name).parts or ("",)
+    return "__MACOSX" not in folders and not last.startswith("._") and last.lower() not in _LITTER
+
+
+def _told(name: str) -> str:
+    name = "".join(c if c.isprintable() else "?" for c in name)
+    return name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME:]}"
+
+
+# ZIP
+
+
+def _in_zip(source: Source, stack: ExitStack) -> Iterator[Source]:
+    archive = stack.enter_context(zipfile.ZipFile(Bounded(source.at_any_place())))
+    files = [each for each in archive.infolist() if not each.is_dir() and _wanted(each.filename)]
+    if any(each.filename.startswith(_OFFICE) for each in files):
+        yield source
+        return
+    source.budget.foresee(sum(each.file_size for each in files))
+    for each in files:
+        if problem := _wrong_in_zip(each):
+            yield source.unopened(*problem, name=_told(each.filename))
+            continue
+        try:
+            stream = archive.open(each)
+        except (*DAMAGED, NotImplementedError, RuntimeError) as error:
+            yield source.unopened(f"it is damaged ({error})", COPY_AGAIN, name=_told(each.filename))
+            continue
+        yield source.member(_told(each.filename), stream, each.file_size, "ZIP", each.compress_size)
+
+
+def _wrong_in_zip(each: zipfile.ZipInfo) -> tuple[str, str] | None:
+    if each.flag_bits & 0x1:
+        return "it is encrypted", "Pack it without a password."
+    if stat.S_ISLNK(each.external_attr >> 16):
+        return "it is a link", ELSEWHERE
+    if each.compress_type not in _METHODS:
+        return f"it is packed in a way that is not known here (method {each.compress_type})", UNPACK
+    return None
+
+
+class Bounded:
+    """A file that refuses very large reads: zipfile reads the list of names at once, however long it is."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        self.tell = file.tell
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_SET and place < 0:
+            raise Damaged("it names a place before its beginning")
+        return self.file.seek(place, whence)
+
+    def read(self, size: int = -1) -> bytes:
+        data = self.file.read(min(size, LARGEST_LIST + 1) if size >= 0 else LARGEST_LIST + 1)
+        if len(data) > LARGEST_LIST:
+            raise Unopened("its list of files is too long", UNPACK)
+        return data
+
+
+# Tar
+
+
+def _in_tar(source: Source, *, copy: bool) -> Iterator[Source]:
+    """`copy`: copy the files into a temporary one, so that each stays readable after the next is taken."""
+    stream = _Unpacked(source)
+    copies = tempfile.TemporaryFile() if copy else None  # noqa: SIM115, closed with the last of the files
+    longer = None
+    while block := stream.exactly(_TAR_BLOCK):
+        if not block.strip(b"\0"):
+            return  # the end of the archive
+        entry = tarfile.TarInfo.frombuf(block, "utf-8", "replace")
+        if entry.size < 0:
+            raise ValueError("a file has a negative size")
+        padding = -entry.size % _TAR_BLOCK
+        if entry.type in _LONG_NAMES:
+            if entry.size > LARGEST_LIST:
+                raise ValueError("a name is too long")
+            longer = _longer_name(entry.type, stream.exactly(entry.size)) or longer
+            stream.skip(padding)
+            continue
+        name, longer = longer or entry.name, None
+        left = entry.size if entry.isreg() else 0
+        if entry.isdir() or not _wanted(name):
+            stream.skip(left + (padding if left else 0))
+            continue
+        if not entry.isreg() or entry.issparse():
+            what = "a link" if entry.islnk() or entry.issym() else "no file, but a device or the like"
+            yield source.unopened(f"it is {what}", ELSEWHERE, name=_told(name))
+            stream.skip(left + (padding if left else 0))
+            continue
+        source.budget.foresee(entry.size)
+        section = _Section(stream, entry.size)
+        if copies:
+            begin = copies.tell()
+            while data := section.read(BLOCK):
+                copies.write(data)
+            yield source.member(_told(name), _Window(copies, begin, entry.size), entry.size, "", entry.size)
+            copies.seek(0, io.SEEK_END)
+        else:
+            yield source.member(_told(name), section, entry.size, "", entry.size)
+        stream.skip(section.left + padding)
+
+
+def _longer_name(kind: bytes, data: bytes) -> str | None:
+    """The name of the next file, from a GNU or PAX header before it."""
+    if kind == tarfile.GNUTYPE_LONGNAME:
+        return data.split(b"\0")[0].decode("utf-8", "replace")
+    if kind != tarfile.XHDTYPE:
+        return None
+    while data.strip(b"\0"):
+        length, blank, _ = data.partition(b" ")
+        record = data[: int(length)]
+        word, equals, value = record[len(length) + 1 :].partition(b"=")
+        if not blank or not equals or not record.endswith(b"\n"):
+            raise ValueError("an extended header is damaged")
+        if word == b"path":
+            return value[:-1].decode("utf-8", "replace")
+        if word == b"size":
+            raise ValueError("a file is larger than 8 GB")
+        data = data[int(length) :]
+    return None
+
+
+class _Unpacked:
+    """The unpacked bytes of a source, as a stream."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.rest = source, b""
+
+    def some(self, most: int) -> bytes:
+        """Up to `most` bytes; b"" at the end."""
+        self.rest = self.rest or self.source.read()
+        data, self.rest = self.rest[:most], self.rest[most:]
+        return data
+
+    def exactly(self, size: int) -> bytes:
+        parts, left = [], size
+        while left:
+            if not (data := self.some(left)):
+                raise EOFError("it ends within a file")
+            parts.append(data)
+            left -= len(data)
+        return b"".join(parts)
+
+    def skip(self, size: int) -> None:
+        while size:
+            if not (data := self.some(min(size, BLOCK))):
+                raise EOFError("it ends within a file")
+            size -= len(data)
+
+
+class _Section(io.RawIOBase):
+    """The next `left` bytes of a stream."""
+
+    def __init__(self, stream: _Unpacked, left: int) -> None:
+        self.stream, self.left = stream, left
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room) -> int:
+        data = self.stream.exactly(min(len(room), self.left))
+        self.left -= len(data)
+        room[: len(data)] = data
+        return len(data)
+
+
+class _Window(io.RawIOBase):
+    """`size` bytes of a file from `begin`."""
+
+    def __init__(self, file: BinaryIO, begin: int, size: int) -> None:
+        self.file, self.begin, self.size, self.at = file, begin, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self.at
+
+    def readinto(self, room) -> int:
+        self.file.seek(self.begin + self.at)
+        data = self.file.read(min(len(room), self.size - self.at))
+        self.at += len(data)
+        room[: len(data)] = data
+        return len(data)

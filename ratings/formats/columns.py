@@ -1,0 +1,222 @@
+"""The columns of a table: the names that people give them, and which column holds what."""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from . import jsonl, values
+
+# Names of columns with queries and documents, in a table of any kind. Ids stand before possible titles, and docno
+# before docid, which beside a docno is a number inside an index.
+_QUERY_IDS = ["query_id", "queryid", "qid", "topic_id"]
+_QUERY_TEXTS = [
+    "query_text", "querytext", "query", "search_query", "search_term", "search_phrase", "keyword", "keywords",
+    "top_queries",
+]  # fmt: skip
+_DOCUMENTS = [
+    "docno", "document_id", "doc_id", "docid", "corpus_id", "product_id", "productid", "item_id", "sku", "asin",
+    "document", "doc", "product",
+]  # fmt: skip
+_QUERIES = ["query", *_QUERY_IDS, "topic", *_QUERY_TEXTS]
+
+# Kind of row -> role of a column -> its usual names, the likeliest first, as `normalised` returns them.
+NAMES = {
+    "queries": {
+        # Before the key: a column named query is the text, unless another column is.
+        "text": ["text", *_QUERY_TEXTS, "title"],
+        "key": ["key", *_QUERY_IDS, "_id", "id", "number", "num", "topic", "query"],
+        "need": [
+            "need", "information_need", "description", "narrative", "guidelines", "referenceanswer",
+            "reference_answer",
+        ],
+        "tags": ["tags"],
+        "weight": ["weight", "frequency"],
+    },
+    "documents": {
+        "id": [*jsonl.KEYS, *(name for name in _DOCUMENTS if name not in jsonl.KEYS)],
+        "title": ["title", "product_title"],
+        "body": jsonl.BODIES,
+        "url": ["url"],
+    },
+    "results": {
+        "query": _QUERIES,
+        "document": [*_DOCUMENTS, "id", "_id"],
+        "rank": ["rank", "position", "doc_position"],
+        "score": ["score", "_score"],
+        "system": ["system", "run", "run_id", "tag", "name", "snapshot_name"],
+    },
+    "ratings": {
+        "query": _QUERIES,
+        "document": _DOCUMENTS,
+        "rater": ["rater", "judge", "assessor", "annotator", "user_email", "worker_id"],
+        "grade": ["grade", "rating", "relevance", "judgment", "judgement", "rel", "label", "score"],
+        "reason": ["reason"],
+        "comment": ["comment", "explanation"],
+        "seconds": ["seconds"],
+        "rated_at": ["rated_at"],
+        "unrateable": ["unrateable"],
+    },
+}  # fmt: skip
+# A table of pairs has columns for the query, the document and the rating. When queries or documents are read from
+# it, only these names are surely theirs.
+OF_PAIRS = {
+    "queries": {
+        "text": _QUERY_TEXTS,
+        "key": _QUERY_IDS,
+        "need": ["need", "information_need", "narrative"],
+        "tags": ["query_tags"],
+        "weight": ["query_weight", "query_frequency", "frequency"],
+    },
+    "documents": NAMES["documents"] | {"id": [*_DOCUMENTS, *jsonl.KEYS]},
+}
+# Names of columns that belong to a rating or a ranking, and hardly to anything else.
+_OF_RATINGS = {
+    "grade", "rating", "relevance", "judgment", "judgement", "rel", "rater", "judge", "assessor", "annotator",
+    "rank", "doc_position",
+}  # fmt: skip
+_OF_PRODUCTS = {"brand", "price", "image", "image_url", "link", "category", "colour", "color"}
+NEEDED = {
+    "queries": ["text"],
+    "documents": ["id"],
+    "results": ["query", "document"],
+    "ratings": ["query", "document"],
+}
+RATERS = "raters"  # of ratings: several columns, each named for the rater whose grades it holds
+FIELDS = "fields"  # of documents: the columns that are kept beside title, body and url
+SEVERAL = {"ratings": RATERS, "documents": FIELDS}  # the role of several columns; their names are joined by |
+# Without a header columns are named 1, 2, 3. Their roles, by kind of row and number of columns:
+BY_POSITION = {
+    ("queries", 1): ["text"],
+    ("queries", 2): ["key", "text"],
+    ("queries", 3): ["key", "text", "need"],
+    ("ratings", 3): ["query", "document", "grade"],
+}
+_UNIT = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")  # Grade (0-3)
+_INDEX = re.compile(r"(unnamed: \d+)?", re.IGNORECASE)  # the column in which pandas writes the numbers of its rows
+
+
+class Layout(NamedTuple):
+    """Which column holds what. `raters`, `ignored` and `fields` are names of columns."""
+
+    column: dict[str, str]  # role -> name
+    raters: tuple[str, ...]
+    ignored: tuple[str, ...]
+    fields: tuple[str, ...] = ()
+
+
+def normalised(name: str) -> str:
+    """The name in lower case, with _ for blanks and dashes and without a unit in brackets behind it."""
+    return re.sub(r"[\s-]+", "_", _UNIT.sub("", name).strip().lower())
+
+
+def usual_role(kind: str, name: str) -> str:
+    """What a column of that name usually holds; "" for an unknown name."""
+    name = normalised(name)
+    return next((role for role, names in NAMES[kind].items() if name in names), "")
+
+
+def is_index(name: str) -> bool:
+    """Whether the name is empty or the one that a program gives to row numbers."""
+    return _INDEX.fullmatch(name.strip()) is not None
+
+
+def is_of_pairs(kind: str, names: Iterable[str]) -> bool:
+    """Whether a table that is read for queries or documents has columns of the other or of ratings."""
+    others = {"queries": {*_DOCUMENTS, *_OF_RATINGS}, "documents": {*_QUERY_IDS, *_QUERY_TEXTS}}.get(kind, set())
+    return any(normalised(name) in others for name in names)
+
+
+def by_position(kind: str, names: Iterable[str]) -> dict[str, str]:
+    """Role -> name of the columns of a table without a header, by their number."""
+    names = list(names)
+    return dict(zip(BY_POSITION.get((kind, len(names)), []), names, strict=False))
+
+
+def layout_of(kind: str, names: Iterable[str], chosen: dict[str, str], *, wide: bool = True) -> Layout:
+    """The layout of the columns `names`: first by `chosen` (role -> name), then by the usual names of roles.
+
+    A role that is chosen to be in the column "" is in none. Where ratings have neither a rater nor a grade, and
+    `wide`, each column whose name is not usual for anything else is a rater. Raises ValueError.
+    """
+    names = list(names)
+    usual = OF_PAIRS[kind] if kind in OF_PAIRS and is_of_pairs(kind, names) else NAMES[kind]
+    several = SEVERAL.get(kind)
+    _check(kind, names, chosen)
+    many = tuple(filter(None, chosen.get(several, "").split("|"))) if several else ()
+    raters = many if kind == "ratings" else ()
+    column = {role: name for role, name in chosen.items() if role != several and name}
+    for role, known in usual.items():
+        free = {normalised(name): name for name in reversed(names) if name not in {*column.values(), *many}}
+        candidates = [free[name] for name in known if name in free]
+        if role not in chosen and candidates and not (raters and role in ("rater", "grade")):
+            _refuse_rivals(kind, role, candidates, set(free) & set(usual.get("key", ())))
+            column[role] = candidates[0]
+    left = tuple(name for name in names if name not in {*column.values(), *raters})
+    if kind == "ratings" and wide and RATERS not in chosen and not {"rater", "grade"} & column.keys():
+        raters = tuple(name for name in left if not _is_something_else(name))
+        left = tuple(name for name in left if name not in raters)
+    fields: tuple[str, ...] = ()
+    if kind == "documents":
+        of_pairs = is_of_pairs(kind, names)
+        fields = many if FIELDS in chosen else tuple(name for name in left if _is_field(name, of_pairs))
+        left = tuple(name for name in left if name not in fields)
+    layout = Layout(column, raters, left, fields)
+    if missing := _missing(kind, layout):
+        raise ValueError(f"no column holds the {' or the '.join(missing)}; there are {listed(names)}")
+    return layout
+
+
+def _check(kind: str, names: list[str], chosen: dict[str, str]) -> None:
+    several = SEVERAL.get(kind)
+    for role, column in chosen.items():
+        if role not in NAMES[kind] and role != several:
+            roles = ", ".join([*NAMES[kind], *filter(None, [several])])
+            raise ValueError(f"no column of {kind} holds the {values.shown(role)}; known are {roles}")
+        for name in filter(None, column.split("|") if role == several else [column]):
+            if name not in names:
+                raise ValueError(f"there is no column {values.shown(name)}; there are {listed(names)}")
+
+
+def _refuse_rivals(kind: str, role: str, candidates: list[str], keys: set[str]) -> None:
+    """Refuse two columns of grades, or of texts of queries, as one would be lost.
+
+    A score beside a grade is that of a system. A query beside a text is the key, where no other column is.
+    """
+    rivals = [name for name in candidates if normalised(name) != "score"]
+    if (
+        (kind, role) == ("queries", "text")
+        and {"text", "query"} <= set(map(normalised, rivals))
+        and keys - {"query"}
+    ):
+        raise ValueError(f"the {role} may stand in 'query' or in 'text'")
+    if (kind, role) == ("ratings", "grade") and len(rivals) > 1 and normalised(rivals[0]) != role:
+        raise ValueError(f"the {role} may stand in {' or in '.join(map(values.shown, rivals))}")
+
+
+def _is_something_else(name: str) -> bool:
+    return is_index(name) or any(usual_role(kind, name) for kind in NAMES) or normalised(name) in _OF_PRODUCTS
+
+
+def _is_field(name: str, of_pairs: bool) -> bool:
+    """Whether the column is a field of the document; in a table of pairs it may be one of the query or rating."""
+    of_pair = of_pairs and any(usual_role(kind, name) for kind in ("ratings", "results"))
+    return not of_pair and not is_index(name) and name not in NAMES["documents"]
+
+
+def _missing(kind: str, layout: Layout) -> list[str]:
+    missing = [role for role in NEEDED[kind] if role not in layout.column]
+    if kind == "ratings" and not layout.raters and not {"grade", "reason"} & layout.column.keys():
+        missing.append("grade")
+    if kind == "results" and not {"rank", "score"} & layout.column.keys():
+        missing.append("rank")
+    return missing
+
+
+def listed(names: Iterable[str]) -> str:
+    names = list(names)
+    return ", ".join(map(values.shown, names[:12])) + (f" and {len(names) - 12:,} more" if len(names) > 12 else "")
+
+
+def example(kind: str) -> dict[str, None]:
+    """The roles whose columns people have to name where they are not recognised, for an Option."""
+    return dict.fromkeys(NEEDED[kind] + {"ratings": ["grade"], "results": ["rank"]}.get(kind, []))

@@ -1,0 +1,80 @@
+"""Queries as JSON: a list of objects with the usual names, or an object that maps keys to texts or objects."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from . import strict_json, tables, values
+from .refusal import Refusal
+from .rows import Topic
+from .source import Source, Start
+
+CURE = 'Give a list such as [{"id": "q1", "text": "…"}], or an object such as {"q1": "…"}.'
+LISTS = ("topics", "queries")
+_in_list = re.compile(rf'\s*(?:\{{\s*"(?:{"|".join(LISTS)})"\s*:\s*)?\[\s*(\{{)')
+_key = re.compile(r'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
+LOOKED_AT = 20  # members of an object
+
+
+def is_topics(start: Start) -> bool:
+    """Whether it is a list whose first object has a text, or an object whose members are texts or such objects."""
+    if first := _in_list.match(start.text):
+        return _names_text(_value(start.text, first.start(1))[0])
+    key, members = _key.match(start.text), []
+    if not key or tables.usual_role("queries", key[1].strip('"')):
+        return False  # one topic, written over several lines or beside others
+    while key and len(members) < LOOKED_AT:
+        value, end = _value(start.text, key.end())
+        if value is None:
+            break  # it ends behind the first bytes
+        members.append(value)
+        key = _key.match(start.text, end)
+    return bool(members) and (all(isinstance(value, str) for value in members) or all(map(_names_text, members)))
+
+
+def _value(text: str, at: int) -> tuple[Any, int]:
+    """The JSON value at a place of the text, and where it ends; None where there is none."""
+    try:
+        return strict_json.DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None, at
+
+
+def _names_text(value: Any) -> bool:
+    try:
+        return isinstance(value, dict) and "text" in tables.layout_of("queries", value, {}).column
+    except ValueError:
+        return False
+
+
+def read_topics(source: Source) -> Iterator[Topic | Refusal]:
+    """Topics in the order of the file. A query without an id gets its key where its text is known."""
+    return tables.read_objects("queries", source, _records(source))
+
+
+def _records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
+    """The line of each topic, and its members. A topic under a key gets it as the member "key"."""
+    member: tuple[int, str] | None = None
+    record: dict[str, Any] = {}
+    for part in strict_json.parts(source):
+        if isinstance(part, Refusal):
+            yield part
+            continue
+        key, *inside = part.path
+        if isinstance(part.path[-1], int) and (len(part.path) == 1 or key in LISTS):
+            if isinstance(part.value, dict):
+                yield part.line, part.value
+            else:
+                problem = f"{values.shown(part.value)} stands where a topic should"
+                yield source.refusal(part.line, problem, CURE)
+            continue
+        if inside and isinstance(inside[0], int):
+            yield source.stop(part.line, f"the topic {values.shown(key)} is a list", CURE)
+            return
+        if member and member[1] != key:
+            yield member[0], record
+        if not member or member[1] != key:
+            member, record = (part.line, key), {}
+        record |= {inside[0] if inside else "text": part.value, "key": key}
+    if member:
+        yield member[0], record

@@ -1,0 +1,56 @@
+"""Compression of a single file: gzip, bzip2 or Zstandard, recognised by the first bytes."""
+
+import bz2
+import gzip
+import io
+import zipfile
+import zlib
+from typing import BinaryIO
+
+HEAD = 10  # bytes that show the compression
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_BZ2, _BZ2_BLOCKS = b"BZh", (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90")
+
+
+class Damaged(Exception):
+    """Packed data that cannot be unpacked."""
+
+
+DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, Damaged)
+
+
+def unpacked(stream: io.BufferedReader, head: bytes) -> tuple[BinaryIO, str]:
+    """A stream of the unpacked bytes, and the name of the compression, "" for none. `head`: the first bytes."""
+    if head.startswith(_GZIP):
+        return gzip.GzipFile(fileobj=stream), "gzip"
+    if head.startswith(_BZ2) and head[4:10] in _BZ2_BLOCKS:
+        return io.BufferedReader(_Checked(bz2.BZ2File(stream))), "bzip2"
+    if head.startswith(_ZSTD):
+        return io.BufferedReader(_Checked(_zstd(stream))), "Zstandard"
+    return stream, ""
+
+
+def _zstd(stream: BinaryIO) -> BinaryIO:
+    import pyarrow as pa  # takes a fifth of a second, and few files need it
+
+    return pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
+
+
+class _Checked(io.RawIOBase):
+    """Raises Damaged for damaged data, and OSError only for an error of the disk."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room) -> int:
+        try:
+            data = self.stream.read(len(room))
+        except OSError as error:
+            if error.errno is None:
+                raise Damaged(f"{error}") from error
+            raise
+        room[: len(data)] = data
+        return len(data)

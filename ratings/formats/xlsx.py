@@ -1,0 +1,217 @@
+"""Excel workbooks (.xlsx), by openpyxl, a row at a time. Cells are the displayed text, with all digits."""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
+from typing import Any, BinaryIO
+
+from . import budget, spreadsheet, values
+from .archives import ZIP, Bounded
+from .budget import Budget, TooMuch
+from .refusal import Option, Refusal, counted
+from .source import LONGEST_LINE, Source, Start, Unopened
+
+CURE = "Save the workbook again in a spreadsheet program, or save the sheet as CSV."
+SHEET = Option("sheet")
+LARGEST_PART = 1 << 28  # bytes that openpyxl keeps in memory: all but the rows
+_SHEETS = "xl/worksheets/"
+_IN_XLSX = re.compile(rb"xl/(workbook|worksheets|sharedStrings|styles|theme)")
+_BINARY = re.compile(rb"xl/workbook\.bin")
+_MOST = 10**15
+_zeros = re.compile("0{2,}")
+# A cell with a formula and without its result. An empty text as result has the type str.
+_uncomputed = re.compile(
+    rb'<(?:\w+:)?c\b(?![^<>]*\bt="str")[^<>]*?\br="([A-Z]{1,3})([0-9]{1,7})"[^<>]*>\s*'
+    rb"<(?:\w+:)?f\b(?:[^<>]*/>|[^<>]*>[^<]*</(?:\w+:)?f>)\s*"
+    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
+_merged = re.compile(rb'<(?:\w+:)?mergeCell\s[^<>]*?\bref="([A-Z0-9:]{1,30})"')
+_LONGEST_CELL = 1 << 16  # bytes of markup that are searched for it
+
+
+def is_xlsx(start: Start) -> bool:
+    return start.data.startswith(ZIP) and bool(_IN_XLSX.search(start.data)) and not _BINARY.search(start.data)
+
+
+def sheets_of(source: Source) -> list[str]:
+    """The names of the visible sheets; none where the workbook cannot be read."""
+    try:
+        return _visible(_opened(source)[0])
+    except Exception:  # of any kind, from openpyxl: `records` refuses the workbook
+        return []
+
+
+def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
+    """The number of each row that is not empty, and its cells. The first is the header; all have its width.
+
+    Stops where the workbook is broken.
+    """
+    number, kept_off = 0, 0
+    try:
+        book, parts = _opened(source)
+        sheet = _chosen(book, source.reading.sheet)
+        sheet.reset_dimensions()  # those in the file may be wrong
+        parts.forget()  # openpyxl has read the beginning of all sheets
+        width = 0
+        for number, row in enumerate(sheet.iter_rows(), 1):
+            if parts.uncomputed:
+                column, line = parts.uncomputed
+                problem = f"the cell {column}{line} has a formula, and the file does not hold what it comes to"
+                yield source.stop(line, problem, CURE)
+                return
+            parts.since = 0
+            try:
+                cells = [_text(cell) for cell in row]
+            except ValueError as error:
+                yield source.refusal(number, str(error), "Correct the cell.")
+                continue
+            if not source.reading.raw:
+                cells, marked = [spreadsheet.plain(cell) for cell in cells], cells
+                kept_off += cells != marked
+            while cells and not cells[-1]:
+                cells.pop()
+            if not cells:
+                continue
+            width = width or len(cells)
+            if len(cells) > width:
+                problem = f"the row has {len(cells)} cells, the header has {width}"
+                yield source.refusal(number, problem, "Give each column a name.")
+                continue
+            yield number, cells + [""] * (width - len(cells))
+        if merged := parts.merged:
+            shown = ", ".join(merged[:12]) + (", …" if len(merged) > 12 else "")
+            source.notes.append(f"{source.name}: of merged cells ({shown}) only the first has a value.")
+    except Unopened as error:
+        yield source.stop(number, *error.args)
+    except Exception as error:  # of any kind: openpyxl raises whatever a damaged file causes
+        yield source.stop(number, *_wrong(error))
+    if kept_off:
+        lines = counted(kept_off, "row has a cell", "rows have cells")
+        source.notes.append(
+            f"{source.name}: {lines} with an apostrophe before a sign that begins a formula; taken off."
+        )
+
+
+def _wrong(error: Exception) -> tuple[str, str]:
+    """The problem and the cure. openpyxl hides the cause of some errors behind its own."""
+    if too_much := next((each for each in (error, error.__cause__) if isinstance(each, TooMuch)), None):
+        return str(too_much), budget.CURE
+    said = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
+    return f"the workbook is broken or cannot be read ({said})", CURE
+
+
+def _visible(book: Any) -> list[str]:
+    return [sheet.title for sheet in book.worksheets if sheet.sheet_state == "visible"]
+
+
+def _chosen(book: Any, name: str | None) -> Any:
+    """The sheet of that name, or the only one. Raises Unopened."""
+    sheets = {sheet.title: sheet for sheet in book.worksheets}
+    if name in sheets:
+        return sheets[name]
+    shown = _visible(book)
+    listed = ", ".join(map(values.shown, shown[:12])) + (", …" if len(shown) > 12 else "")
+    if name:
+        raise Unopened(f"there is no sheet {values.shown(name)}; there are {listed}", SHEET)
+    if not shown:
+        raise Unopened("the workbook has no sheet", CURE)
+    if len(shown) > 1:
+        raise Unopened(f"the workbook has several sheets: {listed}", SHEET)
+    return sheets[shown[0]]
+
+
+def _text(cell: Any) -> str:
+    """The displayed text, with the digits that its number format hides. Raises ValueError."""
+    value = cell.value
+    if value is None:
+        return ""
+    if cell.data_type == "e":
+        raise ValueError(f"the cell {cell.coordinate} holds the error {values.shown(value)}")
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, datetime):
+        return (value.date() if value.time() == time() else value).isoformat()
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return str(value)
+    if abs(value) >= _MOST and value == value // 1:
+        problem = f"the cell {cell.coordinate} is a number of more than 15 digits, of which a spreadsheet keeps 15"
+        raise ValueError(f"{problem}: let it be text")
+    text = str(int(value)) if value == value // 1 else f"{value:.15g}"
+    return text.zfill(len(cell.number_format)) if _zeros.fullmatch(cell.number_format) else text
+
+
+def _opened(source: Source) -> tuple[Any, "_Parts"]:
+    """The workbook of openpyxl, which reads sheets row by row and all else at once, and the ZIP it reads from."""
+    from openpyxl.reader.excel import ExcelReader  # takes a third of a second, and few files need it
+
+    file = Bounded(source.at_any_place())
+    reader = ExcelReader(file, read_only=True, data_only=True, keep_links=False)
+    parts = reader.archive = _Parts(file, source.budget)
+    reader.read()
+    return reader.wb, parts
+
+
+class _Parts(zipfile.ZipFile):
+    """The ZIP of a workbook. It keeps openpyxl within the budget, and searches the sheets while they are read."""
+
+    def __init__(self, file: BinaryIO, budget: Budget) -> None:
+        super().__init__(file)
+        self.budget = budget
+        self.kept = 0  # bytes of what stays in memory
+        self.since = 0  # bytes of a sheet since the last row
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what was found in sheets so far."""
+        self.uncomputed: tuple[str, int] | None = None  # the first cell with a formula and no result
+        self.merged: list[str] = []  # the first ranges of merged cells
+
+    def open(self, name, *args, **kwargs):
+        path = name if isinstance(name, str) else name.filename
+        stream = super().open(name, *args, **kwargs)
+        return io.BufferedReader(_Part(self, stream, is_sheet=path.startswith(_SHEETS)))
+
+    def read(self, name, *args):
+        with self.open(name, *args) as part:
+            return part.read()
+
+    def count(self, data: bytes, *, is_sheet: bool) -> None:
+        """Raises TooMuch."""
+        self.budget.unpack(len(data))
+        if not is_sheet:
+            self.kept += len(data)
+            if self.kept > LARGEST_PART:
+                raise TooMuch(f"its texts and styles grow to more than {LARGEST_PART >> 20} MB")
+            return
+        self.since += len(data)
+        if self.since > LONGEST_LINE:
+            raise TooMuch(f"a row is longer than {LONGEST_LINE // 1_000_000} MB")
+
+
+class _Part(io.RawIOBase):
+    def __init__(self, parts: _Parts, stream: BinaryIO, *, is_sheet: bool) -> None:
+        self.parts, self.stream, self.is_sheet = parts, stream, is_sheet
+        self.tail = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room) -> int:
+        data = self.stream.read(len(room))
+        self.parts.count(data, is_sheet=self.is_sheet)
+        if self.is_sheet:
+            text = self.tail + data
+            if self.parts.uncomputed is None and (found := _uncomputed.search(text)):
+                self.parts.uncomputed = found[1].decode(), int(found[2])
+            if len(self.parts.merged) <= 12 and b"mergeCell" in text:
+                found = (place.decode() for place in _merged.findall(text))
+                self.parts.merged = list(dict.fromkeys([*self.parts.merged, *found]))
+            self.tail = text[max(text.rfind(b"<c "), len(text) - _LONGEST_CELL) :]
+        room[: len(data)] = data
+        return len(data)

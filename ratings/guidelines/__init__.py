@@ -1,0 +1,1 @@
+"""What raters are told: versions, their text as HTML, what changed."""

@@ -1,0 +1,1 @@
+"""Files that people send: stored, previewed, and imported by a worker."""

@@ -1,0 +1,287 @@
+"""Imports by a worker: requested, run, cancelled, undone, and retried after the death of a worker.
+
+The row of a job has its state. A task in the queue only says "look at job 7". So it is idempotent, and a lost task
+is enqueued again.
+"""
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from pathlib import Path
+from threading import Event, Thread
+
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
+from django_tasks import task
+from django_tasks_db.models import DBTaskResult
+
+from .. import archive, intake
+from ..database import disk
+from ..formats.refusal import as_sentence
+from ..intake import opening
+from ..intake.publishing import Busy, Superseded, forget_staged, remove
+from ..intake.report import Report
+from ..intake.undoing import undone
+from ..models import LEASE, Collection, Job, StagedRating
+from . import uploads
+
+log = logging.getLogger(__name__)
+
+State = Job.State
+BEAT = LEASE.total_seconds() / 6  # between two heartbeats
+MOST_DEATHS = 5  # a job that kills its workers is not retried more often
+WAIT = timedelta(seconds=2)  # until the next try, while another import is under way
+PROGRESS_EVERY = 0.5  # seconds
+KEPT = timedelta(days=1)  # finished tasks
+START = "python3 run.py manage work"
+INTAKES = {
+    Job.Kind.QUERIES: intake.import_queries,
+    Job.Kind.DOCUMENTS: intake.import_documents,
+    Job.Kind.RESULTS: intake.import_run,
+    Job.Kind.RATINGS: intake.import_ratings,
+}
+
+
+@task()
+def look_at(pk: int) -> None:
+    """Run a queued job, or delete the rows of one that is over."""
+    job = Job.objects.filter(pk=pk).first()
+    if job and job.state == State.QUEUED and job.take_up():
+        work_on(job)
+    elif job and job.is_over and job.staging:
+        remove(job)
+
+
+# Whether a worker is alive
+
+
+def tell_alive() -> None:
+    """The heartbeat of a worker: the time of a file, because imports sleep after commits by others."""
+    _heartbeat().touch()
+
+
+def somebody_works() -> bool:
+    """Whether a worker had a heartbeat within the lease, on any machine that shares the data folder."""
+    try:
+        return time.time() - _heartbeat().stat().st_mtime < LEASE.total_seconds()
+    except FileNotFoundError:
+        return False
+
+
+def _heartbeat() -> Path:
+    return settings.DATA_DIR / "worker.beat"
+
+
+# Requests of people
+
+
+def check(collection: Collection | None, kind: str, files: Sequence[dict], options: dict, by) -> Job:
+    """A new job, which a worker is to check. An archive has no collection yet."""
+    facts = {"kind": kind, "files": list(files), "options": options, "by": by}
+    with transaction.atomic():
+        job = Job.objects.create(collection=collection, checking=True, beat_at=timezone.now(), **facts)
+        look_at.enqueue(job.pk)
+    if not somebody_works():
+        log.error("Job %s waits, and there is no worker. Start one: %s", job.pk, START)
+    return job
+
+
+def ask(collection: Collection, files: Sequence[dict], by) -> Job:
+    """A new job whose kind of rows is unknown. It waits until somebody names that and has it checked."""
+    facts = {"files": list(files), "by": by, "state": State.CHECKED}
+    return Job.objects.create(collection=collection, kind="", checking=True, **facts)
+
+
+def check_again(job: Job, kind: str, options: dict) -> bool:
+    """Check the job again, as this kind and with these options. False where it can no longer be checked."""
+    return _ask(job, checking=True, kind=kind, options=options)
+
+
+def start(job: Job, options: dict) -> bool:
+    """Run the import after its check. False where it was not checked, has been started, or was cancelled."""
+    return bool(job.kind) and _ask(job, checking=False, options=options)
+
+
+def _ask(job: Job, **facts) -> bool:
+    with transaction.atomic():
+        ready = [State.CHECKED, State.REFUSED, State.FAILED]
+        rows = Job.objects.filter(pk=job.pk, state__in=ready, staging=False)
+        reset = {"report": {}, "message": "", "done": 0, "share": None, "ended_at": None, "deaths": 0}
+        if not rows.update(state=State.QUEUED, beat_at=timezone.now(), **reset, **facts):
+            return False
+        look_at.enqueue(job.pk)
+    return True
+
+
+def cancel(job: Job) -> bool:
+    """Cancel the job: its worker stops writing, and its rows are deleted. False where it is over already."""
+    open_ones = [State.QUEUED, State.RUNNING, State.CHECKED, State.REFUSED, State.FAILED]
+    with transaction.atomic():
+        if not Job.objects.filter(pk=job.pk, state__in=open_ones).update(
+            state=State.CANCELLED, ended_at=timezone.now()
+        ):
+            return False
+        look_at.enqueue(job.pk)
+    uploads.forget(job.files)
+    return True
+
+
+def undo(job: Job, by=None) -> list[str]:
+    """Undo an import, by this account. Returns the obstacles; none where it was undone."""
+    obstacles = undone(job, by)
+    if not obstacles:
+        look_at.enqueue(job.pk)
+        uploads.forget(job.files)
+    return obstacles
+
+
+# The worker
+
+
+def work_on(job: Job) -> None:
+    """Run a job that this worker has taken up. Failures are stored in the job."""
+    with beating(job):
+        remove(job)  # rows of a worker that died
+        if job.deaths >= MOST_DEATHS:
+            _end(job, State.FAILED, message=f"It was begun {job.deaths} times, and each time the worker died.")
+            return
+        try:
+            report = _import(job)
+        except Superseded:
+            return
+        except Busy as busy:
+            _put_off(job, f"Waits, for {busy}.")
+        except Exception as error:
+            _end(job, State.FAILED, message=_why(job, error))
+        else:
+            _store(job, report)
+
+
+def _why(job: Job, error: Exception) -> str:
+    """Why the job failed, for the person who requested it."""
+    if trouble := disk.trouble(error):
+        log.error("Job %s failed: %s", job.pk, error)
+        return f"{disk.MESSAGES[trouble]} Nothing of it is in the record. Try again when that is mended."
+    if isinstance(error, FileNotFoundError):
+        return "The file is no longer kept. Send it again."
+    if isinstance(error, (OSError, ValueError)):
+        return as_sentence(error)
+    log.exception("Job %s failed", job.pk)
+    return "Idealist made a mistake here. Its log tells more."
+
+
+def _import(job: Job) -> Report:
+    if job.kind == Job.Kind.ARCHIVE:
+        return _restore(job)
+    choices = {name: value for name, value in job.options.items() if name not in opening.READING}
+    with ExitStack() as stack:
+        files = [(file["name"], stack.enter_context(uploads.path_of(file).open("rb"))) for file in job.files]
+        sources = stack.enter_context(opening.sources(files, opening.reading(job.options)))
+        return INTAKES[job.kind](job.collection, sources, progress=Progress(job), job=job, **choices)
+
+
+def _restore(job: Job) -> Report:
+    (file,) = job.files
+    try:
+        with archive.opened(uploads.path_of(file), file["name"]) as opened:
+            return archive.restore(opened, job.options.get("slug", ""), progress=Progress(job), job=job)
+    except archive.Unreadable as unreadable:
+        report = Report()
+        report.refuse(unreadable.refusal)
+        return report
+
+
+def _store(job: Job, report: Report) -> None:
+    """Store the report and the state. An import that changed nothing counts as published."""
+    published = Job.objects.filter(pk=job.pk, attempt=job.attempt, state=State.PUBLISHED)
+    if published.update(report=report.as_json()):
+        done = True
+    else:
+        state = State.CHECKED if job.checking else State.REFUSED if report.refused else State.PUBLISHED
+        done = _end(job, state, report) and state == State.PUBLISHED
+    if done and not report.left_out:
+        uploads.forget(job.files)
+
+
+def _end(job: Job, state: str, report: Report | None = None, message: str = "") -> bool:
+    facts = {"report": report.as_json()} if report else {}
+    return bool(job.mine().update(state=state, message=message[:200], ended_at=timezone.now(), **facts))
+
+
+def _put_off(job: Job, message: str) -> None:
+    with transaction.atomic():
+        if job.mine().update(state=State.QUEUED, message=message[:200], beat_at=timezone.now()):
+            look_at.using(run_after=timezone.now() + WAIT).enqueue(job.pk)
+
+
+class Progress:
+    """Stores the progress of a job. Raises Superseded where it was cancelled or taken over by another worker."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.stored_at = 0.0
+
+    def __call__(self, name: str, share: float | None, rows: int) -> None:
+        now = time.monotonic()
+        if now - self.stored_at < PROGRESS_EVERY:
+            return
+        self.stored_at = now
+        facts = {"message": name[:200], "share": share, "done": rows, "beat_at": timezone.now()}
+        if not self.job.mine().update(**facts):
+            raise Superseded
+
+
+@contextmanager
+def beating(job: Job) -> Iterator[None]:
+    """Renews the heartbeat of the job from a thread of its own."""
+    over = Event()
+
+    def beat() -> None:
+        while not over.wait(BEAT):
+            try:
+                # The job renews it mostly by itself, and imports sleep after a needless commit, as after a
+                # rater's.
+                now = timezone.now()
+                job.mine().exclude(beat_at__gt=now - timedelta(seconds=BEAT)).update(beat_at=now)
+            except DatabaseError as error:
+                log.warning("Job %s: no heartbeat (%s)", job.pk, error)
+        connection.close()
+
+    thread = Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+# Recovery
+
+
+def reap() -> None:
+    """Requeue the jobs of dead workers, delete hidden rows and old files, and enqueue lost tasks again."""
+    for job in Job.objects.silent().filter(attended=False):
+        _ask_again(job, deaths=1)
+    Job.objects.silent().filter(attended=True).update(state=State.FAILED, ended_at=timezone.now())
+    for job in Job.objects.staging().exclude(state__in=[State.QUEUED, State.RUNNING]):
+        remove(job)
+    for job in Job.objects.filter(pk__in=StagedRating.objects.values("job"), state=State.PUBLISHED):
+        forget_staged(job)
+    for job in Job.objects.filter(state=State.QUEUED, beat_at__lt=timezone.now() - LEASE):
+        _ask_again(job)
+    uploads.forget_old()
+    DBTaskResult.objects.filter(enqueued_at__lt=timezone.now() - KEPT).exclude(status="READY").delete()
+
+
+def _ask_again(job: Job, deaths: int = 0) -> None:
+    with transaction.atomic():
+        waits = DBTaskResult.objects.filter(status="READY", args_kwargs__args=[job.pk])
+        if not deaths and waits.exists():
+            return
+        seen = Job.objects.filter(pk=job.pk, attempt=job.attempt, state=job.state, beat_at=job.beat_at)
+        if seen.update(state=State.QUEUED, beat_at=timezone.now(), deaths=job.deaths + deaths):
+            look_at.enqueue(job.pk)

@@ -1,0 +1,221 @@
+"""Uploaded files, which are stored under random names until they are imported."""
+
+import fcntl
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from io import FileIO
+from itertools import chain, count
+from pathlib import Path
+from secrets import token_hex
+from shutil import disk_usage
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import resolve
+
+from ..api.problems import ADDRESS
+from ..people import tokens
+
+BODY = "idealist.body"
+KEPT = 30 * 24 * 60 * 60  # seconds
+TEMPORARY = 60 * 60  # seconds, for the temporary files of Django, with .upload in their names
+
+
+class BodyLimit:
+    """Refuses bodies that are too large for their sender, before any of a body is read.
+
+    Anybody may send some kilobytes. Signed-in people and tokens may send as much as a form or a call of the API
+    may have. Larger bodies are for views that `takes_files`, from people with access to them.
+
+    A server that reads a body before it calls the application asks first, with an empty list in META[BODY]. Then
+    the answer is 100, and the list has a file for the body; or the answer is a refusal.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        size = int(request.META.get("CONTENT_LENGTH") or 0)
+        if size <= min(settings.SMALL_BODY, settings.DATA_UPLOAD_MAX_MEMORY_SIZE):
+            return self.get_response(request)
+        if refusal := refused(request, size):
+            return refusal
+        files = request.META.get(BODY)
+        if files is None:
+            return self.get_response(request)
+        try:
+            files.append(reserved(size))
+        except NoRoom:
+            response = render(request, "503.html", status=503)
+            response["Retry-After"] = "60"
+            return response
+        return HttpResponse(status=100)
+
+
+def takes_files(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Let a view get large bodies from people for whom its `access` does not raise Http404."""
+    view.takes_files = True
+    return view
+
+
+def refused(request: HttpRequest, size: int) -> HttpResponse | None:
+    """The answer to a request whose sender may not send a body of this size. Raises Http404 as the view would."""
+    match = resolve(request.path_info)
+    files = request.method == "POST" and hasattr(match.func, "takes_files")
+    if request.path_info.startswith(ADDRESS):
+        scheme, _, key = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or tokens.opened_by(key.strip()) is None:
+            return HttpResponse(status=401, headers={"WWW-Authenticate": "Bearer"})
+    elif not request.user.is_authenticated:
+        return too_large(request, size, 0)
+    most = settings.LARGEST_UPLOAD if files else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if size > most:
+        return too_large(request, size, most)
+    if files:
+        match.func.access(request, **match.kwargs)
+    return None
+
+
+def too_large(request: HttpRequest, size: int, most: int) -> HttpResponse:
+    files = most == settings.LARGEST_UPLOAD
+    context = {"megabytes": size / 2**20, "most": most / 2**20, "takes_files": files}
+    return render(request, "413.html", context, status=413)
+
+
+class NoRoom(Exception):
+    """The uploads that are not imported yet take all the space for them."""
+
+
+class Reserved(FileIO):
+    """A file that reserves the space for a body, and is deleted when it is closed.
+
+    All processes see the reserved space in the folder. The lock shows that the process is alive.
+    """
+
+    def __init__(self, path: Path, size: int) -> None:
+        super().__init__(path, "x+")
+        fcntl.flock(self, fcntl.LOCK_EX)
+        self.truncate(size)
+
+    def close(self) -> None:
+        if not self.closed:
+            Path(self.name).unlink(missing_ok=True)
+        super().close()
+
+
+def reserved(size: int) -> Reserved:
+    """A file for a body of this size. Raises NoRoom."""
+    place = spool()
+    with one_at_a_time(place):
+        promised = sum(waiting(each) for each in list(place.iterdir()))
+        stored = sum(size_of(each) for each in folder().iterdir()) if folder().is_dir() else 0
+        # Stored uploads limit further uploads, but not forms.
+        taken = promised + (stored if size > settings.DATA_UPLOAD_MAX_MEMORY_SIZE else 0)
+        # Twice, because Django copies the files out of the body.
+        if taken + size > settings.MOST_UPLOADS or disk_usage(place).free < promised + 2 * size:
+            raise NoRoom
+        try:
+            return Reserved(place / token_hex(16), size)
+        except OSError as error:  # no access to the folder, or no file of this size on its disk
+            raise NoRoom from error
+
+
+def spool() -> Path:
+    """The folder of bodies that are being received."""
+    path = settings.DATA_DIR / "spool"
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+@contextmanager
+def one_at_a_time(place: Path) -> Iterator[None]:
+    handle = os.open(place, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def waiting(path: Path) -> int:
+    """The size of a file that a living process has reserved; 0, and it is deleted, where the process died."""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            path.unlink(missing_ok=True)
+    except BlockingIOError:
+        return size_of(path)
+    except FileNotFoundError:
+        pass
+    return 0
+
+
+def size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def keep(sent: UploadedFile) -> dict:
+    """Store an uploaded file. Returns what its job stores about it. Raises OSError, and then stores nothing."""
+    folder().mkdir(mode=0o700, exist_ok=True)
+    stored, sha256, size = token_hex(16), hashlib.sha256(), 0
+    handle = os.open(folder() / stored, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            for block in sent.chunks():
+                file.write(block)
+                sha256.update(block)
+                size += len(block)
+    except BaseException:
+        (folder() / stored).unlink()
+        raise
+    return {"name": shown(sent.name), "stored": stored, "sha256": sha256.hexdigest(), "size": size}
+
+
+def distinct(files: Iterable[dict]) -> list[dict]:
+    """The files with distinct names, for messages: s.csv, s (2).csv."""
+    taken: dict[str, dict] = {}
+    for file in files:
+        stem, dot, ending = file["name"].partition(".")
+        names = chain([file["name"]], (f"{stem} ({number}){dot}{ending}" for number in count(2)))
+        name = next(name for name in names if name not in taken)
+        taken[name] = file | {"name": name}
+    return list(taken.values())
+
+
+def folder() -> Path:
+    return settings.DATA_DIR / "uploads"
+
+
+def shown(name: str) -> str:
+    """The name of an uploaded file as it can stand in a message."""
+    return "".join(c if c.isprintable() else "?" for c in Path(name).name)[-120:] or "file"
+
+
+def path_of(file: dict) -> Path:
+    return folder() / file["stored"]
+
+
+def forget_old() -> None:
+    """Delete files that nobody imported, and the files of processes that died."""
+    if folder().is_dir():
+        for path in folder().iterdir():
+            seconds = TEMPORARY if ".upload" in path.name else KEPT
+            if path.stat().st_mtime < time.time() - seconds:
+                path.unlink(missing_ok=True)
+    with one_at_a_time(spool()):
+        for path in list(spool().iterdir()):
+            waiting(path)
+
+
+def forget(files: Iterable[dict]) -> None:
+    for file in files:
+        if "stored" in file:
+            path_of(file).unlink(missing_ok=True)

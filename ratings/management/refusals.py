@@ -1,0 +1,43 @@
+"""Refusals as commands print them: one line each, with the cures as options of the command."""
+
+import shlex
+from collections.abc import Collection
+
+from ..formats.columns import SEVERAL
+from ..formats.refusal import Option, Refusal
+
+COMMANDS = {"results": "import_run"}
+IMPORTS = {"kind", "before"}  # options that name another import command
+
+
+def line_of(refusal: Refusal, known: Collection[str]) -> str:
+    """The refusal for a command that has these options."""
+    known = {*known, *(IMPORTS if "files" in known else ())}
+    return refusal.told(lambda option: words(option) if option.name in known else "")
+
+
+def words(option: Option) -> str:
+    """The option in an imperative: "give --order score"."""
+    if option.name in IMPORTS:
+        command = COMMANDS.get(option.value, f"import_{option.value}")
+        return f"use {command}" if option.name == "kind" else f"import {option.value} first, with {command}"
+    name = f"--{option.name.replace('_', '-')}"
+    if option.value == "":
+        return f"leave {name} out"
+    return f"give {name}" if option.value is True else f"give {name} {_value(option)}"
+
+
+def _value(option: Option) -> str:
+    if option.value is None:
+        return "WORD=GRADE" if option.name == "map" else "NAME"
+    if isinstance(option.value, str):
+        return shlex.quote(option.value)
+    pairs = [f"{name}={_blank(name, option) if value is None else value}" for name, value in option.value.items()]
+    return shlex.quote(",".join(f'"{pair}"' if "," in pair else pair for pair in pairs))
+
+
+def _blank(name: str, option: Option) -> str:
+    """The placeholder for a value that people have to find."""
+    if option.name == "map":
+        return "GRADE"
+    return "NAME|NAME" if name in SEVERAL.values() else "NAME"

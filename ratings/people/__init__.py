@@ -1,0 +1,1 @@
+"""Accounts, members, access, sessions, tokens, rate limits and privacy."""

@@ -1,0 +1,142 @@
+"""Access control: decorators that give a view its collection, rater or archives, or answer 404."""
+
+import hashlib
+from collections.abc import Callable, Iterable
+from functools import partial, wraps
+
+from django.contrib import messages
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.auth.views import redirect_to_login
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.http import require_POST, require_safe
+
+from ..database.prepared import Blank, Prepared
+from ..models import Collection, Job, Rater, Role
+from ..queue.acts import with_guidelines
+
+READERS = (Role.ANALYST, Role.ADMIN)
+
+View = Callable[..., HttpResponse]
+
+
+def opened_by(access: Callable[..., object], *named: str) -> Callable[[View], View]:
+    """A decorator: replace the arguments `named` of the address by the result of `access`, which raises Http404.
+
+    The view has it as its attribute `access`, so that it can be checked before a request body is read.
+    """
+
+    def decorated(view: View) -> View:
+        @wraps(view)
+        def opened(request: HttpRequest, **kwargs) -> HttpResponse:
+            return view(request, access(request, *map(kwargs.pop, named)), **kwargs)
+
+        opened.access = access
+        return opened
+
+    return decorated
+
+
+def of_collection(*roles: str) -> Callable[[View], View]:
+    """A decorator: call view(request, collection, …) for members with one of `roles`; without roles, for all."""
+    return opened_by(partial(collection_for, roles=roles), "slug")
+
+
+def admin_page(view: View) -> View:
+    """A decorator: a view for GET, called as view(request, collection, …) for admins of the collection."""
+    return require_safe(of_collection(Role.ADMIN)(view))
+
+
+def admin_act(view: View) -> View:
+    """The same for POST."""
+    return require_POST(of_collection(Role.ADMIN)(view))
+
+
+def collection_for(request: HttpRequest, slug: str, roles: Iterable[str] = ()) -> Collection:
+    """The collection, with `role` set, if the user has one of `roles` in it. Raises Http404 otherwise."""
+    collection = Collection.objects.visible_to(request.user, *roles).filter(slug=slug).first()
+    if collection is None:
+        raise Http404("No such collection.")
+    collection.role = collection.role_of(request.user)
+    return collection
+
+
+def rater_in(request: HttpRequest, slug: str) -> Rater:
+    """The rater of this account, with what `with_guidelines` adds. One query, since every save calls it.
+
+    Raises Http404 for everybody who does not rate there; superusers are admins.
+    """
+    user = request.user
+    rater = None if user.is_superuser else _rater.first(slug=slug, user=user.pk)
+    if rater is None:
+        raise Http404("You do not rate in a collection of this name.")
+    return rater
+
+
+def _who_rates() -> QuerySet:
+    user = Blank("user", Rater, "user")
+    rates = {"collection__memberships__user": user, "collection__memberships__role": Role.RATER}
+    raters = with_guidelines(Rater.objects.filter(user=user, **rates))
+    return raters.filter(collection__slug=Blank("slug", Collection, "slug"))
+
+
+_rater = Prepared(_who_rates)
+of_rater = opened_by(rater_in, "slug")
+
+
+def archives_for(request: HttpRequest) -> QuerySet[Job]:
+    """The imports of archives. Raises Http404 for all but superusers."""
+    if not request.user.is_superuser:
+        raise Http404("You make no collections here.")
+    return Job.objects.filter(kind=Job.Kind.ARCHIVE).select_related("by", "collection")
+
+
+of_archives = opened_by(archives_for)
+
+
+def account_key(user) -> str:
+    """The name under which a browser stores unsent ratings: unique to the account, on this and other servers.
+
+    It does not depend on the server's secret key, which may change.
+    """
+    return hashlib.sha256(f"{user.pk} {user.date_joined.isoformat()}".encode()).hexdigest()[:24]
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """Whether the answer should be JSON. Links and forms of a browser accept anything, and get a page."""
+    return request.get_preferred_type(["text/html", "application/json"]) == "application/json"
+
+
+# Names of pages, which are also the names of the modules of their views.
+PAGES_OF_ADMINS = {"adjudicate", "anchors", "guidelines", "imports", "people", "pool", "progress"}
+
+
+class NotStored:
+    """Middleware that forbids caching: after a sign-out, the next person at the browser could read cached
+    pages.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        add_never_cache_headers(response)
+        return response
+
+
+class SignInRequired(LoginRequiredMiddleware):
+    """Middleware: every view requires a sign-in, unless it has @login_not_required."""
+
+    def handle_no_permission(self, request: HttpRequest, view_func) -> HttpResponse:
+        """After a POST, the sign-in leads to a page and not to the address of the act, which has no GET."""
+        if wants_json(request):
+            return JsonResponse({"error": "Nobody is signed in."}, status=401)
+        if request.method in ("GET", "HEAD"):
+            return super().handle_no_permission(request, view_func)
+        messages.warning(request, "You were signed out: what you just did was not saved. Sign in and do it again.")
+        slug, module = request.resolver_match.kwargs.get("slug"), view_func.__module__.rpartition(".")[2]
+        page = module if module in PAGES_OF_ADMINS else "rate"
+        return redirect_to_login(reverse(page, args=[slug]) if slug else reverse("home"))

@@ -1,0 +1,283 @@
+"""The members of a collection: invitations, roles, raters and their terms.
+
+Nobody is deleted here. The ratings of a rater stay, whatever becomes of their role.
+"""
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import IntegrityError, transaction
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.utils import timezone
+
+from .. import queue
+from ..models import Collection, Invitation, Membership, Query, Rater, Rating, RatingEvent, Role
+from . import sessions
+from .tokens import KEY_BYTES, hash_of
+
+OPEN = Q(accepted_at=None, withdrawn_at=None)  # and not expired
+
+
+class Gone(Exception):
+    """The invitation is accepted, withdrawn or expired."""
+
+
+class MemberAlready(Exception):
+    """The account is a member already, whose role an invitation does not change."""
+
+
+class NameTaken(Exception):
+    """There is an account of this name."""
+
+
+class LastAdmin(Exception):
+    """The collection has no other admin."""
+
+
+# Invitations
+
+
+def invite(
+    collection: Collection,
+    names: Iterable[str],
+    *,
+    role: str,
+    days: int,
+    by: AbstractBaseUser | None,
+    now: datetime | None = None,
+) -> list[tuple[Invitation, str]]:
+    """One invitation for each name, with its key. Only the hash of the key is stored."""
+    now = now or timezone.now()
+    made = []
+    for name in names:
+        key = secrets.token_urlsafe(KEY_BYTES)
+        invitation = Invitation(
+            collection=collection,
+            role=role,
+            name=name,
+            key_hash=hash_of(key),
+            created_by=by,
+            created_at=now,
+            expires_at=now + timedelta(days=days),
+        )
+        made.append((invitation, key))
+    Invitation.objects.bulk_create([invitation for invitation, _ in made])
+    return made
+
+
+def invitation_of(key: str) -> Invitation | None:
+    return Invitation.objects.select_related("collection", "created_by").filter(key_hash=hash_of(key)).first()
+
+
+def is_open(invitation: Invitation, *, now: datetime | None = None) -> bool:
+    return state_of(invitation, now=now) == "open"
+
+
+def state_of(invitation: Invitation, *, now: datetime | None = None) -> str:
+    """open, accepted, withdrawn or expired."""
+    if invitation.accepted_at:
+        return "accepted"
+    if invitation.withdrawn_at:
+        return "withdrawn"
+    return "open" if (now or timezone.now()) < invitation.expires_at else "expired"
+
+
+def withdraw(invitation: Invitation, *, now: datetime | None = None) -> None:
+    """Raises Gone if it is accepted or withdrawn."""
+    unused = Invitation.objects.filter(OPEN, pk=invitation.pk)
+    if not unused.update(withdrawn_at=now or timezone.now()):
+        raise Gone
+
+
+@transaction.atomic
+def accept(invitation: Invitation, user: AbstractBaseUser, *, now: datetime | None = None) -> Membership:
+    """Make `user` a member by the invitation. Raises Gone; or MemberAlready, which leaves it unused."""
+    if Membership.objects.filter(collection=invitation.collection_id, user=user).exists():
+        raise MemberAlready
+    if not _taken(invitation, user, now or timezone.now()):
+        raise Gone
+    try:
+        with transaction.atomic():
+            membership = Membership.objects.create(
+                collection=invitation.collection, user=user, role=invitation.role
+            )
+    except IntegrityError as error:  # by a concurrent invitation
+        raise MemberAlready from error
+    # A former rater who is invited again is active again.
+    Rater.objects.filter(collection=invitation.collection_id, user=user).update(active=True)
+    if invitation.role == Role.ADMIN:
+        settle_staff(user)
+    return membership
+
+
+@transaction.atomic
+def sign_up(
+    invitation: Invitation, username: str, password: str, *, now: datetime | None = None
+) -> AbstractBaseUser:
+    """Make an account and accept the invitation with it. Raises NameTaken and Gone, and then makes none."""
+    try:
+        with transaction.atomic():
+            user = get_user_model().objects.create_user(username, password=password)
+    except IntegrityError as error:
+        raise NameTaken from error
+    accept(invitation, user, now=now)
+    return user
+
+
+def _taken(invitation: Invitation, user: AbstractBaseUser, now: datetime) -> bool:
+    """Mark the invitation as accepted. The update checks that it is open: of two people with one link, one gets
+    it.
+    """
+    unused = Invitation.objects.filter(OPEN, pk=invitation.pk, expires_at__gt=now)
+    return unused.update(accepted_by=user, accepted_at=now) == 1
+
+
+# Roles
+
+
+@transaction.atomic
+def set_role(membership: Membership, role: str) -> None:
+    """Raises LastAdmin, and Membership.DoesNotExist for a removed member."""
+    membership = _locked(membership, role)
+    earlier, membership.role = membership.role, role
+    membership.save()
+    if role != Role.RATER:
+        _give_back(membership)
+    if Role.ADMIN in (earlier, role):
+        settle_staff(membership.user)
+
+
+@transaction.atomic
+def remove(membership: Membership) -> None:
+    """End the membership. Raises LastAdmin, and Membership.DoesNotExist for a removed member."""
+    membership = _locked(membership, None)
+    _give_back(membership)
+    membership.delete()
+    if membership.role == Role.ADMIN:
+        settle_staff(membership.user)
+
+
+def settle_staff(user: AbstractBaseUser) -> None:
+    """Give access to Django's admin to superusers and admins of a collection, and to nobody else."""
+    staff = user.is_superuser or Membership.objects.filter(user=user, role=Role.ADMIN).exists()
+    if user.is_staff != staff:
+        user.is_staff = staff
+        user.save(update_fields=["is_staff"])
+
+
+def _locked(membership: Membership, role: str | None) -> Membership:
+    # Lock all admins in one order: of two who remove each other, the second sees the change of the first.
+    admins = Membership.objects.filter(collection=membership.collection_id, role=Role.ADMIN)
+    only = [admin.pk for admin in admins.select_for_update().order_by("pk")] == [membership.pk]
+    if only and role != Role.ADMIN:
+        raise LastAdmin
+    return Membership.objects.select_for_update().get(pk=membership.pk)
+
+
+def _give_back(membership: Membership) -> None:
+    rater = Rater.objects.filter(collection=membership.collection_id, user=membership.user_id).first()
+    if rater:
+        queue.stop(rater)
+
+
+# Raters
+
+
+@transaction.atomic
+def deactivate(rater: Rater) -> None:
+    """Give the rater no more pairs, and give back what they hold. Their ratings stay and count.
+
+    All sessions of a member are ended.
+    """
+    Rater.objects.filter(pk=rater.pk).update(active=False)
+    queue.stop(rater)
+    if Membership.objects.filter(collection=rater.collection_id, user=rater.user_id).exists():
+        sessions.end_all(rater.user)
+
+
+def reactivate(rater: Rater) -> None:
+    Rater.objects.filter(pk=rater.pk).update(active=True)
+
+
+@transaction.atomic
+def set_terms(rater: Rater, *, limit: int | None, weight: Decimal, queries: Sequence[Query]) -> None:
+    """Set the limit, the weight of the grades and the queries of a rater (none: all)."""
+    weighed = Rater.objects.filter(pk=rater.pk).exclude(weight=weight).exists()
+    Rater.objects.filter(pk=rater.pk).update(limit=limit, weight=weight)
+    rater.queries.set(queries)
+    if weighed:
+        rater.collection.touch()  # judgments by the weighted mean change
+
+
+# The list of people
+
+
+@dataclass(frozen=True)
+class Person:
+    """A member, or a rater who is no member: imported, a machine, or a former member."""
+
+    name: str
+    membership: Membership | None
+    rater: Rater | None
+    ratings: int = 0
+    last_act: datetime | None = None
+
+    @property
+    def role(self) -> str:
+        if self.membership:
+            return self.membership.role
+        return "" if self.rater.kind == Rater.Kind.PERSON else self.rater.kind
+
+    @property
+    def state(self) -> str:
+        if self.membership and not self.membership.user.is_active:
+            return "account closed"
+        if self.membership and self.membership.role != Role.RATER:
+            return "active"
+        if self.membership and self.rater:
+            return "active" if self.rater.active else "not active"
+        return "no member" if self.rater and self.rater.kind == Rater.Kind.PERSON else ""
+
+
+def everybody(collection: Collection) -> list[Person]:
+    """The members by role and name, then raters who are no members. Three queries."""
+    members = list(collection.memberships.select_related("user"))
+    raters = list(collection.raters.all())
+    of_account = {rater.user_id: rater for rater in raters if rater.user_id}
+    accounts = {member.user_id for member in members}
+    places = list(reversed(Role.values))
+    members.sort(key=lambda member: (places.index(member.role), member.user.get_username().casefold()))
+    people = [Person(m.user.get_username(), m, of_account.get(m.user_id)) for m in members]
+    return people + [Person(r.name, None, r) for r in raters if r.user_id not in accounts]
+
+
+def with_work(people: Sequence[Person]) -> list[Person]:
+    """The same people with the number of their ratings and the time of their last act. Two queries."""
+    raters = [person.rater.pk for person in people if person.rater]
+    counted = Rating.objects.filter(rater__in=raters).values("rater").annotate(n=Count("pk"))
+    ratings = dict(counted.values_list("rater", "n"))
+    latest = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk").values("created_at")[:1]
+    acts = dict(Rater.objects.filter(pk__in=raters).annotate(at=Subquery(latest)).values_list("pk", "at"))
+    return [
+        Person(p.name, p.membership, p.rater, ratings.get(p.rater.pk, 0), acts.get(p.rater.pk)) if p.rater else p
+        for p in people
+    ]
+
+
+def queries_tagged(collection: Collection, tag: str) -> list[Query]:
+    # In Python: SQLite has no JSON containment.
+    return [query for query in collection.queries.only("key", "tags") if tag in query.tags]
+
+
+def tags_of(collection: Collection) -> list[str]:
+    lists = collection.queries.filter(~Q(tags=[])).values_list("tags", flat=True)
+    return sorted({tag for tags in lists for tag in tags if isinstance(tag, str)})
+
+
+def invitations(collection: Collection) -> QuerySet:
+    return collection.invitations.select_related("created_by", "accepted_by")

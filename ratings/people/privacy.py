@@ -1,0 +1,313 @@
+"""The data about a person: export all of it, or erase the person."""
+
+import json
+import re
+import secrets
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from decimal import Decimal
+from uuid import UUID
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from .. import queue
+from ..desk.answers import Said, said
+from ..models import (
+    Adjudication,
+    ApiToken,
+    Check,
+    Collection,
+    Invitation,
+    Job,
+    Membership,
+    Rater,
+    Rating,
+    RatingEvent,
+    Receipt,
+    Session,
+    plain_value,
+)
+from . import members
+
+AT_ONCE = 2_000  # rows read at a time: a person may have rated a hundred thousand pairs
+
+Kind = RatingEvent.Kind
+
+
+# Export
+
+
+def export(user: AbstractBaseUser, *, now: datetime | None = None) -> Iterator[str]:
+    """All data about a person, as pieces of one JSON document.
+
+    A repeat is exported as an ordinary rating, and nothing tells which pairs are gold: the person or others may go
+    on rating, and must not be able to tell such pairs.
+    """
+    raters = Rater.objects.filter(user=user)
+    parts = {
+        "account": account(user),
+        "memberships": (membership(row) for row in user.memberships.select_related("collection")),
+        "invitations": (invitation(row) for row in accepted_by(user)),
+        "sessions": (session(row) for row in user.sessions.all()),
+        "tokens": (token(row) for row in user.api_tokens.select_related("collection")),
+        "raters": (rater(row) for row in raters.select_related("collection").prefetch_related("queries")),
+        "ratings": (rating(row) for row in said(raters)),
+        "events": (event(row, seen) for row, seen in with_tokens(in_pieces(events_of(user, raters)), raters)),
+        "adjudications": (adjudication(row) for row in in_pieces(adjudications_of(user))),
+        "imports": (imported(row) for row in Job.objects.filter(by=user).select_related("collection")),
+        "admin_log": (logged(row) for row in in_pieces(LogEntry.objects.filter(user=user).order_by("pk"))),
+    }
+    yield f'{{"exported_at": {written(now or timezone.now())}'
+    for name, part in parts.items():
+        yield f",\n{json.dumps(name)}: "
+        yield from [written(part)] if isinstance(part, dict) else array(part)
+    yield "}\n"
+
+
+def array(rows: Iterable[dict]) -> Iterator[str]:
+    yield "["
+    for i, row in enumerate(rows):
+        yield ("," if i else "") + "\n" + written(row)
+    yield "]"
+
+
+def written(value) -> str:
+    return json.dumps(value, cls=DjangoJSONEncoder, ensure_ascii=False)
+
+
+def in_pieces(rows: QuerySet) -> Iterator:
+    return rows.iterator(chunk_size=AT_ONCE)
+
+
+def events_of(user: AbstractBaseUser, raters: QuerySet) -> QuerySet:
+    rows = RatingEvent.objects.filter(Q(rater__in=raters) | Q(actor=user)).order_by("pk")
+    return named(rows).select_related("undoes", "pair__query__collection", "pair__document")
+
+
+def adjudications_of(user: AbstractBaseUser) -> QuerySet:
+    rows = Adjudication.objects.filter(actor=user).order_by("pk")
+    return named(rows).select_related("grade", "pair__query__collection", "pair__document")
+
+
+def named(rows: QuerySet) -> QuerySet:
+    return rows.defer("pair__document__body", "pair__document__fields")
+
+
+def accepted_by(user: AbstractBaseUser) -> QuerySet:
+    return Invitation.objects.filter(accepted_by=user).select_related("collection")
+
+
+def with_tokens(events: Iterable[RatingEvent], raters: QuerySet) -> Iterator[tuple[RatingEvent, UUID]]:
+    """Each event with the token under which the person saw the pair: that of the check, if it was one."""
+    rows = Check.objects.filter(rater__in=raters).values_list("rater", "pair", "kind", "token", "created_at")
+    checks = {tuple(of): (token, at) for *of, token, at in rows}
+
+    def token_of(row: RatingEvent) -> UUID:
+        act = row.undoes or row  # an undo concerns what the undone act did
+        kind = Kind.REPEAT if act.kind == Kind.SKIP else act.kind
+        token, since = checks.get((act.rater_id, act.pair_id, kind), (None, None))
+        # Before the repeat was made, the pair itself was put off.
+        put_off_before = act.kind == Kind.SKIP and since and act.created_at < since
+        return row.pair.token if token is None or put_off_before else token
+
+    return ((row, token_of(row)) for row in events)
+
+
+def fields(row: object, *names: str) -> dict:
+    return {name: getattr(row, name) for name in names}
+
+
+def account(user: AbstractBaseUser) -> dict:
+    return {"username": user.get_username()} | fields(
+        user, "email", "first_name", "last_name", "date_joined", "last_login"
+    )
+
+
+def membership(row: Membership) -> dict:
+    return {"collection": row.collection.name, "role": row.role}
+
+
+def invitation(row: Invitation) -> dict:
+    return {"collection": row.collection.name} | fields(row, "role", "name", "created_at", "accepted_at")
+
+
+def imported(row: Job) -> dict:
+    return {
+        "collection": row.collection.name if row.collection else None,
+        "kind": row.kind,
+        "files": [file["name"] for file in row.files],
+        "state": row.state,
+        "created_at": row.created_at,
+    }
+
+
+def session(row: Session) -> dict:
+    return {"signed_in_at": row.signed_in_at, "with": row.browser, "ends_at": row.expire_date}
+
+
+def token(row: ApiToken) -> dict:
+    about = {"name": row.name, "collection": row.collection.name if row.collection else None}
+    return about | fields(row, "scopes", "created_at", "expires_at", "revoked_at", "last_used_at")
+
+
+def rater(row: Rater) -> dict:
+    return {
+        "collection": row.collection.name,
+        "name": row.name,
+        "weight": plain_value(row.weight),
+        "active": row.active,
+        "limit": row.limit,
+        "queries": [query.text for query in row.queries.all()],
+        "guidelines_read": row.guidelines_read,
+        "warmed_up_at": row.warmed_up_at,
+    }
+
+
+def rating(row: Said) -> dict:
+    grade = plain(row.grade.value if row.grade else None)
+    return (
+        seen(row.pair, row.token) | {"grade": grade} | fields(row, "reason", "comment", "created_at", "changed_at")
+    )
+
+
+def event(row: RatingEvent, token: UUID) -> dict:
+    kind = row.kind
+    if kind == Kind.REPEAT:
+        kind = Kind.CANNOT if row.value is None else Kind.GRADE
+    about = seen(row.pair, token) | {"kind": str(kind), "grade": plain(row.value)}
+    names = ["reason", "comment", "seconds", "shown", "scale_version", "guidelines_version", "created_at"]
+    return about | fields(row, *names)
+
+
+def adjudication(row: Adjudication) -> dict:
+    return seen(row.pair, row.pair.token) | {
+        "grade": plain(row.grade.value),
+        "reason": row.reason,
+        "created_at": row.created_at,
+    }
+
+
+def logged(row: LogEntry) -> dict:
+    return {"at": row.action_time, "what": row.object_repr, "change": row.get_change_message()}
+
+
+def seen(pair, token) -> dict:
+    return {
+        "collection": pair.query.collection.name,
+        "token": token,
+        "query": pair.query.text,
+        "document": pair.document.title,
+    }
+
+
+def plain(value: Decimal | None) -> str | None:
+    return None if value is None else plain_value(value)
+
+
+# Erasure
+
+
+@transaction.atomic
+def erase(rater: Rater, *, comments: bool = False) -> str:
+    """Erase the person from a collection; the pseudonym under which their ratings stay.
+
+    Their membership is deleted, and their account unless it is needed elsewhere. The actor of events is removed,
+    and with `comments` their comments are. Names within the comments of others are not found. Raises
+    members.LastAdmin for the only admin.
+    """
+    collection, user = rater.collection, rater.user
+    membership = Membership.objects.filter(collection=collection, user=user).first() if user else None
+    if membership:
+        members.remove(membership)
+    queue.stop(rater)  # locks the rater, so that no act of theirs comes in between
+    pseudonym = unused_pseudonym(collection)
+    clear_invitations(collection, rater)
+    clear_admin_log(rater, pseudonym)
+    Rater.objects.filter(pk=rater.pk).update(name=pseudonym, user=None, active=False)
+    RatingEvent.objects.filter(rater=rater).forget_person(comments=comments)
+    if comments:
+        Rating.objects.filter(rater=rater).exclude(comment="").update(comment="")
+    if user:
+        let_go(collection, user)
+    return pseudonym
+
+
+def pseudonym(pk: int) -> str:
+    """A name for a rater on pages without names: a keyed hash, always the same, which tells nothing of the
+    rater.
+    """
+    return f"rater {salted_hmac('evaluation.agreement', str(pk)).hexdigest()[:6]}"
+
+
+def unused_pseudonym(collection: Collection) -> str:
+    """A random name that no rater of the collection has."""
+    while True:
+        name = f"rater {secrets.token_hex(2)}"
+        if not collection.raters.filter(name=name).exists():
+            return name
+
+
+def let_go(collection: Collection, user: AbstractBaseUser) -> None:
+    """Remove the account from the collection, and delete it unless it is needed elsewhere."""
+    RatingEvent.objects.filter(actor=user, pair__query__collection=collection).forget_person()
+    Adjudication.objects.filter(actor=user, pair__query__collection=collection).update(actor=None)
+    collection.invitations.filter(accepted_by=user).update(accepted_by=None)
+    collection.invitations.filter(created_by=user).update(created_by=None)
+    user.api_tokens.filter(collection=collection).delete()
+    Receipt.objects.filter(collection=collection, user=user).delete()
+    if needed(user):
+        return
+    Invitation.objects.filter(accepted_by=user).update(name="")
+    user.delete()
+
+
+def needed(user: AbstractBaseUser) -> bool:
+    """Whether a collection refers to the account, or it is a superuser's."""
+    return user.is_superuser or any(
+        rows.exists()
+        for rows in (
+            Membership.objects.filter(user=user),
+            Rater.objects.filter(user=user),
+            RatingEvent.objects.filter(actor=user),
+            Adjudication.objects.filter(actor=user),
+        )
+    )
+
+
+def clear_invitations(collection: Collection, rater: Rater) -> None:
+    """Remove the names of invitations that the person accepted, and of open ones with their name."""
+    theirs = Q(accepted_by=None) | Q(accepted_by=rater.user) if rater.user else Q(accepted_by=None)
+    called = names_of(rater)
+    for invitation in collection.invitations.filter(theirs).exclude(name=""):
+        if invitation.accepted_by_id or called.search(invitation.name):
+            Invitation.objects.filter(pk=invitation.pk).update(name="")
+
+
+def clear_admin_log(rater: Rater, pseudonym: str) -> None:
+    """Remove the person's names from the log of Django's admin."""
+    entries = LogEntry.objects.filter(content_type__app_label="ratings")
+    of_rater = entries.filter(content_type__model="rater", object_id=rater.pk)
+    of_rater.update(object_repr=pseudonym, change_message="")
+    if rater.user:
+        accounts = LogEntry.objects.filter(content_type__app_label="auth", content_type__model="user")
+        accounts.filter(object_id=rater.user.pk).update(object_repr=pseudonym, change_message="")
+    called = names_of(rater)
+    of_collection = entries.filter(content_type__model="collection", object_id=rater.collection.pk)
+    for entry in of_collection.exclude(change_message=""):
+        if called.search(entry.change_message):
+            LogEntry.objects.filter(pk=entry.pk).update(change_message="")
+
+
+def names_of(rater: Rater) -> re.Pattern:
+    """A pattern of the person's names and address as whole words."""
+    names = {rater.name}
+    if rater.user:
+        names |= {rater.user.get_username(), rater.user.email, rater.user.get_full_name()}
+    words = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name)
+    return re.compile(rf"(?<!\w)({words})(?!\w)", re.IGNORECASE)

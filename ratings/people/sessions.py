@@ -1,0 +1,88 @@
+"""Sessions: the store with owners, the list of one's own, and how to end them.
+
+To delete the row of a session signs its browser out at the next request.
+"""
+
+from datetime import datetime
+
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+from ..models import Session
+from . import tokens
+
+SIGNED_IN = "signed_in"  # the key in a session of the time and the browser
+BROWSERS = {"Edg": "Edge", "OPR/": "Opera", "Firefox": "Firefox", "FxiOS": "Firefox", "CriOS": "Chrome"}
+BROWSERS |= {"Chrom": "Chrome", "Safari": "Safari"}  # last: the others contain these words too
+SYSTEMS = {"iPhone": "iPhone", "iPad": "iPad", "Android": "Android", "Windows": "Windows", "Mac OS X": "macOS"}
+SYSTEMS |= {"CrOS": "ChromeOS", "Linux": "Linux"}
+
+
+class SessionStore(DatabaseStore):
+    """Django's database sessions, each with its owner."""
+
+    @classmethod
+    def get_model_class(cls) -> type[Session]:
+        return Session
+
+    def create_model_instance(self, data: dict) -> Session:
+        row = super().create_model_instance(data)
+        if SESSION_KEY in data:
+            at, row.browser = data.get(SIGNED_IN, (None, ""))
+            row.user_id, row.signed_in_at = int(data[SESSION_KEY]), at and datetime.fromisoformat(at)
+        return row
+
+
+class EndsWhatIsOpen:
+    """A password validator that ends sessions and tokens when a password is changed, by whatever way."""
+
+    def validate(self, password: str, user: AbstractBaseUser | None = None) -> None:
+        """Accepts every password."""
+
+    def get_help_text(self) -> str:
+        return "A change signs you out in all other browsers and revokes all your tokens."
+
+    def password_changed(self, password: str, user: AbstractBaseUser) -> None:
+        end_all(user)
+        tokens.revoke_all(user)
+
+
+def note(sender: object, request: HttpRequest, user: AbstractBaseUser, **more: object) -> None:
+    """Note time and browser in a new session, and delete expired sessions. A receiver of user_logged_in."""
+    now = timezone.now()
+    request.session[SIGNED_IN] = [now.isoformat(), browser_of(request.headers.get("User-Agent", ""))]
+    Session.objects.filter(expire_date__lte=now).delete()
+
+
+def browser_of(agent: str) -> str:
+    """Browser and system, as in “Firefox on Linux”. The User-Agent itself is not stored."""
+    browser = next((name for mark, name in BROWSERS.items() if mark in agent), "another program")
+    system = next((name for mark, name in SYSTEMS.items() if mark in agent), "")
+    return f"{browser} on {system}" if system else browser
+
+
+def open_of(user: AbstractBaseUser, *, now: datetime | None = None) -> list[Session]:
+    """The valid sessions of a person, the latest first."""
+    return list(Session.objects.filter(user=user, expire_date__gt=now or timezone.now()))
+
+
+def name_of(key: str) -> str:
+    """The public name of a session, from which its key cannot be computed."""
+    return salted_hmac(__name__, key, algorithm="sha256").hexdigest()[:24]
+
+
+def end(user: AbstractBaseUser, name: str) -> bool:
+    """End the person's session of this name; False if there is none."""
+    keys = Session.objects.filter(user=user).values_list("session_key", flat=True)
+    named = [key for key in keys if constant_time_compare(name_of(key), name)]
+    return bool(Session.objects.filter(session_key__in=named).delete()[0])
+
+
+def end_all(user: AbstractBaseUser, *, but: str | None = None) -> int:
+    """End the person's sessions, except the one with the key `but`; the number of ended ones."""
+    mine = Session.objects.filter(user=user)
+    return (mine.exclude(session_key=but) if but else mine).delete()[0]

@@ -1,0 +1,120 @@
+"""API tokens: make, look up by key, revoke.
+
+A token permits at most what its owner's role permits at the moment of each call.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Collection as Keys
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import OperationalError, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from ..models import SCOPES_OF, ApiToken, Collection, Membership, Role, Scope
+from . import visits
+
+PREFIX = "idl_"  # so that secret scanners recognize a key
+KEY_BYTES = 32
+MOST_DAYS = 366
+USED = timedelta(minutes=1)  # the resolution of `last_used_at`
+
+
+def make(
+    user: AbstractBaseUser,
+    collection: Collection | None,
+    *,
+    name: str,
+    scopes: Keys[str],
+    days: int,
+    now: datetime | None = None,
+) -> tuple[ApiToken, str]:
+    """A new token and its key, of which only the hash is stored. Raises ValueError for scopes beyond the role."""
+    beyond = set(scopes) - set(scopes_of(user, collection))
+    if beyond or not scopes:
+        where = collection.slug if collection else "all collections"
+        raise ValueError(
+            f"{user.get_username()} may not {' or '.join(sorted(beyond))} in {where}"
+            if beyond
+            else "a token needs something that it can do"
+        )
+    now, key = now or timezone.now(), PREFIX + secrets.token_urlsafe(KEY_BYTES)
+    token = ApiToken.objects.create(
+        user=user,
+        collection=collection,
+        name=name,
+        key_hash=hash_of(key),
+        scopes=[scope for scope in Scope.values if scope in scopes],
+        created_at=now,
+        expires_at=now + timedelta(days=days),
+    )
+    return token, key
+
+
+def hash_of(key: str) -> str:
+    """The hash of the key of a token or an invitation. A random key needs no salt and no slow hash."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def scopes_of(user: AbstractBaseUser, collection: Collection | None) -> tuple[str, ...]:
+    """The scopes that the person's role permits now. None: all collections, which only superusers have."""
+    if not user.is_active:
+        return ()
+    if collection is None:
+        return (Scope.READ, Scope.IMPORT, Scope.MANAGE) if user.is_superuser else ()
+    try:
+        return SCOPES_OF[collection.role_of(user)]
+    except Membership.DoesNotExist:
+        return ()
+
+
+def opened_by(key: str, *, now: datetime | None = None) -> ApiToken | None:
+    """The valid token of this key, with its owner and collection, or None. One query."""
+    valid = Q(revoked_at=None, expires_at__gt=now or timezone.now(), user__is_active=True)
+    tokens = ApiToken.objects.select_related("user", "collection").filter(valid, key_hash=hash_of(key))
+    token = tokens.first()
+    return None if token and visits.is_gone(token.user) else token
+
+
+def used(token: ApiToken, *, now: datetime | None = None) -> None:
+    """Note the time of use, once a minute."""
+    now = now or timezone.now()
+    if token.last_used_at and token.last_used_at > now - USED:
+        return
+    try:
+        with transaction.atomic():
+            ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
+    except OperationalError:
+        # The database is locked for long. The call may be read-only, and a later one will note the time.
+        return
+
+
+def revoke(token: ApiToken, *, now: datetime | None = None) -> None:
+    ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now or timezone.now())
+
+
+def revoke_all(user: AbstractBaseUser, *, now: datetime | None = None) -> None:
+    ApiToken.objects.filter(user=user, revoked_at=None).update(revoked_at=now or timezone.now())
+
+
+def in_use(collection: Collection, *, now: datetime | None = None) -> list[tuple[ApiToken, str]]:
+    """The valid tokens for a collection, by owner, each with its state. Two queries."""
+    roles = dict(collection.memberships.values_list("user", "role"))
+    valid = ApiToken.objects.filter(collection=collection, revoked_at=None, expires_at__gt=now or timezone.now())
+    states = []
+    for token in valid.select_related("user").order_by("user__username", "name"):
+        role = Role.ADMIN if token.user.is_superuser else roles.get(token.user_id)
+        may = SCOPES_OF.get(role, ()) if token.user.is_active else ()
+        states.append((token, "works" if set(token.scopes) & set(may) else "idle"))
+    return states
+
+
+def state_of(token: ApiToken, *, now: datetime | None = None) -> str:
+    """works, idle (the role of its owner permits none of its scopes), revoked or expired."""
+    if token.revoked_at:
+        return "revoked"
+    if token.expires_at <= (now or timezone.now()):
+        return "expired"
+    return "works" if set(token.scopes) & set(scopes_of(token.user, token.collection)) else "idle"

@@ -1,0 +1,1 @@
+"""Pooling, anchors and adjudication: the acts of admins on pairs."""

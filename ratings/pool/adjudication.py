@@ -1,0 +1,120 @@
+"""Find the pairs on which raters disagree, decide the grade of a pair, and withdraw a decision. Ratings stay.
+
+Of two people who decide a pair at the same time, the unique index of adjudications refuses one, who is told what
+the other decided.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Case, IntegerField, Max, Min, QuerySet, When
+from django.utils import timezone
+
+from ..models import Adjudication, Collection, Grade, Pair, Rating, RatingEvent
+
+Kind = RatingEvent.Kind
+
+
+class Adjudicated(Exception):
+    """The pair has an adjudication already: `current`."""
+
+    def __init__(self, current: Adjudication) -> None:
+        self.current = current
+        super().__init__(f"The pair is adjudicated already: {quoted(current)}. Withdraw that first.")
+
+
+class NotAdjudicated(Exception):
+    """The adjudication to withdraw is gone. `current` is the present one, if there is one."""
+
+    def __init__(self, current: Adjudication | None) -> None:
+        self.current = current
+        what = f"was adjudicated anew: {quoted(current)}" if current else "is not adjudicated"
+        super().__init__(f"The pair {what}. Nothing was withdrawn.")
+
+
+def disputed(collection: Collection, scale: Sequence[Grade], steps: int) -> QuerySet:
+    """The pairs without adjudication whose grades lie more than `steps` steps of the scale apart.
+
+    Rows {"pair": id, "spread": steps between the lowest and the highest grade}, the greatest spread first, then by
+    query. One query, which reads every rating of the collection.
+    """
+    places = [When(grade=grade.pk, then=place) for place, grade in enumerate(scale)]
+    place = Case(*places, default=None, output_field=IntegerField())
+    rated = Rating.objects.filter(pair__query__collection=collection, pair__adjudication__isnull=True)
+    apart = rated.values("pair").annotate(spread=Max(place) - Min(place)).filter(spread__gt=steps)
+    # Without a scale the Case is empty, and PostgreSQL cannot subtract values without a type.
+    return (apart if scale else apart.none()).order_by("-spread", "pair__query__key", "pair")
+
+
+def latest_act(pair: Pair) -> int:
+    """The id of the latest rating or decision of the pair, 0 for none. One query.
+
+    A form sends it, so that a decision is refused if something was rated or decided while the form was open.
+    """
+    acts = RatingEvent.objects.filter(pair=pair).exclude(kind=Kind.SKIP).exclude(undoes__kind=Kind.SKIP)
+    return acts.order_by("-pk").values_list("pk", flat=True).first() or 0
+
+
+@transaction.atomic
+def adjudicate(pair: Pair, grade: Grade, *, reason: str, actor, now: datetime | None = None) -> Adjudication:
+    """Make `grade` the judgment of the pair, whatever its ratings are. The same call again does nothing.
+
+    `actor` is the account that decides, None on the command line. Raises Adjudicated where the pair has another
+    adjudication, ValueError for a grade of another collection or an empty reason.
+    """
+    reason = _stripped(reason)
+    collection = pair.query.collection
+    if grade.collection_id != collection.pk:
+        raise ValueError("The grade and the pair must belong to one collection.")
+    now = now or timezone.now()
+    fields = {"grade": grade, "reason": reason, "actor": actor}
+    adjudication, new = Adjudication.objects.get_or_create(pair=pair, defaults={**fields, "created_at": now})
+    if new:
+        _event(pair, Kind.ADJUDICATE, now, value=grade.value, comment=reason, actor=actor)
+    elif fields != {name: getattr(adjudication, name) for name in fields}:
+        raise Adjudicated(adjudication)
+    return adjudication
+
+
+@transaction.atomic
+def withdraw(pair: Pair, *, reason: str, actor, seen: int | None = None, now: datetime | None = None) -> None:
+    """Delete the adjudication, so that the ratings of the pair count again.
+
+    `seen` is the id of the adjudication, None for any. Raises NotAdjudicated where it is gone, ValueError for an
+    empty reason.
+    """
+    reason = _stripped(reason)
+    standing = Adjudication.objects.filter(pair=pair)
+    # The number of deleted rows decides: of two people who withdraw it, one does.
+    if not (standing if seen is None else standing.filter(pk=seen)).delete()[0]:
+        raise NotAdjudicated(standing.first())
+    decided = RatingEvent.objects.filter(pair=pair, kind=Kind.ADJUDICATE).latest("pk")
+    _event(pair, Kind.UNDO, now or timezone.now(), undoes=decided, comment=reason, actor=actor)
+
+
+def quoted(adjudication: Adjudication) -> str:
+    """The grade, by whom, when and why, for a message."""
+    by = f" by {adjudication.actor.get_username()}" if adjudication.actor else ""
+    return f"{adjudication.grade}{by} on {adjudication.created_at:%Y-%m-%d} ({adjudication.reason})"
+
+
+def _stripped(reason: str) -> str:
+    if not reason.strip():
+        raise ValueError("An adjudication and its withdrawal need a reason.")
+    return reason.strip()
+
+
+def _event(pair: Pair, kind: str, now: datetime, **fields) -> None:
+    collection = pair.query.collection
+    guidelines = collection.latest_guidelines()
+    RatingEvent.objects.create(
+        pair=pair,
+        kind=kind,
+        scale_version=collection.scale_version,
+        guidelines_version=guidelines.version if guidelines else 0,
+        created_at=now,
+        collection=collection,
+        version=collection.advance(),
+        **fields,
+    )

@@ -1,0 +1,54 @@
+"""Make a pair an anchor, or end that."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from .. import queue
+from ..models import Anchor, Grade, Pair
+
+
+@transaction.atomic
+def set_anchor(
+    pair: Pair, *, use: str, grade: Grade, explanation: str = "", now: datetime | None = None
+) -> Anchor:
+    """Make the pair an anchor, or change its anchor.
+
+    A warm-up is retired: who has learned the answer must not rate the pair. A gold pair stays in the pool. Raises
+    ValueError for a grade of another collection, an unknown use, or a warm-up without explanation.
+    """
+    now = now or timezone.now()
+    if grade.collection_id != pair.query.collection_id:
+        raise ValueError("The grade and the pair must belong to one collection.")
+    if use not in Anchor.Use.values:
+        raise ValueError(f"An anchor is for {' or '.join(Anchor.Use.values)}, not for {use!r}.")
+    if use == Anchor.Use.WARM_UP and not explanation.strip():
+        raise ValueError("A warm-up needs an explanation: it is shown after the answer.")
+    # A lock: of two concurrent calls the second finds the anchor of the first, and changes it.
+    Pair.objects.select_for_update(no_key=True).get(pk=pair.pk)
+    anchor = Anchor.objects.filter(pair=pair).first()
+    if anchor and anchor.use != use:
+        remove_anchor(pair)
+        anchor = None
+    anchor = anchor or Anchor(pair=pair, use=use, created_at=now)
+    anchor.grade, anchor.explanation = grade, explanation.strip()
+    anchor.save()
+    if use == Anchor.Use.WARM_UP:
+        queue.retire([pair.pk], now=anchor.created_at)
+    return anchor
+
+
+@transaction.atomic
+def remove_anchor(pair: Pair) -> None:
+    """Delete the pair's anchor, if it has one. Answers to it stay.
+
+    A pair that was retired because it became a warm-up comes back to the pool.
+    """
+    anchor = Anchor.objects.filter(pair=pair).first()
+    if anchor is None:
+        return
+    anchor.delete()
+    # The same time means that `set_anchor` retired it. A pair that was retired before stays retired.
+    if anchor.use == Anchor.Use.WARM_UP and Pair.objects.filter(pk=pair.pk, retired_at=anchor.created_at).exists():
+        queue.unretire([pair.pk])

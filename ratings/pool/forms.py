@@ -1,0 +1,273 @@
+"""The forms of the pages of the pool, of anchors and of adjudication."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from django import forms
+
+from ..models import Anchor, Collection, Grade, Pair, System
+
+
+class DistanceForm(forms.Form):
+    """How far apart the grades of a pair must lie for the inbox: more than `steps` steps of the scale."""
+
+    steps = forms.TypedChoiceField(label="Pairs with", coerce=int)
+
+    def __init__(self, steps: str, *, scale: Sequence[Grade]) -> None:
+        self.scale = scale
+        # With two grades nothing lies more than one step apart.
+        self.usual = 1 if len(scale) > 2 else 0
+        super().__init__({"steps": steps or self.usual})
+        field = self.fields["steps"]
+        field.choices = [(number, apart(number)) for number in range(max(1, len(scale) - 1))]
+        field.error_messages["invalid_choice"] = (
+            f"“%(value)s” is no distance on this scale: steps can be 0 to {field.choices[-1][0]}."
+        )
+
+    @property
+    def steps_apart(self) -> int:
+        return self.cleaned_data["steps"]
+
+    @property
+    def words(self) -> str:
+        return apart(self.steps_apart)
+
+    @property
+    def keep(self) -> str:
+        """The query string that keeps this distance; empty for the usual one."""
+        return "" if self.steps_apart == self.usual else f"?steps={self.steps_apart}"
+
+
+def apart(steps: int) -> str:
+    if steps == 0:
+        return "grades that differ"
+    return f"grades more than {steps} step{'s' if steps > 1 else ''} apart"
+
+
+class WithReason(forms.Form):
+    """An act that is stored with its reason."""
+
+    reason = forms.CharField(max_length=5_000, error_messages={"required": "Say why: the reason is kept with it."})
+
+
+class AdjudicationForm(WithReason):
+    """A grade by its value, a reason, and `latest_act` of the pair when the page was made."""
+
+    grade = forms.DecimalField(error_messages={"required": "Choose a grade."})
+    seen = forms.IntegerField(min_value=0)
+
+    def __init__(self, *args, scale: Sequence[Grade], **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.scale = scale
+
+    def clean_grade(self) -> Grade:
+        return on_scale(self.cleaned_data["grade"], self.scale)
+
+
+def on_scale(value: Decimal, scale: Sequence[Grade]) -> Grade:
+    for grade in scale:
+        if grade.value == value:
+            return grade
+    raise forms.ValidationError(f"The scale has no grade {value}. Choose one of the buttons.")
+
+
+class WithdrawalForm(WithReason):
+    """A reason, and the id of the adjudication that the page showed."""
+
+    seen = forms.IntegerField(min_value=1)
+
+
+class PlanForm(forms.Form):
+    """The arguments of `pooling.plan` and `pooling.pool`."""
+
+    depth = forms.IntegerField(
+        label="Depth", min_value=1, max_value=10_000, initial=10, help_text="How many places of each ranking."
+    )
+    wanted = forms.IntegerField(
+        label="Ratings of each pair",
+        min_value=1,
+        max_value=100,
+        initial=1,
+        help_text="By as many raters. Several show how far raters agree; pairs that have more keep them.",
+    )
+    systems = forms.ModelMultipleChoiceField(
+        System.objects.none(),
+        label="Systems",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one system."},
+    )
+
+    def __init__(self, *args, collection: Collection, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["systems"].queryset = collection.systems.all()
+        self.fields["systems"].initial = collection.systems.all()
+
+    def clean_systems(self) -> list[System]:
+        return list(self.cleaned_data["systems"])
+
+
+class MoreForm(forms.Form):
+    """The least number of ratings of every pair of the pool."""
+
+    more = forms.IntegerField(
+        label="Ratings of every pair that is in the pool already",
+        min_value=1,
+        max_value=100,
+        help_text="Pairs that have or want as many stay as they are.",
+    )
+
+
+class HolesForm(forms.Form):
+    """A system, and the depth down to which its unjudged documents are listed."""
+
+    system = forms.ModelChoiceField(System.objects.none(), label="Unjudged documents of", empty_label=None)
+    depth = forms.IntegerField(label="in the first", min_value=1, max_value=10_000)
+
+    def __init__(self, *args, collection: Collection, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["system"].queryset = collection.systems.all()
+
+
+class WantHolesForm(HolesForm):
+    wanted = forms.IntegerField(label="Ratings of each", min_value=1, max_value=100)
+
+
+class PairsForm(forms.Form):
+    """Pairs by the ids of their query and document, or all pairs of a query, one a line."""
+
+    lines = forms.CharField(
+        label="Ids of a query and a document, or of a query alone for all its pairs, one a line",
+        max_length=200_000,
+        widget=forms.Textarea(attrs={"rows": 4, "dir": "auto", "class": "mono", "spellcheck": "false"}),
+        error_messages={"required": "Name at least one query."},
+    )
+
+    def __init__(self, *args, collection: Collection, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.collection = collection
+
+    def clean_lines(self) -> list[int]:
+        """The ids of the pairs. An error names the number of its line."""
+        pair_ids: list[int] = []
+        for number, line in enumerate(self.cleaned_data["lines"].splitlines(), start=1):
+            keys = line.split()
+            if not keys:
+                continue
+            pairs = Pair.objects.filter(query__collection=self.collection, query__key=keys[0])
+            if len(keys) == 2:
+                pairs = pairs.filter(document__key=keys[1])
+            ids = list(pairs.values_list("pk", flat=True)) if len(keys) <= 2 else []
+            if not ids:
+                meant = f"“{line.strip()[:80]}”"
+                raise forms.ValidationError(
+                    f"Line {number}: {meant} names no pair of the pool. Write the id of a query, or those of a"
+                    " query and a document with a blank between them. Nothing was changed."
+                )
+            pair_ids += ids
+        if not pair_ids:
+            raise forms.ValidationError(self.fields["lines"].error_messages["required"])
+        return list(dict.fromkeys(pair_ids))
+
+
+class JudgingForm(forms.ModelForm):
+    """The order of rating, the shares of gold and repeats, and the break."""
+
+    class Meta:
+        model = Collection
+        fields = ["order", "gold_share", "repeat_share", "break_after"]
+        labels = {"order": "Order", "gold_share": "Gold", "repeat_share": "Repeats", "break_after": "Break after"}
+        help_texts = {
+            "gold_share": "Share of a rater's work whose grade is known: 0.1 is one in ten. Shows who reads with "
+            "care. A gold pair that somebody has rated does not come to them again. Query by query it comes while "
+            "they rate its query, or its place would tell what it is: spread gold over the queries. In the other "
+            "orders have more gold than the busiest rater will meet.",
+            "repeat_share": "Share of a rater's work that they graded before. Shows whether they agree with "
+            "themselves. The second grade counts for nothing else.",
+            "break_after": "So many ratings in a row, then a break is offered. 0: never. To go on is one key.",
+        }
+
+    def clean(self) -> dict:
+        cleaned = super().clean()
+        shares = [cleaned.get("gold_share"), cleaned.get("repeat_share")]
+        if None not in shares and sum(shares) > Decimal("0.5"):
+            raise forms.ValidationError(
+                "Gold and repeats together may be half of the work at most: otherwise little would get done."
+            )
+        return cleaned
+
+
+class AnchorForm(forms.Form):
+    """The arguments of `anchors.set_anchor`."""
+
+    use = forms.ChoiceField(
+        label="Use",
+        choices=[
+            (Anchor.Use.WARM_UP, "warm-up: raters begin with it and are told the answer"),
+            (Anchor.Use.GOLD, "gold: mixed into the work, and nobody is told"),
+        ],
+        widget=forms.RadioSelect,
+        error_messages={"required": "Choose what the pair is for."},
+    )
+    grade = forms.DecimalField(error_messages={"required": "Choose a grade."})
+    explanation = forms.CharField(
+        label="Why this grade?",
+        required=False,
+        max_length=5_000,
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+        help_text="A warm-up needs it: raters read it after their answer. Of gold only admins see it.",
+    )
+
+    def __init__(self, *args, scale: Sequence[Grade], **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.scale = scale
+
+    def clean_grade(self) -> Grade:
+        return on_scale(self.cleaned_data["grade"], self.scale)
+
+    def clean_explanation(self) -> str:
+        return self.cleaned_data["explanation"].strip()
+
+    def clean(self) -> dict:
+        cleaned = super().clean()
+        if cleaned.get("use") == Anchor.Use.WARM_UP and cleaned.get("explanation") == "":
+            self.add_error("explanation", "Say why: whoever warms up learns from it.")
+        return cleaned
+
+
+class FindPairForm(forms.Form):
+    """A pair by the ids of its query and document; it may be outside the pool."""
+
+    query = forms.CharField(label="Id of the query", max_length=500)
+    document = forms.CharField(label="Id of the document", max_length=500)
+
+    def __init__(self, *args, collection: Collection, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.collection = collection
+
+    def clean_query(self) -> int:
+        return self.known(self.collection.queries, self.cleaned_data["query"], "query")
+
+    def clean_document(self) -> int:
+        return self.known(self.collection.documents, self.cleaned_data["document"], "document")
+
+    def known(self, rows, key: str, what: str) -> int:
+        pk = rows.filter(key=key).values_list("pk", flat=True).first()
+        if pk is None:
+            raise forms.ValidationError(f"There is no {what} “{key[:80]}” in this collection.")
+        return pk
+
+
+class SuggestedForm(forms.Form):
+    """The grade of the suggested pairs; any grade, if it is empty or not on the scale."""
+
+    grade = forms.ChoiceField(label="Graded", required=False)
+
+    def __init__(self, *args, scale: Sequence[Grade], **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.scale = scale
+        self.fields["grade"].choices = [("", "any grade"), *((grade.plain, str(grade)) for grade in scale)]
+
+    @property
+    def chosen(self) -> Grade | None:
+        asked = self.cleaned_data.get("grade") if self.is_valid() else ""
+        return next((grade for grade in self.scale if grade.plain == asked), None)

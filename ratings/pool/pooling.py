@@ -1,0 +1,240 @@
+"""Pooling: ratings are wanted of the union of the systems' top documents."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Count, Exists, OuterRef
+
+from .. import queue
+from ..formats.values import natural
+from ..models import (
+    Adjudication,
+    Anchor,
+    Assignment,
+    Collection,
+    Document,
+    Pair,
+    Query,
+    Ranking,
+    Rater,
+    Rating,
+    System,
+)
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """The result of a pool, with the contribution of each system."""
+
+    pairs: int
+    new_assignments: int
+    by_system: dict[str, int]  # pairs in this system's top
+    only_by_system: dict[str, int]  # of those, pairs that no other system has in its top
+
+
+@transaction.atomic
+def pool(collection: Collection, *, depth: int, wanted: int, systems: Sequence[System] | None = None) -> Pooled:
+    """Want `wanted` ratings of every document that a system ranks in its first `depth` places.
+
+    Reads each ranking once. The same pool again adds nothing; a deeper one, or one with a new system, adds what
+    is missing. Raises ValueError for a depth or a number wanted below 1.
+    """
+    chosen = list(systems if systems is not None else collection.systems.all())
+    tops = _tops(chosen, depth, wanted)
+    pairs = queue.pairs_for(list(tops.by))
+    added = queue.want(sorted(pairs.values()), wanted, depths={pairs[key]: tops.best[key] for key in pairs})
+    collection.touch()
+    return Pooled(
+        pairs=len(pairs),
+        new_assignments=added,
+        by_system=tops.by_system(chosen),
+        only_by_system=tops.only_by_system(chosen),
+    )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a pool would add."""
+
+    pairs: int
+    new_pairs: int  # of them, pairs of which no rating was wanted before
+    retired: int  # of them, retired pairs, which stay out
+    new_ratings: int  # `Pooled.new_assignments`, unless somebody rates or pools meanwhile
+    by_system: dict[str, int]
+    only_by_system: dict[str, int]
+
+
+def plan(collection: Collection, *, depth: int, wanted: int, systems: Sequence[System] | None = None) -> Plan:
+    """What `pool` would add with the same arguments. Three queries besides those for the systems."""
+    chosen = list(systems if systems is not None else collection.systems.all())
+    tops = _tops(chosen, depth, wanted)
+    standing = _standing(collection)
+    known = {key: standing[key] for key in tops.by if key in standing}
+    missing = len(tops.by) - len(known)
+    return Plan(
+        pairs=len(tops.by),
+        new_pairs=missing + sum(not pair.retired and not pair.wanted for pair in known.values()),
+        retired=sum(pair.retired for pair in known.values()),
+        new_ratings=missing * wanted + sum(pair.lacks(wanted) for pair in known.values()),
+        by_system=tops.by_system(chosen),
+        only_by_system=tops.only_by_system(chosen),
+    )
+
+
+def plan_more(collection: Collection, wanted: int) -> Plan:
+    """What `want_more` would add."""
+    pairs = [pair for pair in _standing(collection).values() if pair.wanted and not pair.retired]
+    return Plan(len(pairs), 0, 0, sum(pair.lacks(wanted) for pair in pairs), {}, {})
+
+
+@transaction.atomic
+def want_more(collection: Collection, wanted: int) -> int:
+    """Want `wanted` ratings of every pair of the pool; the number of new open assignments."""
+    pairs = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
+    added = queue.want(list(pairs.order_by("pk").values_list("pk", flat=True)), wanted)
+    collection.touch()
+    return added
+
+
+@dataclass(frozen=True)
+class Hole:
+    """An unjudged document in the first places of a ranking."""
+
+    place: int  # from 1
+    document: Document  # with key and title
+    wanted: bool  # whether ratings of it are wanted already
+    retired: bool
+
+
+@dataclass(frozen=True)
+class QueryHoles:
+    query: Query
+    returned: int  # documents among the first
+    holes: list[Hole]  # at least one, best place first
+
+    @property
+    def new(self) -> int:
+        """The number of holes that `want_holes` would add to the pool."""
+        return sum(not hole.wanted and not hole.retired for hole in self.holes)
+
+
+def holes(collection: Collection, system: System, depth: int) -> list[QueryHoles]:
+    """The holes in the first `depth` places of a system, by query; queries without a hole are left out.
+
+    A document is unjudged without an adjudication and without a grade of a person or an import: evaluations do not
+    use those of machines. Raises ValueError for a depth below 1.
+    """
+    tops = _tops([system], depth, 1)
+    judged = set(_judged(collection))
+    unjudged = sorted((query, place, d) for (query, d), place in tops.best.items() if (query, d) not in judged)
+    pairs = Pair.objects.filter(query__collection=collection)
+    states = {
+        (query, d): (wanted > 0 and at is None, at is not None)
+        for query, d, wanted, at in pairs.values_list("query", "document", "wanted", "retired_at")
+    }
+    returned = Counter(query for query, _ in tops.by)
+    queries = {query.pk: query for query in collection.queries.all()}
+    documents = _documents({d for *_, d in unjudged})
+    by_query: dict[int, QueryHoles] = {}
+    for query, place, d in unjudged:
+        of = by_query.setdefault(query, QueryHoles(queries[query], returned[query], []))
+        of.holes.append(Hole(place, documents[d], *states.get((query, d), (False, False))))
+    return sorted(by_query.values(), key=lambda of: natural(of.query.key))
+
+
+@transaction.atomic
+def want_holes(collection: Collection, system: System, depth: int, wanted: int) -> int:
+    """Want `wanted` ratings of each hole that is not retired; the number of new open assignments."""
+    places = {
+        (of.query.pk, hole.document.pk): hole.place
+        for of in holes(collection, system, depth)
+        for hole in of.holes
+        if not hole.retired
+    }
+    pairs = queue.pairs_for(list(places))
+    added = queue.want(sorted(pairs.values()), wanted, depths={pairs[key]: place for key, place in places.items()})
+    collection.touch()
+    return added
+
+
+def _judged(collection: Collection) -> Iterator[tuple[int, int]]:
+    """(query id, document id) of every pair that has a judgment."""
+    graded = Rating.objects.filter(grade__isnull=False, rater__collection=collection)
+    yield from graded.exclude(rater__kind=Rater.Kind.MACHINE).values_list("query", "document").distinct()
+    decided = Adjudication.objects.filter(pair__query__collection=collection)
+    yield from decided.values_list("pair__query", "pair__document")
+
+
+def _documents(ids: set[int]) -> dict[int, Document]:
+    """The documents by id, with key and title loaded. In portions, since SQLite limits the parameters."""
+    by_id, ordered = {}, sorted(ids)
+    for start in range(0, len(ordered), 10_000):
+        by_id |= Document.objects.only("key", "title", "collection").in_bulk(ordered[start : start + 10_000])
+    return by_id
+
+
+def bring_back(pair_ids: Sequence[int]) -> int:
+    """Bring retired pairs back, except warm-ups, whose grade raters have learned; the number of pairs."""
+    pairs = Pair.objects.filter(pk__in=pair_ids).exclude(anchor__use=Anchor.Use.WARM_UP)
+    return queue.unretire(list(pairs.order_by("pk").values_list("pk", flat=True)))
+
+
+@dataclass(frozen=True)
+class _Tops:
+    """By (query id, document id): the systems that have the document in their top, and its best place."""
+
+    by: dict[tuple[int, int], set[int]]
+    best: dict[tuple[int, int], int]
+
+    def by_system(self, systems: Sequence[System]) -> dict[str, int]:
+        return {s.name: sum(s.pk in by for by in self.by.values()) for s in systems}
+
+    def only_by_system(self, systems: Sequence[System]) -> dict[str, int]:
+        return {s.name: sum(by == {s.pk} for by in self.by.values()) for s in systems}
+
+
+def _tops(systems: Sequence[System], depth: int, wanted: int) -> _Tops:
+    if depth < 1 or wanted < 1:
+        raise ValueError(f"A pool needs a depth and a number of ratings of at least 1, not {depth} and {wanted}.")
+    rankings = Ranking.objects.filter(system__in=systems).values_list("system_id", "query_id", "documents")
+    tops = _Tops({}, {})
+    for system_id, query_id, documents in rankings.iterator():
+        for place, document_id in enumerate(documents[:depth].tolist(), 1):
+            key = query_id, document_id
+            tops.by.setdefault(key, set()).add(system_id)
+            tops.best[key] = min(place, tops.best.get(key, place))
+    return tops
+
+
+@dataclass
+class _Standing:
+    """How many ratings of a pair are wanted or there already."""
+
+    wanted: int
+    retired: bool
+    ratings: int = 0  # assignments, and surplus grades
+
+    def lacks(self, wanted: int) -> int:
+        return 0 if self.retired else max(0, wanted - self.ratings)
+
+
+def _standing(collection: Collection) -> dict[tuple[int, int], _Standing]:
+    """All pairs of the collection by (query id, document id). Three queries, each over one table."""
+    pairs = Pair.objects.filter(query__collection=collection)
+    standing, by_id = {}, {}
+    for pk, query_id, document_id, wanted, retired in pairs.values_list(
+        "pk", "query", "document", "wanted", "retired_at"
+    ):
+        standing[query_id, document_id] = by_id[pk] = _Standing(wanted, retired is not None)
+    assigned = Assignment.objects.filter(collection=collection, extra=False).order_by()
+    own = Assignment.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"))
+    # Surplus grades, such as imported ones, will fill new assignments.
+    surplus = Rating.objects.filter(
+        ~Exists(own), pair__query__collection=collection, grade__isnull=False
+    ).order_by()
+    for rows in (assigned, surplus):
+        for pair_id, n in rows.values("pair").annotate(n=Count("pk")).values_list("pair", "n"):
+            by_id[pair_id].ratings += n
+    return standing

@@ -1,0 +1,1 @@
+"""The progress of rating: counts, forecast, costs, and what is stuck."""

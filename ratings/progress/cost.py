@@ -1,0 +1,173 @@
+"""What the rating has cost and what the rest will cost, at a given rate. Nothing of it is stored.
+
+The time is that of every act, undone and changed ones included. An answer is a pair that one rater has rated, with
+changes and undone acts left out. Imported ratings count only if they came with their time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db.models import Count, F, Q, QuerySet, Sum
+
+from ..models import Anchor, Check, Collection, Rater, RatingEvent
+from .counts import Progress
+from .figures import Pace
+
+Kind = RatingEvent.Kind
+RATED = Q(kind__in=[Kind.GRADE, Kind.CANNOT]) | Q(kind=Kind.IMPORT, seconds__isnull=False)
+SUMS = {"n": Count("pk"), "timed": Count("seconds"), "seconds": Sum("seconds")}
+GOLD = Q(pair__anchor__use=Anchor.Use.GOLD, created_at__gte=F("pair__anchor__created_at"))
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The price of an hour and of an answer; either may be 0."""
+
+    hour: float = 0.0
+    each: float = 0.0
+
+    def of(self, answers: int, hours: float | None) -> float | None:
+        """The cost. None where hours are paid and not known."""
+        if self.hour and hours is None:
+            return None
+        return self.each * answers + self.hour * (hours or 0.0)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One kind of work. `least` and `most` are the ends of the 95 % interval of `hours`."""
+
+    answers: int
+    hours: float | None  # None: not known
+    least: float | None = None
+    most: float | None = None
+
+    def __add__(self, other: "Part") -> "Part":
+        sums = (_sum(getattr(self, name), getattr(other, name)) for name in ("hours", "least", "most"))
+        return Part(self.answers + other.answers, *sums)
+
+
+@dataclass(frozen=True)
+class Costs:
+    ratings: Part
+    gold: Part
+    repeats: Part
+    warm_ups: Part
+    untimed: int  # acts without a time, for which the mean of all others is taken
+    imported: int  # imported acts without a time, which are left out
+    left: Part  # ratings that are still wanted
+    mixed: Part  # the gold and repeats that come with them, at most
+
+    @property
+    def so_far(self) -> Part:
+        return self.ratings + self.gold + self.repeats + self.warm_ups
+
+    @property
+    def still(self) -> Part:
+        return self.left + self.mixed
+
+    @property
+    def whole(self) -> Part:
+        return self.so_far + self.still
+
+
+def costs(collection: Collection, counted: Progress) -> Costs:
+    """Four queries, one of which reads every event of the collection; one more for imported times."""
+    people = [work for work in counted.works.values() if work.rater.kind != Rater.Kind.MACHINE]
+    raters = [work.rater.pk for work in people]
+    acts = RatingEvent.objects.filter(rater__in=raters).order_by()
+    took = {row["kind"]: _Acts.of(row) for row in acts.values("kind").annotate(**SUMS)}
+    gold = acts.filter(RATED, GOLD)
+    checked = dict(
+        Check.objects.filter(rater__in=raters, event__isnull=False).values_list("kind").annotate(n=Count("pk"))
+    )
+    imported = took.get(Kind.IMPORT, _Acts())
+    answers = {
+        "gold": _answers(gold),
+        "repeats": checked.get(Check.Kind.REPEAT, 0),
+        "warm_ups": checked.get(Check.Kind.WARM_UP, 0),
+    }
+    answers["ratings"] = sum(work.graded + work.cannot for work in people if work.rater.kind == Rater.Kind.PERSON)
+    answers["ratings"] -= answers["gold"]
+    if imported.timed:
+        answers["ratings"] += _answers(acts.filter(kind=Kind.IMPORT, seconds__isnull=False))
+    times = {
+        "gold": _Acts.of(gold.aggregate(**SUMS)),
+        "repeats": took.get(Kind.REPEAT, _Acts()),
+        "warm_ups": took.get(Kind.WARM_UP, _Acts()),
+    }
+    rated = took.get(Kind.GRADE, _Acts()) + took.get(Kind.CANNOT, _Acts())
+    times["ratings"] = rated + imported.timed_alone - times["gold"]
+    whole = sum(times.values(), _Acts())
+    mean = whole.seconds / whole.timed if whole.timed else None
+    left = counted.extent.left
+    return Costs(
+        **{name: Part(answers[name], *[took.hours(mean)] * 3) for name, took in times.items()},
+        untimed=whole.untimed,
+        imported=imported.untimed,
+        left=ahead(left, counted.pace),
+        mixed=ahead(mixed_in(collection, left), counted.pace),
+    )
+
+
+def mixed_in(collection: Collection, ratings: int) -> int:
+    """The greatest number of gold pairs and repeats that come with so many ratings."""
+    work = 1 - collection.gold_share - collection.repeat_share
+    return round(ratings / work) - ratings if work > 0 else 0
+
+
+def gold_lasts(share: float, gold: int, pairs: int) -> int:
+    """After how many pairs of the pool a rater may have met all its gold, where they do not rate query by query.
+
+    Gold comes by its share and, as any pair, at its own turn. When `left` pairs remain, the part of them that is
+    no gold is (1 - gold / pairs) * (pairs / left) ** share; at 1 all gold was met. It lasts longer where others
+    have rated some of it often enough, so that it comes by its share alone.
+    """
+    return round(pairs * (1 - (1 - gold / pairs) ** (1 / share)))
+
+
+def ahead(answers: int, pace: Pace | None) -> Part:
+    """Answers that are still to come, at the present pace and its 95 % interval."""
+    if not answers:
+        return Part(0, 0.0, 0.0, 0.0)
+    if pace is None:
+        return Part(answers, None)
+    least, most = pace.interval or (None, None)
+    return Part(answers, pace.hours(answers), *(end and answers * end / 3600 for end in (least, most)))
+
+
+@dataclass(frozen=True)
+class _Acts:
+    timed: int = 0
+    untimed: int = 0
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, row: Mapping) -> "_Acts":
+        """Of a row of SUMS."""
+        return cls(row["timed"], row["n"] - row["timed"], row["seconds"] or 0.0)
+
+    @property
+    def timed_alone(self) -> "_Acts":
+        return _Acts(self.timed, 0, self.seconds)
+
+    def __add__(self, other: "_Acts") -> "_Acts":
+        return _Acts(self.timed + other.timed, self.untimed + other.untimed, self.seconds + other.seconds)
+
+    def __sub__(self, other: "_Acts") -> "_Acts":
+        return _Acts(self.timed - other.timed, self.untimed - other.untimed, self.seconds - other.seconds)
+
+    def hours(self, mean: float | None) -> float | None:
+        """With `mean` for acts without a time."""
+        if self.untimed and mean is None:
+            return None
+        return (self.seconds + self.untimed * (mean or 0.0)) / 3600
+
+
+def _answers(acts: QuerySet) -> int:
+    """The number of (rater, pair) with an act that is not undone."""
+    return acts.filter(undone_by__isnull=True).values("rater", "pair").distinct().count()
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other

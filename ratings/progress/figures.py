@@ -1,0 +1,71 @@
+"""Shares and paces with their intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import fmean, quantiles
+
+ENOUGH = 20  # with fewer answers, no hint is given and no interval of a pace
+Z = 1.959964  # the 97.5 % quantile of the normal distribution
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share `hits / n`, with its interval."""
+
+    hits: int = 0
+    n: int = 0
+
+    @property
+    def value(self) -> float | None:
+        return self.hits / self.n if self.n else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Wilson's 95 % interval, which stays within 0 and 1."""
+        if not self.n:
+            return None
+        middle = (self.hits + Z**2 / 2) / (self.n + Z**2)
+        half = Z * sqrt(self.hits * (self.n - self.hits) / self.n + Z**2 / 4) / (self.n + Z**2)
+        return max(0.0, middle - half), min(1.0, middle + half)
+
+    def below(self, other: "Share") -> bool:
+        """Whether the whole interval lies below the share of `other`; False below ENOUGH answers."""
+        return self.n >= ENOUGH and bool(other.n) and self.interval[1] < other.value
+
+    def __add__(self, other: "Share") -> "Share":
+        return Share(self.hits + other.hits, self.n + other.n)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Quartiles and mean of the times of n grades, in seconds.
+
+    A few long readings make the mean greater than the median. Sums of times are computed from the mean.
+    """
+
+    n: int
+    low: float
+    middle: float
+    high: float
+    mean: float
+    error: float | None  # standard error of the mean; None for one grade
+
+    @classmethod
+    def of(cls, seconds: Sequence[float]) -> "Pace | None":
+        if len(seconds) < 2:
+            return cls(1, *seconds, *seconds, *seconds, *seconds, None) if seconds else None
+        n, mean = len(seconds), fmean(seconds)
+        error = sqrt(sum((each - mean) ** 2 for each in seconds) / (n - 1) / n)
+        return cls(n, *quantiles(seconds, n=4, method="inclusive"), mean, error)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the mean; None for few grades."""
+        if self.n < ENOUGH:
+            return None
+        return max(0.0, self.mean - Z * self.error), self.mean + Z * self.error
+
+    def hours(self, ratings: int) -> float:
+        """The time of so many ratings together."""
+        return ratings * self.mean / 3600

@@ -1,0 +1,69 @@
+"""The orders in which raters get pairs: one function for each `Collection.Order`.
+
+An order takes all free assignments and returns a group of them: the one to be rated first. Who needs more than the
+group has asks for the next group. Within a group the order is random but fixed: every assignment has a `lot`, a
+random number drawn when it was made. A rater goes through the lots upwards from a start point and from 0 again
+after the largest. The start point is a hash of the rater and of the last pair that they hold or, if they hold
+none, of their last act. So raters begin at different places, and a reload or a restart of the server gives the
+same pairs. An index on the lot finds the next assignment.
+
+Ids, groups and start point can be blanks of a prepared statement.
+"""
+
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from django.db.models import QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from ..models import LOTS, Assignment, Collection
+
+IntOrBlank = Any
+
+
+def by_query(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
+    """The assignments of the current query; then of another one, since a new query costs the rater most."""
+    if not seen:
+        return free.filter(query=current)
+    for query in seen:
+        free = free.exclude(query=query)
+    above, below = (Subquery(part) for part in from_start(free, start, 1, "query"))
+    return free.filter(query=Coalesce(above, below))
+
+
+def by_depth(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
+    """The assignments of the smallest depth, over all queries; then those of the next depth."""
+    rest = free
+    if seen:
+        rest = free.filter(depth__gt=Subquery(Assignment.objects.filter(pk=seen[-1]).values("depth")))
+    return free.filter(depth=Subquery(rest.order_by("depth").values("depth")[:1]))
+
+
+def at_random(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
+    """All assignments."""
+    return free
+
+
+class Order(NamedTuple):
+    group: Callable[[QuerySet, IntOrBlank, Sequence[IntOrBlank], IntOrBlank], QuerySet]
+    # The field of a Candidate that stands for its group in `seen`. None: there is only one group.
+    group_field: str | None = None
+
+
+ORDERS = {
+    Collection.Order.QUERY: Order(by_query, "query"),
+    Collection.Order.DEPTH: Order(by_depth, "pk"),
+    Collection.Order.RANDOM: Order(at_random),
+}
+
+
+def from_start(group: QuerySet, start: IntOrBlank, count: int, *columns: str) -> list[QuerySet]:
+    """Up to `count` rows with a lot from `start` on, and up to `count` below, which come after them."""
+    rows = group.order_by("lot").values_list(*columns)
+    return [rows.filter(lot__gte=start)[:count], rows.filter(lot__lt=start)[:count]]
+
+
+def start_point(rater_id: int, pair_id: int | None) -> int:
+    """The lot, 0…LOTS−1, from which the rater goes on after the pair."""
+    return int.from_bytes(blake2b(f"{rater_id}/{pair_id}".encode(), digest_size=8).digest()) % LOTS

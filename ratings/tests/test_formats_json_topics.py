@@ -1,0 +1,72 @@
+"""Queries as JSON: a list, or an object by their keys."""
+
+import io
+import json
+
+import pytest
+
+from ratings.formats.json_topics import read_topics
+from ratings.formats.known import recognised
+from ratings.formats.refusal import Refusal
+from ratings.formats.rows import Topic
+from ratings.formats.source import Source
+
+
+def source(content) -> Source:
+    text = content if isinstance(content, str) else json.dumps(content, indent=1)
+    return Source("t.json", io.BytesIO(text.encode()))
+
+
+FOG = Topic(2, "q1", "fog", None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("content", "topics"),
+    [
+        ([{"id": "q1", "text": "fog"}], [FOG]),
+        ([{"query_id": 7, "query": "fog", "narrative": "how thick"}], [FOG._replace(key="7", need="how thick")]),
+        ({"q1": "fog", "q2": "rain"}, [FOG, FOG._replace(line=3, key="q2", text="rain")]),
+        # As BEIR and CODEC have them
+        ({"q1": {"text": "fog", "metadata": {"a": 1}}}, [FOG._replace(line=3)]),
+        ({"q1": {"Domain": "x", "Query": "fog", "Guidelines": "thick"}}, [FOG._replace(line=3, need="thick")]),
+        ({"topics": [{"number": "q1", "title": "x", "query": "fog"}]}, [FOG._replace(line=3)]),
+        ([{"text": "fog"}], [FOG._replace(key=None)]),
+    ],
+)
+def test_topics_are_known_and_read(content, topics):
+    assert recognised(source(content), "queries", "topics").name == "json-topics"
+    assert list(read_topics(source(content))) == topics
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"collection": "x", "options": {"gain": "linear"}, "results": []},  # some other JSON
+        {"id": "q1", "text": "fog"},  # one topic
+        {"a": 1},
+        [{"a": 1}],
+        ["fog"],
+        [[{"text": "fog"}]],
+        "{",
+    ],
+)
+def test_what_is_no_list_of_topics_is_not_taken_for_one(content):
+    found = recognised(source(content), "queries", "topics")
+    assert isinstance(found, Refusal) or found.name != "json-topics"
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        ('[{"id": "q1", "text": "fog"},\n {"id": "q2"}]', 2, "no column holds the text"),
+        ('[{"id": "q1", "text": "fog"},\n 3]', 2, "3 stands where a topic should"),
+        ('{"q1": "fog",\n "q1": "rain"}', 2, "stands twice"),
+        ('{"q1": "fog",\n "q 2": "rain"}', 2, "has a blank"),
+        ('{"q1": "fog",\n "q2": ["rain"]}', 2, "the topic 'q2' is a list"),
+        ('{"q1": "fog",\n "q2": 1.5e999}', 2, "is too large"),
+        ('[{"id": "q1", "text": "fog"},', 1, "this is not JSON"),
+    ],
+)
+def test_what_is_wrong_is_refused_with_its_line(content, line, said):
+    refusals = [row for row in read_topics(source(content)) if isinstance(row, Refusal)]
+    assert [(r.line, said in r.problem) for r in refusals] == [(line, True)]

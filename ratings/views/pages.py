@@ -1,0 +1,21 @@
+"""What pages of a collection have in common."""
+
+from collections.abc import Sequence
+
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from ..models import Collection
+
+
+def frame(collection: Collection, section: str) -> dict:
+    """The context of the navigation; `section` is its current entry."""
+    return {"collection": collection, "role": collection.role, "section": section}
+
+
+def paged(request: HttpRequest, rows: QuerySet | Sequence, at_once: int) -> dict:
+    """`page`, the one that the address asks for or the last, and `numbers`, the links to the others."""
+    paginator = Paginator(rows, at_once)
+    page = paginator.get_page(request.GET.get("page"))
+    return {"page": page, "numbers": list(paginator.get_elided_page_range(page.number))}

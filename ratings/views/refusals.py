@@ -1,0 +1,49 @@
+"""Refusals on the page of an import: the cure names the fields of its form."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from django import forms
+
+from ..formats.columns import RATERS
+from ..formats.refusal import Option, Refusal
+from ..imports.forms import WORDS, HowForm
+from ..models import Job
+
+
+def on_page(refusal: Refusal, fields: Mapping[str, forms.Field]) -> Refusal:
+    """The refusal with its cure in words. `fields` are those of `fields_for`."""
+    return replace(refusal, cure=(refusal.cured(lambda option: words(option, fields)),))
+
+
+def fields_for(job: Job) -> Mapping[str, forms.Field]:
+    return HowForm(job=job, columns={}, sheets=[""]).fields
+
+
+def words(option: Option, fields: Mapping[str, forms.Field]) -> str:
+    """The option in an imperative: "choose “the score” under “What orders the results”"; "" without a field."""
+    if option.name == "before":
+        return f"import {option.value} first"
+    if option.name == "columns":
+        return _of_columns(option.value)
+    field = fields.get(option.name)
+    if field is None:
+        return ""
+    label, value = f"“{field.label}”", option.value
+    if value is True:
+        return f"tick {label}"
+    if isinstance(value, dict):
+        return f"write {', '.join(f'{word}=…' for word in value)} under {label}"
+    if not isinstance(field, forms.ChoiceField):
+        return f"leave {label} empty" if value == "" else f"fill in {label}"
+    chosen = dict(field.choices).get({"qrels": "ratings"}.get(value, value))
+    return f"choose “{chosen}” under {label}" if chosen else f"choose it under {label}"
+
+
+def _of_columns(columns: Mapping[str, str | None]) -> str:
+    """The form has a field for each column, which says what the column holds."""
+    if None in columns.values():
+        return "say below which are raters" if RATERS in columns else "say below which column holds what"
+    ((role, name),) = columns.items()
+    held = WORDS.get(role, role)
+    return f"say below that “{name}” holds the {held}" if name else f"say below that no column holds the {held}"

@@ -1,0 +1,36 @@
+"""The page of one's own sessions, and how to end them."""
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from ..people import sessions
+
+SHOWN = 100
+
+
+@require_safe
+def sessions_page(request: HttpRequest) -> HttpResponse:
+    valid = sessions.open_of(request.user)
+    mine = request.session.session_key
+    rows = [(session, sessions.name_of(session.pk), session.pk == mine) for session in valid[:SHOWN]]
+    rows.sort(key=lambda row: not row[2])
+    context = {"rows": rows, "number": len(valid), "others": sum(session.pk != mine for session in valid)}
+    return render(request, "ratings/sessions.html", context)
+
+
+@require_POST
+def end_session(request: HttpRequest) -> HttpResponse:
+    """End one session."""
+    if not sessions.end(request.user, request.POST.get("session", "")):
+        raise Http404("You have no such session.")
+    messages.success(request, "That browser is signed out.")
+    return redirect("sessions")
+
+
+@require_POST
+def end_other_sessions(request: HttpRequest) -> HttpResponse:
+    number = sessions.end_all(request.user, but=request.session.session_key)
+    messages.success(request, f"{number or 'No'} other browser{'' if number == 1 else 's'} signed out.")
+    return redirect("sessions")
