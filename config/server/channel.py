@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass
 from io import BytesIO
 
+from django.conf import settings
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.receiver import FixedStreamReceiver
@@ -292,6 +293,11 @@ class Channel(HTTPChannel):
             return now > max(request.began, self.quiet_since) + limits.header
         request.pace = request.pace or Pace(limits, now, 0)
         return request.pace.is_too_slow(now, request.body_bytes_received)
+
+    def names_user(self) -> bool:
+        """Whether the request brings a session or a token, as its header says. The application checks it."""
+        headers = self.requests[0].headers
+        return f"{settings.SESSION_COOKIE_NAME}=" in headers.get("COOKIE", "") or "AUTHORIZATION" in headers
 
     # What a thread does
 

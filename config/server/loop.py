@@ -6,6 +6,7 @@ import select
 import socket
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -21,6 +22,7 @@ from .channel import Channel, Limits
 MEMORY = 2**20  # bytes of a response that are buffered in memory
 HEADER = 2**15  # bytes
 SHARE = 20  # at the limit of connections, 1 / SHARE of them are closed
+ACCEPTED = 64  # connections in one round of the loop
 TICK = 1.0  # seconds between two checks of deadlines
 
 
@@ -30,8 +32,37 @@ def open_files() -> int:
     return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
 
+class Turns:
+    """A queue of two lines that are served in turn: requests that name a user, and those of strangers.
+
+    So hundreds of strangers at once keep a rater waiting for no more than a few answers.
+    """
+
+    def __init__(self) -> None:
+        self.users: deque[Channel] = deque()
+        self.strangers: deque[Channel] = deque()
+        self.next = self.users
+
+    def append(self, channel: Channel) -> None:
+        (self.users if channel.names_user() else self.strangers).append(channel)
+
+    def popleft(self) -> Channel:
+        line, other = (self.users, self.strangers) if self.next is self.users else (self.strangers, self.users)
+        if not line:
+            return other.popleft()
+        self.next = other
+        return line.popleft()
+
+    def __len__(self) -> int:
+        return len(self.users) + len(self.strangers)
+
+
 class Threads(ThreadedTaskDispatcher):
-    """Threads that close their database connections when they end."""
+    """Threads that take requests in turn, and close their database connections when they end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queue = Turns()
 
     def handler_thread(self, thread_no: int) -> None:
         try:
@@ -138,10 +169,21 @@ class Server(TcpWSGIServer):
     # Too many
 
     def handle_accept(self) -> None:
-        if len(self.active_channels) < self.connections or self.make_room():
-            super().handle_accept()
-        elif pair := self.accept():
-            pair[0].close()
+        """Accept those who wait: one in each round of the loop would keep them waiting while it is busy."""
+        for _ in range(ACCEPTED):
+            try:
+                pair = self.accept()
+                if pair is None:
+                    return
+                connection, address = pair
+                if len(self.active_channels) < self.connections or self.make_room():
+                    self.set_socket_options(connection)
+                    self.channel_class(self, connection, self.fix_addr(address), self.adj, map=self._map)
+                else:
+                    connection.close()
+            except OSError as error:  # such as no more files, or a client that is gone already
+                self.logger.debug("A connection was not accepted: %s", error)
+                return
 
     def make_room(self) -> bool:
         """Close some of the connections without an open request, those that are idle for longest."""

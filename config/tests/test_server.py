@@ -14,6 +14,7 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 import pytest
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.test import Client
 from waitress.channel import HTTPChannel
@@ -36,6 +37,7 @@ class App:
     """A WSGI application that notes what happens to it."""
 
     def __init__(self) -> None:
+        self.paths: list[str] = []
         self.closed = threading.Event()
         self.may_end = threading.Event()
         self.entered = threading.Event()
@@ -43,6 +45,7 @@ class App:
     def __call__(self, environ: dict, start_response: Callable):
         body = environ["wsgi.input"].read()
         path = environ["PATH_INFO"]
+        self.paths.append(path)
         if path == "/big":
             start_response("200 OK", [("Content-Type", "text/plain")])
             return self.blocks()
@@ -322,6 +325,47 @@ def test_who_asks_again_before_the_answer_is_read_waits_and_holds_no_thread(app)
         assert all(len(each.requests) <= 1 for each in list(server.active_channels.values()))
         for _ in range(1000):
             assert answer(clients[0]) == (200, b"GET /one 0")
+
+
+def behind_strangers(app: App) -> int:
+    """How many strangers, who came before, are answered before a rater."""
+    asks, rater = "GET {} HTTP/1.1\r\nHost: a\r\n{}\r\n", f"Cookie: {settings.SESSION_COOKIE_NAME}=abc\r\n"
+    with serving(app, threads=1) as server, ExitStack() as stack:
+        clients = [stack.enter_context(connected(server, asks.format("/wait", "").encode()))]
+        assert app.entered.wait(PATIENCE)
+        clients += [
+            stack.enter_context(connected(server, asks.format("/stranger", "").encode())) for _ in range(MANY)
+        ]
+        until(lambda: len(server.threads.queue) == MANY)
+        clients.append(stack.enter_context(connected(server, asks.format("/rater", rater).encode())))
+        until(lambda: len(server.threads.queue) == MANY + 1)
+        app.may_end.set()
+        assert [answer(client)[0] for client in clients] == [200] * (MANY + 2)
+    assert len(app.paths) == MANY + 2
+    return app.paths.index("/rater") - 1
+
+
+def test_a_rater_waits_for_few_of_the_strangers_who_came_before(app):
+    assert behind_strangers(app) <= 1
+
+
+def test_with_one_line_for_all_a_rater_waits_for_every_stranger(app, monkeypatch):
+    """The twin of the test above: it would see the fault."""
+    monkeypatch.setattr(Channel, "names_user", lambda channel: False)
+    assert behind_strangers(app) == MANY
+
+
+def test_all_who_wait_are_accepted_in_one_round(app):
+    with socket.create_server(("127.0.0.1", 0), backlog=512) as door, ExitStack() as stack:
+        server = Server(app, door, Limits(threads=1))
+        for _ in range(MANY):
+            stack.enter_context(socket.create_connection(door.getsockname()))
+        server.handle_accept()
+        assert len(server.active_channels) == MANY
+        for channel in list(server.active_channels.values()):
+            channel.handle_close()
+        server.threads.shutdown()
+        server.trigger.close()
 
 
 def test_head_of_a_stream_has_no_body(app):
