@@ -116,14 +116,13 @@ def mixed_in(collection: Collection, ratings: int) -> int:
     return round(ratings / work) - ratings if work > 0 else 0
 
 
-def gold_lasts(share: float, gold: int, pairs: int) -> int:
-    """After how many pairs of the pool a rater may have met all its gold, where they do not rate query by query.
+def gold_lasts(share: float, gold: int, pairs: int) -> int | None:
+    """After about how many answers a rater has met all the gold of the pool, if not rated query by query.
 
-    Gold comes by its share and, as any pair, at its own turn. When `left` pairs remain, the part of them that is
-    no gold is (1 - gold / pairs) * (pairs / left) ** share; at 1 all gold was met. It lasts longer where others
-    have rated some of it often enough, so that it comes by its share alone.
+    None where it lasts to the end, because gold is no smaller part of the pairs than its share. What comes at its
+    own turn counts against the share (`queue.mixing`), so that a rater meets gold at its share until none is left.
     """
-    return round(pairs * (1 - (1 - gold / pairs) ** (1 / share)))
+    return None if gold >= share * pairs else round(gold / share)
 
 
 def ahead(answers: int, pace: Pace | None) -> Part:

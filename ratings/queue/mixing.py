@@ -9,6 +9,8 @@ from datetime import datetime
 from functools import cache
 from hashlib import blake2b
 from itertools import chain, groupby, zip_longest
+from math import sqrt
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, When
@@ -17,7 +19,7 @@ from django.db.models.functions import Coalesce
 from ..database.prepared import Blank, Prepared, PreparedInsert, PreparedUnion
 from ..models import LOTS, Anchor, Assignment, Check, Collection, LostLease, Pair, Rater, Rating, RatingEvent
 from . import order
-from .choosing import Candidate, Choice, Claimant, ExtraGold, Item, RepeatPair, extra_golds, skips
+from .choosing import COLLECTION, Candidate, Choice, Claimant, ExtraGold, Item, RepeatPair, extra_golds, skips
 from .leases import LEASE, NOW, RATER, State, assignment_of, takable, turn_before_all
 from .tasks import REPEAT, WARM_UP
 
@@ -80,6 +82,10 @@ def mixed(me: Claimant, choice: Choice, now: datetime) -> list[Item]:
     cut to the quota. The random numbers are a keyed hash of the rater and the number of their acts: a reload gives
     the same tasks, and nobody who knows the code can compute them.
 
+    In the other orders gold that is wanted also comes at its own turn. Gold is taken ahead of its turn only while
+    the rater has had less of it than its share lets expect by chance (`_most`): it would run out early otherwise,
+    and who met all of it would know that none comes any more.
+
     In the order by query a repeat comes only between two queries or within its own; extra gold is sorted among the
     candidates of its query by a lot of its own (`_sorted_by_lot`).
     """
@@ -89,7 +95,8 @@ def mixed(me: Claimant, choice: Choice, now: datetime) -> list[Item]:
         return (new + choice.put_off)[:places]
     by_query = me.rater.collection.order == Collection.Order.QUERY
     chances = [keyed_random(me.rater.pk, me.acts, choice.holding.tasks + place) for place in range(places)]
-    golds = _gold_for(me, new, now) if gold else []
+    found = _gold_for(me, new, now) if gold else NO_GOLD
+    golds, had = found.left, found.had
     # Read even where no repeat will come: the time of the answer must not tell.
     repeats = _repeats_for(me, places) if repeat else []
     if by_query:
@@ -99,8 +106,11 @@ def mixed(me: Claimant, choice: Choice, now: datetime) -> list[Item]:
     items: list[Item] = []
     rest, previous_query = deque(new), me.last_query
     while rest and len(items) < places:
-        chance = chances[len(items)]
-        extras = golds if chance < gold else repeats if chance < gold + repeat else []
+        chance, tasks = chances[len(items)], me.acts + choice.holding.tasks + len(items) + 1
+        if chance < gold:
+            extras = golds if had < _most(gold * tasks) else []
+        else:
+            extras = repeats if chance < gold + repeat else []
         query = rest[0].query
         any_query = not by_query or previous_query not in (None, query)
         extra = next((each for each in extras if any_query or each.query == query), None)
@@ -108,7 +118,13 @@ def mixed(me: Claimant, choice: Choice, now: datetime) -> list[Item]:
             extras.remove(extra)
         items.append(extra or rest.popleft())
         previous_query = items[-1].query
+        had += items[-1].pair in found.pairs
     return (items + choice.put_off)[:places]
+
+
+def _most(expected: float) -> float:
+    """One standard deviation (Poisson) above the expected number."""
+    return expected + sqrt(expected)
 
 
 def _sorted_by_lot(me: Claimant, choice: Choice, golds: list[Item], share: float) -> list[Candidate | ExtraGold]:
@@ -207,23 +223,40 @@ def keyed_random(*parts: object) -> float:
     return int.from_bytes(digest) / 2**64
 
 
-def _gold_for(me: Claimant, new: list[Candidate], now: datetime) -> list[Item]:
-    """The gold pairs that `me` has not had, in random order: candidates where grades of them are wanted, extra
-    gold otherwise.
-    """
+class Golds(NamedTuple):
+    """The gold of a collection, as a claim finds it."""
+
+    left: list[Item]  # what the rater has not had and is not among their new candidates, in random order
+    pairs: set[int]  # all that they have not had
+    had: int  # how many they have had or hold
+
+
+NO_GOLD = Golds([], set(), 0)
+
+
+def _gold_for(me: Claimant, new: list[Candidate], now: datetime) -> Golds:
+    """Gold is a candidate where grades of it are wanted, and extra gold otherwise."""
     chosen = {candidate.pair for candidate in new}
-    (rows,) = _golds(me.restricted)(rater=me.rater.pk, collection=me.rater.collection_id, now=now)
-    rows = [row for row in rows if row[1] not in chosen]
-    rows.sort(key=lambda row: keyed_random(me.rater.pk, me.acts, row[1]))
-    return [ExtraGold(row[1], row[2]) if row[0] is None else Candidate(*row) for row in rows]
+    rows, had = _golds(me.restricted)(rater=me.rater.pk, collection=me.rater.collection_id, now=now)
+    left = [row for row in rows if row[1] not in chosen]
+    left.sort(key=lambda row: keyed_random(me.rater.pk, me.acts, row[1]))
+    items = [ExtraGold(row[1], row[2]) if row[0] is None else Candidate(*row) for row in left]
+    return Golds(items, {row[1] for row in rows}, len(had))
 
 
 @cache
 def _golds(restricted: bool) -> PreparedUnion:
+    """The gold that a rater has not had; and that which they have had or hold, of which only the number counts."""
     golds = extra_golds(restricted).filter(~Exists(skips().filter(pair=OuterRef("pair"))))
     free = Assignment.objects.filter(takable(NOW), pair=OuterRef("pair")).order_by("pk")
     golds = golds.annotate(free=Subquery(free.values("pk")[:1]), holder=Subquery(free.values("rater")[:1]))
-    return PreparedUnion(lambda: [golds.values_list("free", "pair", "pair__query", "holder")])
+    had = Anchor.objects.of(COLLECTION).filter(Exists(assignment_of(OuterRef("pair"), RATER)), use=Anchor.Use.GOLD)
+    return PreparedUnion(
+        lambda: [
+            golds.values_list("free", "pair", "pair__query", "holder"),
+            had.values_list("pk", "pair", "pair__query", "pk"),
+        ]
+    )
 
 
 def _repeats_for(me: Claimant, count: int) -> list[RepeatPair]:

@@ -39,14 +39,9 @@ def imported(world, name: str, seconds: float | None, *documents: str, kind: str
 
 @pytest.mark.parametrize(
     ("share", "gold", "pairs", "lasts"),
-    [
-        (0.5, 1, 2, 2),  # (1/2)**2 = 1/4 of two pairs is left: half a pair
-        (0.5, 50, 100, 75),
-        (0.1, 47, 360, 271),  # 313/360 to the tenth is .247
-        (0.1, 360, 360, 360),
-    ],
+    [(0.5, 1, 2, None), (0.5, 10, 100, 20), (0.1, 47, 360, None), (0.2, 47, 360, 235), (0.1, 0, 360, 0)],
 )
-def test_gold_comes_by_its_share_and_at_its_own_turn_until_it_runs_out(share, gold, pairs, lasts):
+def test_gold_lasts_to_the_end_where_it_is_no_rarer_than_its_share(share, gold, pairs, lasts):
     assert gold_lasts(share, gold, pairs) == lasts
 
 

@@ -153,6 +153,36 @@ def test_gold_is_mixed_in_at_about_its_share_and_each_pair_once():
     assert Assignment.objects.filter(rater=alice, extra=True, state="done").count() == len(set(done) & set(golds))
 
 
+def late_gold(order: str) -> int:
+    """How many gold pairs four raters, who rate a whole pool, meet in its last third. A fifth of it is gold."""
+    collection = make_pool(queries=3, documents=40, wanted=4)
+    golds = set(make_anchors(collection, "gold", Pair.objects.order_by("document", "pk")[::5]))
+    type(collection).objects.update(order=order)
+    shares(collection, gold="0.15")
+    late = 0
+    for number in range(4):
+        rater, done = make_rater(collection, f"rater{number}"), []
+        while tasks := queue.claim(rater, 10, now=NOW):
+            for task in tasks:
+                queue.save(rater, task, queue.Submission(grade=grade(collection, "1")), now=NOW)
+            done += [task.pair for task in tasks]
+        assert (len(done), golds <= set(done)) == (120, True)
+        late += len(golds & set(done[80:]))
+    return late
+
+
+@pytest.mark.same_everywhere
+def test_gold_comes_until_the_end_where_it_is_no_rarer_than_its_share():
+    assert late_gold("random") >= 17  # without a share 32, with a standard deviation of 3.8
+
+
+@pytest.mark.same_everywhere
+def test_gold_at_its_own_turn_must_count_against_the_share(monkeypatch):
+    """The twin of the test above: it would see that gold runs out."""
+    monkeypatch.setattr(mixing, "_most", lambda expected: 1000.0)
+    assert late_gold("random") < 17
+
+
 def test_a_gold_pair_that_is_wanted_takes_the_place_that_is_open():
     collection = make_pool(queries=1, documents=60, wanted=1)
     golds = make_anchors(collection, "gold", Pair.objects.all()[:30])

@@ -225,7 +225,7 @@ def mixed_in(collection: Collection, waiting: int, speed: Pace | None) -> dict:
 
 
 def gold_shown(collection: Collection, pairs: int) -> dict | None:
-    """How many of the pairs in the pool are gold, and after how many a rater may have met it all.
+    """How many of the pairs in the pool are gold, and after how many answers a rater may have met it all.
 
     None where it cannot run out: it is not mixed in, or comes query by query.
     """
@@ -233,7 +233,7 @@ def gold_shown(collection: Collection, pairs: int) -> dict | None:
         return None
     wanted = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
     gold = wanted.filter(anchor__use=Anchor.Use.GOLD).count()
-    lasts = cost.gold_lasts(float(collection.gold_share), gold, pairs) if gold else 0
+    lasts = cost.gold_lasts(float(collection.gold_share), gold, pairs)
     return {"pairs": pairs, "gold": gold, "lasts": lasts}
 
 
