@@ -302,6 +302,7 @@ class Channel(HTTPChannel):
     # What a thread does
 
     def service(self) -> None:
+        self.server.busy.add(self)
         request = self.requests[0]
         self.served_since, self.sent_before = time.monotonic(), self.sent
         super().service()

@@ -23,6 +23,7 @@ MEMORY = 2**20  # bytes of a response that are buffered in memory
 HEADER = 2**15  # bytes
 SHARE = 20  # at the limit of connections, 1 / SHARE of them are closed
 ACCEPTED = 64  # connections in one round of the loop
+PASSED = 4  # requests of users that are answered before one of a stranger who came earlier
 TICK = 1.0  # seconds between two checks of deadlines
 
 
@@ -33,25 +34,25 @@ def open_files() -> int:
 
 
 class Turns:
-    """A queue of two lines that are served in turn: requests that name a user, and those of strangers.
+    """A queue of two lines: requests that name a user, and those of strangers, who get every fifth turn at least.
 
-    So hundreds of strangers at once keep a rater waiting for no more than a few answers.
+    So hundreds of strangers at once keep a rater waiting for a few answers only.
     """
 
     def __init__(self) -> None:
         self.users: deque[Channel] = deque()
         self.strangers: deque[Channel] = deque()
-        self.next = self.users
+        self.passed = 0  # turns of users since the last one of a stranger
 
     def append(self, channel: Channel) -> None:
         (self.users if channel.names_user() else self.strangers).append(channel)
 
     def popleft(self) -> Channel:
-        line, other = (self.users, self.strangers) if self.next is self.users else (self.strangers, self.users)
-        if not line:
-            return other.popleft()
-        self.next = other
-        return line.popleft()
+        if self.strangers and (self.passed >= PASSED or not self.users):
+            self.passed = 0
+            return self.strangers.popleft()
+        self.passed += 1
+        return self.users.popleft()
 
     def __len__(self) -> int:
         return len(self.users) + len(self.strangers)
@@ -75,7 +76,8 @@ class Server(TcpWSGIServer):
     """Serves an application on a socket.
 
     The loop of waitress asks every connection in every round whether it reads or writes. This loop asks only
-    those where that can have changed: after an event, and while a thread works for it.
+    those where that can have changed: after an event, and while a thread works for it. A request that waits for a
+    thread costs nothing.
     """
 
     channel_class = Channel
@@ -83,7 +85,7 @@ class Server(TcpWSGIServer):
     def __init__(self, application: Callable, listener: socket.socket, limits: Limits, parent: int = 0) -> None:
         self.limits, self.parent = limits, parent
         self.connections = min(limits.connections, open_files() // 4)  # each can have a body and a response file
-        self.busy: set[Channel] = set()
+        self.busy: set[Channel] = set()  # new, or a thread works for it
         self.readers: set[Channel] = set()  # a thread waits for the client to read
         self.lock = Lock()
         self.stops_at = self.next_tick = 0.0
@@ -161,10 +163,6 @@ class Server(TcpWSGIServer):
                 channel.handle_close()
         if self.parent and os.getppid() != self.parent:
             self.stop()
-
-    def add_task(self, channel: Channel) -> None:
-        self.busy.add(channel)
-        super().add_task(channel)
 
     # Too many
 
