@@ -15,6 +15,7 @@ from .views import (
     my_data,
     people,
     pool,
+    presentation,
     progress,
     rate,
     session,
@@ -80,6 +81,7 @@ urlpatterns = [
         guidelines.guidelines_version,
         name="guidelines_version",
     ),
+    path("collections/<slug:slug>/presentation/", presentation.presentation, name="presentation"),
     path("collections/<slug:slug>/people/", people.people_page, name="people"),
     path("collections/<slug:slug>/people/invite/", people.invite, name="invite"),
     path(

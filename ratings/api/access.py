@@ -5,6 +5,7 @@ from ninja.security import HttpBearer
 
 from ..models import SCOPES_OF, ApiToken, Collection, Rater, Role, Scope
 from ..people import throttle, tokens
+from ..queue.acts import with_versions
 from .problems import Problem
 
 MAY = {
@@ -66,9 +67,7 @@ def needs(request: HttpRequest, scope: str) -> None:
 def rater_in(request: HttpRequest, slug: str) -> Rater:
     """The token's owner as a rater. Raises as `collection_in`."""
     collection = collection_in(request, slug, Scope.RATE)
-    rater = (
-        Rater.objects.select_related("collection").filter(collection=collection, user=request.auth.user).first()
-    )
+    rater = with_versions(Rater.objects.filter(collection=collection, user=request.auth.user)).first()
     if rater is None:
         raise Http404
     return rater

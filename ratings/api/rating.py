@@ -17,7 +17,7 @@ from pydantic import Field, StringConstraints, model_validator
 from .. import queue
 from ..desk.answers import Said, said
 from ..desk.forms import LONGEST_VISIT, RatingForm
-from ..desk.shown import outlook_words, rating_shown, saved_shown, task_shown
+from ..desk.shown import Showing, outlook_words, parts_shown, rating_shown, saved_shown, task_shown
 from ..models import Rater, Reason
 from .access import rater_in
 from .problems import Problem
@@ -39,10 +39,17 @@ class TextOut(Schema):
     need: str
 
 
+class PartOut(Schema):
+    kind: str
+    label: str
+    text: str
+    items: list[str | list[str]] = Field(description="Of a list; rows of a table.")
+    html: str = Field(description="Of a rich text.")
+
+
 class ReadOut(Schema):
-    title: str
-    body: str
-    url: str
+    title: str | None
+    parts: list[PartOut] = Field(description="What the presentation shows besides, in its order.")
 
 
 class SaidOut(Schema):
@@ -56,6 +63,7 @@ class TaskOut(Schema):
     document: ReadOut
     own: SaidOut | None = Field(description="What you say of it now.")
     base_revision: int = Field(description="Send it along, so that nothing is overwritten unseen.")
+    presentation: int = Field(description="The version in which it is shown; 0 is a web page.")
     comment: str
     warm_up: bool
 
@@ -137,7 +145,8 @@ def tasks(request: HttpRequest, slug: str, sent: TasksIn):
     rater = rater_in(request, slug)
     claimed = queue.claim(rater, sent.count)
     words = [] if claimed else [sentence for sentence in outlook_words(queue.outlook(rater)) if sentence]
-    return {"tasks": [task_shown(task) for task in claimed], "words": words}
+    showing = Showing.of(rater)
+    return {"tasks": [task_shown(task, showing, parts_shown) for task in claimed], "words": words}
 
 
 @router.post(

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..formats import values
 from ..formats.zipped import sums_as_text
+from ..presentation.parts import Presented
 
 FORMAT, VERSION = "idealist collection", 1
 MANIFEST = "manifest.json"
@@ -195,6 +196,10 @@ def _object(value: Any) -> str:
     return json.dumps(value)
 
 
+def _presentation(value: Any) -> str:
+    return json.dumps(Presented.read(value).as_json())
+
+
 def _tags(value: Any) -> str:
     return json.dumps(_texts(value))
 
@@ -256,6 +261,7 @@ FLAG = Form(_flag, lambda value: "true" if value else "false")
 MOMENT = Form(_moment, _written_moment)
 TOKEN = Form(_token, _written_token)
 OBJECT = Form(_object, _written_json)
+PRESENTATION = Form(_presentation, _written_json)
 TAGS = Form(_tags, _written_json)
 FILE_NAMES = Form(_files, _written_files)
 KEYS = Form(_keys, lambda keys: f"[{','.join(map(quoted, keys))}]")
@@ -332,8 +338,20 @@ MEMBERS = (
     Member("grades", {"value": GRADE, "label": text(60), "meaning": TEXT}, unique=(("value",),)),
     Member("guidelines", {"version": whole(), "text": TEXT, "created_at": MOMENT}, unique=(("version",),)),
     Member(
+        "presentations",
+        {"version": whole(), "content": PRESENTATION, "created_at": MOMENT},
+        unique=(("version",),),
+    ),
+    Member(
         "queries",
-        {"key": key(values.QUERY_KEY_LENGTH), "text": TEXT, "need": TEXT, "tags": TAGS, "weight": number(0)},
+        {
+            "key": key(values.QUERY_KEY_LENGTH),
+            "text": TEXT,
+            "need": TEXT,
+            "tags": TAGS,
+            "fields": OBJECT,
+            "weight": number(0),
+        },
         unique=(("key",),),
     ),
     Member(
@@ -447,6 +465,8 @@ MEMBERS = (
             "import": maybe(whole(1)),
             "scale_version": whole(),
             "guidelines_version": whole(),
+            "presentation_version": whole(),
+            "opened": FLAG,
             "seconds": maybe(number(0)),
             "shown": one_of("", "one", "list"),
             "client_key": maybe(TOKEN),

@@ -29,6 +29,7 @@ from ..models import (
     Guidelines,
     Job,
     Pair,
+    Presentation,
     Query,
     Ranking,
     Rater,
@@ -43,6 +44,7 @@ from .reading import Archive
 MODELS: dict[str, type[Model]] = {
     "grades": Grade,
     "guidelines": Guidelines,
+    "presentations": Presentation,
     "queries": Query,
     "documents": Document,
     "systems": System,

@@ -21,6 +21,7 @@ from ..models import (
     Guidelines,
     Job,
     Pair,
+    Presentation,
     Ranking,
     Rater,
     Rating,
@@ -119,6 +120,11 @@ def _grades(collection: Collection) -> Rows:
 def _guidelines(collection: Collection) -> Rows:
     rows = Guidelines.objects.filter(collection=collection).order_by("version")
     return iter(rows.values_list(*BY_NAME["guidelines"].fields))
+
+
+def _presentations(collection: Collection) -> Rows:
+    ids = _ids(collection.presentations.all())
+    return _of(Presentation, ids, BY_NAME["presentations"].fields)
 
 
 def _queries(collection: Collection) -> Rows:
@@ -233,6 +239,7 @@ WRITERS: dict[str, Callable[[Collection], Rows]] = {
     "collection": _collection,
     "grades": _grades,
     "guidelines": _guidelines,
+    "presentations": _presentations,
     "queries": _queries,
     "documents": _documents,
     "systems": _systems,

@@ -25,6 +25,8 @@ class RatingForm(forms.Form):
     seconds = forms.FloatField(required=False, min_value=0)
     shown = forms.ChoiceField(choices=[("", ""), *Shown.choices], required=False)
     guidelines = forms.IntegerField(required=False, min_value=0)  # the version that was beside the document
+    presentation = forms.IntegerField(required=False, min_value=0)  # the version in which it was shown
+    opened = forms.BooleanField(required=False)
 
     def __init__(self, *args, collection: Collection, **kwargs) -> None:
         self.collection = collection

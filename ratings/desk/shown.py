@@ -4,9 +4,14 @@ It has no rank, score or system, nothing of other raters, not whether a grade is
 order of import: tasks are named by random tokens.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
-from ..models import RatingEvent, plain_value
+from ..models import Rater, RatingEvent, plain_value
+from ..presentation.blindness import source_of
+from ..presentation.html import drawn, html_of
+from ..presentation.parts import Presented, shown
+from ..presentation.versions import presented_in
 from ..queue import Outlook, Saved, Task
 
 # The fates of a rating that its rater is told. Not "surplus": that is true of all extra gold, and would tell it.
@@ -15,12 +20,26 @@ FATES = {
 }
 
 
-def task_shown(task: Task) -> dict:
-    pair = task.pair
+class Showing(NamedTuple):
+    """The presentation that a rater has before them."""
+
+    version: int
+    presented: Presented
+
+    @classmethod
+    def of(cls, rater: Rater) -> "Showing":
+        """For a rater with `presentation_now`. One query, without a presentation none."""
+        version = rater.presentation_now or 0
+        return cls(version, presented_in(rater.collection_id, version))
+
+
+def task_shown(task: Task, showing: Showing, read: Callable[[Task, Showing], dict] | None = None) -> dict:
+    """A task; `read` makes what is shown of its document, by default HTML."""
     return {
         "token": str(task.token),
-        "query": {"text": pair.query.text, "need": pair.query.need},
-        "document": document_shown(task),
+        "query": query_shown(task, showing),
+        "document": (read or document_shown)(task, showing),
+        "presentation": showing.version,
         "own": rating_shown(task.rating),
         "base_revision": task.rating.revision if task.rating else 0,
         "comment": task.comment,
@@ -28,9 +47,22 @@ def task_shown(task: Task) -> dict:
     }
 
 
-def document_shown(task: Task) -> dict:
-    document = task.pair.document
-    return {"title": document.title, "body": document.body, "url": document.url}
+def query_shown(task: Task, showing: Showing) -> dict:
+    query = task.pair.query
+    pieces = shown(showing.presented.query, {**query.fields, "tags": query.tags})
+    return {"text": query.text, "need": query.need, "html": html_of(pieces) if pieces else ""}
+
+
+def document_shown(task: Task, showing: Showing) -> dict:
+    """`title` is None where the presentation has none."""
+    found = drawn(showing.presented, source_of(task.pair.document))
+    return {"title": found.title, "html": found.html, "long": found.long}
+
+
+def parts_shown(task: Task, showing: Showing) -> dict:
+    """The same for programs, part by part."""
+    found = drawn(showing.presented, source_of(task.pair.document))
+    return {"title": found.title, "parts": [piece._asdict() for piece in found.pieces]}
 
 
 def rating_shown(rating) -> dict | None:

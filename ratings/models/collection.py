@@ -142,6 +142,9 @@ class Collection(models.Model):
     def latest_guidelines(self) -> "Guidelines | None":
         return self.guidelines.order_by("-version").first()
 
+    def latest_presentation(self) -> "Presentation | None":
+        return self.presentations.order_by("-version").first()
+
 
 class Grade(models.Model):
     """One step of a collection's scale."""
@@ -199,6 +202,25 @@ class Guidelines(models.Model):
         ordering = ["-version"]
         constraints = [
             models.UniqueConstraint(fields=["collection", "version"], name="one_guidelines_per_version")
+        ]
+
+    def __str__(self) -> str:
+        return f"version {self.version}"
+
+
+class Presentation(models.Model):
+    """One version of how documents and queries are shown. Versions are never changed."""
+
+    collection = models.ForeignKey(Collection, models.CASCADE, related_name="presentations")
+    version = models.PositiveIntegerField()
+    # {"document": [part, …], "query": [part, …]}: presentation.parts.Part.
+    content = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-version"]
+        constraints = [
+            models.UniqueConstraint(fields=["collection", "version"], name="one_presentation_per_version")
         ]
 
     def __str__(self) -> str:
@@ -267,7 +289,9 @@ class Invitation(models.Model):
 class Rater(models.Model):
     """A person, an imported name or a machine whose ratings a collection has."""
 
-    guidelines_now: int | None  # the latest version of the guidelines; set by `queue.acts.with_guidelines`
+    # The latest versions of the guidelines and of the presentation; set by `queue.acts.with_versions`.
+    guidelines_now: int | None
+    presentation_now: int | None
 
     class Kind(models.TextChoices):
         PERSON = "person", "person"

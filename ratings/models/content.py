@@ -15,6 +15,7 @@ class Query(models.Model):
     text = models.TextField()
     need = models.TextField("information need", blank=True)
     tags = models.JSONField(default=list, blank=True)
+    fields = models.JSONField(default=dict, blank=True)
     weight = models.FloatField(default=1, validators=[MinValueValidator(0)])
     # The import that made it, so that it can be undone. It hides none: queries are written in one transaction.
     job = models.ForeignKey(

@@ -268,6 +268,8 @@ class RatingEvent(models.Model):
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     scale_version = models.PositiveIntegerField()
     guidelines_version = models.PositiveIntegerField(default=0)
+    presentation_version = models.PositiveIntegerField(default=0, help_text="How the document was shown.")
+    opened = models.BooleanField(default=False, help_text="Whether the rater opened a link of the document.")
     seconds = models.FloatField(null=True, help_text="Time spent on the pair.")
     shown = models.CharField(
         max_length=4,

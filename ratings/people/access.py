@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from ..database.prepared import Blank, Prepared
 from ..models import Collection, Job, Rater, Role
-from ..queue.acts import with_guidelines
+from ..queue.acts import with_versions
 
 READERS = (Role.ANALYST, Role.ADMIN)
 
@@ -64,7 +64,7 @@ def collection_for(request: HttpRequest, slug: str, roles: Iterable[str] = ()) -
 
 
 def rater_in(request: HttpRequest, slug: str) -> Rater:
-    """The rater of this account, with what `with_guidelines` adds. One query, since every save calls it.
+    """The rater of this account, with what `with_versions` adds. One query, since every save calls it.
 
     Raises Http404 for everybody who does not rate there; superusers are admins.
     """
@@ -78,7 +78,7 @@ def rater_in(request: HttpRequest, slug: str) -> Rater:
 def _who_rates() -> QuerySet:
     user = Blank("user", Rater, "user")
     rates = {"collection__memberships__user": user, "collection__memberships__role": Role.RATER}
-    raters = with_guidelines(Rater.objects.filter(user=user, **rates))
+    raters = with_versions(Rater.objects.filter(user=user, **rates))
     return raters.filter(collection__slug=Blank("slug", Collection, "slug"))
 
 
@@ -110,7 +110,7 @@ def wants_json(request: HttpRequest) -> bool:
 
 
 # Names of pages, which are also the names of the modules of their views.
-PAGES_OF_ADMINS = {"adjudicate", "anchors", "guidelines", "imports", "people", "pool", "progress"}
+PAGES_OF_ADMINS = {"adjudicate", "anchors", "guidelines", "imports", "people", "presentation", "pool", "progress"}
 
 
 class NotStored:

@@ -181,7 +181,8 @@ def event(row: RatingEvent, token: UUID) -> dict:
     if kind == Kind.REPEAT:
         kind = Kind.CANNOT if row.value is None else Kind.GRADE
     about = seen(row.pair, token) | {"kind": str(kind), "grade": plain(row.value)}
-    names = ["reason", "comment", "seconds", "shown", "scale_version", "guidelines_version", "created_at"]
+    names = ["reason", "comment", "seconds", "shown", "opened"]
+    names += ["scale_version", "guidelines_version", "presentation_version", "created_at"]
     return about | fields(row, *names)
 
 

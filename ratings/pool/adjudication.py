@@ -107,12 +107,13 @@ def _stripped(reason: str) -> str:
 
 def _event(pair: Pair, kind: str, now: datetime, **fields) -> None:
     collection = pair.query.collection
-    guidelines = collection.latest_guidelines()
+    guidelines, presentation = collection.latest_guidelines(), collection.latest_presentation()
     RatingEvent.objects.create(
         pair=pair,
         kind=kind,
         scale_version=collection.scale_version,
         guidelines_version=guidelines.version if guidelines else 0,
+        presentation_version=presentation.version if presentation else 0,
         created_at=now,
         collection=collection,
         version=collection.advance(),

@@ -12,7 +12,7 @@ from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import F, OuterRef, QuerySet, Subquery
 
 from ..database.prepared import Blank, Prepared, PreparedInsert, PreparedUpdate
-from ..models import Collection, Guidelines, Pair, Rater, Rating, RatingEvent
+from ..models import Collection, Guidelines, Pair, Presentation, Rater, Rating, RatingEvent
 
 AGAIN = 3
 
@@ -59,15 +59,19 @@ def lock(rater: Rater) -> Rater:
 
 
 def locking(raters: QuerySet) -> QuerySet:
-    """`raters` so that reading them locks them, with what `with_guidelines` adds."""
-    return with_guidelines(raters).select_for_update(of=("self",), no_key=True)
+    """`raters` so that reading them locks them, with what `with_versions` adds."""
+    return with_versions(raters).select_for_update(of=("self",), no_key=True)
 
 
-def with_guidelines(raters: QuerySet) -> QuerySet:
-    """`raters` with their collections and, as `guidelines_now`, the latest version of its guidelines."""
-    guidelines = Guidelines.objects.filter(collection=OuterRef("collection")).order_by("-version")
-    raters = raters.annotate(guidelines_now=Subquery(guidelines.values("version")[:1]))
-    return raters.select_related("collection")
+def with_versions(raters: QuerySet) -> QuerySet:
+    """`raters` with their collections and, as `guidelines_now` and `presentation_now`, the latest versions."""
+    latest = {
+        name: Subquery(
+            model.objects.filter(collection=OuterRef("collection")).order_by("-version").values("version")[:1]
+        )
+        for name, model in (("guidelines_now", Guidelines), ("presentation_now", Presentation))
+    }
+    return raters.annotate(**latest).select_related("collection")
 
 
 _locked = Prepared(lambda: locking(Rater.objects.filter(pk=Blank("rater", Rating, "rater"))))
@@ -80,22 +84,24 @@ def record(
     now: datetime,
     *,
     guidelines: int | None = None,
+    presentation: int | None = None,
     judgment_changed: bool = False,
     **fields,
 ) -> RatingEvent:
     """Write the event of an act by a rater who came from `lock`.
 
-    `guidelines` is the version that the rater had before them, None for the latest. `judgment_changed` raises the
-    version of the collection, which locks its row: so the event is written last in a transaction.
+    `guidelines` and `presentation` are the versions that the rater had before them, None for the latest.
+    `judgment_changed` raises the version of the collection, which locks its row: so the event is written last in a
+    transaction.
     """
-    latest = rater.guidelines_now or 0
     event = RatingEvent(
         rater=rater,
         pair=pair,
         kind=kind,
         actor_id=rater.user_id,
         scale_version=rater.collection.scale_version,
-        guidelines_version=latest if guidelines is None else min(guidelines, latest),
+        guidelines_version=_before_them(guidelines, rater.guidelines_now),
+        presentation_version=_before_them(presentation, rater.presentation_now),
         created_at=now,
         **fields,
     )
@@ -106,6 +112,10 @@ def record(
     else:
         _insert(event)
     return event
+
+
+def _before_them(version: int | None, latest: int | None) -> int:
+    return (latest or 0) if version is None else min(version, latest or 0)
 
 
 _collection = Blank("collection_id", Rater, "collection")

@@ -195,15 +195,15 @@ _CHANGED = f"""
 
 _EVENTS = f"""
     INSERT INTO ratings_ratingevent (pair_id, rater_id, kind, value, reason, comment, seconds, actor_id, job_id,
-        scale_version, guidelines_version, shown, created_at)
+        scale_version, guidelines_version, presentation_version, opened, shown, created_at)
     SELECT pair.id, rater.id, '{Kind.IMPORT}', staged.value, staged.reason, staged.comment, staged.seconds,
-        %(actor)s, staged.job_id, %(scale)s, 0, '', COALESCE(staged.rated_at, %(now)s)
+        %(actor)s, staged.job_id, %(scale)s, 0, 0, FALSE, '', COALESCE(staged.rated_at, %(now)s)
     FROM {_STAGED} WHERE staged.job_id = %(job)s ORDER BY staged.id"""
 
 _UNDO = f"""
     INSERT INTO ratings_ratingevent (pair_id, rater_id, kind, reason, comment, undoes_id, actor_id, scale_version,
-        guidelines_version, shown, created_at)
-    SELECT pair_id, rater_id, '{Kind.UNDO}', '', '', id, %(actor)s, %(scale)s, 0, '', %(now)s
+        guidelines_version, presentation_version, opened, shown, created_at)
+    SELECT pair_id, rater_id, '{Kind.UNDO}', '', '', id, %(actor)s, %(scale)s, 0, 0, FALSE, '', %(now)s
     FROM ratings_ratingevent WHERE job_id = %(job)s ORDER BY id"""
 
 # The latest rating event of each rater and pair of the import that is not undone.

@@ -16,6 +16,8 @@ from .mixing import LATER_TURN, take_gold, to_warm_up
 from .tasks import PAIR, WARM_UP, Task, answer_of
 
 Kind = RatingEvent.Kind
+# Fields of a submission that an event has, too.
+SENT = ("seconds", "shown", "client_key", "guidelines", "presentation", "opened")
 COUNTED, SURPLUS, RETIRED = "counted", "surplus", "retired"
 
 
@@ -34,6 +36,8 @@ class Submission:
     seconds: float | None = None
     shown: str = Shown.ALONE
     guidelines: int | None = None  # the version that the rater had before them; None: the latest
+    presentation: int | None = None  # likewise
+    opened: bool = False  # whether they opened a link of the document
 
     def __post_init__(self) -> None:
         if (self.grade is None) == (self.reason == ""):
@@ -46,7 +50,7 @@ class Submission:
 
     @property
     def event_fields(self) -> dict:
-        sent = {name: getattr(self, name) for name in ("seconds", "shown", "client_key", "guidelines")}
+        sent = {name: getattr(self, name) for name in SENT}
         return self.content | sent
 
 

@@ -16,7 +16,7 @@ from .cast import grade, make_collection, make_pair, make_rater
 
 pytestmark = pytest.mark.django_db
 
-TASK = {"token", "query", "document", "own", "base_revision", "comment", "warm_up"}
+TASK = {"token", "query", "document", "presentation", "own", "base_revision", "comment", "warm_up"}
 
 
 @pytest.fixture
@@ -60,8 +60,13 @@ def test_a_claim_answers_tasks_field_by_field(client, collection):
     task = next(t for t in answer["tasks"] if t["token"] == str(pairs[0].token))
     assert task == {
         "token": str(pairs[0].token),
-        "query": {"text": "text of q1", "need": "need of q1"},
-        "document": {"title": "Title a", "body": "First of a.\n\nSecond.", "url": ""},
+        "query": {"text": "text of q1", "need": "need of q1", "html": ""},
+        "document": {
+            "title": "Title a",
+            "html": '<div class="part of-text"><div dir="auto"><p>First of a.</p>\n\n<p>Second.</p></div></div>',
+            "long": False,
+        },
+        "presentation": 0,
         "own": None,
         "base_revision": 0,
         "comment": "",

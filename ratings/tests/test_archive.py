@@ -24,9 +24,11 @@ from ratings.models import Assignment, Check, Collection, Document, Pair, Rater,
 from ratings.people import members as people
 from ratings.people import privacy
 from ratings.pool import adjudication, anchors
+from ratings.presentation.presets import PRESETS
 
 from .cast import NOW, grade, make_collection, make_pair, make_ranking, make_rater, next_pair
 
+SHOWN = [preset.as_json() for preset in PRESETS.values()]
 EXAMPLES = int(os.environ.get("IDEALIST_ROUND_TRIPS", "20"))
 
 KEY = '"00000000-0000-4000-8000-00000000000a"'
@@ -36,8 +38,10 @@ HILLS = {
     '"repeat_share":"0","break_after":50,"scale_version":2,"created_at":"2026-03-01T08:00:00+00:00"}\n',
     "grades": '{"value":"-1","label":"Harmful","meaning":""}\n{"value":"0.5","label":"","meaning":"a\\nb"}\n',
     "guidelines": '{"version":1,"text":"## 1","created_at":"2026-03-01T08:00:00.000001+00:00"}\n',
-    "queries": '{"key":"q10","text":"größe","need":"","tags":["b","a"],"weight":1.0}\n'
-    '{"key":"=q2","text":"t","need":"n","tags":[],"weight":0.1}\n',
+    "presentations": '{"version":2,"content":{"document":[{"kind":"title","path":"title"},{"kind":"number",'
+    '"label":"Price","path":"price.amount","unit":"€"}],"query":[]},"created_at":"2026-03-01T08:00:00+00:00"}\n',
+    "queries": '{"key":"q10","text":"größe","need":"","tags":["b","a"],"fields":{"locale":"de"},"weight":1.0}\n'
+    '{"key":"=q2","text":"t","need":"n","tags":[],"fields":{},"weight":0.1}\n',
     "documents": '{"key":"d1","title":"T","body":"=1","url":"","fields":{"a":[1,1.5,null],"b":{"c":1e-07}}}\n'
     '{"key":"-d2","title":"","body":"","url":"","fields":{}}\n',
     "systems": '{"name":"my system","description":"","created_at":"2026-03-01T08:00:00+00:00"}\n',
@@ -69,7 +73,8 @@ HILLS = {
     "events": "".join(
         f'{{"number":{number},"query":"=q2","document":"d1","rater":{rater},"kind":"{kind}","value":{value},'
         f'"reason":"","comment":"","undoes":{undoes},"import":{brought},'
-        f'"scale_version":2,"guidelines_version":1,"seconds":{seconds},'
+        f'"scale_version":2,"guidelines_version":1,"presentation_version":{number},'
+        f'"opened":{str(shown == "list").lower()},"seconds":{seconds},'
         f'"shown":"{shown}","client_key":{key},"created_at":"2026-03-02T08:00:00+00:00"}}\n'
         for number, rater, kind, value, undoes, brought, seconds, shown, key in (
             (1, '"rater 1f"', "grade", '"-1"', "null", "null", "1.5", "one", KEY),
@@ -272,7 +277,7 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
         ("queries", '"weight":0.1', '"weight":-1', "line 2: the field weight: -1 is no number from 0 on"),
         ("queries", '"weight":0.1', '"weight":NaN', "queries.jsonl, line 2: NaN is not a JSON number"),
         ("queries", '"key":"=q2"', '"key":"q 2"', "line 2: the field key: the key 'q 2' has a blank"),
-        ("queries", '"need":"n",', "", "line 2: the line has not just key, text, need, tags, weight: 'need'"),
+        ("queries", '"need":"n",', "", "line 2: the line has not just key, text, need, tags, fields, weight: 'need'"),
         ("rankings", '"d1"]', '"d9"]', "rankings.jsonl, line 1: the file documents.jsonl has no d9"),
         ("rankings", ",-0.0]", "]", "line 1: there are not as many scores as documents"),
         ("raters", '"machine"', '"robot"', "line 2: the field kind: 'robot' is none of person, imported"),
@@ -503,6 +508,8 @@ def collections(draw) -> dict[str, list[dict]]:
                 **row(
                     scale_version=st.integers(0, 9),
                     guidelines_version=st.integers(0, 9),
+                    presentation_version=st.integers(0, 9),
+                    opened=st.booleans(),
                     seconds=st.none() | weight,
                     shown=st.sampled_from(["", "one", "list"]),
                     client_key=st.none() | st.just(tokens.pop()),
@@ -527,8 +534,19 @@ def collections(draw) -> dict[str, list[dict]]:
         ],
         "grades": [row(value=value, label=texts, meaning=texts) for value in scale],
         "guidelines": [row(version=n, text=texts, created_at=moments) for n in range(1, draw(st.integers(1, 3)))],
+        "presentations": [
+            row(version=n, content=st.sampled_from(SHOWN).map(json.dumps), created_at=moments)
+            for n in range(draw(st.integers(0, 2)))
+        ],
         "queries": [
-            row(key=key, text=texts, need=texts, tags=st.lists(texts, max_size=2).map(json.dumps), weight=weight)
+            row(
+                key=key,
+                text=texts,
+                need=texts,
+                tags=st.lists(texts, max_size=2).map(json.dumps),
+                fields=st.dictionaries(texts, jsons, max_size=2).map(json.dumps),
+                weight=weight,
+            )
             for key in queries
         ],
         "documents": [

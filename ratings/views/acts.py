@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 from .. import queue
 from ..desk.forms import ClaimForm, RatingForm, comment_of
 from ..desk.preferences import in_list
-from ..desk.shown import FATES, outlook_shown, rating_shown, saved_shown, task_shown
+from ..desk.shown import FATES, Showing, outlook_shown, rating_shown, saved_shown, task_shown
 from ..models import Rater
 from ..people.access import account_key, of_rater, wants_json
 from .rate import answer_page, desk, task_or_404
@@ -56,9 +56,10 @@ def claim(request: HttpRequest, rater: Rater) -> HttpResponse:
     count, have = form.cleaned_data["count"], form.cleaned_data["have"]
     tasks = queue.claim(rater, count)
     counted = form.cleaned_data["outlook"] or len(tasks) < count
+    showing = Showing.of(rater)
     return JsonResponse(
         {
-            "tasks": [task_shown(task) for task in tasks if str(task.token) not in have],
+            "tasks": [task_shown(task, showing) for task in tasks if str(task.token) not in have],
             "order": [str(task.token) for task in tasks],
             "outlook": outlook_shown(queue.outlook(rater)) if counted else None,
             "guidelines": rater.guidelines_now or 0,
@@ -99,7 +100,7 @@ def undo_rating(request: HttpRequest, rater: Rater) -> HttpResponse:
     key = sent_key(request, "client_key")
     task = queue.undo(rater, act=sent_key(request, "act"), client_key=key)
     if wants_json(request):
-        shown = task_shown(task) if task else None
+        shown = task_shown(task, Showing.of(rater)) if task else None
         revision = {"revision": shown["base_revision"]} if shown else {}
         return JsonResponse({"key": text_of(key), "task": shown, **revision})
     if task is None:

@@ -14,7 +14,16 @@ from .. import queue
 from ..desk.answers import Said, latest, look_up
 from ..desk.forms import RatingForm
 from ..desk.preferences import in_list
-from ..desk.shown import acts_shown, document_shown, outlook_shown, outlook_words, task_shown, total_shown
+from ..desk.shown import (
+    Showing,
+    acts_shown,
+    document_shown,
+    outlook_shown,
+    outlook_words,
+    query_shown,
+    task_shown,
+    total_shown,
+)
 from ..guidelines.changes import changes
 from ..guidelines.markdown import rendered, section_of
 from ..models import Grade, Rater, Rating, RatingEvent, Reason, Role
@@ -92,10 +101,12 @@ def desk(
     # A rating is changed from "My ratings", and leads back there; a refused form leads where it would have led.
     back = "back" in request.POST if form else task.rating is not None
     comment = form.data.get("comment", "") if form else task.comment
-    context = around(request, rater, task)
+    showing = Showing.of(rater)
+    context = around(request, rater, task, showing)
     context |= {
         "token": task.token,
-        "document": document_shown(task),
+        "document": document_shown(task, showing),
+        "presentation": showing.version,
         "own": task.rating,
         "warm_up": task.kind == "warm_up",
         "comment": comment,
@@ -110,16 +121,23 @@ def desk(
         context["desk"] |= {"place": context["place"], "warmUps": context["warm_ups"]}
     context["desk"] |= {
         "back": reverse("my_ratings", args=[rater.collection.slug]) if back else "",
-        "tasks": [{**task_shown(task), "comment": comment}, *map(task_shown, (held or [])[1:])],
+        "tasks": [
+            {**task_shown(task, showing), "comment": comment},
+            *(task_shown(each, showing) for each in (held or [])[1:]),
+        ],
     }
     return render(request, "ratings/rate.html", context, status=status)
 
 
 def listed(request: HttpRequest, rater: Rater, tasks: list[Task]) -> HttpResponse:
     """The page of several tasks of one query, each with a form of its own, in the order of the queue."""
-    context = around(request, rater, tasks[0])
-    context["rows"] = [{**task_shown(task), "rating": task.rating, "client_key": uuid4()} for task in tasks]
-    context["desk"]["tasks"] = list(map(task_shown, tasks))
+    showing = Showing.of(rater)
+    context = around(request, rater, tasks[0], showing)
+    context["desk"]["tasks"] = rows = [task_shown(task, showing) for task in tasks]
+    context["rows"] = [
+        {**row, "place": str(place), "rating": task.rating, "client_key": uuid4()}
+        for place, (row, task) in enumerate(zip(rows, tasks, strict=True), 1)
+    ]
     return render(request, "ratings/rate_list.html", context)
 
 
@@ -134,7 +152,7 @@ def of_one_query(held: list[Task]) -> list[Task]:
     return [task for task in held if task.pair.query_id == first.pair.query_id and task.kind != "warm_up"]
 
 
-def around(request: HttpRequest, rater: Rater, task: Task) -> dict:
+def around(request: HttpRequest, rater: Rater, task: Task, showing: Showing) -> dict:
     """The context of both forms of the desk but for their documents; `desk` is the data for the script."""
     collection = rater.collection
     guidelines = collection.latest_guidelines()
@@ -146,7 +164,7 @@ def around(request: HttpRequest, rater: Rater, task: Task) -> dict:
     since = collection.guidelines.filter(version=rater.guidelines_read).first() if unread else None
     return {
         **frame(rater, "rate"),
-        "query": {"text": task.pair.query.text, "need": task.pair.query.need},
+        "query": query_shown(task, showing),
         "grades": grades,
         "scale": grades,
         "sections": [(section_of(grade), grade) for grade in grades],
@@ -192,7 +210,7 @@ def answer_page(request: HttpRequest, rater: Rater, task: Task, saved: Saved) ->
         **frame(rater, "rate"),
         "left": warm_ups - place + 1 if outlook.why == "warm_up" else 0,
         "warm_ups": warm_ups,
-        "task": task_shown(task),
+        "task": task_shown(task, Showing.of(rater)),
         "given": last_shown([saved.event], scale),
         "answer": saved.answer,
         "scale": scale,

@@ -107,7 +107,7 @@ function act(kind, fields, button) {
   if (!ready()) return;
   const task = tasks.current;
   const seconds = clock.seconds;
-  const sent = kind === "save" ? { ...fields, comment: comment.value, base_revision: task.base_revision, seconds: seconds.toFixed(2), guidelines: data.guidelines } : { comment: comment.value };
+  const sent = kind === "save" ? { ...fields, comment: comment.value, base_revision: task.base_revision, seconds: seconds.toFixed(2), guidelines: data.guidelines, presentation: task.presentation, ...(task.opened && { opened: "1" }) } : { comment: comment.value };
   const done = { key: uuid(), kind, base: data.base, token: task.token, fields: sent };
   past.written = outbox.add(done);
   closeSheets();
@@ -249,6 +249,7 @@ at("show-keys").addEventListener("click", () => at("help").showModal());
 doc.addEventListener("click", (event) => {
   if (event.target.closest(".next")) jump(doc, 1);
   if (event.target.closest(".all")) unfold(doc);
+  if (event.target.closest(".text a[href]") && tasks.current) tasks.current.opened = true;
 });
 
 const signIn = new SignIn(wire, outbox);

@@ -6,7 +6,7 @@ import { Decision, SignIn } from "./dialogs.js";
 import { Drawer } from "./drawer.js";
 import { listen } from "./keys.js";
 import { leave } from "./leave.js";
-import { fold, jump, marked, paragraphs, termsOf, unfold } from "./marks.js";
+import { fold, jump, markIn, termsOf, unfold } from "./marks.js";
 import { Outbox } from "./outbox.js";
 import { Past } from "./past.js";
 import { announce, note, watch } from "./state.js";
@@ -28,9 +28,9 @@ class Row {
     this.form = item.querySelector("form.rating");
     this.title = this.doc.querySelector("h2");
     this.comment = this.form.elements.comment;
-    if (task.document.title) this.title.replaceChildren(...marked(task.document.title, terms));
-    if (task.document.body) this.doc.querySelector(".text").replaceChildren(paragraphs(task.document.body, terms));
-    fold(this.doc, task.document.body);
+    if (task.document.title) markIn(this.title, terms);
+    if (task.document.html) markIn(this.doc.querySelector(".text"), terms);
+    fold(this.doc, task.document.long);
   }
 
   get open() {
@@ -89,7 +89,7 @@ function show() {
 function act(row, kind, fields) {
   if (performance.now() - movedAt < BOUNCE) return note("That came too soon for a new document and was not counted.");
   const seconds = clock.seconds.toFixed(2);
-  const sent = kind === "save" ? { ...fields, comment: row.comment.value, base_revision: row.revision, seconds, shown: "list", guidelines: data.guidelines } : { comment: row.comment.value };
+  const sent = kind === "save" ? { ...fields, comment: row.comment.value, base_revision: row.revision, seconds, shown: "list", guidelines: data.guidelines, presentation: row.task.presentation, ...(row.opened && { opened: "1" }) } : { comment: row.comment.value };
   const done = { key: uuid(), kind, base: data.base, token: row.task.token, fields: sent };
   past.written = outbox.add(done);
   past.add(done, row.own, { before: { own: row.own, gone: row.gone } });
@@ -132,6 +132,7 @@ for (const row of rows) {
     if (event.detail > 1 && event.target.closest("form")) event.preventDefault();
     if (event.target.closest(".next")) jump(row.doc, 1);
     if (event.target.closest(".all")) unfold(row.doc);
+    if (event.target.closest(".text a[href]")) row.opened = true;
   });
 }
 at("undo").addEventListener("submit", (event) => { event.preventDefault(); undo(); });

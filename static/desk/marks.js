@@ -1,7 +1,5 @@
 // Mark the words of the query in a text, jump between the marks, and fold long texts.
 
-const LONG = 3_000; // characters, or
-const LINES = 60; // lines from which on a text is folded
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 // Stop words.
@@ -37,20 +35,27 @@ export function marked(text, terms) {
   return [...nodes, text.slice(from)];
 }
 
-/** The text as paragraphs, divided by blank lines as on the server. */
-export function paragraphs(body, terms) {
-  const all = document.createDocumentFragment();
-  for (const part of body.replace(/\r\n?/g, "\n").trim().split(/\n{2,}/)) {
-    const paragraph = document.createElement("p");
-    part.split("\n").forEach((line, i) => paragraph.append(...(i ? [document.createElement("br")] : []), ...marked(line, terms)));
-    all.append(paragraph);
+/** Mark the words of `terms` in all texts of a node. */
+export function markIn(node, terms) {
+  const texts = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+  const all = [];
+  while (texts.nextNode()) all.push(texts.currentNode);
+  for (const text of all) {
+    const nodes = marked(text.data, terms);
+    if (nodes.length > 1) text.replaceWith(...nodes);
   }
-  return all;
+}
+
+/** The nodes of HTML that the server made, with marks on the words of `terms`. */
+export function fragmentOf(html, terms = new Set()) {
+  const made = document.createElement("template"); // in which nothing is loaded or run
+  made.innerHTML = html;
+  markIn(made.content, terms);
+  return made.content;
 }
 
 /** Fold a .doc if its text is long, and show the buttons that apply. */
-export function fold(doc, body) {
-  const long = body.length > LONG || body.split("\n").length > LINES;
+export function fold(doc, long) {
   doc.querySelector(".text").classList.toggle("folded", long);
   doc.querySelector(".full").hidden = !long;
   doc.querySelector(".full .what").textContent = "Show all";

@@ -1,7 +1,7 @@
 // Show a task in the elements of the server's page. The form stays a form: if this script fails, its buttons still send
 // what is on the screen.
 
-import { fold, marked, paragraphs, termsOf } from "./marks.js";
+import { fold, fragmentOf, marked, termsOf } from "./marks.js";
 import { said } from "./said.js";
 import { uuid } from "./wire.js";
 
@@ -9,16 +9,15 @@ const LONG = 120; // characters; beyond it a query is a text, not a title
 
 const at = (id) => document.getElementById(id);
 const work = document.querySelector(".work");
-const query = { text: work.querySelector(".query h1"), need: work.querySelector(".need") };
+const query = { text: work.querySelector(".query h1"), need: work.querySelector(".need"), more: work.querySelector(".more-of-query") };
 export const doc = work.querySelector(".doc");
 const title = doc.querySelector("h2");
-const url = doc.querySelector(".url");
 const text = doc.querySelector(".text");
 export const form = at("rating");
 export const comment = at("comment-text");
 export const gradeButtons = [...form.querySelectorAll("button.grade")];
 
-const made = new WeakMap(); // task → its paragraphs
+const made = new WeakMap(); // task → the nodes of its document
 let terms = ["", new Set()]; // a query, and its words
 
 function termsFor(query) {
@@ -26,12 +25,12 @@ function termsFor(query) {
   return terms[1];
 }
 
-/** Make the paragraphs of a task in advance. */
+/** Make the nodes of a task's document in advance. */
 export function prepare(task) {
-  if (task?.document.body && !made.has(task)) made.set(task, paragraphs(task.document.body, termsFor(task.query.text)));
+  if (task?.document.html && !made.has(task)) made.set(task, fragmentOf(task.document.html, termsFor(task.query.text)));
 }
 
-/** The paragraphs of a task; prepared ones can be used once. */
+/** The nodes of a task's document; prepared ones can be used once. */
 function textOf(task) {
   prepare(task);
   const text = made.get(task) ?? at("no-text").content.cloneNode(true);
@@ -48,16 +47,21 @@ export function paint(task, base) {
   query.text.classList.toggle("long", asked.text.length > LONG);
   query.need.textContent = asked.need;
   query.need.hidden = !asked.need;
-  title.replaceChildren(...(shown.title ? marked(shown.title, termsFor(asked.text)) : ["No title"]));
-  title.classList.toggle("soft", !shown.title);
-  url.textContent = shown.url;
-  url.hidden = !shown.url;
+  if (query.more.dataset.html !== asked.html) {
+    query.more.dataset.html = asked.html;
+    query.more.replaceChildren(fragmentOf(asked.html));
+  }
+  // Without a title in the presentation there is a heading for screen readers only.
+  const untitled = shown.title === null ? "Document" : "No title";
+  title.replaceChildren(...(shown.title ? marked(shown.title, termsFor(asked.text)) : [untitled]));
+  title.className = shown.title ? "" : shown.title === null ? "vh" : "soft";
   text.replaceChildren(textOf(task));
-  fold(doc, shown.body);
+  fold(doc, shown.long);
 
   form.action = `${base}${token}/save/`;
   at("later").formAction = `${base}${token}/skip/`;
   form.elements.client_key.value = uuid();
+  form.elements.presentation.value = task.presentation;
   if (comment.value !== task.comment) comment.value = task.comment;
   mark(task.comment);
   for (const button of gradeButtons) button.classList.remove("lit");

@@ -1,0 +1,68 @@
+"""What no presentation may show: rank, score and system, which a rater must not know."""
+
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from ..models import Collection, Document, Ranking
+from .parts import Presented, plain, steps, value_at
+
+TELLING = {"rank", "_rank", "ranking", "position", "score", "_score", "system", "run", "run_tag", "run_id"}
+RANKINGS, DEPTH = 20, 20  # of each system, and documents of each, that are compared
+FEWEST = 3  # documents of a ranking that have the member
+
+
+def refuse_telling(collection: Collection, presented: Presented) -> None:
+    """Raises ValueError for a part that tells a rater rank, score or system."""
+    paths = list(dict.fromkeys(part.path for part in (*presented.document, *presented.query)))
+    for path in paths:
+        if TELLING & {step.casefold() for step in steps(path) if isinstance(step, str)}:
+            raise ValueError(f"{path} is not shown: raters must not know rank, score or system")
+    names = set(collection.systems.values_list("name", flat=True))
+    for system in collection.systems.all():
+        rows = list(Ranking.objects.filter(system=system).order_by("pk")[:RANKINGS])
+        documents = Document.objects.in_bulk({pk for row in rows for pk in row.documents[:DEPTH].tolist()})
+        sources = {pk: source_of(document) for pk, document in documents.items()}
+        for path in paths:
+            if what := _told(path, rows, sources, names):
+                raise ValueError(
+                    f"{path} is not shown: in most rankings of {system.name} it is the document's {what}"
+                )
+
+
+def source_of(document: Document) -> dict[str, Any]:
+    """The members of a document by the names that paths begin with."""
+    return {**document.fields, "title": document.title, "body": document.body, "url": document.url}
+
+
+def _told(path: str, rows: Iterable[Ranking], sources: Mapping[int, dict], names: set[str]) -> str:
+    """What the member is in more than half of the rankings: "rank", "score", "system" or nothing."""
+    counts = {"rank": 0, "score": 0, "system": 0}
+    compared = 0
+    for row in rows:
+        ids = row.documents[:DEPTH].tolist()
+        scores = [None] * len(ids) if row.scores is None else row.scores[:DEPTH].tolist()
+        own = [
+            (value_at(sources[pk], path), rank, score)
+            for rank, (pk, score) in enumerate(zip(ids, scores, strict=True), 1)
+            if pk in sources
+        ]
+        own = [each for each in own if each[0] not in (None, "", [], {})]
+        if len(own) < FEWEST:
+            continue
+        compared += 1
+        counts["rank"] += _all(own, lambda value, rank, _: _number(value) in (rank, rank - 1))
+        counts["score"] += _all(own, lambda value, _, score: score is not None and _number(value) == score)
+        counts["system"] += _all(own, lambda value, *_: plain(value) in names)
+    return next((what for what, count in counts.items() if compared and count > compared / 2), "")
+
+
+def _all(rows: list[tuple], fits: Callable[..., bool]) -> bool:
+    return all(fits(*row) for row in rows)
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(Decimal(plain(value)))
+    except (InvalidOperation, OverflowError, ValueError):
+        return None

@@ -1,0 +1,86 @@
+"""The form of a presentation: its parts as rows, each with a place."""
+
+from django import forms
+
+from .parts import KINDS, MOST_PARTS, Part, Presented
+
+KIND_NAMES = {
+    "title": "Title",
+    "text": "Text",
+    "rich": "Rich text (HTML)",
+    "field": "Label and value",
+    "number": "Number with unit",
+    "date": "Date",
+    "badge": "Badges",
+    "list": "List",
+    "link": "Link",
+    "code": "Code",
+    "table": "Table",
+}
+assert KIND_NAMES.keys() == KINDS.keys()
+
+
+class PartForm(forms.Form):
+    place = forms.IntegerField(label="Place", min_value=0, max_value=999, required=False)
+    kind = forms.ChoiceField(label="Kind", choices=list(KIND_NAMES.items()), required=False)
+    path = forms.CharField(label="From", max_length=200, required=False)
+    label = forms.CharField(label="Label", max_length=60, required=False)
+    unit = forms.CharField(label="Unit", max_length=60, required=False)
+    opens = forms.BooleanField(label="Links open", required=False)
+
+    def clean(self) -> dict:
+        cleaned = super().clean()
+        if cleaned.get("path") and not self.errors:
+            try:
+                self.part = Part.read({name: cleaned[name] for name in Part.__dataclass_fields__})
+            except ValueError as error:
+                raise forms.ValidationError(f"Not understood: {error}.") from error
+        return cleaned
+
+    part: Part | None = None
+
+
+class BasePartForms(forms.BaseFormSet):
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of a valid form by their places; rows without a path are none."""
+        rows = [form for form in self.forms if form.part and not form.cleaned_data.get("DELETE")]
+        last = len(self.forms) + 1_000
+        order = sorted(
+            rows, key=lambda form: last if form.cleaned_data["place"] is None else form.cleaned_data["place"]
+        )
+        return tuple(form.part for form in order)
+
+
+PartForms = forms.formset_factory(
+    PartForm, BasePartForms, extra=3, can_delete=True, max_num=MOST_PARTS, absolute_max=MOST_PARTS + 10
+)
+
+
+class PresentationForm:
+    """The rows of a document and those of a query, and the version on which they are based."""
+
+    def __init__(self, data=None, *, presented: Presented | None = None, base: int = 0) -> None:
+        self.document = PartForms(data, prefix="document", initial=_rows(presented.document if presented else ()))
+        self.query = PartForms(data, prefix="query", initial=_rows(presented.query if presented else ()))
+        self.base = _number(data.get("base")) if data is not None else base
+        self.errors: list[str] = []
+
+    def is_valid(self) -> bool:
+        # Both, so that each shows its errors.
+        valid = [self.document.is_valid(), self.query.is_valid()]
+        if all(valid) and not self.document.parts:
+            self.errors.append("Show at least one part of a document.")
+        return all(valid) and not self.errors
+
+    @property
+    def presented(self) -> Presented:
+        return Presented(self.document.parts, self.query.parts)
+
+
+def _rows(parts: tuple[Part, ...]) -> list[dict]:
+    return [{"place": place, **vars(part)} for place, part in enumerate(parts, 1)]
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isdecimal() and len(text) < 10 else 0

@@ -1,0 +1,40 @@
+"""A document as HTML: the same on the desk, in the list and on the pages of analysts."""
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+
+from .parts import Presented, Shown, shown
+
+LONG = 3_000  # characters, or
+LINES = 60  # lines from which on a document is folded
+
+
+class Drawn(NamedTuple):
+    """A document or a query as it is shown."""
+
+    title: str | None  # None: the presentation has none
+    html: SafeString  # the other parts; "" where none has a value
+    long: bool
+    pieces: list[Shown]
+
+
+def drawn(presented: Presented, source: Mapping[str, Any]) -> Drawn:
+    """A document; its first title is its heading."""
+    heading = next((part for part in presented.document if part.kind == "title"), None)
+    title = "".join(piece.text for piece in shown([heading], source)) if heading else None
+    pieces = shown([part for part in presented.document if part is not heading], source)
+    texts = [piece.text or piece.html for piece in pieces]
+    long = sum(map(len, texts)) > LONG or sum(text.count("\n") + 1 for text in texts) > LINES
+    return Drawn(title, html_of(pieces), long, pieces)
+
+
+def html_of(pieces: Iterable[Shown]) -> SafeString:
+    """The pieces as HTML; consecutive values with labels are one list."""
+    groups = groupby(pieces, key=lambda piece: piece.kind == "field")
+    blocks = [({"kind": "facts", "pieces": list(each)},) if facts else list(each) for facts, each in groups]
+    html = render_to_string("ratings/_parts.html", {"pieces": [piece for block in blocks for piece in block]})
+    return SafeString(html.strip())

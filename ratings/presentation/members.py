@@ -1,0 +1,51 @@
+"""What the documents of a collection have: the paths that a presentation can name."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ..models import Collection
+from .blindness import TELLING, source_of
+from .parts import plain
+
+SAMPLE = 200  # documents that are looked at
+MOST_PATHS = 60
+EXAMPLE = 80  # characters
+
+
+class Member(NamedTuple):
+    path: str
+    share: float  # of the documents that have it
+    example: str
+
+
+def sample_of(collection: Collection) -> list[dict[str, Any]]:
+    """The first documents that have more than a key, by the names that paths begin with. One query."""
+    documents = collection.documents.exclude(title="", body="", url="", fields={}).order_by("pk")
+    return [source_of(document) for document in documents[:SAMPLE]]
+
+
+def queries_of(collection: Collection) -> list[dict[str, Any]]:
+    return [{**query.fields, "tags": query.tags} for query in collection.queries.order_by("pk")[:SAMPLE]]
+
+
+def members_of(sources: Iterable[Mapping[str, Any]]) -> list[Member]:
+    """The paths with a value, in the order in which they come first."""
+    sources = list(sources)
+    counts: dict[str, int] = {}
+    examples: dict[str, str] = {}
+    for source in sources:
+        for path, value in _paths(source):
+            counts[path] = counts.get(path, 0) + 1
+            examples.setdefault(path, plain(value)[:EXAMPLE])
+    return [Member(path, count / len(sources), examples[path]) for path, count in counts.items()][:MOST_PATHS]
+
+
+def _paths(source: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    for name, value in source.items():
+        if value in (None, "", [], {}) or str(name).casefold() in TELLING:
+            continue
+        yield name, value
+        if isinstance(value, Mapping):
+            yield from (
+                (f"{name}.{inner}", each) for inner, each in value.items() if each not in (None, "", [], {})
+            )

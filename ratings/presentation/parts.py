@@ -1,0 +1,282 @@
+"""The parts of a presentation, and what each shows of a document or a query. No database, no request."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any, NamedTuple
+
+import nh3
+
+LONGEST = 200_000  # characters of a text that are shown
+MOST = 100  # items of a list, rows of a table
+MOST_PARTS = 40
+
+# Of HTML: no element that loads, runs, styles or positions something.
+INLINE = {"a", "b", "br", "code", "em", "i", "kbd", "mark", "s", "small", "strong", "sub", "sup", "u"}
+LISTS = {"dd", "dl", "dt", "li", "ol", "ul"}
+TABLES = {"caption", "table", "tbody", "td", "tfoot", "th", "thead", "tr"}
+HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+TAGS = INLINE | LISTS | TABLES | HEADINGS | {"blockquote", "hr", "p", "pre"}
+_heading = re.compile(r"<(/?)h[1-6]>")  # as nh3 writes it, without attributes
+_step = re.compile(r"([^.\[\]]+)|\[(\d{1,4})\]")
+_from_path = re.compile(r"\{([^{}]+)\}")
+_web = re.compile(r"https?://\S+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a presentation."""
+
+    kind: str  # a name in KINDS
+    path: str  # of the value: `title`, `body`, `url`, or a member of the fields, such as `price.amount`, `tags[0]`
+    label: str = ""  # "": the last name of the path
+    unit: str = ""  # of a number; `{price.currency}` takes it from a path
+    opens: bool = False  # a link, or the links of a rich text, can be opened
+
+    @classmethod
+    def read(cls, given: Any) -> "Part":
+        """The part of a JSON object. Raises ValueError."""
+        if not isinstance(given, dict):
+            raise ValueError(f"{given!r:.80} is no object with kind and path")
+        if odd := given.keys() - cls.__dataclass_fields__.keys():
+            raise ValueError(f"a part has no member {sorted(odd)[0]!r:.80}")
+        types = {"opens": bool}
+        for name, value in given.items():
+            if not isinstance(value, types.get(name, str)):
+                raise ValueError(f"the member {name} of a part is {value!r:.80}")
+        part = cls(**{"kind": "", "path": ""} | given)
+        if part.kind not in KINDS:
+            raise ValueError(f"the kind {part.kind!r:.80} is none of {', '.join(KINDS)}")
+        if not steps(part.path):
+            raise ValueError(
+                f"the path {part.path!r:.80} names no member, such as title, price.amount or images[0]"
+            )
+        return part
+
+    @property
+    def name(self) -> str:
+        """The label that is shown beside the value."""
+        return self.label or last_name(self.path)
+
+    def as_json(self) -> dict:
+        """The members that are not the default."""
+        return {name: value for name, value in vars(self).items() if value}
+
+
+@dataclass(frozen=True)
+class Presented:
+    """A presentation: the parts of a document, and those of a query beside its text."""
+
+    document: tuple[Part, ...]
+    query: tuple[Part, ...] = ()
+
+    @classmethod
+    def read(cls, given: Any) -> "Presented":
+        """The presentation of a JSON object. Raises ValueError."""
+        if not isinstance(given, dict) or given.keys() - {"document", "query"}:
+            raise ValueError('a presentation is an object with the lists "document" and "query"')
+        parts = {}
+        for name in ("document", "query"):
+            rows = given.get(name, [])
+            if not isinstance(rows, list) or len(rows) > MOST_PARTS:
+                raise ValueError(f"{name} is no list of at most {MOST_PARTS} parts")
+            parts[name] = tuple(map(Part.read, rows))
+        if not parts["document"]:
+            raise ValueError("no part of a document is shown")
+        return cls(**parts)
+
+    def as_json(self) -> dict:
+        return {name: [part.as_json() for part in getattr(self, name)] for name in ("document", "query")}
+
+
+class Shown(NamedTuple):
+    """What a part shows. Which of the members are used depends on the kind."""
+
+    kind: str
+    label: str = ""
+    text: str = ""
+    items: tuple = ()  # texts of a list; rows of a table, each of texts
+    href: str = ""  # of a link that can be opened
+    html: str = ""  # of a rich text, cleaned
+    left_out: int = 0  # characters, items or rows
+
+
+def steps(path: str) -> list[str | int]:
+    """The names and indexes of a path; [] for an invalid one."""
+    found, at = [], 0
+    while at < len(path):
+        if found and path[at] == ".":
+            at += 1
+        step = _step.match(path, at)
+        if not step or (not found and step[2]):
+            return []
+        found.append(step[1] if step[1] else int(step[2]))
+        at = step.end()
+    return found
+
+
+def last_name(path: str) -> str:
+    name = next((step for step in reversed(steps(path)) if isinstance(step, str)), "")
+    return (name[:1].upper() + name[1:]).replace("_", " ")
+
+
+def value_at(source: Mapping[str, Any], path: str) -> Any:
+    """The value of a member by its path; None where there is none. A whole path may also be a member's name."""
+    if path in source:
+        return source[path]
+    value: Any = source
+    for step in steps(path):
+        if isinstance(value, Mapping) and isinstance(step, str):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        elif isinstance(value, list) and isinstance(step, str):  # of each member of a list
+            value = [each[step] for each in value if isinstance(each, Mapping) and step in each]
+        else:
+            return None
+    return value
+
+
+def shown(parts: Iterable[Part], source: Mapping[str, Any]) -> list[Shown]:
+    """What the parts show of a document or a query. A part without a value is left out."""
+    found = []
+    for part in parts:
+        value = value_at(source, part.path)
+        if value not in (None, "", [], {}) and (piece := KINDS[part.kind](part, value, source)):
+            found.append(piece)
+    return found
+
+
+def plain(value: Any) -> str:
+    """A value as text: members of a list with commas, those of an object with their names."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(plain, value)))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {text}" for name, each in value.items() if (text := plain(each)))
+    return str(value).strip()
+
+
+def number(value: Any) -> str:
+    """A number with commas between thousands; another value as `plain`."""
+    text = plain(value)
+    try:
+        exact = Decimal(text)
+    except InvalidOperation:
+        return text
+    if not exact.is_finite() or abs(exact.adjusted()) > 20:
+        return text
+    return f"{exact:,f}".replace("-", "−")
+
+
+def day(value: Any) -> str:
+    """A date as 2 March 2026, of ISO 8601, seconds or milliseconds since 1970; another value as `plain`."""
+    text = plain(value)
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            moment = datetime.fromtimestamp(value / 1000 if abs(value) > 1e11 else value, UTC).date()
+        else:
+            moment = date.fromisoformat(text[:10])
+    except (ValueError, OverflowError, OSError):
+        return text
+    return f"{moment.day} {moment:%B} {moment.year}"
+
+
+def clean(html: str, *, opens: bool = False) -> str:
+    """HTML of allowed elements only, without attributes. Links are inert unless `opens`."""
+    links = {"tags": TAGS, "attributes": {"a": {"href"}}, "set_tag_attribute_values": {"a": LINK}}
+    inert = {"tags": TAGS - {"a"}, "attributes": {}}
+    cleaned = nh3.clean(
+        html,
+        **(links if opens else inert),
+        clean_content_tags={"script", "style", "template", "title", "noscript", "iframe", "object"},
+        url_schemes={"http", "https"},
+        link_rel=REL,
+    )
+    return _heading.sub(r"<\1h3>", cleaned).strip()
+
+
+REL = "noopener noreferrer nofollow"
+LINK = {"target": "_blank"}
+
+
+# The kinds
+
+
+def _cut(text: str) -> tuple[str, int]:
+    return text[:LONGEST], max(len(text) - LONGEST, 0)
+
+
+def _text(part: Part, value: Any, _: Mapping) -> Shown | None:
+    text, left_out = _cut(plain(value))
+    return Shown(part.kind, part.label, text, left_out=left_out) if text else None
+
+
+def _field(part: Part, value: Any, _: Mapping) -> Shown | None:
+    text, left_out = _cut(plain(value))
+    return Shown("field", part.name, text, left_out=left_out) if text else None
+
+
+def _date(part: Part, value: Any, _: Mapping) -> Shown | None:
+    return Shown("field", part.name, day(value)[:LONGEST])
+
+
+def _number(part: Part, value: Any, source: Mapping) -> Shown | None:
+    named = _from_path.fullmatch(part.unit)
+    unit = plain(value_at(source, named[1])) if named else part.unit
+    text = number(value)[:LONGEST]
+    return Shown("field", part.name, f"{text}\N{NO-BREAK SPACE}{unit}".strip()) if text else None
+
+
+def _items(part: Part, value: Any, _: Mapping) -> Shown | None:
+    texts = [text for each in (value if isinstance(value, list) else [value]) if (text := plain(each)[:LONGEST])]
+    if not texts:
+        return None
+    return Shown(part.kind, part.label, items=tuple(texts[:MOST]), left_out=max(len(texts) - MOST, 0))
+
+
+def _rich(part: Part, value: Any, _: Mapping) -> Shown | None:
+    text, left_out = _cut(plain(value))
+    html = clean(text, opens=part.opens)
+    return Shown("rich", part.label, html=html, left_out=left_out) if html else None
+
+
+def _link(part: Part, value: Any, _: Mapping) -> Shown | None:
+    text, left_out = _cut(plain(value))
+    href = text if part.opens and _web.fullmatch(text) else ""
+    return Shown("link", part.label, text, href=href, left_out=left_out) if text else None
+
+
+def _table(part: Part, value: Any, _: Mapping) -> Shown | None:
+    """Rows of name and value of an object, or the values of each object of a list."""
+    if isinstance(value, Mapping):
+        rows = [(str(name), plain(each)) for name, each in value.items()]
+    elif isinstance(value, list):
+        rows = [tuple(map(plain, each.values() if isinstance(each, Mapping) else [each])) for each in value]
+    else:
+        rows = [(part.name, plain(value))]
+    rows = [tuple(cell[:LONGEST] for cell in row[:MOST]) for row in rows if any(row)]
+    if not rows:
+        return None
+    return Shown("table", part.label, items=tuple(rows[:MOST]), left_out=max(len(rows) - MOST, 0))
+
+
+Kind = Callable[[Part, Any, Mapping], Shown | None]
+KINDS: dict[str, Kind] = {
+    "title": _text,
+    "text": _text,
+    "rich": _rich,
+    "field": _field,
+    "badge": _items,
+    "list": _items,
+    "number": _number,
+    "date": _date,
+    "link": _link,
+    "code": _text,
+    "table": _table,
+}

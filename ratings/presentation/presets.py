@@ -1,0 +1,82 @@
+"""Presentations to start from, and a proposal made from a collection's own documents."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .blindness import TELLING
+from .parts import Part, Presented, day, plain
+
+WEB_PAGE = Presented((Part("title", "title"), Part("link", "url"), Part("text", "body")))
+PRESETS = {
+    "web page": WEB_PAGE,
+    "product": Presented(
+        (
+            Part("title", "title"),
+            Part("number", "price"),
+            Part("field", "brand"),
+            Part("badge", "category"),
+            Part("text", "body"),
+        )
+    ),
+    "article": Presented(
+        (
+            Part("title", "title"),
+            Part("date", "date"),
+            Part("field", "author"),
+            Part("link", "url"),
+            Part("rich", "body"),
+        )
+    ),
+    "passage": Presented((Part("text", "body"),)),
+}
+
+MOST_MEMBERS = 12  # of a proposal
+LONG = 120  # characters from which on a member is a text and no label with a value
+_markup = re.compile(r"<(p|br|ul|ol|li|table|div|strong|em|h[1-6]|pre)\b[^>]*>", re.IGNORECASE)
+_price = re.compile(r"price|cost|amount", re.IGNORECASE)
+_date = re.compile(r"date|time|published|updated|created", re.IGNORECASE)
+_code = re.compile(r"code|snippet|source", re.IGNORECASE)
+
+
+def proposal(documents: Iterable[Mapping[str, Any]]) -> Presented:
+    """A presentation of what these documents have: title, address, members with a value, then the body."""
+    documents = list(documents)
+    values: dict[str, list] = {}
+    for document in documents:
+        for name, value in document.items():
+            if value not in (None, "", [], {}):
+                values.setdefault(name, []).append(value)
+    own = [name for name in values if name not in ("title", "body", "url") and name.casefold() not in TELLING]
+    parts = [Part("title", "title")] if "title" in values or not values.get("body") else []
+    parts += [Part("link", "url")] if "url" in values else []
+    members = [_part_of(name, values[name]) for name in own[:MOST_MEMBERS]]
+    members.sort(key=lambda part: part.kind in ("text", "rich", "code", "table"))  # short ones first
+    parts += members
+    if "body" in values:
+        parts.append(Part("rich" if _has_markup(values["body"]) else "text", "body"))
+    return Presented(tuple(parts))
+
+
+def _part_of(name: str, values: list) -> Part:
+    first = values[0]
+    if isinstance(first, dict):
+        if _price.search(name) and "amount" in first:
+            unit = f"{{{name}.currency}}" if "currency" in first else ""
+            return Part("number", f"{name}.amount", name.capitalize(), unit)
+        return Part("table", name, name.capitalize())
+    if isinstance(first, list):
+        return Part("table" if isinstance(first[0], dict) else "badge", name)
+    if isinstance(first, int | float) and not isinstance(first, bool):
+        return Part("number" if _price.search(name) else "field", name)
+    if _date.search(name) and all(day(value) != plain(value) for value in values[:20]):
+        return Part("date", name)
+    if _has_markup(values):
+        return Part("rich", name)
+    if _code.search(name) and any("\n" in plain(value) for value in values):
+        return Part("code", name)
+    return Part("text" if max(len(plain(value)) for value in values) > LONG else "field", name)
+
+
+def _has_markup(values: list) -> bool:
+    return any(isinstance(value, str) and _markup.search(value) for value in values[:20])

@@ -1,0 +1,43 @@
+"""Publish a version of the presentation, and read the one that counts."""
+
+from django.db import IntegrityError, transaction
+
+from ..guidelines.versions import Outdated, Unchanged
+from ..models import Collection, Presentation
+from .blindness import refuse_telling
+from .parts import Presented
+from .presets import WEB_PAGE
+
+__all__ = ["Outdated", "Unchanged", "publish", "presented_in"]
+
+
+def presented_in(collection_id: int, version: int | None) -> Presented:
+    """The presentation of a version; a web page where there is none. One query, without a version none."""
+    if not version:
+        return WEB_PAGE
+    row = Presentation.objects.filter(collection=collection_id, version=version).first()
+    return Presented.read(row.content) if row else WEB_PAGE
+
+
+def latest_of(collection: Collection) -> Presented:
+    latest = collection.latest_presentation()
+    return Presented.read(latest.content) if latest else WEB_PAGE
+
+
+def publish(collection: Collection, presented: Presented, *, base: int) -> Presentation:
+    """The new version, based on version `base` (0: there was none).
+
+    Raises Outdated and Unchanged, and ValueError for a part that tells rank, score or system.
+    """
+    latest = collection.latest_presentation()
+    if latest and latest.version != base:
+        raise Outdated(latest)
+    if latest and Presented.read(latest.content) == presented:
+        raise Unchanged
+    refuse_telling(collection, presented)
+    number = latest.version + 1 if latest else 1
+    try:
+        with transaction.atomic():
+            return Presentation.objects.create(collection=collection, version=number, content=presented.as_json())
+    except IntegrityError as error:  # a concurrent save made this version
+        raise Outdated(collection.latest_presentation()) from error

@@ -1,0 +1,126 @@
+"""The page on which an admin decides how documents and queries are shown."""
+
+import random
+
+from django.contrib import messages
+from django.db.models.functions import Length
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from ..models import Collection, Document, Presentation, Query, Role
+from ..people.access import of_collection, wants_json
+from ..presentation import versions as acts
+from ..presentation.blindness import source_of
+from ..presentation.forms import PresentationForm
+from ..presentation.html import drawn, html_of
+from ..presentation.members import members_of, queries_of, sample_of
+from ..presentation.parts import Presented, shown
+from ..presentation.presets import PRESETS, proposal
+from .pages import frame
+
+SEEN = 500  # documents among which the one with much, with little or a random one is sought
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@of_collection(Role.ADMIN)
+def presentation(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """The editor. Preview shows a document and saves nothing; a script asks for it as JSON."""
+    latest = collection.latest_presentation()
+    if request.method != "POST":
+        base, start = latest.version if latest else 0, request.GET.get("start", "")
+        form = PresentationForm(presented=_beginning(collection, start), base=base)
+        return editor(request, collection, form, start=start)
+    form = PresentationForm(request.POST)
+    if not form.is_valid():
+        if wants_json(request):
+            return JsonResponse({"problem": "A part is not complete yet."}, status=400)
+        return editor(request, collection, form, status=400)
+    if wants_json(request):
+        return JsonResponse({"html": preview_html(request, collection, form.presented)})
+    if "save" not in request.POST:
+        return editor(request, collection, form, preview=form.presented)
+    try:
+        saved = acts.publish(collection, form.presented, base=form.base)
+    except acts.Outdated as outdated:
+        form.base = outdated.current.version
+        return editor(request, collection, form, outdated=outdated.current, preview=form.presented, status=409)
+    except acts.Unchanged:
+        messages.info(request, "Nothing was changed, so there is no new version.")
+    except ValueError as error:
+        form.errors.append(f"{error}.")
+        return editor(request, collection, form, status=400)
+    else:
+        messages.success(request, f"Version {saved.version} is saved. Raters see documents in it from now on.")
+    return redirect("presentation", collection.slug)
+
+
+def editor(
+    request: HttpRequest,
+    collection: Collection,
+    form: PresentationForm,
+    *,
+    preview: Presented | None = None,
+    outdated: Presentation | None = None,
+    start: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    latest = collection.latest_presentation()
+    if preview is None and not request.POST:
+        preview = _beginning(collection, start)
+    document = chosen(request, collection)
+    context = {
+        **frame(collection, "presentation"),
+        "form": form,
+        "latest": latest,
+        "outdated": outdated,
+        "starts": ["proposal", *PRESETS],
+        "members": members_of(sample_of(collection)),
+        "members_of_queries": members_of(queries_of(collection)),
+        "document": document,
+        "preview": preview_of(collection, preview, document) if preview and document else None,
+    }
+    return render(request, "ratings/presentation.html", context, status=status)
+
+
+def _beginning(collection: Collection, start: str) -> Presented:
+    if start == "proposal":
+        return proposal(sample_of(collection))
+    return PRESETS.get(start) or acts.latest_of(collection)
+
+
+def chosen(request: HttpRequest, collection: Collection) -> Document | None:
+    """The document of the preview: the one of the form, or another that its buttons ask for."""
+    documents = Document.objects.filter(collection=collection)
+    sent = request.POST.get("document", "")
+    pk = int(sent) if sent.isdecimal() and len(sent) < 18 else 0
+    another = request.POST.get("show", "")
+    if another == "next":
+        return documents.filter(pk__gt=pk).order_by("pk").first() or documents.order_by("pk").first()
+    if another in ("much", "little"):
+        some = documents.order_by("pk").values("pk", "fields", size=Length("body") + Length("title"))[:SEEN]
+        sizes = [(row["size"] + 20 * len(row["fields"]), row["pk"]) for row in some]
+        pk = (max if another == "much" else min)(sizes, default=(0, 0))[1]
+    if another == "random":
+        pk = random.choice([0, *documents.order_by("pk").values_list("pk", flat=True)[:SEEN]])
+    return documents.filter(pk=pk).first() or documents.exclude(body="", title="").order_by("pk").first()
+
+
+def preview_of(collection: Collection, presented: Presented, document: Document) -> dict:
+    query = Query.objects.filter(collection=collection, pairs__document=document).first()
+    query = query or collection.queries.order_by("pk").first()
+    pieces = shown(presented.query, {**query.fields, "tags": query.tags}) if query else []
+    found = drawn(presented, source_of(document))
+    return {
+        "query": query,
+        "more_of_query": html_of(pieces),
+        "document": {"title": found.title, "html": found.html},
+    }
+
+
+def preview_html(request: HttpRequest, collection: Collection, presented: Presented) -> str:
+    document = chosen(request, collection)
+    if document is None:
+        return ""
+    page = render(request, "ratings/_preview.html", {"preview": preview_of(collection, presented, document)})
+    return page.content.decode()
