@@ -82,8 +82,12 @@ NEEDED = {
     "ratings": ["query", "document"],
 }
 RATERS = "raters"  # of ratings: several columns, each named for the rater whose grades it holds
-FIELDS = "fields"  # of documents: the columns that are kept beside title, body and url
-SEVERAL = {"ratings": RATERS, "documents": FIELDS}  # the role of several columns; their names are joined by |
+FIELDS = "fields"  # of documents and queries: the columns that are kept beside their text
+SEVERAL = {
+    "ratings": RATERS,
+    "documents": FIELDS,
+    "queries": FIELDS,
+}  # the role of several columns; their names are joined by |
 # Without a header columns are named 1, 2, 3. Their roles, by kind of row and number of columns:
 BY_POSITION = {
     ("queries", 1): ["text"],
@@ -156,9 +160,9 @@ def layout_of(kind: str, names: Iterable[str], chosen: dict[str, str], *, wide: 
         raters = tuple(name for name in left if not _is_something_else(name))
         left = tuple(name for name in left if name not in raters)
     fields: tuple[str, ...] = ()
-    if kind == "documents":
+    if several == FIELDS:
         of_pairs = is_of_pairs(kind, names)
-        fields = many if FIELDS in chosen else tuple(name for name in left if _is_field(name, of_pairs))
+        fields = many if FIELDS in chosen else tuple(name for name in left if _is_field(kind, name, of_pairs))
         left = tuple(name for name in left if name not in fields)
     layout = Layout(column, raters, left, fields)
     if missing := _missing(kind, layout):
@@ -197,10 +201,13 @@ def _is_something_else(name: str) -> bool:
     return is_index(name) or any(usual_role(kind, name) for kind in NAMES) or normalised(name) in _OF_PRODUCTS
 
 
-def _is_field(name: str, of_pairs: bool) -> bool:
-    """Whether the column is a field of the document; in a table of pairs it may be one of the query or rating."""
-    of_pair = of_pairs and any(usual_role(kind, name) for kind in ("ratings", "results"))
-    return not of_pair and not is_index(name) and name not in NAMES["documents"]
+def _is_field(kind: str, name: str, of_pairs: bool) -> bool:
+    """Whether the column is kept with the document or query.
+
+    In a table of pairs it may be one of the rating or ranking, and is hardly one of the query.
+    """
+    of_pair = of_pairs and (kind == "queries" or any(usual_role(each, name) for each in ("ratings", "results")))
+    return not of_pair and not is_index(name) and name not in NAMES[kind]
 
 
 def _missing(kind: str, layout: Layout) -> list[str]:

@@ -381,7 +381,7 @@ class _Use(NamedTuple):
 
     columns: frozenset[str]
     raters: tuple[str, ...]
-    ignored: tuple[str, ...]
+    unknown: tuple[str, ...]
 
     @property
     def weight(self) -> float:
@@ -407,7 +407,9 @@ def _uses(kind: str, table: list[dict]) -> _Use | None:
         layout = columns.layout_of(kind, table[0], {})
     except ValueError:
         return None
-    return _Use(frozenset(layout.column.values()), layout.raters, layout.ignored)
+    # The fields of a query are no evidence that there are queries: any column may be one.
+    unknown = layout.ignored + (layout.fields if kind == "queries" else ())
+    return _Use(frozenset(layout.column.values()), layout.raters, unknown)
 
 
 def _is_sure(kind: str, uses: dict[str, _Use], table: list[dict]) -> bool:
@@ -420,7 +422,7 @@ def _is_sure(kind: str, uses: dict[str, _Use], table: list[dict]) -> bool:
         others = [other for other in others if other != mine.columns or not grades]
     if any(not other < mine.columns | set(mine.raters) for other in others):
         return False
-    if kind == "queries" and not all(map(columns.is_index, mine.ignored)):
+    if kind == "queries" and not all(map(columns.is_index, mine.unknown)):
         return False
     if kind == "documents" and len(mine.columns) == 1:
         return False  # any table may have an id

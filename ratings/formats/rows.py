@@ -22,6 +22,7 @@ class Topic(NamedTuple):
     need: str | None = None
     tags: tuple[str, ...] | None = None
     weight: float | None = None
+    fields: dict[str, Any] | None = None
 
 
 class DocumentLine(NamedTuple):

@@ -232,7 +232,7 @@ def _is_grade(text: str, source: Source) -> bool:
 def _maybe_key(layout: Layout, records: list[dict[str, Any]]) -> str:
     """The first column, where its name is unknown and each record has another id in it; "" otherwise."""
     name = next(iter(records[0]), "")
-    if name not in layout.ignored or is_index(name) or len(records) < 2:
+    if name not in layout.ignored + layout.fields or is_index(name) or len(records) < 2:
         return ""
     ids = [str(cells.get(name)).strip() for cells in records]
     alike = all(re.fullmatch(r"\S*[0-9]\S*", text) for text in ids)
@@ -364,7 +364,8 @@ def _topics(source: Source) -> Callable:
         weight = None
         if texts.get("weight"):
             weight = _weight(_number(cells[layout.column["weight"]], "weight", decimals))
-        yield Topic(line, key, text, texts.get("need"), tags, weight)
+        fields = {name: cells[name] for name in layout.fields} or None
+        yield Topic(line, key, text, texts.get("need"), tags, weight, fields)
 
     return row_of
 

@@ -16,9 +16,9 @@ from .publishing import Landing, land
 from .report import Report, counted, some
 from .stage import Import, batched, put, refuse_repeats, staged
 
-TABLE = "query (key TEXT, text TEXT, need TEXT, tags TEXT, weight REAL, file INTEGER, line INTEGER)"
+TABLE = "query (key TEXT, text TEXT, need TEXT, tags TEXT, weight REAL, fields TEXT, file INTEGER, line INTEGER)"
 KEYS_CURE = "If it is a key, the file has no queries to import. If it is a text, give each query a key."
-FACTS = ["text", "need", "tags", "weight"]  # what an import may change
+FACTS = ["text", "need", "tags", "weight", "fields"]  # what an import may change
 
 
 def import_queries(collection: Collection, sources: Sequence[Source], **choices) -> Report:
@@ -63,7 +63,8 @@ class QueriesImport(Import):
         for t in self.rows_of(source, format.reads["queries"]):
             # No tags in the file is NULL; an empty list of tags is [].
             tags = None if t.tags is None else json.dumps(t.tags)
-            yield self._key_of(t, source), t.text, t.need, tags, t.weight, file, t.line
+            fields = None if t.fields is None else json.dumps(t.fields)
+            yield self._key_of(t, source), t.text, t.need, tags, t.weight, fields, file, t.line
 
     @cached_property
     def _keys_of_texts(self) -> dict[str, list[str]]:
@@ -95,11 +96,11 @@ class QueriesImport(Import):
         Counts them, and warns where queries with rankings or ratings get another text.
         """
         used, reworded = set(_used_keys(self.collection)), []
-        rows = self.stage.execute("SELECT key, text, need, tags, weight FROM query ORDER BY rowid")
+        rows = self.stage.execute("SELECT key, text, need, tags, weight, fields FROM query ORDER BY rowid")
         for batch in batched(rows, 1_000):
             stored = {q.key: q for q in self.collection.queries.filter(key__in=[key for key, *_ in batch])}
             new, changed = [], []
-            for key, text, need, tags, weight in batch:
+            for key, text, need, tags, weight, fields in batch:
                 query = stored.get(key)
                 before = query and _facts(query)
                 query = query or Query(collection=self.collection, key=key)
@@ -109,6 +110,7 @@ class QueriesImport(Import):
                 query.need = query.need if need is None else need
                 query.tags = query.tags if tags is None else json.loads(tags)
                 query.weight = query.weight if weight is None else weight
+                query.fields = query.fields if fields is None else json.loads(fields)
                 if before is None:
                     new.append(query)
                 elif before != _facts(query):

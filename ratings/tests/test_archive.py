@@ -277,7 +277,12 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
         ("queries", '"weight":0.1', '"weight":-1', "line 2: the field weight: -1 is no number from 0 on"),
         ("queries", '"weight":0.1', '"weight":NaN', "queries.jsonl, line 2: NaN is not a JSON number"),
         ("queries", '"key":"=q2"', '"key":"q 2"', "line 2: the field key: the key 'q 2' has a blank"),
-        ("queries", '"need":"n",', "", "line 2: the line has not just key, text, need, tags, fields, weight: 'need'"),
+        (
+            "queries",
+            '"need":"n",',
+            "",
+            "line 2: the line has not just key, text, need, tags, fields, weight: 'need'",
+        ),
         ("rankings", '"d1"]', '"d9"]', "rankings.jsonl, line 1: the file documents.jsonl has no d9"),
         ("rankings", ",-0.0]", "]", "line 1: there are not as many scores as documents"),
         ("raters", '"machine"', '"robot"', "line 2: the field kind: 'robot' is none of person, imported"),
@@ -372,7 +377,7 @@ def test_what_is_no_whole_archive_is_refused_with_place_and_cure(tmp_path, conte
 @pytest.mark.django_db
 def test_a_manifest_that_tells_of_other_lines_is_refused_before_room_is_made_for_them(tmp_path):
     told = manifest_of(GOOD)["members"]
-    told[3]["lines"] = 10**15
+    told[4]["lines"] = 10**15
     assert (
         "queries.jsonl: there are 2 lines, and it must have 1,000,0"
         in restored(tmp_path, packed(HILLS, members=told))[0]

@@ -27,9 +27,15 @@ FOG = Topic(2, "q1", "fog", None, None, None)
         ([{"query_id": 7, "query": "fog", "narrative": "how thick"}], [FOG._replace(key="7", need="how thick")]),
         ({"q1": "fog", "q2": "rain"}, [FOG, FOG._replace(line=3, key="q2", text="rain")]),
         # As BEIR and CODEC have them
-        ({"q1": {"text": "fog", "metadata": {"a": 1}}}, [FOG._replace(line=3)]),
-        ({"q1": {"Domain": "x", "Query": "fog", "Guidelines": "thick"}}, [FOG._replace(line=3, need="thick")]),
-        ({"topics": [{"number": "q1", "title": "x", "query": "fog"}]}, [FOG._replace(line=3)]),
+        ({"q1": {"text": "fog", "metadata": {"a": 1}}}, [FOG._replace(line=3, fields={"metadata": {"a": 1}})]),
+        (
+            {"q1": {"Domain": "x", "Query": "fog", "Guidelines": "thick"}},
+            [FOG._replace(line=3, need="thick", fields={"Domain": "x"})],
+        ),
+        (
+            {"topics": [{"number": "q1", "title": "x", "query": "fog"}]},
+            [FOG._replace(line=3, fields={"title": "x"})],
+        ),
         ([{"text": "fog"}], [FOG._replace(key=None)]),
     ],
 )
