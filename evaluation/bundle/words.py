@@ -161,7 +161,7 @@ def readme(frozen: FrozenEvaluation, drawn: Iterable[Figure], compared: bool) ->
         "| methods.txt, methods.md | a paragraph for a methods section |",
         "| table.tex | the means as a LaTeX table that needs no package |",
         *(f"| charts/{figure.name}.svg, .png, .pdf, .txt | {_markdown(figure.title)} |" for figure in drawn),
-        "| about.json | name, note and time; the versions of record, scale and guidelines |",
+        "| about.json | name, note and time; the versions of record, scale, guidelines and presentation |",
         "| SHA256SUMS | the SHA-256 of every other file |",
         "",
         "## How to check it",

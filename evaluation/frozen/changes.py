@@ -167,9 +167,9 @@ class Changes:
 
     @cached_property
     def terms(self) -> list[tuple[str, str, str]]:
-        """(name, before, after) of the versions of guidelines and scale that differ."""
+        """(name, before, after) of the versions of guidelines, presentation and scale that differ."""
         before, after = (about(each) for each in self.both)
-        names = [("guidelines", "guidelines_version"), ("scale", "scale_version")]
+        names = [(name, f"{name}_version") for name in ("guidelines", "presentation", "scale")]
         versions = [(name, getattr(before, field), getattr(after, field)) for name, field in names]
         return [(name, _version(old), _version(new)) for name, old, new in versions if old != new]
 

@@ -50,6 +50,7 @@ class About:
     record_version: int  # Collection.version
     scale_version: int
     guidelines_version: int  # 0: there were none
+    presentation_version: int  # likewise
     grades: list[list[str]]  # value and label, lowest first
     judgments: int
     ratings: int  # grades by people
@@ -94,6 +95,7 @@ def freeze(
         record_version=version.number,
         scale_version=terms.scale_version,
         guidelines_version=terms.guidelines_version,
+        presentation_version=terms.presentation_version,
         grades=[list(grade) for grade in terms.grades],
         judgments=len(judgments.grade),
         ratings=len(found.ratings.grade),

@@ -52,10 +52,11 @@ class Opinions:
 
 
 class Terms(NamedTuple):
-    """The versions of scale and guidelines (0: there are none), and the grades."""
+    """The versions of scale, guidelines and presentation (0: there are none), and the grades."""
 
     scale_version: int
     guidelines_version: int
+    presentation_version: int
     grades: list[tuple[str, str]]  # value and label, lowest first
 
 

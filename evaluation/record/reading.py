@@ -139,11 +139,12 @@ def pool(collection: Collection, queries: pd.DataFrame, adjudications: str) -> t
 
 
 def terms(collection: Collection) -> Terms:
-    """The present versions of scale and guidelines. Three database queries."""
+    """The present versions of scale, guidelines and presentation. Four database queries."""
     version = Collection.objects.values_list("scale_version", flat=True).get(pk=collection.pk)
-    latest = collection.latest_guidelines()
+    guidelines, presentation = collection.latest_guidelines(), collection.latest_presentation()
+    versions = [each.version if each else 0 for each in (guidelines, presentation)]
     grades = Grade.objects.filter(collection=collection).order_by("value")
-    return Terms(version, latest.version if latest else 0, [(grade.plain, grade.label) for grade in grades])
+    return Terms(version, *versions, [(grade.plain, grade.label) for grade in grades])
 
 
 def unknown_system(name: str, known: Sequence[str]) -> str:

@@ -223,7 +223,8 @@ def _field(part: Part, value: Any, _: Mapping) -> Shown | None:
 
 
 def _date(part: Part, value: Any, _: Mapping) -> Shown | None:
-    return Shown("field", part.name, day(value)[:LONGEST])
+    text = day(value)[:LONGEST]
+    return Shown("field", part.name, text) if text else None
 
 
 def _number(part: Part, value: Any, source: Mapping) -> Shown | None:
@@ -260,7 +261,8 @@ def _table(part: Part, value: Any, _: Mapping) -> Shown | None:
         rows = [tuple(map(plain, each.values() if isinstance(each, Mapping) else [each])) for each in value]
     else:
         rows = [(part.name, plain(value))]
-    rows = [tuple(cell[:LONGEST] for cell in row[:MOST]) for row in rows if any(row)]
+    named = isinstance(value, Mapping) or not isinstance(value, list)  # the first cell is a name
+    rows = [tuple(cell[:LONGEST] for cell in row[:MOST]) for row in rows if any(row[named:])]
     if not rows:
         return None
     return Shown("table", part.label, items=tuple(rows[:MOST]), left_out=max(len(rows) - MOST, 0))

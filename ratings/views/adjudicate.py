@@ -21,6 +21,7 @@ from ..models import Adjudication, Collection, Pair, Rating, RatingEvent
 from ..people.access import admin_act, admin_page
 from ..pool import adjudication
 from ..pool.forms import AdjudicationForm, DistanceForm, WithdrawalForm, WithReason
+from ..presentation.html import drawn_in
 from .pages import frame, paged
 
 AT_ONCE = 50
@@ -154,6 +155,7 @@ def pair_page(
     guidelines = collection.latest_guidelines()
     context = page(collection, distance) | {
         "pair": pair,
+        "shown": drawn_in(collection, pair.document),
         "ratings": ratings,
         "mean": mean(grades) if grades else None,
         "graded": len(grades),

@@ -13,6 +13,7 @@ from ..people.access import admin_act, admin_page
 from ..pool.anchors import remove_anchor as remove
 from ..pool.anchors import set_anchor
 from ..pool.forms import AnchorForm, FindPairForm, SuggestedForm
+from ..presentation.html import drawn_in
 from ..progress.figures import Share
 from .adjudicate import pair_of, without_names
 from .pages import frame
@@ -109,6 +110,7 @@ def anchor_page(
         **frame(collection, "anchors"),
         "scale": scale,
         "pair": pair,
+        "shown": drawn_in(collection, pair.document),
         "anchor": known,
         "form": form,
         "chosen": next((grade.pk for grade in scale if chosen in (grade.value, grade.plain)), None),

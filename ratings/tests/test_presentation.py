@@ -1,0 +1,419 @@
+"""How documents are shown: parts, rich text, versions, and what no presentation may tell."""
+
+import json
+
+import numpy as np
+import pytest
+from django.urls import reverse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratings import queue
+from ratings.models import Document, Presentation, RatingEvent
+from ratings.presentation import blindness, versions
+from ratings.presentation.html import drawn, html_of
+from ratings.presentation.parts import (
+    KINDS,
+    LONGEST,
+    MOST,
+    Part,
+    Presented,
+    clean,
+    day,
+    number,
+    plain,
+    shown,
+    steps,
+    value_at,
+)
+from ratings.presentation.presets import PRESETS, WEB_PAGE, proposal
+
+from .cast import NOW, grade, make_collection, make_member, make_pair, make_ranking, make_rater
+
+LAMP = {
+    "title": "Desk lamp",
+    "body": "<p>Warm <b>light</b>.</p>",
+    "url": "https://shop.example/lamp",
+    "price": {"amount": 1299.5, "currency": "EUR"},
+    "tags": ["new", "led"],
+    "sold": True,
+    "specs": [{"name": "Watt", "value": 7}, {"name": "Colour", "value": None}],
+    "listed": "2026-03-02T09:00:00Z",
+    "a.b": "a name with a dot",
+}
+
+
+# Paths and values
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("title", "Desk lamp"),
+        ("price.amount", 1299.5),
+        ("tags[1]", "led"),
+        ("tags[2]", None),
+        ("specs[0].name", "Watt"),
+        ("specs.name", ["Watt", "Colour"]),
+        ("price.nothing.more", None),
+        ("title.length", None),
+        ("a.b", "a name with a dot"),
+    ],
+)
+def test_a_path_leads_to_a_member(path, value):
+    assert value_at(LAMP, path) == value
+
+
+@pytest.mark.parametrize("path", ["", ".", "[0]", "a..b", "a[", "a[x]", "a]", "a[99999]"])
+def test_what_is_no_path_is_refused(path):
+    assert steps(path) == []
+    with pytest.raises(ValueError, match="names no member"):
+        Part.read({"kind": "text", "path": path})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "yes"),
+        (None, ""),
+        ([1, None, "b"], "1, b"),
+        ({"a": 1, "b": None}, "a: 1"),
+        (" x ", "x"),
+    ],
+)
+def test_any_value_has_a_text(value, text):
+    assert plain(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1299.5, "1,299.5"),
+        ("1299", "1,299"),
+        (-3, "−3"),
+        ("about 7", "about 7"),
+        ("1e999", "1e999"),
+        ("nan", "nan"),
+    ],
+)
+def test_a_number_has_commas_and_what_is_none_stays(value, text):
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("2026-03-02", "2 March 2026"),
+        ("2026-03-02T09:00:00Z", "2 March 2026"),
+        (0, "1 January 1970"),
+        (1_772_409_600, "2 March 2026"),
+        (1_772_409_600_000, "2 March 2026"),
+        ("last spring", "last spring"),
+        (1e30, "1e+30"),
+    ],
+)
+def test_a_date_is_written_out_and_what_is_none_stays(value, text):
+    assert day(value) == text
+
+
+def of(kind: str, path: str, **more):
+    return shown([Part(kind, path, **more)], LAMP)
+
+
+def test_each_kind_shows_its_value():
+    assert of("field", "price.amount")[0][:3] == ("field", "Amount", "1299.5")
+    assert of("number", "price.amount", label="Price", unit="{price.currency}")[0].text == "1,299.5\xa0EUR"
+    assert of("number", "price.amount", unit="€")[0].text == "1,299.5\xa0€"
+    assert of("date", "listed")[0][:3] == ("field", "Listed", "2 March 2026")
+    assert of("badge", "tags")[0].items == ("new", "led")
+    assert of("table", "specs")[0].items == (("Watt", "7"), ("Colour", ""))
+    assert of("table", "price")[0].items == (("amount", "1299.5"), ("currency", "EUR"))
+    assert of("rich", "body")[0].html == "<p>Warm <b>light</b>.</p>"
+    assert of("link", "url")[0].href == ""
+    assert of("link", "url", opens=True)[0].href == LAMP["url"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_missing_takes_no_room(kind):
+    for value in (None, "", [], {}, [None], "  "):
+        assert drawn(Presented((Part(kind, "x"),)), {"x": value}).html == ""
+
+
+def test_what_is_left_out_of_a_long_value_is_told():
+    many = {"x": ["item"] * (MOST + 2), "y": "a" * (LONGEST + 1)}
+    (items,), (text,) = shown([Part("list", "x")], many), shown([Part("text", "y")], many)
+    assert (len(items.items), items.left_out, len(text.text), text.left_out) == (MOST, 2, LONGEST, 1)
+    assert "2 more entries are not shown." in html_of([items])
+    assert "1 more character is not shown." in html_of([text])
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(anything, st.sampled_from(list(KINDS)), st.sampled_from(["x", "x.a", "x[0]", "x[0].a", "x.a.b"]))
+def test_no_value_of_a_document_is_an_error(value, kind, path):
+    found = drawn(Presented((Part(kind, path),)), {"x": value})
+    assert "<script" not in found.html
+
+
+# Rich text
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)><script>alert(1)</script></svg>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<a href='data:text/html,<script>alert(1)</script>'>x</a>",
+    "<p style='position:fixed;inset:0'>x</p>",
+    "<style>*{display:none}</style>",
+    "<iframe src=https://other.example></iframe>",
+    "<form action=https://other.example><button>x</button></form>",
+    "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>",
+    "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
+    "<base href=https://other.example>",
+    "<link rel=stylesheet href=https://other.example>",
+    "<div id=rating class=bar>x</div>",
+    "<input autofocus onfocus=alert(1)>",
+    "<video poster=https://other.example/a.png src=https://other.example/b>",
+    "<table background=https://other.example/a.png><td>x",
+    "<p dir=rtl lang=x>x</p>",
+]
+
+
+@pytest.mark.parametrize("opens", [False, True])
+@pytest.mark.parametrize("html", HOSTILE)
+def test_hostile_html_keeps_no_script_style_address_or_attribute(html, opens):
+    cleaned = clean(f"<p>before</p>{html}", opens=opens).lower()
+    for bad in (
+        "script",
+        "onerror",
+        "onload",
+        "onfocus",
+        "style",
+        "src",
+        "other.example",
+        "data:",
+        " id=",
+        " class=",
+    ):
+        assert bad not in cleaned
+    assert "<p>before</p>" in cleaned
+
+
+def test_links_of_a_rich_text_are_inert_unless_they_may_be_opened():
+    html = '<h1>A</h1><a href="https://a.example">b</a>'
+    assert clean(html) == "<h3>A</h3>b"
+    link = '<a href="https://a.example" target="_blank" rel="noopener noreferrer nofollow">b</a>'
+    assert clean(html, opens=True) == f"<h3>A</h3>{link}"
+
+
+def test_deeply_nested_html_of_two_hundred_thousand_characters_is_cleaned():
+    assert "deep" in clean("<div><table><tr><td>" * 5_000 + "deep")
+
+
+@pytest.mark.parametrize("kind", set(KINDS) - {"rich"})
+def test_all_but_rich_text_is_escaped(kind):
+    html = drawn(Presented((Part("text", "y"), Part(kind, "x", label="<b>"))), {"y": "y", "x": "<img src=x>"}).html
+    assert "<img" not in html and "<b>" not in html
+
+
+# Presets and proposals
+
+
+def test_a_proposal_shows_what_the_documents_have():
+    parts = {part.path: part for part in proposal([LAMP, {"title": "x", "rank": 3, "about": "y" * 200}]).document}
+    assert [*parts][:2] == ["title", "url"] and [*parts][-1] == "body"
+    assert (parts["price.amount"].kind, parts["price.amount"].unit) == ("number", "{price.currency}")
+    kinds = {path: part.kind for path, part in parts.items()}
+    assert kinds["tags"] == "badge" and kinds["specs"] == "table" and kinds["about"] == "text"
+    assert kinds["body"] == "rich" and kinds["listed" if "listed" in kinds else "body"] in ("field", "rich")
+    assert "rank" not in parts
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
+def test_a_preset_reads_back_as_it_was_written(preset):
+    assert Presented.read(json.loads(json.dumps(preset.as_json()))) == preset
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([], "an object with the lists"),
+        ({"document": []}, "no part of a document"),
+        ({"document": "title"}, "no list of at most"),
+        ({"document": [{"kind": "video", "path": "x"}]}, "'video' is none of"),
+        ({"document": [{"kind": "text", "path": "x", "style": "y"}]}, "no member 'style'"),
+        ({"document": [{"kind": "text", "path": 3}]}, "the member path of a part is 3"),
+        ({"document": [{"kind": "text", "path": "x"}] * 41}, "at most 40"),
+    ],
+)
+def test_what_is_no_presentation_is_refused_with_the_reason(given, said):
+    with pytest.raises(ValueError, match=said):
+        Presented.read(given)
+
+
+# Versions, and what raters must not know
+
+
+@pytest.fixture
+def shop(db):
+    collection = make_collection("hills")
+    for key in "abcd":
+        pair = make_pair(collection, "q1", key)
+        place = ord(key) - ord("a") + 1
+        pair.document.fields = {"price": 10 * place, "place": place, "points": 5 - place, "maker": "ours"}
+        pair.document.save()
+    documents = list(Document.objects.order_by("key"))
+    make_ranking(collection, "ours", "q1", [each.key for each in documents])
+    ranking = collection.systems.get(name="ours").rankings.get()
+    type(ranking).objects.filter(pk=ranking.pk).update(scores=np.array([4.0, 3.0, 2.0, 1.0]))
+    return collection
+
+
+def of_paths(*paths: str) -> Presented:
+    return Presented(tuple(Part("field", path) for path in paths))
+
+
+@pytest.mark.parametrize("path", ["rank", "Score", "search.position", "_score", "runs[0].system"])
+def test_a_presentation_names_no_rank_score_or_system(shop, path):
+    with pytest.raises(ValueError, match="must not know rank, score or system"):
+        versions.publish(shop, of_paths("title", path), base=0)
+
+
+@pytest.mark.parametrize(("path", "what"), [("place", "rank"), ("points", "score"), ("maker", "system")])
+def test_a_member_that_equals_the_rank_the_score_or_the_system_is_refused(shop, path, what):
+    with pytest.raises(
+        ValueError, match=f"{path} is not shown: in most rankings of ours it is the document's {what}"
+    ):
+        versions.publish(shop, of_paths("title", path), base=0)
+    assert not Presentation.objects.exists()
+
+
+def test_a_member_that_tells_nothing_is_shown(shop):
+    assert versions.publish(shop, of_paths("title", "price"), base=0).version == 1
+
+
+def test_a_change_is_a_new_version_and_a_race_is_told(shop):
+    first = versions.publish(shop, of_paths("title"), base=0)
+    with pytest.raises(versions.Unchanged):
+        versions.publish(shop, of_paths("title"), base=1)
+    with pytest.raises(versions.Outdated):
+        versions.publish(shop, of_paths("price"), base=0)
+    assert versions.publish(shop, of_paths("price"), base=1).version == 2
+    first.refresh_from_db()
+    assert Presented.read(first.content) == of_paths("title")
+
+
+# The desk
+
+
+def test_a_rater_sees_the_parts_and_the_event_tells_the_version(shop, client):
+    versions.publish(shop, Presented((Part("title", "title"), Part("number", "price", unit="€"))), base=0)
+    client.force_login(make_rater(shop).user)
+    task = client.post(
+        reverse("claim", args=["hills"]), {"count": 1}, headers={"accept": "application/json"}
+    ).json()["tasks"][0]
+    assert task["presentation"] == 1
+    assert "First of" not in task["document"]["html"] and "\xa0€</dd>" in task["document"]["html"]
+    page = client.get(reverse("rate", args=["hills"])).content.decode()
+    assert task["document"]["html"] in page
+    versions.publish(shop, WEB_PAGE, base=1)
+    sent = {"grade": "1", "base_revision": 0, "presentation": task["presentation"], "opened": "1"}
+    client.post(reverse("save_rating", args=["hills", task["token"]]), sent)
+    event = RatingEvent.objects.get()
+    assert (event.presentation_version, event.opened) == (1, True)
+
+
+def test_a_version_that_does_not_exist_yet_is_not_recorded(shop):
+    rater = make_rater(shop)
+    (task,) = queue.claim(rater, now=NOW)
+    queue.save(rater, task, queue.Submission(grade=grade(shop, "1"), presentation=9), now=NOW)
+    assert RatingEvent.objects.get().presentation_version == 0
+
+
+# The page
+
+
+@pytest.fixture
+def admin(shop, client):
+    client.force_login(make_member(shop, "dora", "admin"))
+    return client
+
+
+def rows_of(parts: list[dict], prefix: str = "document") -> dict[str, str]:
+    total = {f"{prefix}-TOTAL_FORMS": str(len(parts)), f"{prefix}-INITIAL_FORMS": "0"}
+    return total | {
+        f"{prefix}-{place}-{name}": value for place, part in enumerate(parts) for name, value in part.items()
+    }
+
+
+def posted(admin, parts: list[dict], **more):
+    data = rows_of(parts) | rows_of([], "query") | {"base": "0"} | more
+    return admin.post(reverse("presentation", args=["hills"]), data)
+
+
+TITLE, PRICE = {"kind": "title", "path": "title", "place": "2"}, {"kind": "number", "path": "price", "place": "1"}
+
+
+def test_an_admin_saves_parts_in_the_order_of_their_places(admin, shop):
+    assert posted(admin, [TITLE, PRICE, {"kind": "text", "path": ""}], save="1").status_code == 302
+    assert [part.path for part in versions.latest_of(shop).document] == ["price", "title"]
+    assert "Raters see version 1" in admin.get(reverse("presentation", args=["hills"])).content.decode()
+
+
+def test_a_preview_saves_nothing_and_shows_another_document_on_demand(admin, shop):
+    last = shop.documents.order_by("pk").last()
+    answer = posted(admin, [TITLE, PRICE], show="next", document=str(last.pk - 1))
+    assert answer.context["document"] == last
+    assert '<dd dir="auto">40</dd>' in answer.content.decode()
+    assert not Presentation.objects.exists()
+    asked = posted(admin, [TITLE], document=str(last.pk))
+    assert asked.status_code == 200
+
+
+def test_a_script_gets_the_preview_alone(admin):
+    url = reverse("presentation", args=["hills"])
+    data = rows_of([TITLE]) | rows_of([], "query") | {"base": "0"}
+    answer = admin.post(url, data, headers={"accept": "application/json"})
+    assert "<article" in answer.json()["html"] and "<html" not in answer.json()["html"]
+    refused = admin.post(url, data | {"document-0-path": "a..b"}, headers={"accept": "application/json"})
+    assert refused.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ([], "Show at least one part"),
+        ([TITLE | {"path": "a..b"}], "names no member"),
+        ([TITLE | {"kind": "video"}], "Select a valid choice"),
+        ([TITLE, {"kind": "field", "path": "place"}], "it is the document&#x27;s rank"),
+    ],
+)
+def test_what_cannot_be_saved_is_told_and_kept(admin, parts, said):
+    answer = posted(admin, parts, save="1")
+    assert answer.status_code == 400
+    assert said in answer.content.decode()
+    assert not Presentation.objects.exists()
+
+
+def test_a_save_on_an_older_version_keeps_the_parts_and_can_be_repeated(admin, shop):
+    versions.publish(shop, of_paths("title"), base=0)
+    answer = posted(admin, [PRICE], save="1")
+    assert answer.status_code == 409
+    assert "Somebody saved version 1 meanwhile" in answer.content.decode()
+    assert posted(admin, [PRICE], save="1", base="1").status_code == 302
+
+
+def test_the_paths_of_the_documents_are_listed_without_those_that_tell(admin, shop):
+    Document.objects.update(fields={"price": {"amount": 3}, "score": 7})
+    paths = [member.path for member in admin.get(reverse("presentation", args=["hills"])).context["members"]]
+    assert {"title", "body", "price", "price.amount"} <= set(paths) and "score" not in paths
+
+
+def test_the_comparison_with_rankings_reads_a_bounded_number_of_them(shop, django_assert_max_num_queries):
+    with django_assert_max_num_queries(8):
+        blindness.refuse_telling(shop, of_paths("title", "price", "url"))
