@@ -84,6 +84,7 @@ TABLE = {
     "guidelines_version": MEMBERS,
     "edit_guidelines": DECIDE,
     "read_guidelines": ACT,
+    "presentation": DECIDE,
     "people": DECIDE,
     "invite": ("post", [SIGN_IN, 404, 404, 200, 404]),
     "withdraw_invitation": DECISION,
@@ -340,7 +341,16 @@ def test_who_gets_what(world, name):
         assert answers["anonymous"].url.startswith(reverse("sign_in"))
 
 
-BOTH = {"sign_in", "password_change", "join", "edit_guidelines", "freeze", "desk_settings", "api_nothing"}
+BOTH = {
+    "sign_in",
+    "password_change",
+    "join",
+    "edit_guidelines",
+    "presentation",
+    "freeze",
+    "desk_settings",
+    "api_nothing",
+}
 
 
 @pytest.mark.same_everywhere
@@ -391,7 +401,17 @@ def test_a_deactivated_account_is_nobody(world):
 
 
 ADMIN_MODELS = [m._meta.model_name for m in apps.get_app_config("ratings").get_models()]
-NOT_IN_ADMIN = {"apitoken", "grade", "guidelines", "invitation", "job", "membership", "othertext", "receipt"}
+NOT_IN_ADMIN = {
+    "apitoken",
+    "grade",
+    "guidelines",
+    "invitation",
+    "job",
+    "membership",
+    "othertext",
+    "presentation",
+    "receipt",
+}
 NOT_IN_ADMIN |= {"session", "stagedrating"}
 REGISTERED = [name for name in ADMIN_MODELS if name not in NOT_IN_ADMIN]
 

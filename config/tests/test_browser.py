@@ -265,6 +265,8 @@ def pages(role: str, collection) -> list[str]:
             f"{base}/guidelines/edit/",
             f"{base}/guidelines/versions/",
             f"{base}/guidelines/2/",
+            f"{base}/presentation/",
+            f"{base}/presentation/?start=proposal",
             f"{base}/progress/",
             f"{base}/raters/{collection.raters.get(name='rater').pk}/",
             f"{base}/pool/",
