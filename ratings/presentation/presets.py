@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .blindness import TELLING
-from .parts import Part, Presented, day, plain
+from .parts import Part, Presented, plain
 
 WEB_PAGE = Presented((Part("title", "title"), Part("link", "url"), Part("text", "body")))
 PRESETS = {
@@ -32,15 +32,17 @@ PRESETS = {
 }
 
 MOST_MEMBERS = 12  # of a proposal
+WIDE = ("text", "rich", "code", "table")
 LONG = 120  # characters from which on a member is a text and no label with a value
 _markup = re.compile(r"<(p|br|ul|ol|li|table|div|strong|em|h[1-6]|pre)\b[^>]*>", re.IGNORECASE)
 _price = re.compile(r"price|cost|amount", re.IGNORECASE)
 _date = re.compile(r"date|time|published|updated|created", re.IGNORECASE)
+_day = re.compile(r"\d{4}-\d{2}-\d{2}(T|\s|$)")
 _code = re.compile(r"code|snippet|source", re.IGNORECASE)
 
 
 def proposal(documents: Iterable[Mapping[str, Any]]) -> Presented:
-    """A presentation of what these documents have: title, address, members with a value, then the body."""
+    """A presentation of what these documents have: title, address, short members, the body, then long members."""
     documents = list(documents)
     values: dict[str, list] = {}
     for document in documents:
@@ -51,10 +53,10 @@ def proposal(documents: Iterable[Mapping[str, Any]]) -> Presented:
     parts = [Part("title", "title")] if "title" in values or not values.get("body") else []
     parts += [Part("link", "url")] if "url" in values else []
     members = [_part_of(name, values[name]) for name in own[:MOST_MEMBERS]]
-    members.sort(key=lambda part: part.kind in ("text", "rich", "code", "table"))  # short ones first
-    parts += members
+    parts += [part for part in members if part.kind not in WIDE]
     if "body" in values:
         parts.append(Part("rich" if _has_markup(values["body"]) else "text", "body"))
+    parts += [part for part in members if part.kind in WIDE]
     return Presented(tuple(parts))
 
 
@@ -66,10 +68,14 @@ def _part_of(name: str, values: list) -> Part:
             return Part("number", f"{name}.amount", name.capitalize(), unit)
         return Part("table", name, name.capitalize())
     if isinstance(first, list):
-        return Part("table" if isinstance(first[0], dict) else "badge", name)
+        if any(isinstance(each, dict) for each in first):
+            return Part("table", name, name.capitalize())
+        return Part("badge", name)
     if isinstance(first, int | float) and not isinstance(first, bool):
+        if _date.search(name) and first > 1e8:  # seconds since 1970
+            return Part("date", name)
         return Part("number" if _price.search(name) else "field", name)
-    if _date.search(name) and all(day(value) != plain(value) for value in values[:20]):
+    if all(_day.match(plain(value)) for value in values[:20]):
         return Part("date", name)
     if _has_markup(values):
         return Part("rich", name)
