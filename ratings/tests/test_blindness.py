@@ -10,8 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from ratings import queue
-from ratings.models import Anchor, Assignment, Check, Grade, Query, Rating, RatingEvent
+from ratings.models import Anchor, Assignment, Check, Grade, Presentation, Query, Rating, RatingEvent
 from ratings.pool.anchors import set_anchor
+from ratings.presentation.parts import KINDS, MOST_PARTS
 
 from .cast import grade, make_collection, make_pair, make_ranking, make_rater
 
@@ -38,14 +39,20 @@ CANARIES = {
 }
 
 
-@pytest.fixture
-def collection():
+@pytest.fixture(params=["a web page", "every kind of part"])
+def collection(request):
     keys = ["a", "b", "c", "d", "e", "canary-document-key"]
     collection = make_collection(queries=["canary-query-key", "q2"], documents=keys)
     collection.queries.update(
         text="how to cross a stream", need="to stay dry", tags=["canary-tag"], weight="8642.25"
     )
-    collection.documents.update(title="Streams", body="Cross where it is wide.", fields={"by": "canary-field"})
+    collection.documents.update(
+        title="Streams", body="Cross where it is wide.", fields={"by": "canary-field", "colour": ["red"]}
+    )
+    if request.param == "every kind of part":
+        parts = [{"kind": kind, "path": path} for kind in KINDS for path in ("title", "body", "url", "colour")]
+        content = {"document": parts[:MOST_PARTS], "query": parts[MOST_PARTS:]}
+        Presentation.objects.create(collection=collection, version=1, content=content)
     type(collection).objects.update(description="canary-description", gold_share="0.5", repeat_share="0.5")
     make_ranking(collection, "canary-system", "canary-query-key", "ab", scores=[7321.625, 3.0])
     pairs = [make_pair(collection, "canary-query-key", document, wanted=2) for document in keys]
