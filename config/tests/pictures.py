@@ -75,7 +75,7 @@ def desk(page: Page) -> None:
     page.locator("article.doc").wait_for()
     page.wait_for_load_state("networkidle")
     while len(page.locator("article.doc .text").inner_text()) < 200:
-        page.keyboard.press("2")
+        page.keyboard.press("0")
         page.wait_for_timeout(1000)  # a second key that comes at once counts for a slip
 
 

@@ -66,9 +66,9 @@ def test_one_press_a_judgment_and_no_page_is_loaded(page, collection):
     counted_presses(page)
     page.evaluate("window.samePage = true")
     for _ in range(15):
-        press(page, "4")
+        press(page, "2")
     page.wait_for_timeout(BOUNCE)
-    page.keyboard.press("2")
+    page.keyboard.press("0")
     expect(page.locator("#nothing")).to_contain_text("All done. Thank you for 16 ratings.")
     all_saved(page)
     assert Rating.objects.count() == page.evaluate("presses") == 16
@@ -96,7 +96,7 @@ def test_the_next_document_does_not_wait_for_the_network(page, expected):
     page.wait_for_timeout(500)
     page.context.set_offline(True)
     for _ in range(3):
-        press(page, "3")
+        press(page, "1")
     assert Rating.objects.count() == 0
     page.context.set_offline(False)
     all_saved(page)
@@ -144,14 +144,14 @@ def test_keys_are_dead_in_a_text_field_and_behind_a_dialog(page, expected):
     assert shown(page) == before
     page.keyboard.press("Control+Enter")
     expect(page.locator("#comment")).to_be_hidden()
-    page.keyboard.press("3")
+    page.keyboard.press("1")
     eventually(lambda: Rating.objects.filter(comment="12 of 3 ulx").exists())
     Session.objects.all().delete()
-    press(page, "3")
+    press(page, "1")
     expect(page.locator("#sign-in")).to_be_visible()
     page.locator("#sign-in-close").focus()
     before = shown(page)
-    page.keyboard.press("3")
+    page.keyboard.press("1")
     page.wait_for_timeout(200)
     assert shown(page) == before
 
@@ -164,7 +164,7 @@ def test_undo_twenty_deep_offline(visit, expected):
     collection = make_round(documents="abcdefghijk")
     page = visit.sign_in(visit.page(), "rater")
     begin(page)
-    order = [press(page, "3") for _ in range(20)]
+    order = [press(page, "1") for _ in range(20)]
     all_saved(page)
     assert Rating.objects.count() == 20
     page.context.set_offline(True)
@@ -182,11 +182,11 @@ def test_what_was_not_sent_is_taken_back_here(page, expected):
     expected.append("Failed to load resource")
     begin(page)
     page.wait_for_timeout(500)
-    first = press(page, "3")
+    first = press(page, "1")
     all_saved(page)
     page.context.set_offline(True)
-    press(page, "3")  # is tried
-    second = press(page, "4")  # waits for its turn
+    press(page, "1")  # is tried
+    second = press(page, "2")  # waits for its turn
     page.keyboard.press("u")
     comes_back(page, second)
     page.context.set_offline(False)
@@ -198,10 +198,10 @@ def test_what_was_not_sent_is_taken_back_here(page, expected):
 
 def test_a_grade_given_after_an_undo_stands(page, collection):
     begin(page)
-    task = press(page, "1")
+    task = press(page, "-")
     page.keyboard.press("u")
     comes_back(page, task)
-    press(page, "5")
+    press(page, "3")
     all_saved(page)
     rating = Rating.objects.get()
     assert rating.grade == grade(collection, "3")
@@ -210,7 +210,7 @@ def test_a_grade_given_after_an_undo_stands(page, collection):
 
 def test_undo_reaches_acts_of_an_earlier_page(page):
     begin(page)
-    task = press(page, "3")
+    task = press(page, "1")
     all_saved(page)
     page.reload()
     ready(page)
@@ -222,7 +222,7 @@ def test_undo_reaches_acts_of_an_earlier_page(page):
 
 def test_a_reload_goes_on_with_the_same_document(page):
     begin(page)
-    press(page, "3")
+    press(page, "1")
     all_saved(page)
     before = shown(page)
     page.reload()
@@ -244,14 +244,14 @@ def test_signed_out_signs_in_on_the_spot_and_nothing_is_lost(page, expected):
     expected.append("401")
     begin(page)
     Session.objects.all().delete()
-    press(page, "3")
+    press(page, "1")
     on_screen = shown(page)
     sign_in_here(page, "rater")
     expect(page.locator("#sign-in")).to_be_hidden()
     all_saved(page)
     assert Rating.objects.count() == 1
     assert shown(page) == on_screen
-    press(page, "3")
+    press(page, "1")
     all_saved(page)
     assert Rating.objects.count() == 2
 
@@ -260,7 +260,7 @@ def test_a_wrong_password_is_told_and_asked_again(page, expected):
     expected.append("401")
     begin(page)
     Session.objects.all().delete()
-    press(page, "3")
+    press(page, "1")
     expect(page.locator("#sign-in")).to_be_visible()
     page.get_by_label("Password").fill("nonsense")
     page.keyboard.press("Enter")
@@ -275,7 +275,7 @@ def test_signing_in_again_in_another_tab_is_enough(page, visit, expected):
     Session.objects.all().delete()
     second = page.context.new_page()
     visit.sign_in(second, "rater")
-    press(page, "3")
+    press(page, "1")
     all_saved(page)
     expect(page.locator("#sign-in")).to_be_hidden()
     assert Rating.objects.count() == 1
@@ -286,14 +286,14 @@ def test_another_account_neither_sees_nor_sends_what_was_kept(page, visit, colle
     make_rater(collection, "boris")
     begin(page)
     refuse(page)
-    kept = [press(page, "5") for _ in range(3)]
+    kept = [press(page, "3") for _ in range(3)]
     expect(page.locator("#state")).to_contain_text("3 kept on this device")
     context = page.context
     page.close()
     context.clear_cookies()
     boris = visit.sign_in(context.new_page(), "boris")
     begin(boris)
-    press(boris, "1")
+    press(boris, "-")
     all_saved(boris)
     databases = boris.evaluate("indexedDB.databases().then((all) => all.length)")
     assert databases == 2  # one each
@@ -312,7 +312,7 @@ def test_a_page_whose_browser_belongs_to_somebody_else_now_is_sealed(page, visit
     begin(page)
     page.context.clear_cookies()
     visit.sign_in(page.context.new_page(), "boris")
-    press(page, "3")
+    press(page, "1")
     expect(page.locator("#sealed")).to_contain_text("This browser is signed in as boris now")
     page.wait_for_timeout(300)
     assert not Rating.objects.exists()
@@ -323,7 +323,7 @@ def test_a_token_that_another_tab_made_old_is_renewed(page, visit, expected):
     begin(page)
     page.context.clear_cookies(name="csrftoken")
     page.context.new_page().goto("/accounts/session/")  # makes another
-    press(page, "3")
+    press(page, "1")
     all_saved(page)
     assert Rating.objects.count() == 1
 
@@ -335,7 +335,7 @@ def test_a_browser_that_keeps_nothing_says_so_and_sends_all_the_same(visit, coll
     visit.sign_in(page, "rater")
     begin(page)
     refuse(page)
-    press(page, "3")
+    press(page, "1")
     expect(page.locator("#state")).to_contain_text("1 kept while this page stays open")
     page.unroute_all()
     page.evaluate("dispatchEvent(new Event('online'))")
@@ -351,7 +351,7 @@ def test_a_conflict_is_decided_by_the_rater(page, collection, expected):
         token = shown(page).split("/")[-3]
         task = queue.task(rater, token)
         queue.save(rater, task, queue.Submission(grade=grade(collection, "0")))  # from elsewhere
-        press(page, "5")
+        press(page, "3")
         dialog = page.locator("#conflict")
         expect(dialog).to_contain_text("Keep what is stored: 0 Irrelevant")
         expect(dialog).to_contain_text("Take this one: 3 Perfect")
@@ -379,7 +379,7 @@ def conflict(page: Page, collection) -> tuple[str, str]:
     task = shown(page)
     token = task.split("/")[-3]
     rated_elsewhere(collection, token)
-    press(page, "5")
+    press(page, "3")
     expect(page.locator("#conflict")).to_be_visible()
     return task, token
 
@@ -409,7 +409,7 @@ def test_undo_takes_back_what_was_insisted_on(page, collection, expected, sent, 
     eventually(lambda: Rating.objects.get().grade == grade(collection, "0"))
     expect(page.locator("#own")).to_contain_text("Your rating now: 0 Irrelevant")
     expect(page.locator("#done")).to_have_text("1")
-    assert press(page, "4") == task
+    assert press(page, "2") == task
     all_saved(page)
     assert Rating.objects.get(pair__token=token).grade == grade(collection, "2")
 
@@ -421,8 +421,8 @@ def test_undo_takes_back_first_what_was_insisted_on_last(page, collection, expec
     page.route("**/save/", lambda route: route.continue_() if held_back else held_back.append(route))
     first, token = shown(page), shown(page).split("/")[-3]
     rated_elsewhere(collection, token)
-    press(page, "5")
-    second = press(page, "4")
+    press(page, "3")
+    second = press(page, "2")
     held_back[0].continue_()
     decide(page, "2")
     all_saved(page)
@@ -437,7 +437,7 @@ def test_undo_takes_back_first_what_was_insisted_on_last(page, collection, expec
 def test_undo_after_what_is_stored_was_kept_takes_back_the_act_before(page, collection, expected):
     expected.append("409")
     begin(page)
-    before = press(page, "4")
+    before = press(page, "2")
     all_saved(page)
     _, token = conflict(page, collection)
     decide(page, "1")
@@ -455,12 +455,12 @@ def test_what_was_thrown_away_is_still_to_do(page, collection, expected):
     queue.retire(list(collection.queries.get(key="q2").pairs.values_list("pk", flat=True)))
     begin(page)
     collection.grades.filter(value=2).delete()
-    task = press(page, "4")
+    task = press(page, "2")
     expect(page.locator("#conflict")).to_contain_text("The scale has no grade 2.")
     decide(page, "2")
     expect(page.locator("#done")).to_have_text("0")
     expect(page.locator("#last")).to_be_hidden()
-    done = press_till_the_end(page, "5")
+    done = press_till_the_end(page, "3")
     all_saved(page)
     assert task in done
     assert Rating.objects.count() == len(done) == 8
@@ -473,7 +473,7 @@ def test_a_warm_up_that_is_thrown_away_is_asked_again(page, collection, expected
     begin(page)
     collection.grades.filter(value=2).delete()
     before = shown(page)
-    page.keyboard.press("4")
+    page.keyboard.press("2")
     decide(page, "2")
     expect(page.locator(".work")).to_have_attribute("data-view", "task")
     comes_back(page, before)
@@ -481,7 +481,7 @@ def test_a_warm_up_that_is_thrown_away_is_asked_again(page, collection, expected
 
 def test_undo_in_one_tab_leaves_the_document_in_the_other(page, collection):
     begin(page)
-    press(page, "4")
+    press(page, "2")
     all_saved(page)
     other = page.context.new_page()
     begin(other)
@@ -499,7 +499,7 @@ def test_a_rating_opened_from_the_list_leads_back_there(page, collection):
     queue.save(rater, task, queue.Submission(grade=grade(collection, "0")))
     page.goto(f"/collections/hills/rate/{task.token}/")
     ready(page)
-    page.keyboard.press("5")
+    page.keyboard.press("3")
     page.wait_for_url("**/my-ratings/")
     assert Rating.objects.get().grade == grade(collection, "3")
 
@@ -513,7 +513,7 @@ def test_fields_that_this_version_does_not_know_are_tolerated(page):
     page.route("**/save/", newer)
     page.route("**/next/", newer)
     for _ in range(6):
-        press(page, "3")
+        press(page, "1")
     all_saved(page)
     assert Rating.objects.count() == 6
 
@@ -521,7 +521,7 @@ def test_fields_that_this_version_does_not_know_are_tolerated(page):
 def test_an_answer_of_a_stranger_on_the_way_confirms_nothing(page):
     begin(page)
     page.route("**/save/", lambda route: route.fulfill(status=200, content_type="text/html", body="Pay for WiFi"))
-    press(page, "3")
+    press(page, "1")
     expect(page.locator("#state")).to_contain_text("1 kept on this device")
     page.unroute_all()
     page.evaluate("dispatchEvent(new Event('online'))")
@@ -536,7 +536,7 @@ def test_time_counts_only_while_somebody_is_there(page):
     page.clock.fast_forward(30_000)
     page.keyboard.press("g")
     page.clock.fast_forward(3_600_000)  # away for an hour: a minute of it counts
-    press(page, "3")
+    press(page, "1")
     all_saved(page)
     assert 85 < RatingEvent.objects.get().seconds < 110
 
@@ -546,7 +546,7 @@ def test_nothing_left_looks_again_by_itself(page, collection):
     queue.claim(boris, 20)
     page.clock.install()
     begin(page)
-    press_till_the_end(page, "3")
+    press_till_the_end(page, "1")
     expect(page.locator("#nothing")).to_contain_text("open at other raters and may come back at")
     queue.stop(boris)
     page.clock.fast_forward(25_000)
@@ -570,7 +570,7 @@ def test_a_comment_comes_back_with_a_document_that_was_put_off(page, collection)
     page.keyboard.press("Escape")
     task = press(page, "l")
     for _ in range(7):
-        press(page, "3")
+        press(page, "1")
     comes_back(page, task)
     expect(page.locator("#comment-text")).to_have_value("half read")
     all_saved(page)
@@ -584,16 +584,16 @@ def test_an_open_desk_hears_of_new_guidelines_and_says_which_it_had(page, collec
     versions.publish(collection, "Read it.\n", base=0)
     begin(page)
     versions.publish(collection, "Read all of it.\n", base=1)
-    press(page, "3")
+    press(page, "1")
     expect(page.locator("#newer")).to_be_hidden()
     for _ in range(6):
-        press(page, "3")
+        press(page, "1")
     expect(page.locator("#newer")).to_be_visible()
     all_saved(page)
     assert set(RatingEvent.objects.values_list("guidelines_version", flat=True)) == {1}
     follow(page.get_by_role("link", name="Load the new version"))
     ready(page)
     expect(page.locator("#newer")).to_be_hidden()
-    press(page, "3")
+    press(page, "1")
     all_saved(page)
     assert RatingEvent.objects.latest("pk").guidelines_version == 2

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from ratings.guidelines import versions
-from ratings.models import Anchor, Rating
+from ratings.models import Anchor, Grade, Rating
 from ratings.pool.anchors import set_anchor
 from ratings.tests.cast import grade, make_pair
 
@@ -37,7 +37,7 @@ def test_a_key_that_was_changed_grades_and_is_shown_on_its_button(page, collecti
     begin(page)
     expect(page.locator("button.grade", has_text="Good").locator("kbd")).to_have_text("h")
     before = shown(page)
-    page.keyboard.press("4")
+    page.keyboard.press("2")
     page.wait_for_timeout(BOUNCE)
     assert shown(page) == before
     press(page, "h")
@@ -72,7 +72,7 @@ def test_keys_can_be_switched_off_and_the_buttons_still_work(page):
     begin(page)
     expect(page.locator("button.grade kbd").first).to_be_hidden()
     before = shown(page)
-    for key in "4xlcug?":
+    for key in "2xlcug?":
         page.keyboard.press(key)
     page.wait_for_timeout(BOUNCE)
     assert shown(page) == before
@@ -86,7 +86,7 @@ def test_help_tells_the_keys_and_grades_nothing(page):
     before = shown(page)
     page.keyboard.press("?")
     expect(page.locator("#help")).to_be_visible()
-    page.keyboard.press("4")
+    page.keyboard.press("2")
     page.keyboard.press("Escape")
     expect(page.locator("#help")).to_be_hidden()
     page.wait_for_timeout(BOUNCE)
@@ -96,13 +96,13 @@ def test_help_tells_the_keys_and_grades_nothing(page):
 
 def test_my_ratings_are_one_key_away_and_a_changed_grade_leads_back(page, collection):
     begin(page)
-    press(page, "2")
+    press(page, "0")
     all_saved(page)
     page.keyboard.press("m")
     page.locator(".data a").first.focus()
     page.keyboard.press("Enter")
     ready(page)
-    page.keyboard.press("5")
+    page.keyboard.press("3")
     page.wait_for_url("**/my-ratings/")
     assert Rating.objects.get().grade == grade(collection, "3")
 
@@ -123,7 +123,7 @@ def test_guidelines_open_at_the_grade_in_question(page, collection, width):
     told(collection)
     page.set_viewport_size({"width": width, "height": 800})
     begin(page)
-    press(page, "2")  # Irrelevant
+    press(page, "0")  # Irrelevant
     page.keyboard.press("g")
     expect(page.locator("#guide-grade-0")).to_be_in_viewport()
     expect(page.locator("#guide-grade-0")).to_be_focused()
@@ -144,7 +144,7 @@ def test_opening_the_guidelines_counts_as_reading_them_once(page, collection):
     sent = []
     page.on("request", lambda request: sent.append(request.url) if "/guidelines/read/" in request.url else None)
     assert collection.raters.get().guidelines_read == 1
-    press(page, "2")
+    press(page, "0")
     page.keyboard.press("g")
     eventually(lambda: collection.raters.get().guidelines_read == 2)
     page.keyboard.press("g")
@@ -196,21 +196,21 @@ def test_a_long_text_is_folded_until_it_is_asked_for(page, collection):
 def test_a_break_is_offered_and_the_key_that_closes_it_grades_nothing(page, collection):
     type(collection).objects.update(break_after=2)
     begin(page)
-    press(page, "3")
+    press(page, "1")
     page.wait_for_timeout(BOUNCE)
-    page.keyboard.press("3")
+    page.keyboard.press("1")
     expect(page.locator("#break")).to_contain_text("That was 2 in a row.")
     before = shown(page)
-    page.keyboard.press("4")  # too soon: meant for the document
+    page.keyboard.press("2")  # too soon: meant for the document
     expect(page.locator("#break")).to_be_visible()
     page.wait_for_timeout(600)
-    page.keyboard.press("4")
+    page.keyboard.press("2")
     expect(page.locator("#break")).to_be_hidden()
     page.wait_for_timeout(BOUNCE)
     assert shown(page) == before
     all_saved(page)
     assert Rating.objects.count() == 2
-    press(page, "4")
+    press(page, "2")
     expect(page.locator("#break")).to_be_hidden()
 
 
@@ -218,7 +218,7 @@ def test_no_break_is_offered_where_none_is_wanted(page, collection):
     type(collection).objects.update(break_after=0)
     begin(page)
     for _ in range(4):
-        press(page, "3")
+        press(page, "1")
     expect(page.locator("#break")).to_be_hidden()
 
 
@@ -230,12 +230,12 @@ def test_warm_ups_are_counted_and_lead_straight_to_the_work(page, collection):
     for place in (1, 2):
         expect(page.locator("#warm-up")).to_contain_text(f"Warm-up {place} of 2.")
         page.wait_for_timeout(BOUNCE)
-        page.keyboard.press("5")
+        page.keyboard.press("3")
         expect(page.locator("#answer")).to_contain_text("It says so.")
         expect(page.locator("#answer-last")).to_be_visible(visible=place == 2)
         page.keyboard.press("Enter")
     expect(page.locator("#warm-up")).to_be_hidden()
-    press(page, "4")
+    press(page, "2")
     all_saved(page)
     assert Rating.objects.count() == 1
 
@@ -266,7 +266,7 @@ def test_grades_can_be_met_with_a_thumb(visit, collection, address):
 
 def test_a_new_document_is_announced_and_its_grades_are_near(page, collection):
     begin(page)
-    task = press(page, "4")
+    task = press(page, "2")
     said = page.locator("#said")
     expect(said).to_contain_text("Query: ")
     expect(said).to_contain_text("2 of about 20")
@@ -278,3 +278,46 @@ def test_a_new_document_is_announced_and_its_grades_are_near(page, collection):
     assert stops <= 3
     page.keyboard.press("u")
     comes_back(page, task)
+
+
+@pytest.mark.parametrize(("presses", "value"), [("3", "3"), ("0", "0"), ("-", "-1")])
+def test_the_key_of_a_grade_is_its_own_number(page, collection, presses, value):
+    begin(page)
+    kept = page.locator(f"button.grade[value='{value}'] kbd")
+    expect(kept).to_have_text(presses)
+    press(page, presses)
+    all_saved(page)
+    assert Rating.objects.get().grade == grade(collection, value)
+
+
+def test_with_several_negative_grades_a_minus_waits_for_its_digit(page, collection):
+    Grade.objects.create(collection=collection, value="-2", label="Dangerous")
+    begin(page)
+    expect(page.locator("button.grade[value='-2'] kbd")).to_have_text("-2")
+    before = shown(page)
+    page.keyboard.press("-")
+    press(page, "2")
+    all_saved(page)
+    assert Rating.objects.get().grade == grade(collection, "-2")
+    comes = shown(page)
+    assert comes != before
+    press(page, "-")  # alone, it counts when no digit comes
+    all_saved(page)
+    assert Rating.objects.filter(grade=grade(collection, "-1")).count() == 1
+
+
+def test_a_scale_with_decimals_has_keys_by_place(page, collection):
+    Grade.objects.create(collection=collection, value="0.5", label="Half")
+    begin(page)
+    assert page.locator("button.grade kbd").all_text_contents() == ["1", "2", "3", "4", "5", "6"]
+
+
+def test_who_has_rated_is_told_once_that_grades_have_other_keys(page, collection):
+    begin(page)
+    press(page, "1")
+    all_saved(page)
+    page.evaluate("localStorage.clear()")
+    begin(page)
+    expect(page.locator("#notice")).to_contain_text("The key of a grade is its own number now")
+    begin(page)
+    expect(page.locator("#notice")).to_be_hidden()

@@ -58,7 +58,7 @@ def test_a_whole_round_by_keyboard(page, collection):
     for _ in range(2):
         expect(page.locator(".row")).to_have_count(4)
         for _ in range(4):
-            press(page, "4")
+            press(page, "2")
         expect(page.get_by_role("button", name="Go on")).to_be_focused()
         query = page.locator(".query h1").text_content()
         page.keyboard.press("Enter")
@@ -74,10 +74,10 @@ def test_j_and_k_move_and_the_grade_goes_to_the_document_in_focus(page):
     press(page, "j")
     press(page, "ArrowDown")
     press(page, "k")
-    press(page, "5")
+    press(page, "3")
     assert done(page) == [1]
     expect(page.locator(".row").nth(2).locator(".doc")).to_be_focused()
-    press(page, "1")
+    press(page, "-")
     assert done(page) == [1, 2]
     all_saved(page)
     rows = page.locator(".row")
@@ -87,28 +87,28 @@ def test_j_and_k_move_and_the_grade_goes_to_the_document_in_focus(page):
 
 def test_a_grade_can_be_changed_before_and_after_it_arrived(page, visit):
     page.route("**/save/", lambda route: route.abort())
-    press(page, "1")
+    press(page, "-")
     press(page, "k")
-    press(page, "2")
+    press(page, "0")
     page.unroute("**/save/")
     page.evaluate("dispatchEvent(new Event('online'))")
     all_saved(page)
     assert Rating.objects.get().grade.value == 0
     press(page, "k")
-    press(page, "5")
+    press(page, "3")
     all_saved(page)
     eventually(lambda: Rating.objects.get().grade.value == 3)
     visit.complaints[:] = [c for c in visit.complaints if "Failed to load resource" not in c]
 
 
 def test_undo_takes_back_here_and_on_the_server(page):
-    press(page, "4")
     press(page, "2")
+    press(page, "0")
     all_saved(page)
     assert Rating.objects.count() == 2
     press(page, "u")
     assert done(page) == [0]
-    press(page, "5")
+    press(page, "3")
     all_saved(page)
     press(page, "u")
     press(page, "u")
@@ -118,8 +118,8 @@ def test_undo_takes_back_here_and_on_the_server(page):
 
 def test_what_was_not_sent_is_still_judged_after_a_reload(page, visit):
     page.route("**/save/", lambda route: route.abort())
-    press(page, "4")
     press(page, "2")
+    press(page, "0")
     page.on("dialog", lambda dialog: dialog.accept())
     page.reload()
     expect(page.locator(".row.is-done")).to_have_count(2)
@@ -161,7 +161,7 @@ def conflict(page: Page, collection, visit, choice: str) -> str:
     rater = collection.raters.get()
     token = page.locator(".row").first.get_attribute("data-token")
     queue.save(rater, queue.task(rater, token), queue.Submission(grade=grade(collection, "0")))
-    press(page, "5")
+    press(page, "3")
     expect(page.locator("#conflict")).to_be_visible()
     page.wait_for_timeout(550)
     page.keyboard.press(choice)
@@ -185,7 +185,7 @@ def test_undo_after_a_conflict_shows_what_another_window_had_saved(page, collect
     assert done(page) == [0]
     expect(page.locator("#done")).to_have_text("1")
     press(page, "k")
-    press(page, "4")
+    press(page, "2")
     all_saved(page)
     assert Rating.objects.get().grade == grade(collection, "2")
 
@@ -199,11 +199,11 @@ def test_what_is_kept_of_a_conflict_is_nothing_to_undo(page, collection, visit):
 
 
 def test_what_was_thrown_away_leaves_what_was_saved_before(page, collection, visit):
-    press(page, "5")
+    press(page, "3")
     all_saved(page)
     collection.grades.filter(value=2).delete()
     press(page, "k")
-    press(page, "4")
+    press(page, "2")
     expect(page.locator("#conflict")).to_contain_text("The scale has no grade 2.")
     page.wait_for_timeout(550)
     page.keyboard.press("2")

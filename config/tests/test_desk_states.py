@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(tran
 
 def saved(page: Page, collection: Collection) -> None:
     begin(page)
-    press(page, "4")
+    press(page, "2")
     all_saved(page)
     expect(page.locator("#last")).to_contain_text("Last: 2 Good")
 
@@ -29,7 +29,7 @@ def saved(page: Page, collection: Collection) -> None:
 def saving(page: Page, collection: Collection) -> None:
     begin(page)
     page.route("**/save/", lambda route: None)  # no answer comes
-    press(page, "4")
+    press(page, "2")
     expect(page.locator("#state")).to_have_text("Saving 1")
 
 
@@ -37,14 +37,14 @@ def offline(page: Page, collection: Collection) -> None:
     begin(page)
     page.route("**/save/", lambda route: route.abort())
     for _ in range(3):
-        press(page, "4")
+        press(page, "2")
     expect(page.locator("#state")).to_contain_text("Offline: 3 kept on this device, next try in")
 
 
 def server_error(page: Page, collection: Collection) -> None:
     begin(page)
     page.route("**/save/", lambda route: route.fulfill(status=500, content_type="text/html", body="oh"))
-    press(page, "4")
+    press(page, "2")
     expect(page.locator("#state")).to_contain_text("The server has a problem: 1 kept on this device, next try in")
 
 
@@ -52,7 +52,7 @@ def busy_server(page: Page, collection: Collection) -> None:
     begin(page)
     waiting = {"Retry-After": "30"}
     page.route("**/save/", lambda route: route.fulfill(status=503, headers=waiting, json={"error": "busy"}))
-    press(page, "4")
+    press(page, "2")
     expect(page.locator("#state")).to_have_text(re.compile(r"next try in (2[5-9]|30) s"))
 
 
@@ -60,7 +60,7 @@ def conflict(page: Page, collection: Collection) -> None:
     begin(page)
     rater = collection.raters.get()
     queue.save(rater, queue.task(rater, shown(page).split("/")[-3]), queue.Submission(reason="language"))
-    press(page, "4")
+    press(page, "2")
     expect(page.locator("#conflict")).to_contain_text(
         "Keep what is stored: cannot judge: “I do not read this language”"
     )
@@ -70,21 +70,21 @@ def conflict(page: Page, collection: Collection) -> None:
 def not_a_grade(page: Page, collection: Collection) -> None:
     begin(page)
     collection.grades.filter(value=2).delete()
-    press(page, "4")
+    press(page, "2")
     expect(page.locator("#conflict")).to_contain_text("The scale has no grade 2.")
 
 
 def no_longer_a_rater(page: Page, collection: Collection) -> None:
     begin(page)
     collection.memberships.all().delete()
-    press(page, "4")
+    press(page, "2")
     expect(page.locator("#conflict")).to_contain_text("You do not rate in a collection of this name.")
 
 
 def signed_out(page: Page, collection: Collection) -> None:
     begin(page)
     Session.objects.all().delete()
-    press(page, "4")
+    press(page, "2")
     expect(page.locator("#sign-in")).to_contain_text("What you did is kept here: 1 to be sent.")
 
 
@@ -99,7 +99,7 @@ def retired(page: Page, collection: Collection) -> None:
     begin(page)
     task = queue.task(collection.raters.get(), shown(page).split("/")[-3])
     queue.retire([task.pair.pk])
-    press(page, "4")
+    press(page, "2")
     expect(page.locator("#notice")).to_contain_text("no longer needed")
 
 
@@ -119,28 +119,28 @@ def comment(page: Page, collection: Collection) -> None:
 def no_text(page: Page, collection: Collection) -> None:
     collection.documents.update(body="", url="https://hills.example/a-long-way/up.html")
     begin(page)
-    press(page, "4")
+    press(page, "2")
     expect(page.locator("article.doc")).to_contain_text("This document has no text.")
 
 
 def all_done(page: Page, collection: Collection) -> None:
     queue.retire(list(collection.queries.get(key="q2").pairs.values_list("pk", flat=True)))
     begin(page)
-    press_till_the_end(page, "4")
+    press_till_the_end(page, "2")
     expect(page.locator("#nothing")).to_contain_text("All done. Thank you for 8 ratings.")
 
 
 def held_by_others(page: Page, collection: Collection) -> None:
     begin(page)
     queue.claim(make_rater(collection, "boris"), 20)
-    press_till_the_end(page, "4")
+    press_till_the_end(page, "2")
     expect(page.locator("#nothing")).to_contain_text("open at other raters and may come back at")
 
 
 def limit_reached(page: Page, collection: Collection) -> None:
     collection.raters.update(limit=2)
     begin(page)
-    press_till_the_end(page, "4")
+    press_till_the_end(page, "2")
     expect(page.locator("#nothing")).to_contain_text("You have rated all that you were asked for: 2 documents.")
 
 
@@ -148,7 +148,7 @@ def all_loaded_is_rated(page: Page, collection: Collection) -> None:
     begin(page)
     page.wait_for_timeout(500)
     page.route("**/rate/**", lambda route: route.abort())
-    press_till_the_end(page, "4")
+    press_till_the_end(page, "2")
     expect(page.locator("#nothing")).to_contain_text("You have rated all that was loaded.")
 
 
@@ -169,7 +169,7 @@ def warm_up(page: Page, collection: Collection) -> None:
 
 def warm_up_answered(page: Page, collection: Collection) -> None:
     warm_up(page, collection)
-    page.keyboard.press("1")
+    page.keyboard.press("-")
     expect(page.locator("#answer")).to_contain_text("The known grade is 3 Perfect.")
     expect(page.locator("#answer")).to_contain_text("It answers the need in its first line.")
     expect(page.locator("#go-on")).to_be_focused()
@@ -191,7 +191,7 @@ def in_a_list(page: Page, collection: Collection) -> None:
     page.locator("main .btn.main:visible").click()
     expect(page.locator("#state")).to_have_attribute("data-kind", "saved")
     page.wait_for_timeout(BOUNCE)
-    page.keyboard.press("4")
+    page.keyboard.press("2")
     expect(page.locator(".row.is-done")).to_have_count(1)
 
 
@@ -212,7 +212,7 @@ def help_on_keys(page: Page, collection: Collection) -> None:
 def time_for_a_break(page: Page, collection: Collection) -> None:
     type(collection).objects.update(break_after=1)
     begin(page)
-    page.keyboard.press("4")
+    page.keyboard.press("2")
     expect(page.locator("#break")).to_be_visible()
 
 
@@ -221,7 +221,7 @@ def guidelines_at_the_grade(page: Page, collection: Collection) -> None:
     versions.mark_read(collection.raters.get(), first.version)
     versions.publish(collection, first.text.replace("Some", "Something"), base=1)
     begin(page)
-    press(page, "4")
+    press(page, "2")
     page.keyboard.press("g")
     expect(page.locator("#guide-grade-2")).to_be_focused()
 
@@ -247,7 +247,7 @@ def chosen_dark_and_very_large(page: Page, collection: Collection) -> None:
     page.get_by_label("Very large").check()
     follow(page.get_by_role("button", name="Save"))
     begin(page)
-    press(page, "4")
+    press(page, "2")
 
 
 STATES: list[Callable[[Page, Collection], None]] = [

@@ -7,6 +7,8 @@ order of import: tasks are named by random tokens.
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from django.template.loader import render_to_string
+
 from ..models import Rater, RatingEvent, plain_value
 from ..presentation.blindness import source_of
 from ..presentation.html import drawn, html_of
@@ -56,7 +58,8 @@ def query_shown(task: Task, showing: Showing) -> dict:
 def document_shown(task: Task, showing: Showing) -> dict:
     """`title` is None where the presentation has none."""
     found = drawn(showing.presented, source_of(task.pair.document))
-    return {"title": found.title, "html": found.html, "long": found.long}
+    html = found.html + render_to_string("ratings/_no_text.html") if found.bare else found.html
+    return {"title": found.title, "html": html, "long": found.long}
 
 
 def parts_shown(task: Task, showing: Showing) -> dict:

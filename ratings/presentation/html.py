@@ -21,6 +21,7 @@ class Drawn(NamedTuple):
 
     title: str | None  # None: the presentation has none
     html: SafeString  # the other parts; "" where none has a value
+    bare: bool  # there is nothing but a title and addresses
     long: bool
     pieces: list[Shown]
 
@@ -32,7 +33,8 @@ def drawn(presented: Presented, source: Mapping[str, Any]) -> Drawn:
     pieces = shown([part for part in presented.document if part is not heading], source)
     texts = [piece.text or piece.html for piece in pieces]
     long = sum(map(len, texts)) > LONG or sum(text.count("\n") + 1 for text in texts) > LINES
-    return Drawn(title, html_of(pieces), long, pieces)
+    bare = all(piece.kind == "link" for piece in pieces)
+    return Drawn(title, html_of(pieces), bare, long, pieces)
 
 
 def drawn_in(collection: Collection, document: Document) -> Drawn:

@@ -6,12 +6,11 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from .. import queue
+from ..desk.keys import keys_of, with_keys
 from ..desk.preferences import PreferencesForm, keep, preferences
 from ..models import Grade, Rater, Reason, Shown
 from ..people.access import account_key, of_rater
 from .rate import frame
-
-KEYED = 10  # grades that can have a key
 
 # Further acts with a key: the name in the script and the label on the page.
 ACTS = [
@@ -42,15 +41,16 @@ def desk_settings(request: HttpRequest, rater: Rater) -> HttpResponse:
             # Hold enough to list, and not only the one document of before.
             queue.claim(rater, queue.MOST_HELD)
         return response
+    scale = list(rater.collection.grades.all())
     context = {
         **frame(rater, "settings"),
         "form": form,
-        "acts": [*acts_of_grades(rater.collection.grades.all()), *ACTS],
+        "acts": [*acts_of_grades(scale), *ACTS],
         "reasons": len(Reason.choices),
-        "data": {"account": account_key(request.user)},
+        "data": {"account": account_key(request.user), "keys": keys_of(scale)},
     }
     return render(request, "ratings/desk_settings.html", context, status=200 if form.is_valid() else 400)
 
 
 def acts_of_grades(scale) -> list[tuple[str, Grade]]:
-    return [(f"grade{place}", grade) for place, grade in enumerate(scale[:KEYED], start=1)]
+    return [(f"grade{place}", grade) for place, (grade, key) in enumerate(with_keys(scale), start=1) if key]

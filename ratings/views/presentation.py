@@ -114,7 +114,7 @@ def preview_of(collection: Collection, presented: Presented, document: Document)
     return {
         "query": query,
         "more_of_query": html_of(pieces),
-        "document": {"title": found.title, "html": found.html},
+        "document": found,
     }
 
 

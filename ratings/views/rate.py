@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from .. import queue
 from ..desk.answers import Said, latest, look_up
 from ..desk.forms import RatingForm
+from ..desk.keys import keys_of, with_keys
 from ..desk.preferences import in_list
 from ..desk.shown import (
     Showing,
@@ -166,6 +167,7 @@ def around(request: HttpRequest, rater: Rater, task: Task, showing: Showing) -> 
         **frame(rater, "rate"),
         "query": query_shown(task, showing),
         "grades": grades,
+        "keyed": with_keys(grades),
         "scale": grades,
         "sections": [(section_of(grade), grade) for grade in grades],
         "reasons": Reason.choices,
@@ -180,6 +182,7 @@ def around(request: HttpRequest, rater: Rater, task: Task, showing: Showing) -> 
         "total": total_shown(outlook),
         "desk": {
             "account": account_key(request.user),
+            "keys": keys_of(grades),
             "base": reverse("rate", args=[collection.slug]),
             "session": reverse("session"),
             "signIn": reverse("sign_in"),

@@ -1,7 +1,9 @@
 // The keys of the desk. They are ignored while somebody types and while a dialog is open.
-// Raters can change keys and switch them off; localStorage keeps that by account.
+// Raters can change keys and switch them off; localStorage keeps that by account. The usual keys of grades are those of
+// the scale, which the server knows: ratings/desk/keys.py.
 
-const DIGITS = "1234567890";
+const DIGITS = "1234567890"; // of reasons
+const SECOND = 600; // ms for the digit after a minus
 const LEFT = "asdfwertvb";
 const OTHERS = {
   cannot: "x", later: "l", comment: "c", undo: "u", guidelines: "g", full: "f", next: "n", previous: "p",
@@ -10,29 +12,46 @@ const OTHERS = {
 const ALSO = { Backspace: "undo", ArrowDown: "down", ArrowUp: "up" }; // arrows scroll the page where the act is missing
 const TEXT = "input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]";
 
-/** The usual keys, act → key; "grade1" is the first button. `left`: grades are keys of the left hand. */
-export function usual(left = false) {
-  const grades = [...(left ? LEFT : DIGITS)].map((key, i) => [`grade${i + 1}`, key]);
+/** The usual keys, act → key; "grade1" is the first button. `grades`: their keys; null: keys of the left hand. */
+export function usual(scale) {
+  const left = scale === null;
+  const grades = [...(scale ?? LEFT)].map((key, i) => [`grade${i + 1}`, key]);
   return { ...Object.fromEntries(grades), ...OTHERS, ...(left ? { full: "q" } : {}) };
 }
 
 const name = (account) => `idealist-keys-${account}`;
 
-/** The settings of the account: {off, keys}, keys by act. */
-export function chosen(account) {
+/** The settings of the account: {off, keys}, keys by act. `grades`: the usual keys of the grades. */
+export function chosen(account, grades) {
   let kept = null;
   try {
     kept = JSON.parse(localStorage.getItem(name(account)));
   } catch {
     // Without storage, or with an invalid value in it, the usual keys apply.
   }
-  return { off: Boolean(kept?.off), keys: { ...usual(), ...kept?.keys } };
+  return { off: Boolean(kept?.off), keys: { ...usual(grades), ...kept?.keys } };
 }
 
-/** Store the settings. False: the browser has no storage. */
-export function choose(account, choice) {
+/** Store the settings: of the keys those that differ from the usual ones, as another collection has another scale.
+ *  False: the browser has no storage. */
+export function choose(account, { off, keys }, grades) {
+  const without = usual(grades);
+  const changed = Object.fromEntries(Object.entries(keys).filter(([act, key]) => without[act] !== key));
   try {
-    localStorage.setItem(name(account), JSON.stringify(choice));
+    localStorage.setItem(name(account), JSON.stringify({ off, keys: changed }));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether grades have other keys than their places, which raters of earlier versions know; true once in a browser. */
+export function areNew(account, grades) {
+  if (grades.every((key, i) => key === DIGITS[i])) return false;
+  try {
+    const told = `idealist-keys-told-${account}`;
+    if (localStorage.getItem(told)) return false;
+    localStorage.setItem(told, "1");
     return true;
   } catch {
     return false;
@@ -48,11 +67,21 @@ export function label({ off, keys }) {
 }
 
 /** Call `acts[name]()` for keys of `account`, `acts.grade(place)` for those of grades, `acts.digit(place)` for a digit
- *  where that returns true, and `acts.keep()` for Ctrl+Enter. */
-export function listen(acts, account) {
-  let choice = chosen(account);
+ *  where that returns true, and `acts.keep()` for Ctrl+Enter.
+ *
+ *  Where a grade has a key such as -2, the minus alone waits for the digit, and counts when none comes. */
+export function listen(acts, { account, keys: grades }) {
+  let choice = chosen(account, grades);
+  let minus = 0; // the timer of a minus that waits
   label(choice);
-  addEventListener("storage", (event) => { if (event.key === name(account)) label(choice = chosen(account)); });
+  addEventListener("storage", (event) => { if (event.key === name(account)) label(choice = chosen(account, grades)); });
+
+  function actOf(key) {
+    const own = Object.keys(choice.keys).find((act) => choice.keys[act] === key.toLowerCase()) ?? ALSO[key];
+    const place = own?.match(/^grade(\d+)$/)?.[1];
+    return place ? () => acts.grade(place - 1) : acts[own];
+  }
+
   document.addEventListener("keydown", (event) => {
     const typing = event.target.closest?.(TEXT);
     if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && typing) {
@@ -68,9 +97,15 @@ export function listen(acts, account) {
     const digit = DIGITS.indexOf(event.key);
     if (digit >= 0 && event.key && acts.digit(digit)) return event.preventDefault();
     if (choice.off) return;
-    const own = Object.keys(choice.keys).find((act) => choice.keys[act] === event.key.toLowerCase()) ?? ALSO[event.key];
-    const place = own?.match(/^grade(\d+)$/)?.[1];
-    const act = place ? () => acts.grade(place - 1) : acts[own];
+    const waited = minus;
+    clearTimeout(minus);
+    minus = 0;
+    if (event.key === "-" && Object.values(choice.keys).some((key) => key.length > 1)) {
+      event.preventDefault();
+      minus = setTimeout(() => { minus = 0; actOf("-")?.(); }, SECOND);
+      return;
+    }
+    const act = (waited && actOf(`-${event.key}`)) || actOf(event.key);
     if (!act) return;
     event.preventDefault();
     act();

@@ -4,7 +4,7 @@ import { worked } from "./breaks.js";
 import { Clock } from "./clock.js";
 import { Decision, SignIn } from "./dialogs.js";
 import { Drawer } from "./drawer.js";
-import { listen } from "./keys.js";
+import { areNew, listen } from "./keys.js";
 import { leave } from "./leave.js";
 import { fold, jump, markIn, termsOf, unfold } from "./marks.js";
 import { Outbox } from "./outbox.js";
@@ -29,7 +29,7 @@ class Row {
     this.title = this.doc.querySelector("h2");
     this.comment = this.form.elements.comment;
     if (task.document.title) markIn(this.title, terms);
-    if (task.document.html) markIn(this.doc.querySelector(".text"), terms);
+    markIn(this.doc.querySelector(".text"), terms);
     fold(this.doc, task.document.long);
   }
 
@@ -181,7 +181,8 @@ listen({
   guidelines: () => drawer.toggle(past.last?.grade),
   mine: () => leave(outbox, wire, () => location.assign(data.mine)),
   help: () => at("help").showModal(),
-}, data.account);
+}, data);
+if (areNew(data.account, data.keys) && data.outlook.done) note("The key of a grade is its own number now: 3 gives 3. Change keys under Settings.");
 at("show-keys").hidden = false;
 at("show-keys").addEventListener("click", () => at("help").showModal());
 

@@ -27,13 +27,13 @@ function termsFor(query) {
 
 /** Make the nodes of a task's document in advance. */
 export function prepare(task) {
-  if (task?.document.html && !made.has(task)) made.set(task, fragmentOf(task.document.html, termsFor(task.query.text)));
+  if (task && !made.has(task)) made.set(task, fragmentOf(task.document.html, termsFor(task.query.text)));
 }
 
 /** The nodes of a task's document; prepared ones can be used once. */
 function textOf(task) {
   prepare(task);
-  const text = made.get(task) ?? at("no-text").content.cloneNode(true);
+  const text = made.get(task);
   made.delete(task);
   return text;
 }

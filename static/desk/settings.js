@@ -3,12 +3,12 @@
 import { choose, chosen, usual } from "./keys.js";
 
 const at = (id) => document.getElementById(id);
-const { account } = JSON.parse(at("settings-data").textContent);
+const { account, keys: grades } = JSON.parse(at("settings-data").textContent);
 const fields = [...document.querySelectorAll("input[data-act]")];
 const off = at("keys-off");
 const says = at("keys-said");
 
-let choice = chosen(account);
+let choice = chosen(account, grades);
 
 function show() {
   for (const field of fields) {
@@ -21,7 +21,7 @@ function show() {
 function keep(next, words) {
   choice = next;
   show();
-  says.textContent = choose(account, choice) ? words : "This browser keeps nothing: the usual keys will be back on the next page.";
+  says.textContent = choose(account, choice, grades) ? words : "This browser keeps nothing: the usual keys will be back on the next page.";
 }
 
 /** The key of a press, if it is a single character that no other act has. */
@@ -53,7 +53,7 @@ for (const field of fields) {
   });
 }
 off.addEventListener("change", () => keep({ ...choice, off: off.checked }, off.checked ? "Keys are off." : "Keys are on."));
-at("keys-digits").addEventListener("click", () => keep({ ...choice, keys: usual() }, "Grades have the digits. Kept in this browser."));
-at("keys-left").addEventListener("click", () => keep({ ...choice, keys: usual(true) }, "Grades lie under the left hand. Kept in this browser."));
+at("keys-digits").addEventListener("click", () => keep({ ...choice, keys: usual(grades) }, "Grades have their usual keys. Kept in this browser."));
+at("keys-left").addEventListener("click", () => keep({ ...choice, keys: { ...usual(grades), ...usual(null) } }, "Grades lie under the left hand. Kept in this browser."));
 at("keys").hidden = false;
 show();
