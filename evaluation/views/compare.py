@@ -139,10 +139,12 @@ def wanted_in(
         if name not in evaluation.systems:
             raise CannotAnswer(unknown_system(name, evaluation.systems))
     if pairs not in ("", ALL):
-        raise CannotAnswer(f"unknown pairs {pairs!r}; known is {ALL}, and without it each with the baseline.")
+        raise CannotAnswer(
+            f"unknown pairs {pairs!r}; write {ALL}, or leave it out to compare each with the baseline."
+        )
     order = [name for name, _ in ranked]
     if baseline and baseline not in order:
-        raise CannotAnswer(f"{baseline} has no mean in this measure, so that nothing can be compared with it.")
+        raise CannotAnswer(f"{baseline} has no mean in this measure, so nothing can be compared with it.")
     if asked_for.keys() - {baseline}:
         order = [name for name in order if name in asked_for]
     if len(asked_for) > MOST:
@@ -209,7 +211,9 @@ def lead(found: Compared, wanted: Wanted, rows: Sequence[dict]) -> SafeString:
     if n < FEWEST:
         in_common = counted(n, "query", "queries") if n else "no query"
         return format_html(
-            "It <em>cannot be told</em>: {} in common, and a test takes at least {}.", in_common, FEWEST
+            "Whether they differ <em>cannot be told</em>: {} in common, and a test takes at least {}.",
+            in_common,
+            FEWEST,
         )
     sentences = [
         format_html(
@@ -252,10 +256,12 @@ def would_tell(rows: Sequence[dict]) -> SafeString:
     if not known:
         return SafeString(".")
     if len(rows) == 1:
-        return format_html("; {} more queries would, if it is as large as it looks.", rows[0]["lacking"])
+        return format_html(
+            ". If the difference is as large as it looks, {} more queries would show it.", rows[0]["lacking"]
+        )
     nearest = min(known, key=lambda row: row["more"])
     return format_html(
-        "; the nearest to an answer is {}, with {} more queries if it is as large as it looks.",
+        ". The nearest to an answer is {}. If it is as large as it looks, {} more queries would show it.",
         bold(nearest["system"]),
         nearest["lacking"],
     )

@@ -100,7 +100,7 @@ def pair_in(
         if name not in evaluation.systems:
             raise CannotAnswer(unknown_system(name, evaluation.systems))
         if name not in order:
-            raise CannotAnswer(f"{name} has no mean in this measure, so that nothing can be compared with it.")
+            raise CannotAnswer(f"{name} has no mean in this measure, so nothing can be compared with it.")
     if baseline and baseline == system:
         raise CannotAnswer(f"{baseline} cannot be compared with itself; name another system.")
     if len(order) < 2:
@@ -181,7 +181,7 @@ def pictured(collection: Collection, asked: Asked, rows: Sequence[Row], pair: tu
         for start, row in enumerate(known)
         if start % step == 0
     ]
-    says = f"{asked.measure} of {system} less that of {baseline} on {len(known):,} queries, highest first: "
+    says = f"{asked.measure} of {system} minus that of {baseline} on {len(known):,} queries, highest first: "
     says += f"from {decimals(known[0].difference)} to {decimals(known[-1].difference)}."
     return {
         "keep": keep,
@@ -267,7 +267,9 @@ def table(request: HttpRequest, rows: Sequence[Row], found: Compared, every: Seq
     q, sort, segment = (request.GET.get(name, "").strip() for name in ("q", "sort", "segment"))
     chosen = {each.segment.key: each.segment for each in every}.get(segment)
     if segment and chosen is None:
-        raise CannotAnswer(f"unknown segment {segment!r}; those that there are stand under the tags and lengths.")
+        raise CannotAnswer(
+            f"unknown segment {segment!r}; the tables of tags and lengths list those that there are."
+        )
     sort = sort if sort.removeprefix("-") in SORTS else USUAL
     baseline, system = found.pairs[0]
     columns = [("text", "Query", False), ("difference", "Difference", True)]

@@ -98,7 +98,7 @@ def lead(rows: Sequence[Mapping]) -> SafeString:
     noted = [row["rater"] for row in rows if row["hints"]]
     of = counted(len(rows), "rater", "raters")
     if not noted:
-        return format_html("Nothing about the grades of {} asks for a second look.", of)
+        return format_html("The grades of {} give no reason for a closer look.", of)
     many = WORDS[len(noted)] if len(noted) < len(WORDS) else f"{len(noted):,}"
     verb = "is" if len(noted) == 1 else "are"
     return format_html("{} of {} {} worth a look: {}.", many.capitalize(), of, verb, named(noted))

@@ -36,7 +36,7 @@ class ExportForm(forms.Form):
     raw = forms.BooleanField(
         label="Raw cells",
         required=False,
-        help_text="For programs. Without it a cell that a spreadsheet would compute begins with an apostrophe.",
+        help_text="For programs. Otherwise cells that a spreadsheet would compute begin with an apostrophe.",
     )
 
     def __init__(self, data=None, *, collection: Collection) -> None:
@@ -70,7 +70,7 @@ class JudgmentsForm(ExportForm):
     map = forms.CharField(
         label="Whole numbers for other grades",
         required=False,
-        help_text="Where a format holds none but whole grades from 0 on, as qrels do: -1=0,0.5=1",
+        help_text="For formats that hold only whole grades from 0 on, such as qrels: -1=0,0.5=1",
     )
 
 

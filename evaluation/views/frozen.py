@@ -289,11 +289,11 @@ def frozen_bundle(request: HttpRequest, collection: Collection, sha: str) -> Htt
 
 
 class FreezeForm(forms.Form):
-    name = forms.CharField(max_length=frozen.NAME_LENGTH, help_text="By which people and commands find it again.")
+    name = forms.CharField(max_length=frozen.NAME_LENGTH, help_text="People and commands find it by this name.")
     note = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="Why it is frozen, or what is special about it. It stands on its page and in its bundle.",
+        help_text="Why it is frozen, or what is special about it. Its page and its bundle show this note.",
     )
 
     def clean_name(self) -> str:
@@ -337,7 +337,7 @@ def frozen_now(
 ) -> HttpResponse:
     found, new = frozen.freeze(collection, name, measures, asked.setup, note, request.user)
     if new:
-        messages.success(request, f"Frozen as “{found.name}”. It stays as it is, whatever changes.")
+        messages.success(request, f"Frozen as “{found.name}”. It never changes.")
     else:
         day = date_format(found.created_at, "j F Y")
         messages.info(

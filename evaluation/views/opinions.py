@@ -71,8 +71,8 @@ def made(pair: Pair, said: Sequence[Opinion], grade: float | None, asked: Asked)
     """How the judgment came about, or why there is none."""
     decision = getattr(pair, "adjudication", None)
     if decision and asked.adjudications == "use":
-        return f"Decided as {decision.grade}, above the ratings: {decision.reason}"
-    aside = f" A decision for {decision.grade} is left aside, as asked." if decision else ""
+        return f"Decided as {decision.grade}, overriding the ratings: {decision.reason}"
+    aside = f" A decision for {decision.grade} is not used, as asked." if decision else ""
     given = sum(each.grade is not None for each in said)
     if grade is not None:
         return f"From {counted(given, 'grade', 'grades')}: {options.WORDS['rule'][asked.rule]}.{aside}"
