@@ -152,7 +152,7 @@ def wins(answer: Answer) -> dict[str, int]:
 
 def heads(answer: Answer, sort: str | None = None) -> list[dict]:
     """The columns of the table; with `sort`, they are links that sort by it."""
-    columns = [("text", "Query", False), ("key", "Key", False)]
+    columns = [("text", "Query", False), ("key", "Id", False)]
     columns += [("mean", "Mean", True), ("spread", "Spread", True)]
     columns += [(f"s{answer.systems[name].pk}", name, True) for name in answer.names]
     columns += [("judged", "Judged", True)]

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from ratings.models import Collection, Pair, Role
 from ratings.people.access import READERS, of_collection
 from ratings.people.privacy import pseudonym
+from ratings.views.pages import paged
 
 from .. import cache, charts
 from ..agreement import disputed
@@ -27,7 +28,6 @@ from ..pages.asked import Asked, CannotAnswer, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
 from ..pages.lists import titles
-from ..pages.tables import paged
 from ..templatetags.numbers import number
 from ..words.numbers import decimals, share
 from ..words.sentences import counted, named

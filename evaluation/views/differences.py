@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from ratings.formats.values import natural
 from ratings.models import Collection
 from ratings.people.access import READERS, of_collection
+from ratings.views.pages import paged
 
 from .. import charts, scores
 from ..analyses import comparison, segments
@@ -275,9 +276,10 @@ def table(request: HttpRequest, rows: Sequence[Row], found: Compared, every: Seq
     columns = [("text", "Query", False), ("difference", "Difference", True)]
     columns += [("second", system, True), ("first", baseline, True), ("words", "Words", True)]
     columns += [("weight", "Weight", True)] if found.evaluation.is_weighted else []
-    columns += [("key", "Key", False)]
+    columns += [("key", "Id", False)]
     members = [row for row, is_member in zip(rows, chosen.members, strict=True) if is_member] if chosen else rows
     shown = [row for row in members if tables.holds(q, row.key, row.text)]
+    in_order = tables.ordered(shown, SORTS[sort.removeprefix("-")], sort.startswith("-"))
     return {
         "q": q,
         "chosen": chosen,
@@ -286,7 +288,7 @@ def table(request: HttpRequest, rows: Sequence[Row], found: Compared, every: Seq
         "heads": tables.heads(columns, sort),
         "weighted": found.evaluation.is_weighted,
         "searched": compare.given(request, ("q", "page")),
-        **tables.paged(request, tables.ordered(shown, SORTS[sort.removeprefix("-")], sort.startswith("-"))),
+        **paged(request, in_order, tables.AT_ONCE),
     }
 
 

@@ -15,6 +15,7 @@ from ratings.people.access import READERS, of_collection
 from ratings.progress.counts import LOOKED_THROUGH
 from ratings.progress.figures import ENOUGH
 from ratings.templatetags.grades import tone
+from ratings.views.pages import paged
 
 from .. import cache, charts
 from ..agreement import FEWEST, courses
@@ -22,7 +23,6 @@ from ..analyses.drift import checked_in, document, table
 from ..pages.asked import Asked, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
-from ..pages.tables import paged
 from ..templatetags.numbers import number
 from ..words.sentences import WORDS, counted, named
 from .agreement import agreement_in, names_in, pseudonym

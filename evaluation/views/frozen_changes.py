@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from ratings.models import Collection
 from ratings.people.access import READERS, of_collection
+from ratings.views.pages import paged
 
 from .. import charts, frozen
 from ..analyses.report import known
@@ -19,7 +20,7 @@ from ..frozen.changes import Changes, differences
 from ..models import FrozenEvaluation
 from ..pages.charts import Chart, charted
 from ..pages.downloads import csv_response
-from ..pages.tables import paged
+from ..pages.tables import AT_ONCE
 from ..scores import Evaluation
 from ..templatetags.numbers import number
 from ..words.sentences import counted, named
@@ -204,7 +205,7 @@ def by_query(
         for key, row in zip(apart.index, apart.itertuples(index=False), strict=True)
     ]
     moved = [row for row in rows if row["difference"]]
-    shown = paged(request, rows)
+    shown = paged(request, rows, AT_ONCE)
     linked = [*rows[:BARS], *shown["page"].object_list]
     # The query as it is now, where it still is.
     now = dict(collection.queries.filter(key__in={row["key"] for row in linked}).values_list("key", "pk"))

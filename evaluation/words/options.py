@@ -41,7 +41,7 @@ WORDS = {
     "missing": {"empty": "an empty list", "skip": "left out and counted"},
     "ties": {
         "rank": "the rank decides",
-        "score": "score, then document key",
+        "score": "score, then document id",
         "average": "average over all orders",
     },
     "rule": {name: _phrase(said) for name, said in RULES_SAID.items()},
