@@ -179,7 +179,7 @@ def test_what_a_file_does_not_show_is_asked_and_the_file_is_kept(admin, collecti
     html = page(admin, job)
     assert "What is in <span" in html and shown in html and "are added" not in html
     assert len(list(uploads.folder().iterdir())) == 1
-    assert "its kind is asked" in admin.get("/collections/hills/import/").content.decode()
+    assert "kind not known yet" in admin.get("/collections/hills/import/").content.decode()
     act(admin, "start_import", job)
     work()
     assert Job.objects.get().state == "checked" and collection.queries.count() == 2
