@@ -165,10 +165,10 @@ def test_what_makes_no_sense_is_refused_with_the_form(client, params, message):
 def test_more_systems_than_can_be_compared_are_cut_and_told(client, monkeypatch):
     monkeypatch.setattr(compare, "MOST", 3)
     response = analyst(client, make_field()).get(URL)
-    assert response.context["wanted"].systems == ("best", "near", "fair")
+    assert response.context["selection"].systems == ("best", "near", "fair")
     assert "1 more system is not compared here" in text_of(response)
     named = client.get(URL, {"baseline": "worst"})
-    assert named.context["wanted"].systems == ("worst", "best", "near")
+    assert named.context["selection"].systems == ("worst", "best", "near")
     refused = client.get(URL, {"system": list(FIRST)})
     assert refused.status_code == 400 and "at most 3 systems" in text_of(refused)
 

@@ -286,13 +286,13 @@ def dot(row: Mapping) -> dict:
     }
 
 
-def in_dispute(request: HttpRequest, collection: Collection, found: Results) -> dict:
+def in_dispute(request: HttpRequest, collection: Collection, results: Results) -> dict:
     """One page of the pairs with different grades, with what they link to. Two queries, for admins three."""
-    rows = list(zip(found.document["disputed"], disputed(found.agreement.table), strict=True))
+    rows = list(zip(results.document["disputed"], disputed(results.agreement.table), strict=True))
     context = paged(request, rows, DISPUTED)
-    queries, shown = found.agreement.opinions.queries, []
+    queries, shown = results.agreement.opinions.queries, []
     for row, each in context["page"].object_list:
-        query, document = found.agreement.pairs[each.pair]
+        query, document = results.agreement.pairs[each.pair]
         shown.append((row, queries["pk"].iat[query].item(), queries["text"].iat[query], document))
     documents = titles({document for *_, document in shown})
     tokens = {}

@@ -66,13 +66,15 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
     if drawn:
         names = [row["rater"] for row in drawn]
         spec = charts.mixes(mixes(drawn, labels), raters=names, grades=fills_of(labels))
-        said = "For each rater the mix of grades, period by period. The table has the numbers."
-        context["charts"]["mix"] = Chart("mix-spec", spec, said)
+        alt_text = "For each rater the mix of grades, period by period. The table has the numbers."
+        context["charts"]["mix"] = Chart("mix-spec", spec, alt_text)
     if any(each["bias"] is not None for row in drawn for each in row["periods"]):
         dots, reach = distances(drawn)
         noted = ", ".join(row["rater"] for row in found["raters"] if row["hints"])
-        said = f"Mean distance from the others, period by period. Worth a look: {noted or 'nobody'}."
-        context["charts"]["course"] = Chart("course-spec", charts.courses(dots, raters=names, reach=reach), said)
+        alt_text = f"Mean distance from the others, period by period. Worth a look: {noted or 'nobody'}."
+        context["charts"]["course"] = Chart(
+            "course-spec", charts.courses(dots, raters=names, reach=reach), alt_text
+        )
         context["reach"] = reach
     return charted(request, "evaluation/drift.html", context)
 

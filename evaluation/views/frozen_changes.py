@@ -211,12 +211,12 @@ def by_query(
     now = dict(collection.queries.filter(key__in={row["key"] for row in linked}).values_list("key", "pk"))
     for row in linked:
         row["pk"] = now.get(row["key"])
-    said = f"Change of {measure} of {system} by query, from the largest gain to the largest loss."
+    alt_text = f"Change of {measure} of {system} by query, from the largest gain to the largest loss."
     return {
         "system": system,
         "offered": offered,
         "moved": moved_in_words(moved, len(rows)),
-        "charts": {"bars": Chart("bars", bars(rows, collection.slug), said)} if moved else {},
+        "charts": {"bars": Chart("bars", bars(rows, collection.slug), alt_text)} if moved else {},
         **shown,
     }
 

@@ -99,7 +99,7 @@ class Beside:
     name: str
     label: str
     value: str
-    says: str
+    help_text: str
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Control:
 
     name: str
     label: str
-    says: str
+    help_text: str
     value: str  # as in the commands
     usual: str  # what the profile has
     choices: tuple[Choice, ...] = ()  # none: any text
@@ -124,9 +124,9 @@ def controls(values: Mapping[str, str], usual: Mapping[str, str], grades: Iterab
     """A control for every option. `values` and `usual` are texts by option name, `grades` the scale for a map."""
     made = []
     for name in (*TEXT_NAMES, *OF_JUDGMENTS):
-        label, says = _about(name)
+        label, help_text = _about(name)
         choices, chosen, beside = _choices(name, values[name], grades)
-        made.append(Control(name, label, says, values[name], usual[name], choices, chosen, beside))
+        made.append(Control(name, label, help_text, values[name], usual[name], choices, chosen, beside))
     return made
 
 
@@ -142,8 +142,8 @@ def _choices(name: str, value: str, grades: Iterable[str]) -> tuple[tuple[Choice
     if name == "gain":
         chosen, colon, steps = value.partition(":")
         text = steps if colon or chosen == "map" else ",".join(f"{grade}={grade}" for grade in grades)
-        says = "grade=gain, separated by commas. List every judgment that occurs: the mean of several "
-        beside = Beside("gain_map", "Gain of each grade", text, says + "ratings can lie between two grades.")
+        help_text = "grade=gain, separated by commas. List every judgment that occurs: the mean of several "
+        beside = Beside("gain_map", "Gain of each grade", text, help_text + "ratings can lie between two grades.")
     if name == "unjudged":
         assumed = bool(value) and value not in known
         chosen = "grade" if assumed else value

@@ -50,7 +50,7 @@ def progress_page(request: HttpRequest, collection: Collection) -> HttpResponse:
     return render(request, "ratings/progress.html", context, status=400 if paid.errors else 200)
 
 
-def priced(found: Costs, rate: Rate) -> dict:
+def priced(costs: Costs, rate: Rate) -> dict:
     """The costs as rows of a table, and three totals."""
 
     def row(name: str, part: Part) -> dict:
@@ -59,14 +59,14 @@ def priced(found: Costs, rate: Rate) -> dict:
         return {"name": name, "part": part, "cost": cost, "least": least if known else None, "most": most}
 
     spent = [
-        row("Ratings", found.ratings),
-        row("Gold", found.gold),
-        row("Repeats", found.repeats),
-        row("Warm-ups", found.warm_ups),
+        row("Ratings", costs.ratings),
+        row("Gold", costs.gold),
+        row("Repeats", costs.repeats),
+        row("Warm-ups", costs.warm_ups),
     ]
-    ahead = [row("Ratings that are wanted", found.left), row("Gold and repeats in addition, at most", found.mixed)]
-    figures = row("So far", found.so_far), row("Left", found.still), row("In all", found.whole)
-    return {"costs": found, "spent": spent, "ahead": ahead, "figures": figures}
+    ahead = [row("Ratings that are wanted", costs.left), row("Gold and repeats in addition, at most", costs.mixed)]
+    figures = row("So far", costs.so_far), row("Left", costs.still), row("In all", costs.whole)
+    return {"costs": costs, "spent": spent, "ahead": ahead, "figures": figures}
 
 
 def in_words(expected: Forecast | str, counted: Progress, today: date) -> str:
