@@ -60,7 +60,7 @@ def test_the_verdict_leads_to_the_queries_on_which_the_best_and_the_next_differ(
 
 def test_a_named_baseline_is_compared_with_fewer_corrections(client):
     page = text_of(analyst(client, make_field()).get(URL, {"baseline": "fair"}))
-    assert "How far from fair?" in page
+    assert "Differences from fair" in page
     assert "the paired t test with Holm's correction for three comparisons" in page
     assert "All pairs" in page and "those of 0." in page  # the matrix goes by HSD all the same
 

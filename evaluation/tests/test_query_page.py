@@ -101,7 +101,7 @@ def test_ideals_of_their_own_are_said_to_be_that(client):
     # good: IDCG 3.630930 and W 0, so it starts at 0, and has 0.826235 and 0.173765.
     assert (
         "good scores 1.0000 , bad 0.4732 . Against good, bad loses 1.0762 at rank 1; it wins back 0.2994 "
-        "at rank 2; measured on an ideal of its own it starts 0.2500 higher." in page
+        "at rank 2; by its own ideal list it starts 0.2500 higher." in page
     )
     assert "Each system is measured on an ideal list of its own" in page
     assert "Empty list 0.2500 0.0000 −0.2500" in page
@@ -112,10 +112,10 @@ def test_ideals_of_their_own_are_said_to_be_that(client):
 @pytest.mark.parametrize(
     ("first", "second", "says"),
     [
-        ([0.5, 0.2], [0.5, 0.2], "No rank sets two apart from one."),
+        ([0.5, 0.2], [0.5, 0.2], "two and one gain the same at every rank."),
         ([0.5, 0.2], [], "Against one, two loses 0.5000 at rank 1 and 0.2000 at rank 2."),
         ([0.25], [0.5], "Against two, one loses 0.2500 at rank 1."),
-        ([0.4, 0], [0, 0.4], "Against one, two loses 0.4000 at rank 1; it wins back 0.4000 at rank 2: that makes"),
+        ([0.4, 0], [0, 0.4], "Against one, two loses 0.4000 at rank 1; it wins back 0.4000 at rank 2: in all"),
         # of five the three biggest by name, and of four all
         (
             [0.1, 0.2, 0.03, 0.3, 0.01],
