@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Start, use and test Idealist with nothing installed but Python 3.11 or newer.
+"""Start, use and test Idealist. Only Python 3.11 or newer must be installed.
 
     python3 run.py                         serve on http://127.0.0.1:8000/ (Ctrl-C stops it)
     python3 run.py --port 8001             serve on another port
-    python3 run.py --host 0.0.0.0          serve others: TLS in front, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names
+    python3 run.py --host 0.0.0.0          serve others: a proxy with TLS, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names
     python3 run.py manage COMMAND ...        a management command; nothing is added to its output
     python3 run.py test [PYTEST OPTIONS]   every check and every test, on SQLite and on PostgreSQL
     python3 run.py test --changed          every check, and the tests nearest to what changed since main
@@ -11,14 +11,14 @@
     python3 run.py pictures                make the pictures of the documents anew
     python3 run.py lock [--upgrade]        make requirements*.lock anew after a change of requirements*.txt
 
-The first start makes .venv beside this file and installs requirements.lock into it, nothing without its hash;
-later starts do so only when that file or Python changed. DATABASE_URL picks the database, WEB_CONCURRENCY the
+The first start makes .venv beside this file and installs requirements.lock into it, and checks every hash.
+Later starts do so only when that file or Python changed. DATABASE_URL picks the database, WEB_CONCURRENCY the
 number of processes.
-What only the benches need goes into .venv-bench, at the first bench.
+The first bench makes .venv-bench, for what only benches need.
 The tests use the PostgreSQL server in IDEALIST_TEST_POSTGRES or start their own, and the browser in CHROMIUM.
 """
 
-# Only the standard library, and only syntax of Python 3.8: an older Python must get far enough to be told so.
+# Only the standard library and the syntax of Python 3.8, so that an older Python can print what it lacks.
 from __future__ import annotations
 
 import argparse
@@ -46,7 +46,6 @@ VENV, VENV_BENCH = ROOT / ".venv", ROOT / ".venv-bench"
 PYTHON = VENV / "bin" / "python"
 MANAGE = [str(PYTHON), str(ROOT / "manage.py")]
 RUNTIME, DEVELOPMENT, BENCHES = "requirements.lock", "requirements-dev.lock", "bench/requirements.lock"
-ANOTHER = 5.0  # seconds between the beginnings of two workers
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 CHECKS = {
     "ruff check": ["-m", "ruff", "check", "."],
@@ -78,7 +77,7 @@ def last_words(output: str) -> str:
 
 
 def quietly(command: Sequence[str], failure: str, cure: str = "", stdout=subprocess.PIPE) -> None:
-    """Run a step whose output matters only when it fails, and then in one line."""
+    """Run a step. Its output is hidden, and a failure is raised in one line."""
     pipes = {"stdin": subprocess.DEVNULL, "stdout": stdout, "stderr": subprocess.PIPE}
     done = subprocess.run(command, text=True, errors="replace", check=False, **pipes)
     if done.returncode:
@@ -91,7 +90,7 @@ def quietly(command: Sequence[str], failure: str, cure: str = "", stdout=subproc
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
     """Hold the project's lock: two commands started together must not both install or migrate."""
-    import fcntl  # absent on Windows, which main() has refused by now
+    import fcntl  # absent on Windows, which main() has already refused
 
     folder = os.open(ROOT, os.O_RDONLY)
     try:
@@ -127,7 +126,7 @@ def install_with_uv(uv: str, make: Sequence[str], venv: Path, requirements: str)
         install = [uv, "pip", "install", "--python", str(python_of(venv)), "--require-hashes"]
         quietly([*install, "-r", str(ROOT / requirements)], "uv failed")
     except Refusal as refusal:
-        say(f"{refusal} Trying pip ...")  # which may be told of an index that uv is not
+        say(f"{refusal} Trying pip ...")  # pip may know an index that uv does not
         return False
     return True
 
@@ -138,16 +137,16 @@ def install_with_pip(make: Sequence[str], venv: Path, requirements: str) -> None
     quietly(make, f"Making {venv.name} failed")
     pip = [str(python_of(venv)), "-m", "pip", "install", "--require-hashes", "-r", str(ROOT / requirements)]
     cure = f"(Is the network there? See all of it: {venv.name}/bin/pip install -r {requirements})"
-    # Python compiles what it imports anyway; to compile everything doubles the time of an install.
+    # Python compiles what it imports anyway. Compiling everything doubles the time of an install.
     quietly([*pip, "--no-input", "--no-compile", "--disable-pip-version-check"], "Installing failed", cure)
 
 
 def set_up(*requirements: str, venv: Path = VENV) -> None:
-    """Make `venv` hold these files. The stamp goes first and comes back last: half an install never counts."""
+    """Install these files into `venv`. The stamp goes first and comes last, so half an install never counts."""
     if is_installed(requirements, venv):
         return
     stamp_of(venv).unlink(missing_ok=True)
-    wanted = requirements[-1]  # what the others name is in it, too, in the same version
+    wanted = requirements[-1]  # it has all that the others have, in the same versions
     say(f"Installing {wanted} into {venv.name}: about a minute, and only when it changed ...")
     # Packages for this Python: repair the environment. None: it is new or another Python's, so begin again.
     packages = venv / "lib" / "python{}.{}".format(*sys.version_info[:2]) / "site-packages"
@@ -162,7 +161,7 @@ def set_up(*requirements: str, venv: Path = VENV) -> None:
 
 
 def data_folder() -> Path:
-    """As config/settings.py reads it."""
+    """The folder that config/settings.py takes, too."""
     return Path(os.environ.get("IDEALIST_DATA") or ROOT / "var").resolve()
 
 
@@ -178,12 +177,12 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def offer_demo(host: str) -> None:
-    """The sample, and looking around in it: on this machine only, by its own names, and in its own database."""
+    """Allow the sample where only this machine comes, under its own names, and the database is the usual one."""
     if host in LOOPBACK and not (os.environ.get("IDEALIST_HOSTS") or os.environ.get("DATABASE_URL")):
         os.environ.setdefault("IDEALIST_DEMO", "1")
         return
     os.environ.pop("IDEALIST_DEMO", None)
-    say("Without the sample. To serve others: TLS in front, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names.")
+    say("Without the sample. To serve others: a proxy with TLS, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names.")
 
 
 def server(bind: str) -> list[str]:
@@ -205,7 +204,7 @@ def serve(host: str, port: int) -> None:
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{door.getsockname()[1]}/"
     print(f"Idealist is at {address} (Ctrl-C stops it)", flush=True)
-    key = data_folder() / "look-around.key"  # there while one may
+    key = data_folder() / "look-around.key"  # exists while looking around is allowed
     if key.exists():
         print(f"Look around in the sample: {address}?look={key.read_text().strip()}", flush=True)
     os.chdir(ROOT)
@@ -217,7 +216,7 @@ def serve(host: str, port: int) -> None:
 
 
 def manage(arguments: Sequence[str]) -> None:
-    """Become manage.py, so that streams, signals and exit status are its own. Does not return."""
+    """Replace this process with manage.py: streams, signals and exit status are its own. Does not return."""
     with alone():
         set_up(RUNTIME)
         if not os.environ.get("DATABASE_URL") and not (data_folder() / "db.sqlite3").exists():
@@ -262,7 +261,7 @@ def throwaway_postgres() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="idealist-postgres-", dir="/tmp") as folder:
         data, log = ["-D", f"{folder}/data"], ["-l", f"{folder}/log"]
         settings = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
-        # It would count a table that is empty between two tests, and every plan of the next would rest on that.
+        # Else it counts a table that is empty between two tests, and plans the next test for an empty table.
         settings += " -c autovacuum=off"
         try:
             if as_postgres:
@@ -283,7 +282,7 @@ def status_of(title: str, arguments: Sequence[str], environment: Mapping[str, st
         try:
             return process.wait()
         except KeyboardInterrupt:
-            process.wait()  # it got the same Ctrl-C and is closing its browser and its database
+            process.wait()  # the same Ctrl-C reached it, and it closes its browser and its database
             raise
         except SystemExit:
             process.terminate()
@@ -291,7 +290,7 @@ def status_of(title: str, arguments: Sequence[str], environment: Mapping[str, st
 
 
 def counted(report: Path) -> str:
-    """The outcome of a pytest run in pytest's words, from its JUnit report."""
+    """The outcome of a run of pytest, from its JUnit report: 3 passed in 0.52s."""
     suite = ElementTree.parse(report).getroot().find("testsuite")
     failed, errors, skipped = (int(suite.get(name)) for name in ("failures", "errors", "skipped"))
     passed = int(suite.get("tests")) - failed - errors - skipped
@@ -335,7 +334,7 @@ def begun(part: Part, log: Path | None) -> Iterator[subprocess.Popen]:
     try:
         yield process
     except KeyboardInterrupt:
-        process.wait()  # it got the same Ctrl-C and is closing its browser and its database
+        process.wait()  # the same Ctrl-C reached it, and it closes its browser and its database
         raise
     finally:
         process.terminate()  # where the tests are broken off in another way
@@ -381,7 +380,7 @@ def results(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterato
         yield passed, f"{'passed' if passed else 'failed'}: {title}"
     named = os.environ.get("IDEALIST_TEST_POSTGRES")
     with contextlib.nullcontext(named) if named or not initdb() else throwaway_postgres() as server:
-        # Two more than there are cores: some wait for a browser, and some for a server or a lock.
+        # Two more than there are cores, since some wait for a browser, a server or a lock.
         ends = list(side_by_side(parts_of(arguments, environment, server), (os.cpu_count() or 1) + 2))
     nothing = all(status == NOTHING for _, status in ends)
     for part, status in ends:
@@ -410,12 +409,14 @@ def test(arguments: Sequence[str]) -> int:
         print("The tests nearest to the change:", *nearest, sep="\n  ")
         arguments = [argument for argument in arguments if argument != "--changed"] + nearest
     os.chdir(ROOT)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # else the server would stay
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM)
+    )  # else the PostgreSQL server would keep running
     own = {"DATABASE_URL", "SECRET_KEY", "IDEALIST_HOSTS", "IDEALIST_HTTPS", "IDEALIST_DEMO", "CHROMIUM"}
     environment = {name: value for name, value in os.environ.items() if name not in own}
     if chromium():
         environment["CHROMIUM"] = chromium()
-    # Tests start Python hundreds of times: what it reads is compiled once, whatever the caller does elsewhere.
+    # Tests start Python hundreds of times, so modules are compiled once, whatever the caller has set.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     environment["PYTHONPYCACHEPREFIX"] = str(VENV / "bytecode")
     with tempfile.TemporaryDirectory(prefix="idealist-test-") as environment["IDEALIST_DATA"]:
@@ -428,7 +429,7 @@ def test(arguments: Sequence[str]) -> int:
 
 
 def pictures() -> None:
-    """Become what makes them. Does not return."""
+    """Replace this process with the module that makes the pictures. Does not return."""
     with alone():
         set_up(RUNTIME, DEVELOPMENT)
     if chromium():
@@ -443,7 +444,7 @@ def pictures() -> None:
 def lock(*options: str) -> None:
     """Make every lock anew, for each Python from 3.11 on and each system. Keeps versions that still fit.
 
-    The runtime's names wheels alone: where it is installed, no code of a package runs before it is asked to.
+    That of the runtime takes only wheels: to install it runs no code of a package.
     """
     with alone():
         set_up(RUNTIME, DEVELOPMENT)
@@ -468,7 +469,7 @@ def benches() -> dict[str, str]:
 
 
 def bench(name: str, *options: str) -> None:
-    """Become a bench, in an environment that holds what it compares with. Does not return."""
+    """Replace this process with a bench, in an environment with the peers that it measures. Does not return."""
     known = benches()
     if name not in known:
         raise Refusal(f"There is no bench {name!r}; there are {', '.join(known)}")

@@ -12,6 +12,20 @@ from urllib.parse import urlsplit, urlunsplit
 from bench._rounds import machine
 
 
+def prepared(settings: str = "config.settings", *, static: bool = False) -> None:
+    """Set Django up, and make the tables of its database and, where they are asked for, its static files."""
+    import django
+
+    os.environ["DJANGO_SETTINGS_MODULE"] = settings
+    django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+    call_command("createcachetable", verbosity=0)
+    if static:
+        call_command("collectstatic", interactive=False, verbosity=0)
+
+
 @contextmanager
 def engines(server: str | None) -> Iterator[dict[str, dict[str, str]]]:
     """The environment of each database: a file of SQLite and, where a server is named, one of PostgreSQL."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
 OURS, BEFORE = "config.server", "gunicorn, gthread"
 UP = "/accounts/session/"  # an answer that needs the database and no static files
 PATIENCE = 120  # seconds
@@ -115,6 +116,15 @@ def servers() -> dict[str, Callable[[int], list[str]]]:
             *[python, "-m", "uvicorn", "--port", str(port), "--log-level", "error", "bench._asgi:application"]
         ],
     }
+
+
+@contextmanager
+def served(command: Callable[[int], list[str]], log: Path) -> Iterator[Server]:
+    """The server of this command, which takes the port, on a free one; what it says goes to `log`."""
+    address = ("127.0.0.1", free_port())
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with serving(Server(command(address[1]), environment, address, log)) as server:
+        yield server
 
 
 @contextmanager

@@ -13,9 +13,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench._engines import prepared
 from bench._raters import PASSWORD
 from bench._rounds import arguments, goal, machine
-from bench._served import OURS, Server, free_port, servers, serving
+from bench._served import OURS, served, servers
 
 SLUG = "desk"
 SLOWER = 4  # times
@@ -212,28 +213,18 @@ def main() -> None:
     said = f"{ROUND_TRIP} ms round trip, {items} documents, {chosen.server}"
     print(f"Processor {SLOWER} times slower, {said}\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="idealist-bench-") as folder:
-        os.environ |= {"IDEALIST_DATA": folder, "DJANGO_SETTINGS_MODULE": "config.settings"}
+        os.environ["IDEALIST_DATA"] = folder
         # Playwright keeps an event loop in this thread, and Django would take this for asynchronous code.
         os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-        import django
-
-        django.setup()
-        from django.core.management import call_command
-
-        import run
+        prepared(static=True)
         from bench import _round
         from ratings.models import Collection
 
-        for command in ("migrate", "createcachetable", "collectstatic"):
-            call_command(command, verbosity=0, **({"interactive": False} if command == "collectstatic" else {}))
         _round.made(SLUG, raters=1, pairs=items + 50, wanted=1)
         Collection.objects.update(break_after=0)  # nobody is there to take one
         text = texts_of_their_own()
-        address = ("127.0.0.1", free_port())
-        command = servers()[chosen.server](address[1])
-        environment = {**os.environ, "PYTHONPATH": str(run.ROOT)}
-        with serving(Server(command, environment, address, Path(folder) / "server.log")):
-            measured(f"http://{address[0]}:{address[1]}", items, text)
+        with served(servers()[chosen.server], Path(folder) / "server.log") as server:
+            measured("http://{}:{}".format(*server.address), items, text)
 
 
 if __name__ == "__main__":

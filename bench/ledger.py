@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from signal import SIGKILL
 
-from bench._engines import on_each_engine
+from bench._engines import on_each_engine, prepared
 from bench._raters import SAVE, Habits, Ledger, Rater, rating, read
 from bench._rounds import machine
 from bench._served import Server, free_port, serving
@@ -105,17 +105,11 @@ def seconds_words(took: Sequence[float]) -> str:
 
 def measured(engine: str, chosen: argparse.Namespace) -> bool:
     """One engine; whether everything was found in order."""
-    import django
-
-    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    django.setup()
-    from django.core.management import call_command
+    prepared()
     from django.db import connection
 
     from bench import _round
 
-    call_command("migrate", verbosity=0)
-    call_command("createcachetable", verbosity=0)
     # Every rater can rate every pair once: enough for as fast as they are to go, for all of the time.
     pairs = int(chosen.seconds * chosen.rate / WANTED * 1.5) + chosen.raters
     collection = _round.made(SLUG, raters=chosen.raters, pairs=pairs, wanted=WANTED)

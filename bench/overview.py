@@ -12,10 +12,10 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 from bench._collection import Shape, synthetic
-from bench._engines import measure_each
+from bench._engines import measure_each, prepared
 from bench._raters import PASSWORD, Browser
 from bench._rounds import Side, arguments, goal, measure, table
-from bench._served import Server, free_port, serving
+from bench._served import Server, served
 
 SHAPE, SMALL = Shape(1_000, 100, 10), Shape(100, 50, 3)
 RATERS = 2  # each of them rated all 50 judged documents of every query
@@ -88,25 +88,16 @@ def rating_of(collection):
 
 
 def measured(engine: str, chosen: argparse.Namespace) -> None:
-    import django
-
-    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    django.setup()
-    from django.core.management import call_command
+    prepared(static=True)
     from django.db import connection
 
     import run
 
-    for command in ("migrate", "createcachetable", "collectstatic"):
-        call_command(command, verbosity=0, **({"interactive": False} if command == "collectstatic" else {}))
     shape = SMALL if chosen.small else SHAPE
     collection = made(shape, chosen.data)
     rate = rating_of(collection)
-    address = ("127.0.0.1", free_port())
-    command = run.server(f"127.0.0.1:{address[1]}")
-    environment = {**os.environ, "PYTHONPATH": str(run.ROOT)}
-    server = Server(command, environment, address, Path(os.environ["IDEALIST_DATA"]) / f"{engine}.log")
-    with serving(server):
+    log = Path(os.environ["IDEALIST_DATA"]) / f"{engine}.log"
+    with served(lambda port: run.server(f"127.0.0.1:{port}"), log) as server:
         analyst = Analyst(server, collection.slug)
         sides = [
             Side("cold", analyst.start_again, analyst.overview, again=True),

@@ -12,17 +12,17 @@ import sqlite3
 import statistics
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
-from bench._engines import measure_each
+from bench._engines import measure_each, prepared
 from bench._raters import Browser
 from bench._rounds import Side, arguments, goal, measure, ratio, table
-from bench._served import BEFORE, OURS, Server, free_port, servers, serving
+from bench._served import BEFORE, OURS, Server, served, servers
 
 AT_ONCE = 8
 EACH = 20  # requests of each rater in a round: what one of them can hold
@@ -79,6 +79,16 @@ class Commit:
             self.connection.execute(f"INSERT INTO committed VALUES ({number}, 'as long as a comment')")
 
 
+def timed(act: Callable[[int], None]) -> list[float]:
+    """What each of EACH acts in a row took, in seconds."""
+    took = []
+    for number in range(EACH):
+        begun = time.perf_counter()
+        act(number)
+        took.append(time.perf_counter() - begun)
+    return took
+
+
 class Load:
     """All askers at once; what each request took is kept, and what the server's processor did meanwhile."""
 
@@ -88,18 +98,10 @@ class Load:
     def __call__(self, acts: Sequence[Callable[[int], None]]) -> None:
         used = self.server.processor_seconds() if self.server else 0
         with ThreadPoolExecutor(len(acts)) as pool:
-            for took in pool.map(self._one, acts):
+            for took in pool.map(timed, acts):
                 self.took += took
         if self.server:
             self.processor.append((self.server.processor_seconds() - used) / (len(acts) * EACH))
-
-    def _one(self, act: Callable[[int], None]) -> list[float]:
-        took = []
-        for number in range(EACH):
-            begun = time.perf_counter()
-            act(number)
-            took.append(time.perf_counter() - begun)
-        return took
 
     def words(self) -> str:
         cuts = statistics.quantiles(self.took, n=100)
@@ -122,34 +124,19 @@ def side(load: "Load", name: str, whose: Sequence, before: Callable, act: Callab
     return Side(name, build, lambda _: load([partial(act, each) for each in whose]), again=True)
 
 
-@contextmanager
-def served(name: str, engine: str) -> Iterator[Server]:
-    """One of the servers, with the bare view beside the app."""
-    address = ("127.0.0.1", free_port())
-    log = Path(os.environ["IDEALIST_DATA"]) / f"{engine}.log"
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
-    with serving(Server(servers()[name](address[1]), environment, address, log)) as server:
-        yield server
-
-
 def measured(engine: str, chosen: argparse.Namespace) -> None:
-    import django
-
-    os.environ["DJANGO_SETTINGS_MODULE"] = "bench._bare_settings"
-    django.setup()
+    prepared("bench._bare_settings")
     from django.conf import settings
-    from django.core.management import call_command
     from django.db import connection
 
     from bench import _round
 
-    call_command("migrate", verbosity=0)
-    call_command("createcachetable", verbosity=0)
     rounds = 2 if chosen.small else chosen.rounds
     _round.made(SLUG, raters=AT_ONCE, pairs=2 * AT_ONCE * EACH * (rounds + 3), wanted=1)
     database = {**settings.DATABASES["default"]}
     connection.close()
-    with served(OURS, engine) as ours, served(BEFORE, engine) as before:
+    log = Path(os.environ["IDEALIST_DATA"]) / f"{engine}.log"
+    with served(servers()[OURS], log) as ours, served(servers()[BEFORE], log) as before:
         commits = [Commit(database) for _ in range(AT_ONCE)]
         loads = {"a save": Load(ours), f"a save, {BEFORE}": Load(before), "the bare view": Load(ours)}
         loads |= {"a commit": Load(None)}

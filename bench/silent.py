@@ -16,12 +16,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
-from time import perf_counter
 
-from bench._engines import measure_each
+from bench._engines import measure_each, prepared
 from bench._rounds import arguments, goal
-from bench._served import Server, free_port, servers, serving
-from bench.saves import AT_ONCE, EACH, Asker
+from bench._served import served, servers
+from bench.saves import AT_ONCE, EACH, Asker, timed
 
 SLUG = "saves"
 STRANGERS = {"nobody": 0, "silent": 500, "slow": 500}
@@ -43,37 +42,20 @@ def strangers(port: int, kind: str, number: int, path: str) -> Iterator[None]:
 
 def saves(askers: Sequence[Asker]) -> list[float] | None:
     """What each save took, in seconds; None where one was not answered."""
-
-    def every(asker: Asker) -> list[float]:
-        took = []
-        for number in range(EACH):
-            begun = perf_counter()
-            asker.save(number)
-            took.append(perf_counter() - begun)
-        return took
-
     try:
         with ThreadPoolExecutor(len(askers)) as pool:
-            return [each for took in pool.map(every, askers) for each in took]
+            return [each for took in pool.map(timed, [asker.save for asker in askers]) for each in took]
     except (OSError, HTTPException):
         return None
 
 
 def measured(engine: str, chosen: argparse.Namespace) -> None:
-    import django
-
-    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    django.setup()
+    prepared(static=True)
     from django.contrib.staticfiles.storage import staticfiles_storage
-    from django.core.management import call_command
     from django.db import connection
 
-    import run
     from bench import _round
 
-    call_command("migrate", verbosity=0)
-    call_command("createcachetable", verbosity=0)
-    call_command("collectstatic", interactive=False, verbosity=0)
     rounds = 1 if chosen.small else chosen.rounds
     known = servers()
     known = {name: command for name, command in known.items() if not chosen.server or name in chosen.server}
@@ -86,7 +68,7 @@ def measured(engine: str, chosen: argparse.Namespace) -> None:
             for kind, number in STRANGERS.items():
                 if None in took[name, kind]:
                     continue
-                took[name, kind].append(one(run.ROOT, engine, command, kind, number, path))
+                took[name, kind].append(one(engine, command, kind, number, path))
     print(f"**{engine}**: milliseconds of a save, p50 and p95; saves a second\n")
     print("|  | " + " | ".join(f"{kind} {number}" for kind, number in STRANGERS.items()) + " |")
     print("| --- |" + " ---: |" * len(STRANGERS))
@@ -100,18 +82,15 @@ def measured(engine: str, chosen: argparse.Namespace) -> None:
     print(flush=True)
 
 
-def one(root: Path, engine: str, command: Callable, kind: str, number: int, path: str) -> list[float] | None:
+def one(engine: str, command: Callable, kind: str, number: int, path: str) -> list[float] | None:
     """A round on a server that was just started."""
-    port = free_port()
-    environment = {**os.environ, "PYTHONPATH": str(root)}
-    log = Path(os.environ["IDEALIST_DATA"]) / f"{engine}.log"
-    with serving(Server(command(port), environment, ("127.0.0.1", port), log)):
+    with served(command, Path(os.environ["IDEALIST_DATA"]) / f"{engine}.log") as server:
         askers = []
         for number_of in range(AT_ONCE):
-            askers.append(Asker(("127.0.0.1", port), number_of))
+            askers.append(Asker(server.address, number_of))
             askers[-1].claim()
             askers[-1].browser.connection.close()  # they come anew, when the strangers are there
-        with strangers(port, kind, number, path):
+        with strangers(server.address[1], kind, number, path):
             return saves(askers)
 
 

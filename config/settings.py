@@ -1,18 +1,18 @@
-"""All settings. The environment decides; every default is safe for a laptop and refused where it is not.
+"""All settings, from the environment. A default that is safe only on a laptop is refused elsewhere.
 
 DATABASE_URL      which database; SQLite in IDEALIST_DATA when absent
 IDEALIST_DATA     folder for the database, the secret key, files that are sent and static files (default: var/)
 IDEALIST_HOSTS    host names to answer to, separated by commas (default: this machine only)
 IDEALIST_HTTPS    1 behind TLS: secure cookies, HSTS, redirect from http
-IDEALIST_PROXIES  how many proxies stand before the server, 0 to 9 (0; 1 with IDEALIST_HTTPS=1)
+IDEALIST_PROXIES  number of proxies before the server, 0 to 9 (0; 1 with IDEALIST_HTTPS=1)
 IDEALIST_PATIENCE seconds that a page waits for a lock before it asks to try again (4; commands wait longer)
 IDEALIST_LARGEST_UPLOAD  megabytes of the files that are sent at once (4096)
-IDEALIST_MOST_UPLOADS  megabytes of all files that are on their way or wait to be imported (16384)
-IDEALIST_LARGEST_UNPACKED  megabytes that files which are sent at once may become (16384)
-IDEALIST_LARGEST_RATIO  how many times its size a file may become, beyond 100 megabytes (200)
+IDEALIST_MOST_UPLOADS  megabytes of all files that are being sent or wait to be imported (16384)
+IDEALIST_LARGEST_UNPACKED  megabytes to which files that are sent at once may unpack (16384)
+IDEALIST_LARGEST_RATIO  how many times its size a file may unpack to, over 100 megabytes (200)
 IDEALIST_PULL_HOSTS  hosts, addresses and networks that `pull` may ask, separated by commas (default: none)
 IDEALIST_OPEN_API_DOCS  1 shows the description of the API to visitors who are not signed in
-IDEALIST_DEMO     1 loads the sample and lets who has its key look around; run.py sets it on a loopback address
+IDEALIST_DEMO     1 loads the sample and lets people with its key look around; run.py sets it on a loopback address
 IDEALIST_WORKER   1 keeps a worker beside the server; run.py sets it
 SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent
 """
@@ -47,7 +47,7 @@ def env_int(name: str, usual: int) -> int:
 
 
 def made_secret(path: Path) -> str:
-    """The key in `path`, made at the first start. Two processes that start together end with one key."""
+    """The key in `path`, made at the first start. Two processes that start together get the same key."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -89,14 +89,14 @@ DEBUG = False
 OPEN_API_DOCS = env_bool("IDEALIST_OPEN_API_DOCS")
 HTTPS = env_bool("IDEALIST_HTTPS")
 PROXIES = checked_proxies(env_int("IDEALIST_PROXIES", int(HTTPS)), HTTPS)
-# The sample has an admin who needs no password: never where strangers come, nor in a database that others know.
+# The sample has an admin without a password: never where strangers come, nor in a shared database.
 DEMO = env_bool("IDEALIST_DEMO") and not (
     HTTPS or os.environ.get("IDEALIST_HOSTS") or os.environ.get("DATABASE_URL")
 )
 KEEPS_WORKER = env_bool("IDEALIST_WORKER")
 ALLOWED_HOSTS = os.environ.get("IDEALIST_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
 
-# Django takes 1,000; in the admin a grade has six fields, and a wrong file makes a scale of hundreds of grades.
+# Django takes 1,000. A grade has six fields in the admin, and a wrong file can make hundreds of grades.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
 SMALL_BODY = 2**16  # bytes that anybody may send; the server keeps them in memory
 LARGEST_UNPACKED = env_int("IDEALIST_LARGEST_UNPACKED", 16_384) * 2**20  # bytes, and as many again as rows
@@ -121,13 +121,13 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "ratings.people.visits.OverWhenForwarded",  # before anybody is known, and before headers of proxies go
+    "ratings.people.visits.OverWhenForwarded",  # before the user is known and headers of proxies are removed
     "config.proxies.Proxies",
     "ratings.api.problems.ProblemDocuments",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "ratings.people.access.NotStored",  # after static files, which may be kept
-    # Beside the secrets of a page, tokens of forms: Django masks these anew and pads at random what it compresses.
+    # The secrets of a page are tokens of forms. Django masks them anew each time and pads what it compresses.
     "django.middleware.gzip.GZipMiddleware",
     "csp.middleware.CSPMiddleware",
     "django_permissions_policy.PermissionsPolicyMiddleware",
@@ -135,7 +135,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    # before what was sent is read: the look for forged forms waits for the view
+    # before the body is read: the check for forged forms waits for the view
     "ratings.imports.uploads.BodyLimit",
     "ratings.people.access.SignInRequired",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -167,7 +167,7 @@ DATABASES = {
         conn_health_checks=True,
     )
 }
-# Only who serves pages sets it: config/wsgi.py. A command may wait for an import to end, a person may not.
+# Only config/wsgi.py, which serves pages, sets it. A command may wait until an import ends; a person may not.
 PATIENCE = os.environ.get("IDEALIST_PATIENCE")
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["ENGINE"] = "config.sqlite"
@@ -190,8 +190,8 @@ elif PATIENCE and DATABASES["default"]["ENGINE"].endswith("postgresql"):
     }
     options = DATABASES["default"].setdefault("OPTIONS", {})
     options.setdefault("connect_timeout", 4)
-    given = [options["options"]] if "options" in options else []
-    options["options"] = " ".join([*given, *(f"-c {name}={limit}" for name, limit in limits.items())])
+    in_url = [options["options"]] if "options" in options else []
+    options["options"] = " ".join([*in_url, *(f"-c {name}={limit}" for name, limit in limits.items())])
 # Tries to sign in are counted where all workers see them. See ratings/people/throttle.py.
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
@@ -201,7 +201,7 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 10_000},
     },
 }
-# What takes long is done by `manage.py work`, which run.py starts beside the server. See ratings/imports/jobs.py.
+# `manage.py work` does what takes long. run.py starts it beside the server. See ratings/imports/jobs.py.
 TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -265,7 +265,7 @@ SESSION_ENGINE = "ratings.people.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
-# A browser takes a cookie of such a name from this host alone, by TLS: none that a sister domain has planted.
+# A browser takes a cookie of such a name only from this host and by TLS, so no sister domain can plant one.
 COOKIE_PREFIX = "__Host-" if HTTPS else ""
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = COOKIE_PREFIX + "sessionid", COOKIE_PREFIX + "csrftoken"
 MESSAGE_STORAGE = "config.messages.Messages"
@@ -274,7 +274,7 @@ if HTTPS:
     SECURE_HSTS_SECONDS = 31_536_000
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
-# Django prints errors only while debugging; a server that fails in silence helps nobody.
+# By default Django prints errors only while debugging.
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -289,7 +289,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
-        # It tells of every request that waits for a thread.
+        # It logs every request that waits for a thread.
         "waitress.queue": {"level": "ERROR"},
         # Django's own handler for `runserver` would print addresses as they are.
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},

@@ -80,8 +80,8 @@ class FrozenPart(Once):
     """A compressed chunk of a frozen evaluation: lines of a canonical file, or of an array."""
 
     frozen = models.ForeignKey(FrozenEvaluation, models.PROTECT, related_name="parts")
-    name = models.CharField(max_length=250, help_text="The canonical file, or what the numbers are.")
-    place = models.PositiveIntegerField(help_text="Which piece of it.")
+    name = models.CharField(max_length=250, help_text="The canonical file or the array that it is a part of.")
+    place = models.PositiveIntegerField(help_text="The number of this piece, from 0.")
     content = models.BinaryField()
 
     class Meta:

@@ -5,7 +5,7 @@
   if (!places.length || !window.vegaEmbed) return;
   const drawn = new Map();
 
-  // light-dark() in a custom property is only worked out where it is used, so a probe uses it.
+  // light-dark() in a custom property is only resolved where it is used, so a probe uses it.
   function colours() {
     const probe = document.body.appendChild(document.createElement("span"));
     const known = new Map();
@@ -19,11 +19,11 @@
     return { colour, done: () => probe.remove() };
   }
 
-  // What of a chart is a colour, or has one within; and what has names from the record.
+  // Properties that hold colours, and properties that hold names from the record.
   const PAINTS = ["background", "color", "fill", "gridColor", "labelColor", "range", "stroke", "titleColor"];
   const DATA = ["datasets", "domain"];
 
-  // Every "var(--name)" of a document as the colour that it is now, where a colour is wanted.
+  // A copy of a document in which each "var(--name)" is the present colour, in properties that hold colours.
   function resolved(part, colour, paints = false) {
     if (typeof part === "string") {
       const name = /^var\((--[\w-]+)\)$/.exec(part);
@@ -40,14 +40,14 @@
 
   function look(width) {
     const { fontFamily } = getComputedStyle(document.body);
-    // A long name has its middle left out, for variants of a system end differently.
+    // A long name is cut in the middle, because variants of a system differ at the end.
     const limit = Math.max(90, Math.min(220, width * 0.34));
     const most = Math.floor(limit / 8);
     const head = Math.floor(most / 3);
     const short = `slice(datum.label, 0, ${head}) + '…' + slice(datum.label, ${head + 1 - most})`;
     return {
       background: null,
-      mark: { aria: false }, // the place says in a sentence what is drawn, and a table has the numbers
+      mark: { aria: false }, // the label of the place says what is drawn, and a table has the numbers
       font: fontFamily,
       view: { stroke: null },
       padding: { left: 1, top: 8, right: 8, bottom: 4 },
@@ -66,7 +66,7 @@
     const { colour, done } = colours();
     const width = place.clientWidth;
     const inner = document.createElement("div");
-    // Cells that are too narrow to be told apart are scrolled instead.
+    // A chart whose cells would get too narrow keeps its width and scrolls.
     inner.style.minWidth = place.dataset.least ? `${place.dataset.least}px` : "";
     const options = {
       mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false,
@@ -81,7 +81,7 @@
     drawn.set(place, result);
   }
 
-  // One after the other: the first chart is there before the last is begun.
+  // One after the other, so that the first chart shows early.
   async function drawAll() {
     for (const place of places) await draw(place).catch((error) => console.error(error));
   }

@@ -1,9 +1,9 @@
-// While an import is at work: how far it is, how fast, and how long it may still take. Without this the page has a link.
+// Shows the progress, the speed and the time left of a running import. Without a script the page has a link instead.
 
 const running = document.getElementById("running");
 const part = (name) => running.querySelector(`[data-${name}]`);
 const bar = running.querySelector("progress");
-let begun = null; // where the present step stood when it was first seen
+let begun = null; // the first answer about the present step, and when it came
 
 function timeLeft(now, seen) {
   if (!begun || begun.message !== seen.message || seen.done < begun.done) begun = { at: now, ...seen };
@@ -31,7 +31,7 @@ async function look() {
     else bar.value = seen.share;
     part("left").textContent = seen.waits || timeLeft(performance.now(), seen);
   } catch {
-    part("left").textContent = "The server does not answer. It is asked again.";
+    part("left").textContent = "The server does not answer. Trying again.";
     wait = 3000;
   }
   setTimeout(look, wait);

@@ -108,7 +108,7 @@ def test_freeze_compare_and_cite_by_keyboard_and_without_a_script(visit, collect
     assert archive.testzip() is None
     page.get_by_role("link", name="What changed since").click()
     expect(page.locator("h1")).to_contain_text("What changed from")
-    expect(page.locator("main")).to_contain_text("Measures that came:")
+    expect(page.locator("main")).to_contain_text("Added measures:")
 
 
 def test_on_grey_paper_the_numbers_stay(visit, collection):

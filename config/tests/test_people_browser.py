@@ -68,7 +68,7 @@ def test_from_an_invitation_to_the_desk_by_keyboard_alone(visit, collection):
 
     late = visit.page(java_script_enabled=False)
     late.goto(links[0])
-    expect(late.locator("h1")).to_have_text("This invitation does not work, or no longer.")
+    expect(late.locator("h1")).to_have_text("This invitation does not work.")
     assert Invitation.objects.filter(accepted_by__username="anna").count() == 1
     visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 404 ", c)]
 

@@ -9,3 +9,24 @@ from .krippendorff import KINDS, alpha, alpha_interval
 from .order import FEWEST_FOR_TAU, Stability, stability
 from .raters import disputed, each_rater
 from .table import Table, table
+
+__all__ = [
+    "FEWEST",
+    "FEWEST_FOR_TAU",
+    "KINDS",
+    "Course",
+    "Period",
+    "Stability",
+    "Table",
+    "alpha",
+    "alpha_interval",
+    "cohen",
+    "confusion",
+    "courses",
+    "disputed",
+    "each_rater",
+    "fleiss",
+    "percent",
+    "stability",
+    "table",
+]

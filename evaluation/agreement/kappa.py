@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from ..measures.arrays import groups
 from .table import Table
 
 
@@ -57,14 +58,14 @@ def cohen(table: Table) -> Iterator[PairOfRaters]:
     """The agreement of every two raters with a pair in common, in the order of their numbers."""
     twice, levels = table.twice, table.grades.size
     distance = np.abs(table.grades[:, np.newaxis] - table.grades)
-    starts = np.flatnonzero((np.diff(twice.first, prepend=-1) != 0) | (np.diff(twice.second, prepend=-1) != 0))
-    for rows in np.split(np.arange(twice.count.size), starts[1:]) if starts.size else ():
+    for start, count in zip(*groups(twice.first, twice.second), strict=True):
+        rows = slice(start, start + count)
         counts = np.zeros((levels, levels))
         counts[twice.one[rows], twice.other[rows]] = twice.count[rows]
         percent = _percent(twice.count[rows], np.abs(twice.one[rows] - twice.other[rows]))
         yield PairOfRaters(
-            first=int(twice.first[rows[0]]),
-            second=int(twice.second[rows[0]]),
+            first=int(twice.first[start]),
+            second=int(twice.second[start]),
             **asdict(percent),
             kappa=_kappa(counts, distance > 0),
             linear=_kappa(counts, distance),

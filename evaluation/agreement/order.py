@@ -7,6 +7,7 @@ import numpy as np
 
 from ..draws import RATERS, SEED
 from ..judgments.rules import Ratings
+from ..measures.arrays import groups
 
 LEVEL = 0.95
 FEWEST_FOR_TAU = 5  # systems: of fewer, Kendall's tau takes only a handful of values
@@ -50,7 +51,8 @@ def stability(
     many ratings as it has, with replacement. Adjudicated grades stay.
     """
     means = score(ratings)  # first, since it may raise
-    rows, starts, counts = _by_pair(ratings)
+    rows = np.lexsort((ratings.rater, ratings.document, ratings.query))
+    starts, counts = groups(ratings.query[rows], ratings.document[rows])
     if not (counts > 1).any():
         return None
     generator = np.random.default_rng(seed)
@@ -74,16 +76,6 @@ def stability(
         tau=float(np.mean([_tau(signs, each) for each in others])),
         left_out=list(_each_left_out(ratings, rows, starts, counts, signs, score)),
     )
-
-
-def _by_pair(ratings: Ratings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rows sorted by pair, the first row of each pair among them, and its number of rows."""
-    rows = np.lexsort((ratings.rater, ratings.document, ratings.query))
-    query, document = ratings.query[rows], ratings.document[rows]
-    new = np.ones(rows.size, bool)
-    new[1:] = (np.diff(query) != 0) | (np.diff(document) != 0)
-    starts = np.flatnonzero(new)
-    return rows, starts, np.diff(np.append(starts, rows.size))
 
 
 def _drawn(starts: np.ndarray, counts: np.ndarray, generator: np.random.Generator) -> np.ndarray:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..measures.arrays import groups
 from ..significance.paired import t_interval
 from .table import Table
 
@@ -104,8 +105,8 @@ def disputed(table: Table) -> list[Disputed]:
     shared = table.shared
     if not shared.pair.size:
         return []
-    starts = np.flatnonzero(np.diff(shared.pair, prepend=-1))
-    pairs, n = shared.pair[starts], np.diff(np.append(starts, shared.pair.size))
+    starts, n = groups(shared.pair)
+    pairs = shared.pair[starts]
     lowest, highest = (reduce.reduceat(shared.level, starts) for reduce in (np.minimum, np.maximum))
     mean = np.add.reduceat(shared.grade, starts) / n
     squares = np.add.reduceat((shared.grade - np.repeat(mean, n)) ** 2, starts)

@@ -15,6 +15,7 @@ from ..agreement import KINDS, Stability, Table
 from ..draws import ALPHA, RATERS, SEED
 from ..judgments.rules import Ratings, combine
 from ..measures import Measure, Options
+from ..measures.arrays import groups
 from ..record import Opinions
 from . import report
 
@@ -81,14 +82,14 @@ def agreement_of(collection: Collection) -> Agreement:
     """The agreement of the collection's raters, from every rating. Four database queries."""
     opinions = record.opinions(collection)
     order = np.lexsort((opinions.document, opinions.query))
-    pairs = np.stack([opinions.query, opinions.document])[:, order]
-    is_first = np.append(True, (np.diff(pairs) != 0).any(axis=0))[: order.size]
-    pairs, number = pairs[:, is_first], np.empty(order.size, np.int64)
-    number[order] = np.cumsum(is_first) - 1
+    starts, counts = groups(opinions.query[order], opinions.document[order])
+    number = np.empty(order.size, np.int64)
+    number[order] = np.repeat(np.arange(starts.size), counts)
     places = {pk: place for place, pk in enumerate(opinions.raters)}
     rater = np.array([places[pk] for pk in opinions.rater.tolist()], np.int64)
     table = agreement.table(number, rater, opinions.grade, len(places), opinions.scale, opinions.moment)
-    pairs = list(zip(*pairs.tolist(), strict=True))
+    first = order[starts]
+    pairs = list(zip(opinions.query[first].tolist(), opinions.document[first].tolist(), strict=True))
     return Agreement(collection.slug, opinions, pairs, table)
 
 

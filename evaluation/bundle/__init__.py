@@ -1,5 +1,12 @@
 """A frozen evaluation as one ZIP to cite: its inputs, numbers, charts, and texts for a paper."""
 
 from .archive import bundle, file_name
-from .check import Checked, check
+from .check import check
 from .comparisons import comparisons
+
+__all__ = [
+    "bundle",
+    "check",
+    "comparisons",
+    "file_name",
+]

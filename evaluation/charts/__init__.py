@@ -8,3 +8,26 @@ from .queries import by_query, deltas, heat_map
 from .raters import confusion, courses, mixes
 from .spec import ACCENT, EDGE, INK, PAPER, SHADES, SOFT, WARN, score_domain, shortened
 from .systems import curves, differences, means, running, spread
+
+__all__ = [
+    "ACCENT",
+    "EDGE",
+    "INK",
+    "PAPER",
+    "SHADES",
+    "SOFT",
+    "WARN",
+    "by_query",
+    "confusion",
+    "courses",
+    "curves",
+    "deltas",
+    "differences",
+    "heat_map",
+    "means",
+    "mixes",
+    "running",
+    "score_domain",
+    "shortened",
+    "spread",
+]

@@ -6,15 +6,15 @@ from .spec import (
     ACCENT,
     INK,
     LABEL,
-    LONGEST,
     PAPER,
     SHORT,
     SOFT,
     WARN,
     Rows,
+    end_labels,
     leading,
+    of_mean,
     score_domain,
-    shortened,
     vega_lite,
 )
 from .systems import spread
@@ -40,22 +40,11 @@ def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
     base = alt.Chart(alt.NamedData("means")).encode(
         x=x,
         detail="system:N",
-        tooltip=[
-            alt.Tooltip("system:N", title="System"),
-            alt.Tooltip("name:N", title="Frozen as"),
-            alt.Tooltip("mean:Q", title="Mean", format=".4f"),
-            alt.Tooltip("low:Q", title="95 % from", format=".4f"),
-            alt.Tooltip("high:Q", title="to", format=".4f"),
-            alt.Tooltip("queries:Q", title="Queries counted"),
-        ],
+        tooltip=of_mean(alt.Tooltip("name:N", title="Frozen as")),
     )
     stroke = leading(alt.StrokeValue, ACCENT, INK)
     at_mean = alt.Y("mean:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT))
     changes = alt.Chart(alt.NamedData("marks")).encode(x=x)
-    names = alt.Chart(alt.NamedData("names")).encode(
-        x=alt.XValue("width"), y=alt.Y("place:Q", title=None, scale=scale), text="name:N", tooltip="system:N"
-    )
-    names = names.transform_calculate(name=shortened("datum.system", LONGEST))
     layers = [
         changes.mark_rule(strokeDash=[3, 3], strokeWidth=1, color=WARN).encode(tooltip="what:N"),
         changes.mark_text(angle=270, align="left", dx=6, dy=-7, color=SOFT, fontSize=12).encode(
@@ -68,7 +57,7 @@ def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
         base.mark_point(size=60, opacity=1, strokeWidth=1.5).encode(
             y=at_mean, stroke=stroke, fill=leading(alt.FillValue, ACCENT, PAPER)
         ),
-        names.mark_text(align="left", baseline="middle", dx=10),
+        end_labels(scale),
     ]
     places = spread([row["mean"] for row in last.values()], LABEL * (domain[1] - domain[0]) / height)
     named = [{"system": name, "place": place} for name, place in zip(last, places, strict=True)]

@@ -6,7 +6,9 @@ import altair as alt
 
 from .spec import BELOW, EDGE, INK, PAPER, SHADES, SHORT, SIGNED, UNDEFINED, WARN, Rows, score_domain, vega_lite
 
-# The tooltip of a cell of the heat map.
+# The first lines of the tooltip of a query.
+QUERY = (alt.Tooltip("text:N", title="Query"), alt.Tooltip("query:N", title="Id"))
+# The value of a cell of the heat map, in its tooltip.
 SHOWN = (
     "!isValid(datum.value) ? 'undefined' : "
     "format(datum.value, '.4f') + (datum.below ? ', worse than an empty list' : '')"
@@ -41,8 +43,7 @@ def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float =
             y=y,
             href="url:N",
             tooltip=[
-                alt.Tooltip("text:N", title="Query"),
-                alt.Tooltip("query:N", title="Key"),
+                *QUERY,
                 alt.Tooltip("system:N", title="System"),
                 alt.Tooltip("shown:N", title="Value"),
             ],
@@ -78,8 +79,7 @@ def by_query(rows: Rows, *, bounded: bool = True) -> dict:
         ),
         href="url:N",
         tooltip=[
-            alt.Tooltip("text:N", title="Query"),
-            alt.Tooltip("query:N", title="Key"),
+            *QUERY,
             alt.Tooltip("value:Q", title="Value", format=".4f"),
         ],
     )
@@ -107,8 +107,7 @@ def deltas(rows: Rows) -> dict:
         x2="end:Q",
         href="url:N",
         tooltip=[
-            alt.Tooltip("text:N", title="Query"),
-            alt.Tooltip("query:N", title="Key"),
+            *QUERY,
             alt.Tooltip("value:Q", title="Difference", format="+.4f"),
             alt.Tooltip("first:Q", title="From", format=".4f"),
             alt.Tooltip("second:Q", title="to", format=".4f"),

@@ -5,13 +5,20 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from .spec import ACCENT, EDGE, INK, PAPER, SHADES, UNDEFINED, Rows, highlighted, vega_lite
+from .spec import ACCENT, EDGE, INK, PAPER, SHADES, UNDEFINED, Rows, highlighted, interval, vega_lite
 
 STEPS = (0.25, 0.5)  # between the shades of a confusion of grades
 
 
 PANEL = 84  # pixels for a rater with a strip
 
+
+# The first lines of the tooltip of a rater's period.
+PERIOD = (
+    alt.Tooltip("rater:N", title="Rater"),
+    alt.Tooltip("first:Q", title="From their grade"),
+    alt.Tooltip("last:Q", title="to"),
+)
 
 STRIP, BELOW_STRIP = 0.8, 0.9  # shares of the panel: the height of the strip, and its lower end
 
@@ -67,9 +74,7 @@ def mixes(cells: Rows, *, raters: Sequence[str], grades: Mapping[str, str]) -> d
         y2="bottom:Q",
         fill=fill,
         tooltip=[
-            alt.Tooltip("rater:N", title="Rater"),
-            alt.Tooltip("first:Q", title="From their grade"),
-            alt.Tooltip("last:Q", title="to"),
+            *PERIOD,
             alt.Tooltip("grade:N", title="Grade"),
             alt.Tooltip("given:Q", title="Given"),
             alt.Tooltip("share:Q", title="Share", format=".1%"),
@@ -95,12 +100,9 @@ def courses(dots: Rows, *, raters: Sequence[str], reach: float) -> dict:
         .encode(
             x=_periods(),
             tooltip=[
-                alt.Tooltip("rater:N", title="Rater"),
-                alt.Tooltip("first:Q", title="From their grade"),
-                alt.Tooltip("last:Q", title="to"),
+                *PERIOD,
                 alt.Tooltip("bias:Q", title="From the others", format="+.4f"),
-                alt.Tooltip("low:Q", title="95 % from", format="+.4f"),
-                alt.Tooltip("high:Q", title="to", format="+.4f"),
+                *interval("+.4f"),
                 alt.Tooltip("shared:Q", title="Shared grades"),
             ],
         )

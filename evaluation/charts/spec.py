@@ -44,6 +44,27 @@ def shortened(name: str, most: int) -> str:
     return f"length({name}) > {most} ? slice({name}, 0, {head}) + '…' + slice({name}, {head + 1 - most}) : {name}"
 
 
+def interval(form: str) -> list[alt.Tooltip]:
+    """The lines of a tooltip with the ends of a 95 % interval, low and high, as numbers of this form."""
+    return [alt.Tooltip("low:Q", title="95 % from", format=form), alt.Tooltip("high:Q", title="to", format=form)]
+
+
+def of_mean(*about: alt.Tooltip) -> list[alt.Tooltip]:
+    """The tooltip of a system's mean with its interval; the lines `about` it stand below the system's name."""
+    mean = alt.Tooltip("mean:Q", title="Mean", format=".4f")
+    counted = alt.Tooltip("queries:Q", title="Queries counted")
+    return [alt.Tooltip("system:N", title="System"), *about, mean, *interval(".4f"), counted]
+
+
+def end_labels(scale: alt.Scale) -> alt.Chart:
+    """The name of each system of the data set `names` beside the end of its line, at its place on the scale."""
+    names = alt.Chart(alt.NamedData("names")).encode(
+        x=alt.XValue("width"), y=alt.Y("place:Q", title=None, scale=scale), text="name:N", tooltip="system:N"
+    )
+    names = names.transform_calculate(name=shortened("datum.system", LONGEST))
+    return names.mark_text(align="left", baseline="middle", dx=10)
+
+
 def leading(channel: type, yes: object, no: object):
     """A channel with one value for the leader, another for the rest. Not by alt.when, whose validation is slow."""
     return channel(no, condition={"test": "datum.leader", "value": yes})

@@ -9,16 +9,17 @@ from .spec import (
     EDGE,
     INK,
     LABEL,
-    LONGEST,
     PAPER,
     SHORT,
     SIGNED,
     WARN,
     Rows,
+    end_labels,
     highlighted,
+    interval,
     leading,
+    of_mean,
     score_domain,
-    shortened,
     vega_lite,
 )
 
@@ -40,13 +41,7 @@ def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> 
     tone, fill = leading(alt.StrokeValue, ACCENT, INK), leading(alt.FillValue, ACCENT, PAPER)
     base = alt.Chart(alt.NamedData("means")).encode(
         y=alt.Y("system:N").sort(None).title(None).axis(grid=False, labelColor=INK),
-        tooltip=[
-            alt.Tooltip("system:N", title="System"),
-            alt.Tooltip("mean:Q", title="Mean", format=".4f"),
-            alt.Tooltip("low:Q", title="95 % from", format=".4f"),
-            alt.Tooltip("high:Q", title="to", format=".4f"),
-            alt.Tooltip("queries:Q", title="Queries counted"),
-        ],
+        tooltip=of_mean(),
     )
     at_mean = alt.X("mean:Q", scale=scale, title=None, axis=alt.Axis(format=SHORT))
     layers = [
@@ -80,7 +75,7 @@ def _whisker(base: alt.Chart, scale: alt.Scale) -> list[alt.Chart]:
     """A thin line with caps, visible even within the interval."""
     says = [
         alt.Tooltip("system:N", title="System"),
-        alt.Tooltip("lowest:Q", title="Can still become, from", format=".4f"),
+        alt.Tooltip("lowest:Q", title="Bounds, from", format=".4f"),
         alt.Tooltip("highest:Q", title="to", format=".4f"),
     ]
     low = alt.X("lowest:Q", scale=scale, title=None)
@@ -152,8 +147,7 @@ def differences(rows: Rows, *, beside: Rows = (), whole: float | None = None) ->
         tooltip=[
             alt.Tooltip("label:N", title="Of"),
             alt.Tooltip("value:Q", title="Difference", format="+.4f"),
-            alt.Tooltip("low:Q", title="95 % from", format="+.4f"),
-            alt.Tooltip("high:Q", title="to", format="+.4f"),
+            *interval("+.4f"),
             alt.Tooltip("n:Q", title="n"),
         ],
     )
@@ -224,13 +218,6 @@ def _lines(
             alt.Tooltip("value:Q", title="Value", format=".4f"),
         ],
     )
-    names = alt.Chart(alt.NamedData("names")).encode(
-        x=alt.XValue("width"),
-        y=alt.Y("place:Q", title=None, scale=scale),
-        text="name:N",
-        tooltip="system:N",
-    )
-    names = names.transform_calculate(name=shortened("datum.system", LONGEST))
     layers = [
         base.mark_line(interpolate="step-after" if step else "linear").encode(
             stroke=stroke, strokeWidth=width, strokeDash=dash
@@ -238,7 +225,7 @@ def _lines(
         base.mark_point(size=28, opacity=1, strokeWidth=1.25).encode(
             stroke=stroke, fill=leading(alt.FillValue, ACCENT, PAPER)
         ),
-        names.mark_text(align="left", baseline="middle", dx=10),
+        end_labels(scale),
     ]
     if bands:
         # Transparent layers would make each PDF differ from the one before.

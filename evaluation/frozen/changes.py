@@ -15,7 +15,7 @@ from ratings.formats.values import natural
 
 from ..models import FrozenEvaluation
 from . import content
-from .stored import about, digests_of, files_of, lines_of, settings_of
+from .stored import about, digests_of, lines_of, runs_of, settings_of
 
 MOST = 2_000_000  # judgments of both; beyond, a page says only how many queries differ
 SHOWN = 100  # judgments that a page lists
@@ -152,11 +152,11 @@ class Changes:
     @cached_property
     def _runs(self) -> dict[str, int]:
         """By system of both whose files differ, the number of queries whose ranking differs."""
-        runs = {name: [_run(each, name) for each in self.both] for name in self.systems[2]}
+        before, after = (runs_of(each) for each in self.both)
         return {
-            name: len(self._differing(before.name, after.name))
-            for name, (before, after) in runs.items()
-            if before.sha256 != after.sha256
+            name: len(self._differing(before[name].name, after[name].name))
+            for name in self.systems[2]
+            if before[name].sha256 != after[name].sha256
         }
 
     @cached_property
@@ -190,11 +190,6 @@ def _by_query(frozen: FrozenEvaluation, wanted: set[str]) -> Iterator[tuple[str,
     for query, graded in groupby(rows, key=itemgetter(0)):
         if query in wanted:
             yield query, {document: grade for _, document, grade in graded}
-
-
-def _run(frozen: FrozenEvaluation, name: str) -> content.File:
-    run = next(system.run for system in settings_of(frozen).systems if system.system == name)
-    return next(file for file in files_of(frozen) if file.name == run)
 
 
 def _asked(frozen: FrozenEvaluation) -> dict[str, str]:

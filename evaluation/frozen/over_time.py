@@ -1,6 +1,6 @@
 """The frozen evaluations of a collection over time: the means of each system, and what changed in between."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..analyses import report
@@ -9,7 +9,7 @@ from ..models import FrozenEvaluation
 from ..scores import Evaluation, fingerprint
 from . import content
 from .freezing import scored
-from .stored import about, files_of, lines_of, settings_of, summary_of
+from .stored import about, lines_of, runs_of, settings_of, summary_of
 
 MOST = 1_000_000  # lines of runs that one page scores
 CACHED = 256  # runs whose scores stay in memory
@@ -56,9 +56,7 @@ def points(all_frozen: Sequence[FrozenEvaluation], label: str) -> list[Point]:
 def rescored(all_frozen: Sequence[FrozenEvaluation], judged_by: FrozenEvaluation, measure: Measure) -> list[Point]:
     """All frozen evaluations scored by the queries, judgments and options of one. ValueError above MOST lines."""
     sizes = {
-        _key(system, file, judged_by): file.lines
-        for frozen in all_frozen
-        for system, file in zip(settings_of(frozen).systems, runs_of(frozen), strict=True)
+        _key(system, file, judged_by): file.lines for frozen in all_frozen for system, file in _systems(frozen)
     }
     left = sum(lines for key, lines in sizes.items() if key not in _scored)
     if left > MOST:
@@ -70,7 +68,7 @@ def rescored(all_frozen: Sequence[FrozenEvaluation], judged_by: FrozenEvaluation
     found = []
     for frozen in all_frozen:
         means = []
-        for system, file in zip(settings_of(frozen).systems, runs_of(frozen), strict=True):
+        for system, file in _systems(frozen):
             key = _key(system, file, judged_by)
             if key not in _scored:
                 judged = judged or content.Judged.read(settings_of(judged_by), lines_of(judged_by))
@@ -80,9 +78,10 @@ def rescored(all_frozen: Sequence[FrozenEvaluation], judged_by: FrozenEvaluation
     return _marked(found)
 
 
-def runs_of(frozen: FrozenEvaluation) -> list[content.File]:
-    files = {file.name: file for file in files_of(frozen)}
-    return [files[system.run] for system in settings_of(frozen).systems]
+def _systems(frozen: FrozenEvaluation) -> Iterator[tuple[content.System, content.File]]:
+    """Each system with its run file."""
+    runs = runs_of(frozen)
+    return ((system, runs[system.system]) for system in settings_of(frozen).systems)
 
 
 def _score(
@@ -134,11 +133,11 @@ def changed_since(before: FrozenEvaluation, frozen: FrozenEvaluation) -> list[st
         changed.append("guidelines")
     if (old.scale_version, old.grades) != (new.scale_version, new.grades):
         changed.append("scale")
-    if _runs(before) != _runs(frozen):
+    if _digests(before) != _digests(frozen):
         changed.append("systems")
     return changed
 
 
-def _runs(frozen: FrozenEvaluation) -> list[tuple[str, str]]:
-    systems = settings_of(frozen).systems
-    return [(system.system, file.sha256) for system, file in zip(systems, runs_of(frozen), strict=True)]
+def _digests(frozen: FrozenEvaluation) -> dict[str, str]:
+    """The hash of each system's run file, by its name."""
+    return {name: file.sha256 for name, file in runs_of(frozen).items()}

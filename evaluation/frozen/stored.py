@@ -26,6 +26,12 @@ def files_of(frozen: FrozenEvaluation) -> list[File]:
     return [File(**row) for row in json.loads(frozen.files)]
 
 
+def runs_of(frozen: FrozenEvaluation) -> dict[str, File]:
+    """The run file of each system, by its name."""
+    files = {file.name: file for file in files_of(frozen)}
+    return {system.system: files[system.run] for system in settings_of(frozen).systems}
+
+
 def about(frozen: FrozenEvaluation) -> About:
     return About(**json.loads(frozen.about))
 

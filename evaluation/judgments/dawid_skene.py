@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..measures.arrays import groups
+
 TOLERANCE = 1e-4  # the largest change of a probability at convergence
 MOST_ROUNDS = 300
 MOST_CELLS = 50_000_000  # ratings times classes, for the sake of time and memory
@@ -66,10 +68,10 @@ def estimate(
 
 
 def _votes(pair: np.ndarray, rater: np.ndarray, label: np.ndarray, classes: int) -> _Votes:
-    start = np.flatnonzero(np.diff(pair, prepend=-1))
+    start, length = groups(pair)
     place = np.unique(rater, return_inverse=True)[1]
     calls, call = np.unique(place * classes + label, return_inverse=True)
-    return _Votes(start, np.diff(np.append(start, len(pair))), call, calls // classes, calls % classes)
+    return _Votes(start, length, call, calls // classes, calls % classes)
 
 
 def _errors(votes: _Votes, probability: np.ndarray, smoothing: float) -> np.ndarray:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 import numpy as np
 
 from ..measures import Judgments
-from ..measures.arrays import pair_key
+from ..measures.arrays import groups, pair_key
 from .dawid_skene import estimate
 
 # Grades have at most nine decimals and weights three: multiplied by these they are whole numbers.
@@ -91,11 +91,9 @@ def combine(ratings: Ratings, rule: str = "mean", *, adjudications: str = "use")
 def _ruled(ratings: Ratings, rule: str) -> Judgments:
     order = _by_pair(ratings)
     query, document = ratings.query[order], ratings.document[order]
-    new = np.ones(len(order), bool)
-    new[1:] = (query[1:] != query[:-1]) | (document[1:] != document[:-1])
-    start = np.flatnonzero(new)
+    start, length = groups(query, document)
     weight = np.ones(len(order)) if ratings.weight is None else ratings.weight[order]
-    pairs = _Pairs(ratings.grade[order], ratings.rater[order], weight, start, np.append(start[1:], len(order)))
+    pairs = _Pairs(ratings.grade[order], ratings.rater[order], weight, start, start + length)
     grade = RULES[rule](pairs) if len(start) else np.empty(0)
     judged = ~np.isnan(grade)
     return Judgments(ratings.queries, query[start[judged]], document[start[judged]], grade[judged])
@@ -147,14 +145,11 @@ def _max(pairs: _Pairs) -> np.ndarray:
 
 
 def _majority(pairs: _Pairs) -> np.ndarray:
-    pair = pairs.pair
-    new = np.ones(len(pair), bool)
-    new[1:] = (pair[1:] != pair[:-1]) | (pairs.grade[1:] != pairs.grade[:-1])
-    run = np.flatnonzero(new)
-    votes = np.diff(np.append(run, len(pair)))
-    best_first = np.lexsort((pairs.grade[run], -votes, pair[run]))
-    _, first = np.unique(pair[run[best_first]], return_index=True)
-    return pairs.grade[run[best_first[first]]]
+    start, votes = groups(pairs.pair, pairs.grade)
+    pair, grade = pairs.pair[start], pairs.grade[start]
+    best_first = np.lexsort((grade, -votes, pair))
+    _, first = np.unique(pair[best_first], return_index=True)
+    return grade[best_first[first]]
 
 
 def _dawid_skene(pairs: _Pairs) -> np.ndarray:

@@ -12,3 +12,33 @@ from .pack import pack
 from .profiles import PROFILES
 from .reasons import COUNTED, REASONS
 from .registry import MEASURES
+
+__all__ = [
+    "COUNTED",
+    "MEASURES",
+    "PROFILES",
+    "REASONS",
+    "SPLIT",
+    "Bounds",
+    "Difference",
+    "Explanation",
+    "Judgments",
+    "Measure",
+    "Options",
+    "Part",
+    "Rankings",
+    "Row",
+    "Scores",
+    "bounds",
+    "cautions",
+    "difference",
+    "effective",
+    "evaluate",
+    "explain",
+    "mean",
+    "pack",
+    "parse_measure",
+    "stated",
+    "unjudged",
+    "weighted_mean",
+]

@@ -203,6 +203,14 @@ class Rankings:
         return self.of(np.array([query]))
 
 
+def groups(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first row of each group of adjacent rows that are equal in all columns, and its number of rows."""
+    new = np.ones(len(columns[0]), bool)
+    new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    starts = np.flatnonzero(new)
+    return starts, np.diff(np.append(starts, len(new)))
+
+
 def _refuse_outside(values: np.ndarray, limit: int, name: str) -> None:
     outside = np.flatnonzero((values < 0) | (values >= limit))
     if outside.size:

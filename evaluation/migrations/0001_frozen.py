@@ -60,9 +60,11 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "name",
-                    models.CharField(help_text="The canonical file, or what the numbers are.", max_length=250),
+                    models.CharField(
+                        help_text="The canonical file or the array that it is a part of.", max_length=250
+                    ),
                 ),
-                ("place", models.PositiveIntegerField(help_text="Which piece of it.")),
+                ("place", models.PositiveIntegerField(help_text="The number of this piece, from 0.")),
                 ("content", models.BinaryField()),
                 (
                     "frozen",

@@ -249,19 +249,19 @@ def next_step(collection: Collection, held: Holdings) -> NextStep | None:
     if not held.queries:
         return NextStep(
             "This collection has no queries yet.",
-            "Bring a file with one query a line: its key, its text, and what the person wanted.",
+            "Import a file with one query a line: its id, its text, and what the person wanted.",
             (f"{run} import_queries {slug} queries.tsv",),
         )
     if not held.systems:
         return NextStep(
-            "No system has been asked yet.",
-            "Bring what your systems returned, one file a system.",
+            "No system has rankings yet.",
+            "Import what your systems returned, one file a system.",
             (f"{run} import_run {slug} system.run",),
         )
     if not held.judged and not held.wanted:
         return NextStep(
             "Nothing has been judged yet, so there is no score.",
-            "Ask raters for the documents at the top of the rankings, or bring judgments that you have.",
+            "Ask raters for the documents at the top of the rankings, or import judgments that you have.",
             (
                 f"{run} pool {slug}",
                 f"{run} add_member {slug} NAME rater",
@@ -271,7 +271,7 @@ def next_step(collection: Collection, held: Holdings) -> NextStep | None:
     if not held.judged:
         return NextStep(
             "Nothing has been judged yet, so there is no score.",
-            f"{held.wanted:,} ratings wait for raters. Tell them; numbers appear here with the first rating.",
+            f"{held.wanted:,} ratings wait for raters. Tell them. Numbers appear here with the first rating.",
             (f"{run} add_member {slug} NAME rater",),
         )
     return None

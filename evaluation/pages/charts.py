@@ -18,7 +18,7 @@ class Chart:
 
     id: str
     spec: dict
-    says: str  # text alternative
+    alt_text: str
     least: int | None = None  # least width in pixels; the page scrolls
 
 

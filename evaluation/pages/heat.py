@@ -94,12 +94,12 @@ def key(answer: Answer, shown: Sequence[Row]) -> dict:
 def picture(answer: Answer, shown: Sequence[Row]) -> dict:
     """The context of `_heat.html`: a chart, or for more than MOST_CELLS cells a line for each system."""
     order = answer.by_ease()
-    says = f"{answer.asked.measure} of {len(order):,} queries by {len(answer.names)} systems, as shades."
-    drawn = {"key": key(answer, shown), "says": says}
+    alt_text = f"{answer.asked.measure} of {len(order):,} queries by {len(answer.names)} systems, as shades."
+    drawn = {"key": key(answer, shown), "alt_text": alt_text}
     if len(order) * len(answer.names) > MOST_CELLS:
         return drawn | {"lines": lines(answer, [shown[row] for row in order]), "queries": len(order)}
     least = max(280, 3 * len(order) + 90) if len(order) > 60 else None
-    return drawn | {"chart": Chart("heat", chart(answer, [shown[row] for row in order]), says, least)}
+    return drawn | {"chart": Chart("heat", chart(answer, [shown[row] for row in order]), alt_text, least)}
 
 
 def chart(answer: Answer, shown: Sequence[Row]) -> dict:
@@ -152,7 +152,7 @@ def wins(answer: Answer) -> dict[str, int]:
 
 def heads(answer: Answer, sort: str | None = None) -> list[dict]:
     """The columns of the table; with `sort`, they are links that sort by it."""
-    columns = [("text", "Query", False), ("key", "Key", False)]
+    columns = [("text", "Query", False), ("key", "Id", False)]
     columns += [("mean", "Mean", True), ("spread", "Spread", True)]
     columns += [(f"s{answer.systems[name].pk}", name, True) for name in answer.names]
     columns += [("judged", "Judged", True)]

@@ -100,15 +100,15 @@ def sentence(first: str, second: str, split: Difference) -> SafeString:
     steps = [(part.rank, sign * part.difference) for part in split.parts]
     losses, wins = (places([(rank, step) for rank, step in steps if step * way > 0]) for way in (-1, 1))
     if not (losses or wins):
-        return format_html("No rank sets {} apart from {}.", lower, higher)
+        return format_html("{} and {} gain the same at every rank.", lower, higher)
     said = format_html("Against {}, {} loses {}", higher, lower, losses or "at no rank")
     if wins:
         said = format_html("{}; it wins back {}", said, wins)
     apart = sign * split.empty.difference
     if abs(apart) >= SEEN:
         way = "higher" if apart > 0 else "lower"
-        said = format_html("{}; measured on an ideal of its own it starts {} {}", said, decimals(abs(apart)), way)
-    return format_html("{}{}.", said, "" if abs(split.difference) >= SEEN else ": that makes them even")
+        said = format_html("{}; by its own ideal list it starts {} {}", said, decimals(abs(apart)), way)
+    return format_html("{}{}.", said, "" if abs(split.difference) >= SEEN else ": in all they are equal")
 
 
 def places(steps: Sequence[tuple[int, float]]) -> str:

@@ -1,10 +1,7 @@
-"""Long tables that are searched, sorted and paged by the address, without a script."""
+"""Long tables that are searched and sorted by the address, without a script."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
-
-from django.core.paginator import Page, Paginator
-from django.http import HttpRequest
 
 AT_ONCE = 100
 
@@ -38,10 +35,3 @@ def ordered(rows: Iterable[Row], value: Callable[[Row], object], descending: boo
 def holds(q: str, key: str, text: str) -> bool:
     """Whether the key or text of a query contains `q`."""
     return q.casefold() in f"{key}\n{text}".casefold()
-
-
-def paged(request: HttpRequest, rows: Sequence, at_once: int = AT_ONCE) -> dict[str, Page | list]:
-    """The page of `rows` that the address names; the last page for a number that is too high."""
-    paginator = Paginator(rows, at_once)
-    page = paginator.get_page(request.GET.get("page"))
-    return {"page": page, "numbers": list(paginator.get_elided_page_range(page.number))}

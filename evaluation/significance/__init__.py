@@ -5,7 +5,6 @@ from .many import holm, tukey_hsd
 from .pairs import (
     ALPHA,
     CANNOT_TELL,
-    CORRECTIONS,
     FEWEST,
     HIGHER,
     LOWER,
@@ -15,3 +14,19 @@ from .pairs import (
     compare,
 )
 from .power import POWER
+
+__all__ = [
+    "ALPHA",
+    "CANNOT_TELL",
+    "FEWEST",
+    "HIGHER",
+    "LOWER",
+    "POWER",
+    "Comparison",
+    "Comparisons",
+    "bootstrap_interval",
+    "common_queries",
+    "compare",
+    "holm",
+    "tukey_hsd",
+]

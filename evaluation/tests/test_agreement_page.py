@@ -206,8 +206,8 @@ def test_it_is_made_once_for_each_state_of_the_collection(client, monkeypatch):
 @pytest.mark.parametrize(
     ("grades", "says"),
     [
-        ({}, "Nothing can agree yet: nobody gave a grade."),
-        (GRADES, "Nothing can agree yet: only one rater gave grades."),
+        ({}, "Agreement cannot be computed yet: nobody gave a grade."),
+        (GRADES, "Agreement cannot be computed yet: only one rater gave grades."),
     ],
 )
 def test_where_nothing_can_agree_it_says_why(client, grades, says):
@@ -219,14 +219,14 @@ def test_raters_who_all_say_the_same_have_no_alpha(client):
     collection = make_hills(grades={("q1", "a"): "2", ("q1", "b"): "2"})
     rate(collection, {("q1", "a"): "2", ("q1", "b"): "2"}, rater="second")
     page = text_of(analyst(client, collection).get(URL))
-    assert "All grades are the same, so that nothing could have disagreed." in page
+    assert "All grades are the same, so agreement beyond chance cannot be computed." in page
     assert "None: no pair has different grades." in page
     assert "Agreement , α – all grades are the same" in text_of(client.get("/collections/hills/"))
 
 
 def test_a_collection_without_systems_has_no_order(client):
     page = text_of(analyst(client, make_two(rankings={})).get(URL))
-    assert "Nobody can tell: there is no system." in page
+    assert "The order of the systems cannot be tested: there is no system." in page
 
 
 def test_the_overview_has_the_one_figure_and_leads_here(client):

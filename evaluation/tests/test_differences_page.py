@@ -73,7 +73,7 @@ def test_of_many_queries_every_third_is_drawn_as_wide_as_three(client, monkeypat
     response = analyst(client, make_field()).get(URL, PAIR)
     bars = spec_of(response, "bars")["datasets"]["deltas"]
     assert [(bar["start"], bar["end"]) for bar in bars] == [(0, 3), (3, 6), (6, 9), (9, 12)]
-    assert "a bar for one query of 3" in text_of(response)
+    assert "a bar for one query in 3" in text_of(response)
     assert len(rows_of(response)) == 12  # the table has all
 
 
@@ -126,7 +126,7 @@ def test_it_can_be_sorted(client, sort, first, last):
 def test_queries_are_found_by_text_and_key(client):
     response = analyst(client, make_field()).get(URL, PAIR | {"q": "OF Q12"})
     assert rows_of(response) == ["q12"] and "1 of 12 queries with “OF Q12”" in text_of(response)
-    assert "No query holds “zebra”" in text_of(client.get(URL, PAIR | {"q": "zebra"}))
+    assert "No query has “zebra”" in text_of(client.get(URL, PAIR | {"q": "zebra"}))
 
 
 def test_a_long_table_is_cut_into_pages(client):
@@ -145,7 +145,7 @@ def test_segments_are_drawn_on_one_scale_with_their_n(client):
     assert f"{drawn[0]['value']:+.4f}" == "+0.0924"  # 5 × 0.2033 / 11
     page = text_of(response)
     assert "On what kind of queries?" in page and "Holm's correction for 1 of them" in page
-    assert "A query of several tags is in several segments" in page
+    assert "A query with several tags is in several segments" in page
     assert "new tag 1 0 0.0000 – undefined: one query" in page and "too few" in page
 
 

@@ -173,7 +173,7 @@ def test_with_nothing_to_see_it_says_so(client):
     record_imported(rater, [row])
     collection.touch()
     page = text_of(client.get(URL))
-    assert "Nothing about the grades of one rater asks for a second look." in page
+    assert "The grades of one rater give no reason for a closer look." in page
     assert "(fewer than 40 grades)" in page
 
 

@@ -129,7 +129,7 @@ def test_the_page_offers_what_the_reader_may_have(visit, client, django_assert_m
     page = visit("exports").content.decode()
     assert "Download judgments" in page
     assert "Download the archive" not in page
-    assert "names that they have under Agreement" in page
+    assert "names that raters have on the page Agreement" in page
     address = visit("exports", Role.ADMIN).request["PATH_INFO"]
     with django_assert_max_num_queries(8):  # of the page alone: to sign in takes others
         page = client.get(address).content.decode()

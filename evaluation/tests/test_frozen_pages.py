@@ -245,7 +245,7 @@ def test_what_was_frozen_with_other_options_is_not_on_the_line(client):
     data = spec_of(client.get(URL, {"line": LABEL}), "over-time")["datasets"]
     assert {row["name"] for row in data["means"]} == {"first", "third"}
     exponential = LABEL.replace("lin ", "exp ")
-    assert "A line needs two of them." in text_of(client.get(URL, {"line": exponential}))
+    assert "A line needs two frozen evaluations." in text_of(client.get(URL, {"line": exponential}))
 
 
 @pytest.mark.parametrize("asked", [{"line": "nDCG@7 lin"}, {"judgments": "0" * 12}])
@@ -323,8 +323,8 @@ def test_two_alike_differ_in_nothing(client):
     freeze(collection, "second", measures=["nDCG@10"])
     page = text_of(analyst(client, collection).get(URL + "compare/"))
     assert "Nothing differs: judgments , queries , systems , rankings and options are the same." in page
-    assert "Measures that went: AP , DCG@10 and Judged@10 ." in page
-    assert "Every judgment is the same." in page and "Nothing moved on two queries." in page
+    assert "Removed measures: AP , DCG@10 and Judged@10 ." in page
+    assert "Every judgment is the same." in page and "No value changed on two queries." in page
 
 
 def test_queries_systems_and_options_that_differ_are_named(client):
@@ -340,14 +340,14 @@ def test_queries_systems_and_options_that_differ_are_named(client):
     freeze(collection, "second", changes={"gain": "exponential"})
     page = text_of(analyst(client, collection).get(URL + "compare/"))
     for said in (
-        "Queries that came: q3 .",
+        "Added queries: q3 .",
         "Queries with another text or weight: q2 .",
-        "Systems that came: new .",
-        "Systems that went: bad .",
+        "Added systems: new .",
+        "Removed systems: bad .",
         "Option gain : linear became exponential.",
         "Option rule : median became mean.",
         "Raters had other scale: version 1 became version 2.",
-        "The options differ, so that the two numbers do not mean the same.",
+        "The options differ, so the two numbers mean different things.",
     ):
         assert said in page, said
 
@@ -393,7 +393,7 @@ def test_too_many_judgments_are_counted_by_query(client, monkeypatch):
     two_of(collection)
     monkeypatch.setattr("evaluation.frozen.changes.MOST", 10)
     page = text_of(analyst(client, collection).get(URL + "compare/"))
-    assert "Judgments differ on two queries; there are too many" in page
+    assert "Judgments differ on two queries; too many" in page
 
 
 def test_the_same_grades_in_another_form_are_no_change():

@@ -62,8 +62,8 @@ def test_departures_are_marked_and_lead_back(client):
     response = analyst(client, make_hills()).get(URL, {"profile": "burges", "negatives": "raw", "rule": "median"})
     page = text_of(response)
     assert "Options 2 not as in burges" in page
-    assert "Not as in burges: minmax. How nDCG deals with harm." in page  # in the panel
-    assert "Negative gains as they are, no lower end not as in burges" in page  # in the list of what holds
+    assert "Not as in burges: minmax. How nDCG treats negative gains." in page  # in the panel
+    assert "Negative gains as they are, without a lower end not as in burges" in page  # in the list of what holds
     assert (
         '<a href="/collections/hills/?profile=burges">Back to the profile burges</a>' in response.content.decode()
     )

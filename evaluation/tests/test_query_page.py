@@ -101,7 +101,7 @@ def test_ideals_of_their_own_are_said_to_be_that(client):
     # good: IDCG 3.630930 and W 0, so it starts at 0, and has 0.826235 and 0.173765.
     assert (
         "good scores 1.0000 , bad 0.4732 . Against good, bad loses 1.0762 at rank 1; it wins back 0.2994 "
-        "at rank 2; measured on an ideal of its own it starts 0.2500 higher." in page
+        "at rank 2; by its own ideal list it starts 0.2500 higher." in page
     )
     assert "Each system is measured on an ideal list of its own" in page
     assert "Empty list 0.2500 0.0000 −0.2500" in page
@@ -112,10 +112,10 @@ def test_ideals_of_their_own_are_said_to_be_that(client):
 @pytest.mark.parametrize(
     ("first", "second", "says"),
     [
-        ([0.5, 0.2], [0.5, 0.2], "No rank sets two apart from one."),
+        ([0.5, 0.2], [0.5, 0.2], "two and one gain the same at every rank."),
         ([0.5, 0.2], [], "Against one, two loses 0.5000 at rank 1 and 0.2000 at rank 2."),
         ([0.25], [0.5], "Against two, one loses 0.2500 at rank 1."),
-        ([0.4, 0], [0, 0.4], "Against one, two loses 0.4000 at rank 1; it wins back 0.4000 at rank 2: that makes"),
+        ([0.4, 0], [0, 0.4], "Against one, two loses 0.4000 at rank 1; it wins back 0.4000 at rank 2: in all"),
         # of five the three biggest by name, and of four all
         (
             [0.1, 0.2, 0.03, 0.3, 0.01],
@@ -137,7 +137,7 @@ def test_the_sentence_names_the_ranks_that_matter_most(first, second, says):
 def test_the_rows_add_up_to_the_sum_below(client):
     collection = make_hills()
     page = text_of(analyst(client, collection).get(address(collection)))
-    assert "1 gone −1 : who said so Title c −1 × 1.0000 −1.0000" in page
+    assert "1 gone −1 : its ratings Title c −1 × 1.0000 −1.0000" in page
     assert "3 × 0.6309 +1.8928 DCG, the sum 0.8928" in page
     assert "1 × 0.6309 +0.6309" in page
     assert "IDCG 3.6309" in page
@@ -168,7 +168,7 @@ def test_a_missing_ranking_is_said_and_not_taken_for_an_empty_one(client):
 def test_an_unjudged_document_is_marked(client):
     collection = make_hills()
     page = text_of(analyst(client, collection).get(address(collection, "q2")))
-    assert "1 new ? unjudged : who said so Title a counted 0 0.0000" in page
+    assert "1 new ? unjudged : its ratings Title a counted 0 0.0000" in page
 
 
 def test_what_a_list_leaves_out_is_named(client):
@@ -241,7 +241,7 @@ def test_each_row_tells_its_way_from_list_to_list(client):
     assert good == [("", ""), ("", "gone"), ("", "gone")]  # a d b, of which bad has a
     assert bad == [("new", ""), ("↓ was 1", "")]  # c a, which both are in mixed
     assert mixed == [("new", ""), ("↓ was 1", ""), ("↓ was 2", "")]  # d c a
-    assert "2 gone 1 : who said so Title d" in text_of(response)
+    assert "2 gone 1 : its ratings Title d" in text_of(response)
     # Down to rank 1: a of good stands second in bad, c of bad second in mixed.
     assert ways(client.get(address(collection), asked | {"measure": "nDCG@1"})) == [
         [("", "↓ to 2")],
@@ -323,7 +323,7 @@ def test_long_rankings_without_a_cutoff_are_cut_in_the_page_and_not_in_the_sum(c
     )
     response = analyst(client, collection).get(address(collection), {"measure": "nDCG"})
     page = text_of(response)
-    assert "and 10 more ranks, in the sum but not shown" in page
+    assert "The sum includes 10 more ranks that are not shown." in page
     assert "DCG, the sum 0.5058" in page  # 3 / log2(61)
 
 
@@ -435,12 +435,12 @@ def test_a_grade_opens_what_each_rater_said_without_their_names(client, role):
     assert said_of(response, "b").grade is None
     assert "? unjudged Unjudged: nobody who was asked could judge it." in page
     assert f"{pseudonym(boris.pk)} cannot judge: I do not read this language It is Welsh." in page
-    assert "2 Decided as 2 Good, above the ratings: It was corrected." in page
+    assert "2 Decided as 2 Good, overriding the ratings: It was corrected." in page
     # Each opens by the grade in any list, of which the ideal names the document itself.
     opens = f'popovertarget="said-{a.document.pk}"'
     assert body.count(opens) == 4 and f'id="said-{a.document.pk}" popover' in body  # two lists, the ideal, "Close"
-    assert "2 Title a: who said so 2 × 1.0000" in page
-    # Names are in the life of the pair, for admins alone.
+    assert "2 Title a: its ratings 2 × 1.0000" in page
+    # Names are in the history of the pair, for admins alone.
     assert (f"/{a.token}/" in body) == (role == Role.ADMIN)
 
 
@@ -469,7 +469,7 @@ def test_what_does_not_count_and_what_weighs_is_told(client):
     assert apart[pseudonym(boris.pk)] == "weight 0.5"
     assert said_of(response, "a").grade == pytest.approx((3 + 0.5) / 1.5)
     made = said_of(response, "c").made
-    assert made.startswith("From one grade: ") and made.endswith("A decision for 2 Good is left aside, as asked.")
+    assert made.startswith("From one grade: ") and made.endswith("A decision for 2 Good is not used, as asked.")
 
 
 def test_what_nobody_answered_says_whether_somebody_was_asked(client):

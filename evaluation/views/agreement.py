@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from ratings.models import Collection, Pair, Role
 from ratings.people.access import READERS, of_collection
 from ratings.people.privacy import pseudonym
+from ratings.views.pages import paged
 
 from .. import cache, charts
 from ..agreement import disputed
@@ -27,7 +28,6 @@ from ..pages.asked import Asked, CannotAnswer, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
 from ..pages.lists import titles
-from ..pages.tables import paged
 from ..templatetags.numbers import number
 from ..words.numbers import decimals, share
 from ..words.sentences import counted, named
@@ -90,7 +90,7 @@ def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> Htt
     if not found.agreement.lacking:
         cells = confusion(whole["confusion"], grades)
         spec = charts.confusion(cells, grades=list(grades.values()))
-        said = "Grade by grade, how often the other grade was which. The table has the numbers."
+        said = "For each grade, how often the other rater gave which grade. The table has the numbers."
         drawn["confusion"] = Chart("confusion-spec", spec, said)
         context["confusion_rows"] = rows_of(cells, list(grades.values()))
         context["grades"] = list(grades.values())
@@ -187,7 +187,7 @@ def renamed(agreed: Agreement, order: Order | None, names: Mapping[int, str]) ->
 
 def lead(agreed: Agreement, coefficients: Mapping[str, dict]) -> SafeString:
     if agreed.lacking:
-        return format_html("Nothing can agree yet: {}.", agreed.lacking)
+        return format_html("Agreement cannot be computed yet: {}.", agreed.lacking)
     same, alpha = coefficients["agree"], coefficients["alpha_ordinal"]
     start = format_html(
         "Two raters of one document gave <b>the same grade in {}</b> of {}.",
@@ -195,7 +195,7 @@ def lead(agreed: Agreement, coefficients: Mapping[str, dict]) -> SafeString:
         counted(same["couples"], "pair of grades", "pairs of grades"),
     )
     if alpha["value"] is None:
-        return format_html("{} All grades are the same, so that nothing could have disagreed.", start)
+        return format_html("{} All grades are the same, so agreement beyond chance cannot be computed.", start)
     chance = 1 - alpha["value"]
     means = SafeString("raters agree no better than by chance")
     if chance < 1:
@@ -217,9 +217,9 @@ def few(row: Mapping) -> str:
 def order_says(order: Mapping) -> SafeString:
     """Whether the systems would stand like this with other raters."""
     if not order["systems"]:
-        return format_html("Nobody can tell: {}.", order["why"]["systems"])
+        return format_html("The order of the systems cannot be tested: {}.", order["why"]["systems"])
     if order["holds"] is None:
-        return format_html("There is no order to hold: {}.", order["why"]["holds"])
+        return format_html("There is no order of systems to test: {}.", order["why"]["holds"])
     said = format_html(
         "The order of the systems holds in <b>{}</b> of {} resamples of the raters, the best stays best in {}.",
         share(order["holds"]),
@@ -286,13 +286,13 @@ def dot(row: Mapping) -> dict:
     }
 
 
-def in_dispute(request: HttpRequest, collection: Collection, found: Results) -> dict:
+def in_dispute(request: HttpRequest, collection: Collection, results: Results) -> dict:
     """One page of the pairs with different grades, with what they link to. Two queries, for admins three."""
-    rows = list(zip(found.document["disputed"], disputed(found.agreement.table), strict=True))
+    rows = list(zip(results.document["disputed"], disputed(results.agreement.table), strict=True))
     context = paged(request, rows, DISPUTED)
-    queries, shown = found.agreement.opinions.queries, []
+    queries, shown = results.agreement.opinions.queries, []
     for row, each in context["page"].object_list:
-        query, document = found.agreement.pairs[each.pair]
+        query, document = results.agreement.pairs[each.pair]
         shown.append((row, queries["pk"].iat[query].item(), queries["text"].iat[query], document))
     documents = titles({document for *_, document in shown})
     tokens = {}

@@ -36,7 +36,7 @@ OF_PICTURES = ("chart", "theme", "width")  # parameters of `charted`, not of the
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Selection:
     """The systems to compare."""
 
     baseline: str
@@ -56,26 +56,26 @@ class Wanted:
 def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     evaluation, ranked = ranking_of(collection, asked)
     context = page(request, collection, "compare", asked) | {"ranked": ranked, "most": MOST}
-    wanted = wanted_in(request, evaluation, ranked)
-    if wanted is None:
+    selection = selection_in(request, evaluation, ranked)
+    if selection is None:
         context["next_step"] = nothing_to_compare(collection, asked)
         return charted(request, "evaluation/compare.html", context)
-    found = compared(evaluation, asked, wanted)
-    rows = shown(found, wanted)
+    result = compared(evaluation, asked, selection)
+    rows = shown(result, selection)
     for row in rows:
         row["url"] = address_of_queries(request, collection, row)
     context |= {
-        "wanted": wanted,
-        "chosen": wanted.systems,
-        "found": found,
+        "selection": selection,
+        "chosen": selection.systems,
+        "compared": result,
         "rows": rows,
-        "lead": lead(found, wanted, rows),
+        "lead": lead(result, selection, rows),
         "queries": rows[0]["url"],
-        "why_dropped": scores.why(found.why_dropped),
+        "why_dropped": scores.why(result.why_dropped),
         "why_none": reasons(rows),
-        "judged_by": judged_by(found),
-        "tests": found.tests.queries >= FEWEST,
-        "signs": signs(found),
+        "judged_by": judged_by(result),
+        "tests": result.tests.queries >= FEWEST,
+        "signs": signs(result),
         "files": ending_with(request),
         "hidden": hidden(request),
         "label": asked.label,
@@ -83,16 +83,16 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         "power": f"{POWER:.0%}".replace("%", " %"),
         "keep_all": ending_with(request, pairs=ALL),
     }
-    judged = {name: known(evaluation.summary["judged"][name, str(asked.measure)]) for name in wanted.systems}
+    judged = {name: known(evaluation.summary["judged"][name, str(asked.measure)]) for name in selection.systems}
     context["uneven"], least = uneven(judged, str(asked.at("Judged")), asked.options.unjudged == "zero")
     if least:
         context["least_judged"] = collection.systems.filter(name=least).first()
     drawn = [row for row in rows if row["difference"] is not None]
     if drawn:
         spec = charts.differences([dot(row) for row in drawn])
-        context["charts"] = {"forest": Chart("forest", spec, says(drawn, wanted.baseline))}
-    if len(wanted.systems) >= MATRIX_FROM:
-        every = found if wanted.all_pairs else compared(evaluation, asked, every_pair(wanted))
+        context["charts"] = {"forest": Chart("forest", spec, alt_text(drawn, selection.baseline))}
+    if len(selection.systems) >= MATRIX_FROM:
+        every = result if selection.all_pairs else compared(evaluation, asked, every_pair(selection))
         context |= {"matrix": matrix(every, ranked), "critical": every.tests.critical, "every": every}
     return charted(request, "evaluation/compare.html", context)
 
@@ -118,7 +118,7 @@ def ranking_of(collection: Collection, asked: Asked) -> tuple[scores.Evaluation,
     )
 
 
-def best_first(ranked: Sequence[tuple[str, float]]) -> Wanted | None:
+def best_first(ranked: Sequence[tuple[str, float]]) -> Selection | None:
     """The best system against up to MOST - 1 others; None for a single one.
 
     The best system was not chosen before the numbers were seen, so that the correction counts all pairs.
@@ -126,12 +126,12 @@ def best_first(ranked: Sequence[tuple[str, float]]) -> Wanted | None:
     if len(ranked) < 2:
         return None
     names = [name for name, _ in ranked[:MOST]]
-    return Wanted(names[0], tuple(names[1:]), False, len(names) > 2, len(ranked) - len(names))
+    return Selection(names[0], tuple(names[1:]), False, len(names) > 2, len(ranked) - len(names))
 
 
-def wanted_in(
+def selection_in(
     request: HttpRequest, evaluation: scores.Evaluation, ranked: Sequence[tuple[str, float]]
-) -> Wanted | None:
+) -> Selection | None:
     """The comparison in the address; None where nothing can be compared. Raises CannotAnswer."""
     baseline, pairs = request.GET.get("baseline", ""), request.GET.get("pairs", "")
     asked_for = dict.fromkeys(filter(None, [baseline, *request.GET.getlist("system")]))
@@ -139,10 +139,12 @@ def wanted_in(
         if name not in evaluation.systems:
             raise CannotAnswer(unknown_system(name, evaluation.systems))
     if pairs not in ("", ALL):
-        raise CannotAnswer(f"unknown pairs {pairs!r}; known is {ALL}, and without it each with the baseline.")
+        raise CannotAnswer(
+            f"unknown pairs {pairs!r}; write {ALL}, or leave it out to compare each with the baseline."
+        )
     order = [name for name, _ in ranked]
     if baseline and baseline not in order:
-        raise CannotAnswer(f"{baseline} has no mean in this measure, so that nothing can be compared with it.")
+        raise CannotAnswer(f"{baseline} has no mean in this measure, so nothing can be compared with it.")
     if asked_for.keys() - {baseline}:
         order = [name for name in order if name in asked_for]
     if len(asked_for) > MOST:
@@ -156,36 +158,38 @@ def wanted_in(
     if not others:
         return None
     kept = others[: MOST - 1]
-    return Wanted(baseline, tuple(kept), True, pairs == ALL and len(kept) > 1, len(others) - len(kept))
+    return Selection(baseline, tuple(kept), True, pairs == ALL and len(kept) > 1, len(others) - len(kept))
 
 
-def every_pair(wanted: Wanted) -> Wanted:
-    return Wanted(wanted.baseline, wanted.others, wanted.named, len(wanted.others) > 1, wanted.left_out)
+def every_pair(selection: Selection) -> Selection:
+    return Selection(
+        selection.baseline, selection.others, selection.named, len(selection.others) > 1, selection.left_out
+    )
 
 
-def compared(evaluation: scores.Evaluation, asked: Asked, wanted: Wanted) -> Compared:
+def compared(evaluation: scores.Evaluation, asked: Asked, selection: Selection) -> Compared:
     """The tests, cached with the scores: a change of a rating makes another table."""
 
     def tested() -> Compared:
         return comparison.compared(
-            evaluation, wanted.baseline, wanted.others, wanted.all_pairs, draws=TESTS_ON_PAGES, seed=SEED
+            evaluation, selection.baseline, selection.others, selection.all_pairs, draws=TESTS_ON_PAGES, seed=SEED
         )[0]
 
-    name = ("compared", wanted.baseline, wanted.others, wanted.all_pairs, TESTS_ON_PAGES, SEED)
+    name = ("compared", selection.baseline, selection.others, selection.all_pairs, TESTS_ON_PAGES, SEED)
     return evaluation.table.remember(name, tested)
 
 
 def of_best(collection: Collection, asked: Asked) -> list[dict]:
     """What the tests say of the best system and each of the others: rows of `comparison`."""
     evaluation, ranked = ranking_of(collection, asked)
-    wanted = best_first(ranked)
-    return shown(compared(evaluation, asked, wanted), wanted) if wanted else []
+    selection = best_first(ranked)
+    return shown(compared(evaluation, asked, selection), selection) if selection else []
 
 
-def shown(found: Compared, wanted: Wanted) -> list[dict]:
+def shown(result: Compared, selection: Selection) -> list[dict]:
     """The rows of pairs with the baseline, the highest difference first."""
-    rows = [row for row in found.rows() if row["baseline"] == wanted.baseline]
-    adjusted = "p_hsd" if found.tests.correction == "hsd" else "p_holm"
+    rows = [row for row in result.rows() if row["baseline"] == selection.baseline]
+    adjusted = "p_hsd" if result.tests.correction == "hsd" else "p_holm"
     for row in rows:
         row["adjusted"] = row[adjusted]
         row["significant"] = row["verdict"] != CANNOT_TELL
@@ -203,13 +207,15 @@ def lacking(row: dict) -> str:
 # In words
 
 
-def lead(found: Compared, wanted: Wanted, rows: Sequence[dict]) -> SafeString:
+def lead(result: Compared, selection: Selection, rows: Sequence[dict]) -> SafeString:
     """The verdict on every pair in a sentence or two."""
-    n = found.tests.queries
+    n = result.tests.queries
     if n < FEWEST:
         in_common = counted(n, "query", "queries") if n else "no query"
         return format_html(
-            "It <em>cannot be told</em>: {} in common, and a test takes at least {}.", in_common, FEWEST
+            "Whether they differ <em>cannot be told</em>: {} in common, and a test takes at least {}.",
+            in_common,
+            FEWEST,
         )
     sentences = [
         format_html(
@@ -217,8 +223,8 @@ def lead(found: Compared, wanted: Wanted, rows: Sequence[dict]) -> SafeString:
             several(group),
             "is" if len(group) == 1 else "are",
             verdict,
-            wanted.baseline,
-            str(found.measure),
+            selection.baseline,
+            str(result.measure),
         )
         for verdict in (HIGHER, LOWER)
         if (group := [row for row in rows if row["verdict"] == verdict])
@@ -227,7 +233,7 @@ def lead(found: Compared, wanted: Wanted, rows: Sequence[dict]) -> SafeString:
     if open_:
         names, verb = named([row["system"] for row in open_]), "differs" if len(open_) == 1 else "differ"
         cannot = "Whether {} {} from {} <em>cannot be told</em>"
-        sentences.append(format_html(cannot, names, verb, bold(wanted.baseline)) + would_tell(open_))
+        sentences.append(format_html(cannot, names, verb, bold(selection.baseline)) + would_tell(open_))
     return format_html_join(" ", "{}", ((sentence,) for sentence in sentences))
 
 
@@ -252,29 +258,31 @@ def would_tell(rows: Sequence[dict]) -> SafeString:
     if not known:
         return SafeString(".")
     if len(rows) == 1:
-        return format_html("; {} more queries would, if it is as large as it looks.", rows[0]["lacking"])
+        return format_html(
+            ". If the difference is as large as it looks, {} more queries would show it.", rows[0]["lacking"]
+        )
     nearest = min(known, key=lambda row: row["more"])
     return format_html(
-        "; the nearest to an answer is {}, with {} more queries if it is as large as it looks.",
+        ". The nearest to an answer is {}. If it is as large as it looks, {} more queries would show it.",
         bold(nearest["system"]),
         nearest["lacking"],
     )
 
 
-def judged_by(found: Compared) -> str:
-    systems, pairs = len(found.systems), len(found.pairs)
-    if found.tests.correction == "hsd":
+def judged_by(result: Compared) -> str:
+    systems, pairs = len(result.systems), len(result.pairs)
+    if result.tests.correction == "hsd":
         return f"Tukey's HSD for all pairs of {counted(systems, 'system', 'systems')}"
     if pairs == 1:
         return "the paired t test"
     return f"the paired t test with Holm's correction for {counted(pairs, 'comparison', 'comparisons')}"
 
 
-def signs(found: Compared) -> str:
+def signs(result: Compared) -> str:
     """What the randomisation test was made with."""
-    if found.tests.exact:
-        return f"all {2**found.tests.queries:,} signs"
-    return f"{found.tests.draws:,} draws, seed {found.tests.seed}"
+    if result.tests.exact:
+        return f"all {2**result.tests.queries:,} signs"
+    return f"{result.tests.draws:,} draws, seed {result.tests.seed}"
 
 
 def reasons(rows: Sequence[dict]) -> list[str]:
@@ -301,20 +309,20 @@ def dot(row: dict) -> dict:
     }
 
 
-def says(rows: Sequence[dict], baseline: str) -> str:
+def alt_text(rows: Sequence[dict], baseline: str) -> str:
     parts = [f"{row['system']} {decimals(row['difference'])}, {row['verdict']}" for row in rows]
     return f"Difference of means to {baseline}: {'; '.join(parts)}."
 
 
-def matrix(found: Compared, ranked: Sequence[tuple[str, float]]) -> list[tuple[str, list[dict | None]]]:
+def matrix(result: Compared, ranked: Sequence[tuple[str, float]]) -> list[tuple[str, list[dict | None]]]:
     """By system, highest mean first, its difference to each of the others; None on the diagonal."""
     cells = {}
-    for row in found.rows():
+    for row in result.rows():
         first, second, significant = row["baseline"], row["system"], row["verdict"] != CANNOT_TELL
         value, facts = row["difference"], {"significant": significant, "p": row["p_hsd"]}
         cells[second, first] = {"value": value} | facts
         cells[first, second] = {"value": None if value is None else -value} | facts
-    order = [name for name, _ in ranked if name in found.systems]
+    order = [name for name, _ in ranked if name in result.systems]
     return [(name, [cells.get((name, other)) for other in order]) for name in order]
 
 
@@ -324,25 +332,25 @@ def matrix(found: Compared, ranked: Sequence[tuple[str, float]]) -> list[tuple[s
 @files
 def compare_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """A row for each pair, as `compare` writes CSV and JSON."""
-    found = for_file(request, collection, asked)
+    result = for_file(request, collection, asked)
     return Files(
         f"{collection.slug}-compare-{asked.measure}",
-        csv=lambda: comparison.table([found], asked.profile),
-        json=lambda: comparison.document([found], asked.profile),
+        csv=lambda: comparison.table([result], asked.profile),
+        json=lambda: comparison.document([result], asked.profile),
     )
 
 
 def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> Compared:
     evaluation, ranked = ranking_of(collection, asked)
-    wanted = wanted_in(request, evaluation, ranked)
-    if wanted is None:
+    selection = selection_in(request, evaluation, ranked)
+    if selection is None:
         raise CannotAnswer(NOTHING)
-    return compared(evaluation, asked, wanted)
+    return compared(evaluation, asked, selection)
 
 
 def ending_with(request: HttpRequest, **changes: str) -> str:
     """The end of this page's address with some of it changed: for its files, and for all pairs."""
-    parts = [*given(request, changes), *changes.items()]
+    parts = [*kept_parameters(request, changes), *changes.items()]
     return f"?{urlencode(parts, safe='@()=:,')}" if parts else ""
 
 
@@ -354,9 +362,9 @@ def address_of_queries(request: HttpRequest, collection: Collection, row: dict) 
 
 def hidden(request: HttpRequest) -> list[tuple[str, str]]:
     """What the form of this page does not ask, to be sent along."""
-    return given(request, ("baseline", "system", "pairs"))
+    return kept_parameters(request, ("baseline", "system", "pairs"))
 
 
-def given(request: HttpRequest, without: Container[str]) -> list[tuple[str, str]]:
+def kept_parameters(request: HttpRequest, without: Container[str]) -> list[tuple[str, str]]:
     names = [name for name in request.GET if name not in without and name not in OF_PICTURES]
     return [(name, value) for name in names for value in request.GET.getlist(name)]

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from ratings.formats.values import natural
 from ratings.models import Collection
 from ratings.people.access import READERS, of_collection
+from ratings.views.pages import paged
 
 from .. import charts, scores
 from ..analyses import comparison, segments
@@ -69,19 +70,19 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
     if pair is None:
         context["next_step"] = compare.nothing_to_compare(collection, asked)
         return charted(request, "evaluation/differences.html", context)
-    found, every = compared(evaluation, asked, pair)
-    (whole,), rows = found.rows(), every_row(found, asked)
+    result, every = compared(evaluation, asked, pair)
+    (whole,), rows = result.rows(), every_row(result, asked)
     context |= {
         "whole": whole,
         "lead": lead(whole),
-        "why_dropped": scores.why(found.why_dropped),
+        "why_dropped": scores.why(result.why_dropped),
         "files": ending_with(request, *pair),
         "swapped": ending_with(request, *reversed(pair)),
-        "hidden": compare.given(request, OF_PAGE),
+        "hidden": compare.kept_parameters(request, OF_PAGE),
         "label": asked.label,
         **pictured(collection, asked, rows, pair),
-        **by_segment(every, found, whole),
-        **table(request, rows, found, every),
+        **by_segment(every, result, whole),
+        **table(request, rows, result, every),
     }
     context["charts"] |= {kind["id"]: kind["chart"] for kind in context["kinds"]}
     return charted(request, "evaluation/differences.html", context)
@@ -100,7 +101,7 @@ def pair_in(
         if name not in evaluation.systems:
             raise CannotAnswer(unknown_system(name, evaluation.systems))
         if name not in order:
-            raise CannotAnswer(f"{name} has no mean in this measure, so that nothing can be compared with it.")
+            raise CannotAnswer(f"{name} has no mean in this measure, so nothing can be compared with it.")
     if baseline and baseline == system:
         raise CannotAnswer(f"{baseline} cannot be compared with itself; name another system.")
     if len(order) < 2:
@@ -114,23 +115,23 @@ def compared(
 ) -> tuple[Compared, list[OnSegment]]:
     """The pair on all queries and on each segment, made once for each state of the collection."""
     baseline, system = pair
-    found = compare.compared(evaluation, asked, compare.Wanted(baseline, (system,), True, False))
+    result = compare.compared(evaluation, asked, compare.Selection(baseline, (system,), True, False))
 
     table = evaluation.table
 
     def tested() -> list[OnSegment]:
         # Segments are the same for every pair, and cached once.
         every = table.remember("segments", lambda: segments.segments(table.record.queries))
-        return segments.compared(found, every)
+        return segments.compared(result, every)
 
-    return found, table.remember(("segments", baseline, system), tested)
+    return result, table.remember(("segments", baseline, system), tested)
 
 
-def every_row(found: Compared, asked: Asked) -> list[Row]:
+def every_row(result: Compared, asked: Asked) -> list[Row]:
     """All queries in the order of the record, with the numbers of the file."""
-    header, lines = comparison.every_query([found], asked.profile)
+    header, lines = comparison.every_query([result], asked.profile)
     values = [header.index(name) for name in ("baseline_value", "system_value", "difference", "reason")]
-    queries = found.evaluation.table.record.queries[["pk", "key", "text", "weight", "tags"]]
+    queries = result.evaluation.table.record.queries[["pk", "key", "text", "weight", "tags"]]
     return [
         Row(pk, key, text, segments.words_in(text), weight, tags, *(line[place] for place in values))
         for (pk, key, text, weight, tags), line in zip(queries.itertuples(index=False), lines, strict=True)
@@ -181,11 +182,11 @@ def pictured(collection: Collection, asked: Asked, rows: Sequence[Row], pair: tu
         for start, row in enumerate(known)
         if start % step == 0
     ]
-    says = f"{asked.measure} of {system} less that of {baseline} on {len(known):,} queries, highest first: "
-    says += f"from {decimals(known[0].difference)} to {decimals(known[-1].difference)}."
+    alt_text = f"{asked.measure} of {system} minus that of {baseline} on {len(known):,} queries, highest first: "
+    alt_text += f"from {decimals(known[0].difference)} to {decimals(known[-1].difference)}."
     return {
         "keep": keep,
-        "charts": {"bars": Chart("bars", charts.deltas(bars), says)},
+        "charts": {"bars": Chart("bars", charts.deltas(bars), alt_text)},
         "step": step,
         "first": known[0] if known[0].difference > 0 else None,
         "last": known[-1] if known[-1].difference < 0 else None,
@@ -194,16 +195,16 @@ def pictured(collection: Collection, asked: Asked, rows: Sequence[Row], pair: tu
 
 def ending_with(request: HttpRequest, baseline: str, system: str) -> str:
     """The end of an address that asks the same of this pair, but for what only this page is asked."""
-    parts = [*compare.given(request, OF_PAGE), ("baseline", baseline), ("system", system)]
+    parts = [*compare.kept_parameters(request, OF_PAGE), ("baseline", baseline), ("system", system)]
     return f"?{urlencode(parts, safe='@()=:,')}"
 
 
 # Queries that are alike
 
 
-def by_segment(every: Sequence[OnSegment], found: Compared, whole: dict) -> dict:
+def by_segment(every: Sequence[OnSegment], result: Compared, whole: dict) -> dict:
     """A picture for each kind of segment, on one scale, and what they come to."""
-    table = found.evaluation.table
+    table = result.evaluation.table
     drawn = {kind: [dot(each) for each in every if each.segment.kind == kind] for kind in segments.KINDS}
     drawn = {kind: [row for row in rows if row["value"] is not None] for kind, rows in drawn.items()}
     beside = [row for rows in drawn.values() for row in rows]
@@ -222,7 +223,7 @@ def by_segment(every: Sequence[OnSegment], found: Compared, whole: dict) -> dict
                 "chart": Chart(
                     f"by-{kind}-spec",
                     charts.differences(rows, beside=beside, whole=whole["difference"]),
-                    f"{TITLES[kind]}: {'; '.join(said(row) for row in rows)}.",
+                    f"{TITLES[kind]}: {'; '.join(in_words(row) for row in rows)}.",
                 ),
             }
             for kind, rows in drawn.items()
@@ -243,7 +244,7 @@ def dot(each: OnSegment) -> dict:
     }
 
 
-def said(row: dict) -> str:
+def in_words(row: dict) -> str:
     return f"{row['label']} {decimals(row['value'])}"
 
 
@@ -262,29 +263,32 @@ def where_significant(every: Sequence[OnSegment]) -> SafeString:
 # As a table
 
 
-def table(request: HttpRequest, rows: Sequence[Row], found: Compared, every: Sequence[OnSegment]) -> dict:
+def table(request: HttpRequest, rows: Sequence[Row], result: Compared, every: Sequence[OnSegment]) -> dict:
     """The queries that the address asks for, in the order that it asks for."""
     q, sort, segment = (request.GET.get(name, "").strip() for name in ("q", "sort", "segment"))
     chosen = {each.segment.key: each.segment for each in every}.get(segment)
     if segment and chosen is None:
-        raise CannotAnswer(f"unknown segment {segment!r}; those that there are stand under the tags and lengths.")
+        raise CannotAnswer(
+            f"unknown segment {segment!r}; the tables of tags and lengths list those that there are."
+        )
     sort = sort if sort.removeprefix("-") in SORTS else USUAL
-    baseline, system = found.pairs[0]
+    baseline, system = result.pairs[0]
     columns = [("text", "Query", False), ("difference", "Difference", True)]
     columns += [("second", system, True), ("first", baseline, True), ("words", "Words", True)]
-    columns += [("weight", "Weight", True)] if found.evaluation.is_weighted else []
-    columns += [("key", "Key", False)]
+    columns += [("weight", "Weight", True)] if result.evaluation.is_weighted else []
+    columns += [("key", "Id", False)]
     members = [row for row, is_member in zip(rows, chosen.members, strict=True) if is_member] if chosen else rows
     shown = [row for row in members if tables.holds(q, row.key, row.text)]
+    in_order = tables.ordered(shown, SORTS[sort.removeprefix("-")], sort.startswith("-"))
     return {
         "q": q,
         "chosen": chosen,
         "total": len(rows),
         "shown": len(shown),
         "heads": tables.heads(columns, sort),
-        "weighted": found.evaluation.is_weighted,
-        "searched": compare.given(request, ("q", "page")),
-        **tables.paged(request, tables.ordered(shown, SORTS[sort.removeprefix("-")], sort.startswith("-"))),
+        "weighted": result.evaluation.is_weighted,
+        "searched": compare.kept_parameters(request, ("q", "page")),
+        **paged(request, in_order, tables.AT_ONCE),
     }
 
 
@@ -294,15 +298,15 @@ def table(request: HttpRequest, rows: Sequence[Row], found: Compared, every: Seq
 @files
 def differences_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """A row for each query, as `compare --per-query` writes CSV and JSON; this with `segments`."""
-    found, every = for_file(request, collection, asked)
+    result, every = for_file(request, collection, asked)
 
     def document() -> dict:
-        of_pair = comparison.document([found], asked.profile, per_query=True)
-        return of_pair | {"segments": segments.rows(found, every)}
+        of_pair = comparison.document([result], asked.profile, per_query=True)
+        return of_pair | {"segments": segments.rows(result, every)}
 
     return Files(
         f"{collection.slug}-differences-{asked.measure}",
-        csv=lambda: comparison.every_query([found], asked.profile),
+        csv=lambda: comparison.every_query([result], asked.profile),
         json=document,
     )
 
@@ -310,9 +314,9 @@ def differences_files(request: HttpRequest, collection: Collection, asked: Asked
 @files
 def segments_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """A row for each segment."""
-    found, every = for_file(request, collection, asked)
+    result, every = for_file(request, collection, asked)
     return Files(
-        f"{collection.slug}-segments-{asked.measure}", csv=lambda: segments.table(found, every, asked.profile)
+        f"{collection.slug}-segments-{asked.measure}", csv=lambda: segments.table(result, every, asked.profile)
     )
 
 

@@ -15,6 +15,7 @@ from ratings.people.access import READERS, of_collection
 from ratings.progress.counts import LOOKED_THROUGH
 from ratings.progress.figures import ENOUGH
 from ratings.templatetags.grades import tone
+from ratings.views.pages import paged
 
 from .. import cache, charts
 from ..agreement import FEWEST, courses
@@ -22,7 +23,6 @@ from ..analyses.drift import checked_in, document, table
 from ..pages.asked import Asked, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
-from ..pages.tables import paged
 from ..templatetags.numbers import number
 from ..words.sentences import WORDS, counted, named
 from .agreement import agreement_in, names_in, pseudonym
@@ -66,13 +66,15 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
     if drawn:
         names = [row["rater"] for row in drawn]
         spec = charts.mixes(mixes(drawn, labels), raters=names, grades=fills_of(labels))
-        said = "For each rater the mix of grades, period by period. The table has the numbers."
-        context["charts"]["mix"] = Chart("mix-spec", spec, said)
+        alt_text = "For each rater the mix of grades, period by period. The table has the numbers."
+        context["charts"]["mix"] = Chart("mix-spec", spec, alt_text)
     if any(each["bias"] is not None for row in drawn for each in row["periods"]):
         dots, reach = distances(drawn)
         noted = ", ".join(row["rater"] for row in found["raters"] if row["hints"])
-        said = f"Mean distance from the others, period by period. Worth a look: {noted or 'nobody'}."
-        context["charts"]["course"] = Chart("course-spec", charts.courses(dots, raters=names, reach=reach), said)
+        alt_text = f"Mean distance from the others, period by period. Worth a look: {noted or 'nobody'}."
+        context["charts"]["course"] = Chart(
+            "course-spec", charts.courses(dots, raters=names, reach=reach), alt_text
+        )
         context["reach"] = reach
     return charted(request, "evaluation/drift.html", context)
 
@@ -98,7 +100,7 @@ def lead(rows: Sequence[Mapping]) -> SafeString:
     noted = [row["rater"] for row in rows if row["hints"]]
     of = counted(len(rows), "rater", "raters")
     if not noted:
-        return format_html("Nothing about the grades of {} asks for a second look.", of)
+        return format_html("The grades of {} give no reason for a closer look.", of)
     many = WORDS[len(noted)] if len(noted) < len(WORDS) else f"{len(noted):,}"
     verb = "is" if len(noted) == 1 else "are"
     return format_html("{} of {} {} worth a look: {}.", many.capitalize(), of, verb, named(noted))

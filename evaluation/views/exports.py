@@ -36,7 +36,7 @@ class ExportForm(forms.Form):
     raw = forms.BooleanField(
         label="Raw cells",
         required=False,
-        help_text="For programs. Without it a cell that a spreadsheet would compute begins with an apostrophe.",
+        help_text="For programs. Otherwise cells that a spreadsheet would compute begin with an apostrophe.",
     )
 
     def __init__(self, data=None, *, collection: Collection) -> None:
@@ -70,7 +70,7 @@ class JudgmentsForm(ExportForm):
     map = forms.CharField(
         label="Whole numbers for other grades",
         required=False,
-        help_text="Where a format holds none but whole grades from 0 on, as qrels do: -1=0,0.5=1",
+        help_text="For formats that hold only whole grades from 0 on, such as qrels: -1=0,0.5=1",
     )
 
 
@@ -109,11 +109,11 @@ def exports(request: HttpRequest, collection: Collection) -> HttpResponse:
 def export_judgments(request: HttpRequest, collection: Collection) -> HttpResponse:
     """One grade for each pair, by the rule that is asked for."""
 
-    def rows(collection: Collection, given: dict, format: Format) -> Iterable:
-        replacing = judgment_rows.parse_map(given["map"])
-        return judgment_rows.judgments(collection, given["rule"], replacing, given["adjudications"], format)
+    def rows(collection: Collection, fields: dict, format: Format) -> Iterable:
+        replacing = judgment_rows.parse_map(fields["map"])
+        return judgment_rows.judgments(collection, fields["rule"], replacing, fields["adjudications"], format)
 
-    return export(request, collection, "judgments", rows, lambda given: given["rule"])
+    return export(request, collection, "judgments", rows, lambda fields: fields["rule"])
 
 
 @require_safe
@@ -121,10 +121,10 @@ def export_judgments(request: HttpRequest, collection: Collection) -> HttpRespon
 def export_run(request: HttpRequest, collection: Collection) -> HttpResponse:
     """What one system returned."""
 
-    def rows(collection: Collection, given: dict, format: Format) -> Iterable:
-        return record_rows.run(given["system"])
+    def rows(collection: Collection, fields: dict, format: Format) -> Iterable:
+        return record_rows.run(fields["system"])
 
-    return export(request, collection, "run", rows, lambda given: given["system"].name)
+    return export(request, collection, "run", rows, lambda fields: fields["system"].name)
 
 
 @require_safe
@@ -132,10 +132,10 @@ def export_run(request: HttpRequest, collection: Collection) -> HttpResponse:
 def export_ratings(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Every rating; who gave it is named as on the page of agreement."""
 
-    def rows(collection: Collection, given: dict, format: Format) -> Iterable:
+    def rows(collection: Collection, fields: dict, format: Format) -> Iterable:
         return record_rows.ratings(collection, format, names_in(collection))
 
-    return export(request, collection, "ratings", rows, lambda given: "")
+    return export(request, collection, "ratings", rows, lambda fields: "")
 
 
 @require_safe

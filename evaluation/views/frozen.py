@@ -95,7 +95,7 @@ def line(request: HttpRequest, every: Sequence[FrozenEvaluation]) -> dict:
     }
     if len(points) > 1:
         spec = drawn(points, systems[0], measure.name not in SUMS)
-        context["charts"] = {"over_time": Chart("over-time", spec, says(points, str(measure)))}
+        context["charts"] = {"over_time": Chart("over-time", spec, alt_text(points, str(measure)))}
     return context
 
 
@@ -184,7 +184,7 @@ def drawn(points: Sequence[over_time.Point], leader: str, bounded: bool) -> dict
     return line_chart(rows, marks, bounded=bounded)
 
 
-def says(points: Sequence[over_time.Point], measure: str) -> str:
+def alt_text(points: Sequence[over_time.Point], measure: str) -> str:
     ends = [
         f"{point.frozen.name}: "
         + ", ".join(f"{mean.system} {decimals(mean.mean)}" for mean in ordered(point.means))
@@ -281,7 +281,7 @@ def frozen_bundle(request: HttpRequest, collection: Collection, sha: str) -> Htt
     try:
         return downloads.sent(downloads.whole(bundle.bundle(found)), bundle.file_name(found))
     except frozen.Broken as error:
-        context = frame(found.collection) | {"found": found, "error": str(error)}
+        context = frame(found.collection) | {"frozen": found, "error": str(error)}
         return render(request, "evaluation/frozen_broken.html", context, status=500)
 
 
@@ -289,11 +289,11 @@ def frozen_bundle(request: HttpRequest, collection: Collection, sha: str) -> Htt
 
 
 class FreezeForm(forms.Form):
-    name = forms.CharField(max_length=frozen.NAME_LENGTH, help_text="By which people and commands find it again.")
+    name = forms.CharField(max_length=frozen.NAME_LENGTH, help_text="People and commands find it by this name.")
     note = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="Why it is frozen, or what is special about it. It stands on its page and in its bundle.",
+        help_text="Why it is frozen, or what is special about it. Its page and its bundle show this note.",
     )
 
     def clean_name(self) -> str:
@@ -337,7 +337,7 @@ def frozen_now(
 ) -> HttpResponse:
     found, new = frozen.freeze(collection, name, measures, asked.setup, note, request.user)
     if new:
-        messages.success(request, f"Frozen as “{found.name}”. It stays as it is, whatever changes.")
+        messages.success(request, f"Frozen as “{found.name}”. It never changes.")
     else:
         day = date_format(found.created_at, "j F Y")
         messages.info(

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from ratings.models import Collection
 from ratings.people.access import READERS, of_collection
+from ratings.views.pages import paged
 
 from .. import charts, frozen
 from ..analyses.report import known
@@ -19,7 +20,7 @@ from ..frozen.changes import Changes, differences
 from ..models import FrozenEvaluation
 from ..pages.charts import Chart, charted
 from ..pages.downloads import csv_response
-from ..pages.tables import paged
+from ..pages.tables import AT_ONCE
 from ..scores import Evaluation
 from ..templatetags.numbers import number
 from ..words.sentences import counted, named
@@ -105,7 +106,7 @@ def sentences_of(changes: Changes) -> list[str]:
     lines += [format_html("Option <code>{}</code>: {} became {}.", *option) for option in changes.options]
     lines += [format_html("Raters had other {}: {} became {}.", *term) for term in changes.terms]
     measured = [set(map(str, frozen.settings_of(each).measures)) for each in changes.both]
-    sentences = ("Measures that went: {}.", "Measures that came: {}.")
+    sentences = ("Removed measures: {}.", "Added measures: {}.")
     only = (measured[0] - measured[1], measured[1] - measured[0])
     return lines + [
         format_html(sentence, named(sorted(names), 6))
@@ -120,7 +121,7 @@ def judged(changes: Changes) -> str:
     where = f"on {counted(len(changes.judged_otherwise), 'query', 'queries')}"
     found = changes.judgments
     if found is None:
-        return format_html("Judgments differ {}; there are too many to count them one by one here.", where)
+        return format_html("Judgments differ {}; too many to count here.", where)
     parts = [(found.added, "added"), (found.changed, "changed"), (found.removed, "removed")]
     listed = ", ".join(f"{number:,} {what}" for number, what in parts if number)
     return format_html("Judgments: {}, {}.", listed, where)
@@ -139,8 +140,8 @@ def graded(grade: float | None) -> str:
 
 def queries(changes: Changes) -> list[SafeString]:
     parts = [
-        (changes.new_queries, "Queries that came: {}."),
-        (changes.gone_queries, "Queries that went: {}."),
+        (changes.new_queries, "Added queries: {}."),
+        (changes.gone_queries, "Removed queries: {}."),
         (changes.other_queries, "Queries with another text or weight: {}."),
     ]
     return [format_html(sentence, named(keys)) for keys, sentence in parts if keys]
@@ -148,7 +149,7 @@ def queries(changes: Changes) -> list[SafeString]:
 
 def systems(changes: Changes) -> list[SafeString]:
     came, went, shared = changes.systems
-    parts = [(came, "Systems that came: {}."), (went, "Systems that went: {}.")]
+    parts = [(came, "Added systems: {}."), (went, "Removed systems: {}.")]
     lines = [format_html(sentence, named(names, len(names))) for names, sentence in parts if names]
     lines += [
         format_html("<b>{}</b> has another ranking on {}.", name, counted(queries, "query", "queries"))
@@ -204,18 +205,18 @@ def by_query(
         for key, row in zip(apart.index, apart.itertuples(index=False), strict=True)
     ]
     moved = [row for row in rows if row["difference"]]
-    shown = paged(request, rows)
+    shown = paged(request, rows, AT_ONCE)
     linked = [*rows[:BARS], *shown["page"].object_list]
     # The query as it is now, where it still is.
     now = dict(collection.queries.filter(key__in={row["key"] for row in linked}).values_list("key", "pk"))
     for row in linked:
         row["pk"] = now.get(row["key"])
-    said = f"Change of {measure} of {system} by query, from the largest gain to the largest loss."
+    alt_text = f"Change of {measure} of {system} by query, from the largest gain to the largest loss."
     return {
         "system": system,
         "offered": offered,
         "moved": moved_in_words(moved, len(rows)),
-        "charts": {"bars": Chart("bars", bars(rows, collection.slug), said)} if moved else {},
+        "charts": {"bars": Chart("bars", bars(rows, collection.slug), alt_text)} if moved else {},
         **shown,
     }
 
@@ -226,7 +227,7 @@ def compared(evaluations: Sequence[Evaluation], measure: str, system: str) -> pd
 
 def moved_in_words(moved: list[dict], queries: int) -> str:
     if not moved:
-        return f"Nothing moved on {counted(queries, 'query', 'queries')}."
+        return f"No value changed on {counted(queries, 'query', 'queries')}."
     up = sum(row["difference"] > 0 for row in moved)
     return (
         f"Higher on {up:,}, lower on {len(moved) - up:,}, the same or without a value on "
@@ -259,7 +260,7 @@ def compare_frozen_csv(request: HttpRequest, collection: Collection) -> HttpResp
     """A row for each system and query of both, in one measure; or with `judgments`, for each that differs."""
     every = list(all_of(collection))
     if len(every) < 2:
-        raise Http404("There are no two to compare.")
+        raise Http404("There are no two frozen evaluations to compare.")
     changes = chosen(request, collection, every)
     name = f"{collection.slug}-{changes.first.short}-{changes.second.short}"
     if "judgments" in request.GET:

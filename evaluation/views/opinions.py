@@ -1,6 +1,6 @@
 """The ratings of the documents of a query, under pseudonyms, for admins too.
 
-An admin who adjudicates a pair must not know who rated it. The page of the pair's life has names.
+An admin who adjudicates a pair must not know who rated it. The page of the pair's history has names.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,17 +44,17 @@ def opinions(
     query: Query, documents: Mapping[int, Document], grades: Mapping[int, float], asked: Asked
 ) -> list[Judged]:
     """The judgment and ratings of each document. Two database queries."""
-    ratings = Prefetch("ratings", Rating.objects.select_related("grade", "rater"))
+    prefetched = Prefetch("ratings", Rating.objects.select_related("grade", "rater"))
     pairs = Pair.objects.filter(query=query, document__in=documents).select_related("adjudication__grade")
-    pairs = {pair.document_id: pair for pair in pairs.prefetch_related(ratings)}
+    pairs = {pair.document_id: pair for pair in pairs.prefetch_related(prefetched)}
     return [of_pair(document, pairs.get(pk), grades.get(pk), asked) for pk, document in documents.items()]
 
 
 def of_pair(document: Document, pair: Pair | None, grade: float | None, asked: Asked) -> Judged:
     if pair is None:
         return Judged(document, grade, "It is not in the pool: nobody was asked to judge it.", [], None)
-    said = sorted((opinion(rating, asked) for rating in pair.ratings.all()), key=lambda each: each.rater)
-    return Judged(document, grade, made(pair, said, grade, asked), said, pair.token)
+    ratings = sorted((opinion(rating, asked) for rating in pair.ratings.all()), key=lambda each: each.rater)
+    return Judged(document, grade, how_judged(pair, ratings, grade, asked), ratings, pair.token)
 
 
 def opinion(rating: Rating, asked: Asked) -> Opinion:
@@ -67,18 +67,18 @@ def opinion(rating: Rating, asked: Asked) -> Opinion:
     return Opinion(pseudonym(rater.pk), rating.grade, reason, rating.comment, apart)
 
 
-def made(pair: Pair, said: Sequence[Opinion], grade: float | None, asked: Asked) -> str:
+def how_judged(pair: Pair, ratings: Sequence[Opinion], grade: float | None, asked: Asked) -> str:
     """How the judgment came about, or why there is none."""
     decision = getattr(pair, "adjudication", None)
     if decision and asked.adjudications == "use":
-        return f"Decided as {decision.grade}, above the ratings: {decision.reason}"
-    aside = f" A decision for {decision.grade} is left aside, as asked." if decision else ""
-    given = sum(each.grade is not None for each in said)
+        return f"Decided as {decision.grade}, overriding the ratings: {decision.reason}"
+    aside = f" A decision for {decision.grade} is not used, as asked." if decision else ""
+    given = sum(each.grade is not None for each in ratings)
     if grade is not None:
         return f"From {counted(given, 'grade', 'grades')}: {options.WORDS['rule'][asked.rule]}.{aside}"
     if given:
         return f"Unjudged: no grade of it counts here.{aside}"
-    if said:
+    if ratings:
         return f"Unjudged: nobody who was asked could judge it.{aside}"
     waits = "its pair is retired" if pair.retired_at else f"{counted(pair.wanted, 'grade', 'grades')} wanted"
     return f"Unjudged: nobody has answered yet, {waits}.{aside}"

@@ -152,8 +152,8 @@ def dots(answer: Answer) -> list[dict]:
 
 def means_chart(answer: Answer, neutral: float | None) -> Chart:
     parts = [f"{standing.system.name} {decimals(standing.mean)}" for standing in answer.standings]
-    says = f"Mean {answer.asked.measure} by system, highest first: {', '.join(parts)}."
-    return Chart("means", charts.means(dots(answer), bounded=answer.asked.bounded, neutral=neutral), says)
+    alt_text = f"Mean {answer.asked.measure} by system, highest first: {', '.join(parts)}."
+    return Chart("means", charts.means(dots(answer), bounded=answer.asked.bounded, neutral=neutral), alt_text)
 
 
 def curves(answer: Answer) -> tuple[list[int], list[tuple[str, list[Standing]]]]:
@@ -182,9 +182,9 @@ def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list
     if not rows:
         return {}
     last = ", ".join(f"{name} {decimals(standings[-1].mean)}" for name, standings in curve)
-    says = f"Mean {answer.asked.measure.name}@k by system for k from {cutoffs[0]} to {cutoffs[-1]}. "
-    says += f"At {cutoffs[-1]}: {last}."
-    return {"curves": Chart("curves", charts.curves(rows, bounded=answer.asked.bounded), says)}
+    alt_text = f"Mean {answer.asked.measure.name}@k by system for k from {cutoffs[0]} to {cutoffs[-1]}. "
+    alt_text += f"At {cutoffs[-1]}: {last}."
+    return {"curves": Chart("curves", charts.curves(rows, bounded=answer.asked.bounded), alt_text)}
 
 
 @files

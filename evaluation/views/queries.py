@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from ratings.formats.values import natural
 from ratings.models import Collection
 from ratings.people.access import READERS, of_collection
+from ratings.views.pages import paged
 
 from ..analyses import report
 from ..pages import heat, tables
@@ -43,7 +44,7 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         "heads": heat.heads(answer, sort),
         "key": heat.key(answer, shown),
         "exact": min(len(rows), AT_ONCE) * len(answer.systems) <= MOST_EXACT,
-        **tables.paged(request, rows, AT_ONCE),
+        **paged(request, rows, AT_ONCE),
     }
     if shown and answer.systems and answer.judgments.count.any():
         below = sum(cell.below for row in shown for cell in row.values)

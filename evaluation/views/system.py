@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, System
 from ratings.people.access import READERS, of_collection
+from ratings.views.pages import paged
 
 from .. import charts
 from ..analyses import report
@@ -19,7 +20,7 @@ from ..pages.answer import Answer, evaluated
 from ..pages.asked import Asked, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, every_query, files
-from ..pages.tables import paged
+from ..pages.tables import AT_ONCE
 from ..words.numbers import decimals
 
 MAIN = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
@@ -49,7 +50,7 @@ def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) 
         "deepest": int(rankings.length.max(initial=0)),
         "defined": len(defined),
         "below": any(row["below"] for row in defined),
-        **paged(request, rows),
+        **paged(request, rows, AT_ONCE),
     }
     if defined:
         best, worst = defined[0], defined[-1]

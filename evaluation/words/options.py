@@ -28,20 +28,20 @@ WORDS = {
     "ideal": {"judged": "all judged documents of the query", "retrieved": "only what the system returned"},
     "unjudged": {
         "zero": "counted as gain 0",
-        "condensed": "removed, the ranks close up",
-        "require": "no value while one is left",
+        "condensed": "removed, and later ranks move up",
+        "require": "no value while any is left",
     },
     "negatives": {
         "minmax": "open min-max, from 0 to 1",
         "minmax_closed": "closed min-max (Gienapp 2020)",
-        "raw": "as they are, no lower end",
+        "raw": "as they are, without a lower end",
         "clip": "gain 0, and for Bpref unjudged, as in trec_eval",
     },
     "undefined": {"skip": "left out and counted", "zero": "count as 0"},
     "missing": {"empty": "an empty list", "skip": "left out and counted"},
     "ties": {
         "rank": "the rank decides",
-        "score": "score, then document key",
+        "score": "score, then document id",
         "average": "average over all orders",
     },
     "rule": {name: _phrase(said) for name, said in RULES_SAID.items()},
@@ -54,25 +54,31 @@ ABOUT = {
     "discount": ("Discount", "How much less a document counts the lower it stands."),
     "log_base": (
         "Base of the logarithm",
-        "A number above 1, or e. Under log_shift nDCG does not depend on it, while DCG and IDCG do; under jk2002 "
-        "all of them do.",
+        "A number above 1, or e. With log_shift, DCG and IDCG depend on it and nDCG does not. With jk2002, all "
+        "three do.",
     ),
     "ideal": (
         "Ideal list",
-        "What a list is measured against. With retrieved each system has an ideal of its own: it tells whether a "
-        "system ordered well what it found, not which system is best.",
+        "What a list is measured against. With retrieved, each system has an ideal list of its own. The value "
+        "then says how well a system ordered what it found, not which system is best.",
     ),
-    "unjudged": ("Unjudged documents", "What a document counts that is in a ranking and that nobody judged."),
+    "unjudged": ("Unjudged documents", "What an unjudged document in a ranking counts as."),
     "negatives": (
         "Negative gains",
-        "How nDCG deals with harm. Where no gain is negative all but minmax_closed agree.",
+        "How nDCG treats negative gains. Where there are none, all but minmax_closed give the same value.",
     ),
-    "undefined": ("Nothing to find", "Such a query has no nDCG: the mean can leave it out, or take it for 0."),
-    "missing": ("Missing rankings", "What a judged query counts for a system that has no ranking for it."),
-    "ties": ("Equal scores", "Which of two documents comes first that a system gave the same score."),
-    "relevant_from": ("Relevant from", "For the measures that know only relevant or not, like P, R, AP and RR."),
+    "undefined": (
+        "Nothing to find",
+        "A query with nothing to find has no nDCG. The mean leaves it out, or counts it as 0.",
+    ),
+    "missing": ("Missing rankings", "What a judged query counts as for a system without a ranking for it."),
+    "ties": ("Equal scores", "Which document comes first when a system gave two the same score."),
+    "relevant_from": (
+        "Relevant from",
+        "The lowest grade that counts as relevant, for measures such as P, R, AP and RR.",
+    ),
     "rule": ("Judgments", f"How several ratings of a document become one judgment. {SMOOTHED}"),
-    "adjudications": ("Adjudications", "What becomes of the grades that one person decided above the ratings."),
+    "adjudications": ("Adjudications", "Whether a decision of an admin counts instead of the ratings."),
 }
 
 # The options of judgments, which are no part of a profile.
@@ -93,7 +99,7 @@ class Beside:
     name: str
     label: str
     value: str
-    says: str
+    help_text: str
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,7 @@ class Control:
 
     name: str
     label: str
-    says: str
+    help_text: str
     value: str  # as in the commands
     usual: str  # what the profile has
     choices: tuple[Choice, ...] = ()  # none: any text
@@ -118,9 +124,9 @@ def controls(values: Mapping[str, str], usual: Mapping[str, str], grades: Iterab
     """A control for every option. `values` and `usual` are texts by option name, `grades` the scale for a map."""
     made = []
     for name in (*TEXT_NAMES, *OF_JUDGMENTS):
-        label, says = _about(name)
+        label, help_text = _about(name)
         choices, chosen, beside = _choices(name, values[name], grades)
-        made.append(Control(name, label, says, values[name], usual[name], choices, chosen, beside))
+        made.append(Control(name, label, help_text, values[name], usual[name], choices, chosen, beside))
     return made
 
 
@@ -136,8 +142,8 @@ def _choices(name: str, value: str, grades: Iterable[str]) -> tuple[tuple[Choice
     if name == "gain":
         chosen, colon, steps = value.partition(":")
         text = steps if colon or chosen == "map" else ",".join(f"{grade}={grade}" for grade in grades)
-        says = "grade=gain, with commas between. It lists every judgment that there is: the mean of several "
-        beside = Beside("gain_map", "Gain of each grade", text, says + "ratings can lie between two grades.")
+        help_text = "grade=gain, separated by commas. List every judgment that occurs: the mean of several "
+        beside = Beside("gain_map", "Gain of each grade", text, help_text + "ratings can lie between two grades.")
     if name == "unjudged":
         assumed = bool(value) and value not in known
         chosen = "grade" if assumed else value

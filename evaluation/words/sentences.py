@@ -62,7 +62,7 @@ def leading(standings: Sequence[Standing], measure: str, paired: Sequence[Mappin
     if paired:
         return format_html("{}{}", start, tested(paired))
     if best.low is None or any(standing.high is None for standing in others):
-        return format_html("{}. One query gives no interval, so that nothing can be told from it alone.", start)
+        return format_html("{}. One query gives no interval, so it cannot tell which system is better.", start)
     near = [standing.system.name for standing in others if standing.high >= best.low]
     if not near:
         return format_html(
@@ -114,7 +114,7 @@ def uneven(judged: Mapping[str, float | None], label: str, zero: bool) -> tuple[
     most, least = (pick(known, key=known.get, default="") for pick in (max, min))
     if not known or round(known[most] - known[least], 9) < UNEVEN:
         return SafeString(), ""
-    so = "may be better than it looks, for what is unjudged counts as gain 0."
+    so = "may be better than it looks: unjudged documents count as gain 0."
     return (
         format_html(
             "{} is {} for <b>{}</b> and {} for <b>{}</b>. The latter {}",
@@ -123,7 +123,7 @@ def uneven(judged: Mapping[str, float | None], label: str, zero: bool) -> tuple[
             most,
             share(known[least]),
             least,
-            so if zero else "rests on fewer judgments, and how much that matters nobody can see.",
+            so if zero else "rests on fewer judgments. How much that matters is unknown.",
         ),
         least,
     )

@@ -11,8 +11,8 @@ class GuidelinesForm(forms.Form):
         max_length=50_000,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 24, "dir": "auto", "class": "mono"}),
-        help_text="Markdown. At a grade raters see the heading that begins with it, such as “## 3 Perfect”.",
-        error_messages={"required": "Write something: guidelines without a word help nobody."},
+        help_text="Markdown. Raters see a section at a grade if its heading begins with it: “## 3 Perfect”.",
+        error_messages={"required": "Write something: the guidelines are empty."},
     )
     base = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
 

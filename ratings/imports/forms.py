@@ -16,7 +16,7 @@ from ..models import Job
 
 MOST_FILES = 20
 LARGEST = f"{settings.LARGEST_UPLOAD // 2**20:,} MB"
-SEEN = "seen from the file"
+SEEN = "detected from the file"
 KINDS = [
     ("queries", "queries: what was searched for"),
     ("documents", "documents: titles and texts"),
@@ -97,11 +97,11 @@ class HowForm(forms.Form):
         self.fields["format"] = forms.ChoiceField(
             label="Format", choices=formats, required=False, initial=initial.get("format")
         )
-        encodings = [("", "UTF-8, or UTF-16 with its mark"), *((name, name) for name in ENCODINGS)]
+        encodings = [("", "UTF-8, or UTF-16 with a byte order mark"), *((name, name) for name in ENCODINGS)]
         self.fields["encoding"] = forms.ChoiceField(
             label="Encoding", choices=encodings, required=False, initial=initial.get("encoding")
         )
-        headers = [("", SEEN), ("yes", "it names the columns"), ("no", "it is a row as all others")]
+        headers = [("", SEEN), ("yes", "it names the columns"), ("no", "it is a row like all others")]
         self.fields["header"] = forms.ChoiceField(
             label="First line of a table", choices=headers, required=False, initial=initial.get("header")
         )
@@ -137,9 +137,9 @@ class HowForm(forms.Form):
             initial=initial.get("system"),
         )
         ways = [
-            ("", "its lines, and each stands in one file"),
+            ("", "its lines, and each system is in one file"),
             ("file", "the name of its file"),
-            ("tag", "its lines, and the files are its parts"),
+            ("tag", "its lines, and each file is a part of them"),
         ]
         self.fields["system_from"] = forms.ChoiceField(
             label="What names a system", choices=ways, required=False, initial=initial.get("system_from")
@@ -157,7 +157,7 @@ class HowForm(forms.Form):
 
     def _add_ratings(self, initial: dict) -> None:
         self.fields["rater"] = forms.CharField(
-            label="Who gave grades that name nobody",
+            label="Rater of grades without a name",
             required=False,
             max_length=values.RATER_NAME_LENGTH,
             initial=initial.get("rater", "qrels"),
@@ -190,7 +190,7 @@ class HowForm(forms.Form):
         for step in filter(None, map(str.strip, self.cleaned_data["map"].split(","))):
             word, equals, grade = (part.strip() for part in step.partition("="))
             if not (word and equals and grade):
-                raise forms.ValidationError(f"“{step}” is no word and grade, such as bad=0.")
+                raise forms.ValidationError(f"“{step}” is not a word with its grade, such as bad=0.")
             grades[word] = f"{checked(values.grade, grade):f}"
         return grades
 
@@ -202,14 +202,14 @@ class HowForm(forms.Form):
                 columns[role] = f"{columns[role]}|{name}" if role in columns else name
             elif role in columns:
                 what = WORDS.get(role, role)
-                raise forms.ValidationError(f"Both “{columns[role]}” and “{name}” are said to be the {what}.")
+                raise forms.ValidationError(f"Both “{columns[role]}” and “{name}” are chosen as the {what}.")
             elif role:
                 columns[role] = name
         if self.names:
             cleaned["columns"] = columns | self._holding_nothing(columns)
         if cleaned.get("system") and cleaned.get("system_from") == "file":
             raise forms.ValidationError(
-                "The system has a name, and its file would name it otherwise. Say one of both."
+                "The system is named twice: by you, and by its file. Choose one of the two."
             )
         if "map" in cleaned:
             cleaned["grades"] = cleaned.pop("map")

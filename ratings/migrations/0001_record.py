@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
                     models.DecimalField(
                         decimal_places=9,
                         default=Decimal("1"),
-                        help_text="The least grade that counts as relevant for P, R, AP and RR.",
+                        help_text="The lowest grade that counts as relevant for P, R, AP and RR.",
                         max_digits=15,
                     ),
                 ),
@@ -63,7 +63,7 @@ class Migration(migrations.Migration):
                     models.DecimalField(
                         decimal_places=2,
                         default=Decimal("0"),
-                        help_text="How much of a rater's work are pairs whose grade is known: 0.1 is one in ten.",
+                        help_text="Share of gold in a rater's work: 0.1 is one pair in ten.",
                         max_digits=3,
                         validators=[
                             django.core.validators.MinValueValidator(0),
@@ -77,7 +77,7 @@ class Migration(migrations.Migration):
                     models.DecimalField(
                         decimal_places=2,
                         default=Decimal("0"),
-                        help_text="How much of a rater's work are pairs that they graded before, to see whether they agree.",
+                        help_text="Share of a rater's work that they graded before. It shows whether they agree with themselves.",
                         max_digits=3,
                         validators=[
                             django.core.validators.MinValueValidator(0),
@@ -275,7 +275,7 @@ class Migration(migrations.Migration):
                         max_length=10,
                     ),
                 ),
-                ("options", models.JSONField(default=dict, help_text="What was said about reading the files.")),
+                ("options", models.JSONField(default=dict, help_text="The answers on how to read the files.")),
                 ("files", models.JSONField(default=list)),
                 (
                     "state",
@@ -306,14 +306,16 @@ class Migration(migrations.Migration):
                 ("attempt", models.PositiveIntegerField(default=0)),
                 (
                     "deaths",
-                    models.PositiveSmallIntegerField(default=0, help_text="How many workers died over it."),
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="How many workers died while they did it."
+                    ),
                 ),
                 ("beat_at", models.DateTimeField(null=True)),
                 ("message", models.CharField(blank=True, max_length=200)),
                 ("done", models.PositiveBigIntegerField(default=0)),
                 (
                     "share",
-                    models.FloatField(help_text="How much is done, 0 to 1. Empty where nobody knows.", null=True),
+                    models.FloatField(help_text="The share that is done, 0 to 1. Empty: unknown.", null=True),
                 ),
                 ("report", models.JSONField(default=dict)),
                 ("former", models.JSONField(default=list)),
@@ -611,7 +613,7 @@ class Migration(migrations.Migration):
                     models.DecimalField(
                         decimal_places=3,
                         default=Decimal("1"),
-                        help_text="How heavy this rater's grades are in judgments by the weighted mean. At 0 they do not count.",
+                        help_text="The weight of this rater's grades in judgments by the weighted mean. At 0 they do not count.",
                         max_digits=7,
                         validators=[django.core.validators.MinValueValidator(0)],
                     ),
@@ -620,7 +622,7 @@ class Migration(migrations.Migration):
                     "active",
                     models.BooleanField(
                         default=True,
-                        help_text="Who is not active gets nothing to rate. What they rated stays and counts.",
+                        help_text="A rater who is not active gets nothing to rate. What they rated stays and counts.",
                     ),
                 ),
                 (
@@ -707,7 +709,7 @@ class Migration(migrations.Migration):
                 (
                     "extra",
                     models.BooleanField(
-                        default=False, help_text="Beside the number wanted: a gold pair, for this rater."
+                        default=False, help_text="Beyond the number wanted: a gold pair for this rater."
                     ),
                 ),
                 (
@@ -720,7 +722,8 @@ class Migration(migrations.Migration):
                 (
                     "lot",
                     models.PositiveIntegerField(
-                        default=ratings.models.rating.drawn_lot, help_text="Drawn once: the order within equals."
+                        default=ratings.models.rating.drawn_lot,
+                        help_text="Drawn once: the order of pairs that are otherwise equal.",
                     ),
                 ),
                 ("turn", models.IntegerField(default=0, editable=False)),
@@ -891,7 +894,7 @@ class Migration(migrations.Migration):
                 (
                     "client_key",
                     models.UUIDField(
-                        help_text="Made where the key was pressed: a retry is the same act.", null=True
+                        help_text="Made by the client: a retry has the same key and is the same act.", null=True
                     ),
                 ),
                 ("version", models.PositiveBigIntegerField(editable=False, null=True)),

@@ -49,7 +49,7 @@ class Collection(models.Model):
         max_digits=15,
         decimal_places=9,
         default=Decimal(1),
-        help_text="The least grade that counts as relevant for P, R, AP and RR.",
+        help_text="The lowest grade that counts as relevant for P, R, AP and RR.",
     )
     order = models.CharField(
         "order of rating",
@@ -64,7 +64,7 @@ class Collection(models.Model):
         decimal_places=2,
         default=Decimal(0),
         validators=[MinValueValidator(0), MaxValueValidator(Decimal("0.5"))],
-        help_text="How much of a rater's work are pairs whose grade is known: 0.1 is one in ten.",
+        help_text="Share of gold in a rater's work: 0.1 is one pair in ten.",
     )
     repeat_share = models.DecimalField(
         "share of repeats",
@@ -72,7 +72,7 @@ class Collection(models.Model):
         decimal_places=2,
         default=Decimal(0),
         validators=[MinValueValidator(0), MaxValueValidator(Decimal("0.5"))],
-        help_text="How much of a rater's work are pairs that they graded before, to see whether they agree.",
+        help_text="Share of a rater's work that they graded before. It shows whether they agree with themselves.",
     )
     break_after = models.PositiveSmallIntegerField(
         "offer a break after",
@@ -310,10 +310,10 @@ class Rater(models.Model):
         decimal_places=3,
         default=Decimal(1),
         validators=[MinValueValidator(0)],
-        help_text="How heavy this rater's grades are in judgments by the weighted mean. At 0 they do not count.",
+        help_text="The weight of this rater's grades in judgments by the weighted mean. At 0 they do not count.",
     )
     active = models.BooleanField(
-        default=True, help_text="Who is not active gets nothing to rate. What they rated stays and counts."
+        default=True, help_text="A rater who is not active gets nothing to rate. What they rated stays and counts."
     )
     limit = models.PositiveIntegerField(
         null=True, blank=True, help_text="How many pairs this rater may rate at most. Empty: no limit."

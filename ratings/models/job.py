@@ -52,7 +52,7 @@ class Job(models.Model):
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     # Empty where the files do not tell it and the user has not chosen it yet.
     kind = models.CharField(max_length=10, choices=Kind.choices)
-    options = models.JSONField(default=dict, help_text="What was said about reading the files.")
+    options = models.JSONField(default=dict, help_text="The answers on how to read the files.")
     # [{"name": as sent, "stored": a random name among the uploads, "sha256": …, "size": bytes}]
     files = models.JSONField(default=list)
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
@@ -62,11 +62,11 @@ class Job(models.Model):
     staging = models.BooleanField(default=False, help_text="What it wrote is hidden, or is being removed.")
     # Raised by each worker that takes it up: a worker with an older number stops writing.
     attempt = models.PositiveIntegerField(default=0)
-    deaths = models.PositiveSmallIntegerField(default=0, help_text="How many workers died over it.")
+    deaths = models.PositiveSmallIntegerField(default=0, help_text="How many workers died while they did it.")
     beat_at = models.DateTimeField(null=True)
     message = models.CharField(max_length=200, blank=True)
     done = models.PositiveBigIntegerField(default=0)
-    share = models.FloatField(null=True, help_text="How much is done, 0 to 1. Empty where nobody knows.")
+    share = models.FloatField(null=True, help_text="The share that is done, 0 to 1. Empty: unknown.")
     report = models.JSONField(default=dict)
     # Queries as they were before this import changed them: [[pk, text, need, tags, weight]].
     former = models.JSONField(default=list)

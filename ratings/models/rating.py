@@ -86,7 +86,7 @@ class Assignment(models.Model):
     )
     state = models.CharField(max_length=6, choices=State.choices, default=State.OPEN)
     leased_until = models.DateTimeField(null=True, blank=True)
-    extra = models.BooleanField(default=False, help_text="Beside the number wanted: a gold pair, for this rater.")
+    extra = models.BooleanField(default=False, help_text="Beyond the number wanted: a gold pair for this rater.")
     # Copied from the pair, so that one index leads to the next assignment. They are deleted with the pair.
     collection = models.ForeignKey(
         Collection, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
@@ -95,7 +95,9 @@ class Assignment(models.Model):
     depth = models.PositiveIntegerField(
         default=UNRANKED, help_text="The best place that a system of the pool gives the document."
     )
-    lot = models.PositiveIntegerField(default=drawn_lot, help_text="Drawn once: the order within equals.")
+    lot = models.PositiveIntegerField(
+        default=drawn_lot, help_text="Drawn once: the order of pairs that are otherwise equal."
+    )
     # While it is leased: its place among the tasks of its rater.
     turn = models.IntegerField(default=0, editable=False)
 
@@ -277,7 +279,9 @@ class RatingEvent(models.Model):
         blank=True,
         help_text="How the document was shown: alone or in a list.",
     )
-    client_key = models.UUIDField(null=True, help_text="Made where the key was pressed: a retry is the same act.")
+    client_key = models.UUIDField(
+        null=True, help_text="Made by the client: a retry has the same key and is the same act."
+    )
     # The version of the collection after this act, where it changed the judgment of its pair: Collection.advance.
     version = models.PositiveBigIntegerField(null=True, editable=False)
     collection = models.ForeignKey(

@@ -9,7 +9,7 @@ from .collection import Collection, Role
 class Scope(models.TextChoices):
     """What a token permits. At each call the role of its owner must permit the same."""
 
-    READ = "read", "read: results, judgments and what they rest on"
+    READ = "read", "read: results, judgments and the record behind them"
     IMPORT = "import", "import: queries, documents, rankings and ratings"
     RATE = "rate", "rate: in your name, as at the desk"
     MANAGE = "manage", "manage: make new collections"

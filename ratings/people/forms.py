@@ -54,7 +54,7 @@ class TokenForm(forms.Form):
     """A token: its collection, its scopes, and the days until it expires."""
 
     name = forms.CharField(
-        label="What it is for", max_length=100, help_text="A name for your list: nightly build."
+        label="What it is for", max_length=100, help_text="A name for your list, such as nightly build."
     )
     collection = forms.ChoiceField(label="Where it works")
     scopes = forms.MultipleChoiceField(
@@ -108,14 +108,14 @@ class TermsForm(forms.Form):
         required=False,
         min_value=0,
         max_value=2**31 - 1,
-        help_text="Grades, those of repeats among them. Empty: no limit.",
+        help_text="Grades, including those of repeats. Empty: no limit.",
     )
     weight = forms.DecimalField(
         label="Weight",
         min_value=0,
         max_digits=7,
         decimal_places=3,
-        help_text="How heavy their grades are in judgments by the weighted mean. At 0 they do not count.",
+        help_text="The weight of their grades in judgments by the weighted mean. At 0 they do not count.",
     )
     queries = forms.CharField(
         label="Only these queries",

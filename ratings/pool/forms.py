@@ -21,7 +21,7 @@ class DistanceForm(forms.Form):
         field = self.fields["steps"]
         field.choices = [(number, apart(number)) for number in range(max(1, len(scale) - 1))]
         field.error_messages["invalid_choice"] = (
-            f"“%(value)s” is no distance on this scale: steps can be 0 to {field.choices[-1][0]}."
+            f"“%(value)s” is not a distance on this scale: steps can be 0 to {field.choices[-1][0]}."
         )
 
     @property
@@ -88,7 +88,7 @@ class PlanForm(forms.Form):
         min_value=1,
         max_value=100,
         initial=1,
-        help_text="By as many raters. Several show how far raters agree; pairs that have more keep them.",
+        help_text="Each by another rater. Several show how far raters agree. Pairs that have more keep them.",
     )
     systems = forms.ModelMultipleChoiceField(
         System.objects.none(),
@@ -177,22 +177,20 @@ class JudgingForm(forms.ModelForm):
         fields = ["order", "gold_share", "repeat_share", "break_after"]
         labels = {"order": "Order", "gold_share": "Gold", "repeat_share": "Repeats", "break_after": "Break after"}
         help_texts = {
-            "gold_share": "Share of a rater's work whose grade is known: 0.1 is one in ten. Shows who reads with "
-            "care. A gold pair that somebody has rated does not come to them again. Query by query it comes while "
-            "they rate its query, or its place would tell what it is: spread gold over the queries. In the other "
-            "orders have more gold than the busiest rater will meet.",
-            "repeat_share": "Share of a rater's work that they graded before. Shows whether they agree with "
-            "themselves. The second grade counts for nothing else.",
-            "break_after": "So many ratings in a row, then a break is offered. 0: never. To go on is one key.",
+            "gold_share": "Share of a rater's work whose grade is known: 0.1 is one in ten. It shows who reads "
+            "with care. A rater gets each gold pair once. In the order query by query, gold comes while they rate "
+            "its query, so that its place does not give it away: spread gold over the queries. In the other "
+            "orders, have more gold than the busiest rater gets.",
+            "repeat_share": "Share of a rater's work that they graded before. It shows whether they agree with "
+            "themselves. The second grade is used for nothing else.",
+            "break_after": "After so many ratings in a row a break is offered. 0: never. One key goes on.",
         }
 
     def clean(self) -> dict:
         cleaned = super().clean()
         shares = [cleaned.get("gold_share"), cleaned.get("repeat_share")]
         if None not in shares and sum(shares) > Decimal("0.5"):
-            raise forms.ValidationError(
-                "Gold and repeats together may be half of the work at most: otherwise little would get done."
-            )
+            raise forms.ValidationError("Gold and repeats together may be at most half of the work.")
         return cleaned
 
 
@@ -214,7 +212,7 @@ class AnchorForm(forms.Form):
         required=False,
         max_length=5_000,
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
-        help_text="A warm-up needs it: raters read it after their answer. Of gold only admins see it.",
+        help_text="A warm-up needs it: raters read it after their answer. For gold, only admins see it.",
     )
 
     def __init__(self, *args, scale: Sequence[Grade], **kwargs) -> None:
@@ -230,7 +228,7 @@ class AnchorForm(forms.Form):
     def clean(self) -> dict:
         cleaned = super().clean()
         if cleaned.get("use") == Anchor.Use.WARM_UP and cleaned.get("explanation") == "":
-            self.add_error("explanation", "Say why: whoever warms up learns from it.")
+            self.add_error("explanation", "Say why: raters read it after their answer.")
         return cleaned
 
 

@@ -123,7 +123,7 @@ def test_a_distance_that_is_none_is_told_and_nothing_is_shown(world, steps):
     pair = world.graded("q1", "a", "-1", "3")
     for page in (world.get(steps=steps), world.get("adjudicate_pair", pair.token, steps=steps)):
         assert page.status_code == 400
-        assert "is no distance on this scale: steps can be 0 to 3." in text(page)
+        assert "is not a distance on this scale: steps can be 0 to 3." in text(page)
         assert "Title a" not in text(page)
 
 
@@ -151,8 +151,8 @@ def test_what_is_decided_leaves_the_inbox_for_a_list_of_its_own(world):
     ("grades", "steps", "said"),
     [
         (("3",), "", "No pair has grades of two raters yet"),
-        (("3", "3"), "", "they agree or somebody has decided"),
-        (("3", "2"), "", "There are smaller differences"),
+        (("3", "3"), "", "equal grades or a decision"),
+        (("3", "2"), "", "Some pairs have a smaller difference"),
         (("3", "2"), "0", ""),
     ],
 )
@@ -253,7 +253,7 @@ def test_a_decision_is_saved_with_its_reason_and_goes_on_to_the_next_pair(world)
     assert response.url == address("adjudicate")
     assert shown(world.get()) == [("q1", "a", 4)]
     assert world.decide(first).url == address("adjudicate")
-    assert "somebody has decided" in text(world.get())
+    assert "equal grades or a decision" in text(world.get())
 
 
 @pytest.mark.parametrize(
@@ -454,7 +454,7 @@ def test_ratings_are_shown_by_what_they_say(world):
     assert [grade for grade, _, _ in said(world.get("adjudicate_pair", pair.token))] == ["3", "0", "-1"]
 
 
-# The life of a pair
+# The history of a pair
 
 
 def test_the_life_of_a_pair_tells_every_act_in_order(world):

@@ -82,7 +82,7 @@ def test_an_anchor_is_made_changed_and_given_up(world):
     assert (anchor.use, anchor.grade.plain, anchor.explanation) == ("warm_up", "3", "It names the hill.")
     assert "1 warm-up, 0 gold pairs" in text(world.get())
     response = world.post("remove_anchor", pair.token)
-    assert "is no anchor any more" in text(world.client.get(response.url))
+    assert "is no longer an anchor" in text(world.client.get(response.url))
     assert not Anchor.objects.exists()
     assert world.post("remove_anchor", pair.token).status_code == 302  # twice is once
 
@@ -95,8 +95,8 @@ def test_an_anchor_is_made_changed_and_given_up(world):
         ({"grade": ""}, "Choose a grade."),
         ({"grade": "7"}, "The scale has no grade 7."),
         ({"grade": "NaN"}, "Enter a number."),
-        ({"use": "warm_up"}, "Say why: whoever warms up learns from it."),
-        ({"use": "warm_up", "explanation": " \n"}, "Say why: whoever warms up learns from it."),
+        ({"use": "warm_up"}, "Say why: raters read it after their answer."),
+        ({"use": "warm_up", "explanation": " \n"}, "Say why: raters read it after their answer."),
         ({"explanation": "a\x00b"}, "Null characters are not allowed."),
         ({"explanation": "x" * 5001}, "at most 5000 characters"),
     ],

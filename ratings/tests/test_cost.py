@@ -140,7 +140,7 @@ def test_the_page_shows_cost_by_the_rate_of_its_address(world):
     assert "So far 1.50 &lt;b&gt;CHF 1 answer" in said
     assert "Left 10.50 &lt;b&gt;CHF 7 answers" in said
     assert "In all 12.00" in said
-    assert "of fewer than 20 grades there is none" in said
+    assert "fewer than 20 grades have none" in said
     assert 'name="hour" value="100"' in page.content.decode()
 
 
@@ -164,7 +164,7 @@ def test_a_rate_that_makes_no_sense_is_refused_in_words(world, asked, said):
 def test_without_a_rate_nothing_is_counted(world, asked):
     page = world.get(**asked)
     assert (page.status_code, "costs" in page.context) == (200, False)
-    assert "Name what an hour or an answer costs" in text(page)
+    assert "Enter what an hour or an answer costs" in text(page)
 
 
 def test_the_number_of_queries_is_fixed(world):

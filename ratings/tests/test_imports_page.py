@@ -81,9 +81,9 @@ def test_two_files_of_one_system_are_refused_and_the_page_offers_what_they_can_b
     html = page(admin, job)
     assert "The system Anserini stands in one.run, too." in html
     assert "choose “the name of its file” under “What names a system”" in html and "“Name of the system”" in html
-    assert "choose “its lines, and the files are its parts”" in html and "--system" not in html
+    assert "choose “its lines, and each file is a part of them”" in html and "--system" not in html
     how = {"kind": "results", "system": "x", "system_from": "file"}
-    assert "Say one of both" in act(admin, "check_import", job, how, status=400).content.decode()
+    assert "Choose one of the two" in act(admin, "check_import", job, how, status=400).content.decode()
     act(admin, "check_import", job, how | {"system": ""})
     work()
     act(admin, "start_import", job)
@@ -108,7 +108,7 @@ def test_a_run_is_sent_shown_imported_and_undone(admin, collection):
     assert Ranking.objects.count() == 2 and Job.objects.get(pk=job.pk).by.username == "ada"
     act(admin, "undo_import", job)
     work()
-    assert "It was taken back." in page(admin, job)
+    assert "It was undone." in page(admin, job)
     assert not Ranking.written.exists()
     assert "undone" in admin.get("/collections/hills/import/").content.decode()
 
@@ -119,7 +119,7 @@ def test_what_waits_says_for_what(admin, collection):
     told = reverse("import_progress", args=["hills", waiting.get().pk])
     assert admin.get(told).json()["waits"] == "It waits for a worker."
     other = Job.objects.create(collection=collection, kind="queries", state="running", beat_at=timezone.now())
-    assert "that is at work on something else" in admin.get(told).json()["waits"]
+    assert "the worker is busy with something else" in admin.get(told).json()["waits"]
     for changed in ({"beat_at": timezone.now() - 2 * LEASE}, {"attended": True, "beat_at": timezone.now()}):
         Job.objects.filter(pk=other.pk).update(**changed)
         assert admin.get(told).json()["waits"] == "It waits for a worker.", "it is dead, or no worker's"
@@ -179,7 +179,7 @@ def test_what_a_file_does_not_show_is_asked_and_the_file_is_kept(admin, collecti
     html = page(admin, job)
     assert "What is in <span" in html and shown in html and "are added" not in html
     assert len(list(uploads.folder().iterdir())) == 1
-    assert "asks what it is" in admin.get("/collections/hills/import/").content.decode()
+    assert "kind not known yet" in admin.get("/collections/hills/import/").content.decode()
     act(admin, "start_import", job)
     work()
     assert Job.objects.get().state == "checked" and collection.queries.count() == 2
@@ -246,7 +246,7 @@ def test_a_second_import_of_the_same_bytes_is_told(admin):
     act(admin, "start_import", first)
     work()
     html = page(admin, sent(admin, "results", RUN))
-    assert "the very same file was" in html and "There is nothing new in it." not in html
+    assert "the same file was" in html and "There is nothing new in it." not in html
     assert "2 rankings are here already" in html
 
 
@@ -270,9 +270,9 @@ def test_columns_are_guessed_shown_and_changed(admin, collection):
     assert job.options["columns"] == {"query": "q_id", "document": "docid", "rater": "person", "grade": "mark"}
     assert (job.report["refused"], job.report["grades"]) == (1, {"0": 1, "1": 1, "2": 1, "3": 1, "7": 1})
     twice = act(admin, "check_import", job, {"kind": "ratings", "column_0": "query", "column_1": "query"}, 400)
-    assert "Both “q_id” and “docid” are said to be the query." in twice.content.decode()
+    assert "Both “q_id” and “docid” are chosen as the query." in twice.content.decode()
     wrong = act(admin, "check_import", job, {"kind": "ratings", "map": "good"}, 400)
-    assert "is no word and grade" in wrong.content.decode()
+    assert "is not a word with its grade" in wrong.content.decode()
 
 
 def test_refusals_stand_in_the_order_of_the_file_whoever_found_them(admin, collection):
@@ -336,7 +336,7 @@ def test_only_the_refused_rating_of_a_piece_of_json_is_left_out(admin, collectio
 
 def test_nothing_is_left_out_where_a_refusal_ends_the_reading_of_a_piece_of_json(admin, collection):
     job = sent(admin, "ratings", BOOK.replace("7", '"good"'), "book.json")
-    assert "Nothing, as long as something is refused." in page(admin, job)
+    assert "Nothing is imported while a line is refused." in page(admin, job)
     assert taken_without_refused(admin, job) == []
 
 
@@ -364,12 +364,12 @@ def test_where_nobody_is_named_the_lines_behind_are_not_lost(admin, collection):
     job = sent(admin, "ratings", "query,document,grade\nq1,a,1\nq1,b,2\n")
     act(admin, "check_import", job, {"kind": "ratings", "rater": ""})
     work()
-    assert "Nothing, as long as something is refused." in page(admin, Job.objects.get())
+    assert "Nothing is imported while a line is refused." in page(admin, Job.objects.get())
 
 
 def test_where_all_is_refused_nothing_is_said_to_be_here_already(admin, collection):
     job = sent(admin, "ratings", "q1 0 a 7\n")
-    assert "Nothing: there is nothing left to import." in page(admin, job)
+    assert "Nothing is left to import." in page(admin, job)
     assert taken_without_refused(admin, job) == []
     html = page(admin, job)
     assert "There was nothing in it to import: nothing changed." in html and "here already" not in html
@@ -406,7 +406,7 @@ def test_a_bad_last_line_can_be_left_out(admin, collection, text):
 @pytest.mark.parametrize("text", [b"q1,a,Ann,\xff\n", b"q1,a,Ann,1\x00\n", b'q1,"a" b,Ann,1\n'])
 def test_where_reading_stops_nothing_can_be_left_out(admin, collection, text):
     job = sent(admin, "ratings", b"query,document,rater,grade\nq1,a,Ann,3\n" + text + b"q1,c,Ann,1\n")
-    assert "Nothing, as long as something is refused." in page(admin, job)
+    assert "Nothing is imported while a line is refused." in page(admin, job)
 
 
 def refused_file(client: Client, job: Job, number: int = 0) -> bytes:
@@ -466,7 +466,7 @@ def test_where_too_much_is_refused_the_page_says_how_much_and_counts_the_rest(ad
     job = sent(admin, "ratings", "q1 0 a 7\nq1 0 b 7\nq1 0 c 7\nq1 0 d 3\n")
     html = page(admin, job)
     assert "They are the first 2 of 3." in html
-    assert "At most 2 refused ratings can be left out, and these are 3." in html
+    assert "At most 2 refused ratings can be left out, and there are 3." in html
     assert "1 rating by 1 rater for 1 query: 1 new, 0 changed, 0 unchanged." in html
     assert refused_file(admin, job) == b"q1 0 a 7\nq1 0 b 7\n"
 
@@ -557,7 +557,7 @@ def test_ratings_are_undone_and_the_page_says_what_stays(admin, collection):
     work()
     stays = "1 document that it brought stays for the history."
     html = page(admin, job)
-    assert "as long as no later import changed it." in html and stays in html
+    assert "unless a later import changed it." in html and stays in html
     later = sent(admin, "ratings", "q1 0 a 0\n")
     act(admin, "start_import", later)
     work()
@@ -567,7 +567,7 @@ def test_ratings_are_undone_and_the_page_says_what_stays(admin, collection):
     act(admin, "undo_import", job)
     work()
     html = page(admin, job)
-    assert "It was taken back." in html and "Undone. Each rating is what it was before." in html
+    assert "It was undone." in html and "Undone. Each rating is what it was before." in html
     assert stays in html and not collection.grades.exists()
     assert not Rating.objects.exists()
     assert {event.actor.username for event in RatingEvent.objects.filter(kind="undo")} == {"ada"}
@@ -657,7 +657,7 @@ def test_what_is_no_file_or_an_empty_one_is_refused(admin):
 def test_broken_files_are_refused_and_the_page_stands(admin, kind, data):
     job = sent(admin, kind, data)
     assert job.state == "checked" and job.report["refused"] > 0
-    assert "Nothing, as long as something is refused" in page(admin, job) or "Leave the" in page(admin, job)
+    assert "Nothing is imported while a line is refused" in page(admin, job) or "Leave the" in page(admin, job)
 
 
 def test_imports_of_commands_are_listed_and_undone_by_page(admin, collection):

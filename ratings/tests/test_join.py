@@ -160,7 +160,7 @@ def test_used_withdrawn_expired_and_unknown_links_get_one_and_the_same_page(worl
 
     unknown = page("x" * 43)
     assert unknown[0] == 404
-    assert "Ask who sent it to you" in unknown[1]
+    assert "Ask the admin who sent it to you" in unknown[1]
     now = timezone.now()
     for changed in ({"accepted_at": now}, {"withdrawn_at": now}, {"expires_at": now - timedelta(seconds=1)}):
         fresh = {"accepted_at": None, "withdrawn_at": None, "expires_at": now + timedelta(days=1)}

@@ -112,8 +112,8 @@ def test_an_admin_sees_the_tokens_of_members_and_ends_one(world):
     page = world.get()
     found = [(str(token), token.user.username, state) for token, state in page.context["tokens"]]
     assert found == [("rate it", "anna", "works"), ("read it", "carla", "idle")]
-    assert "does nothing: its owner may not" in text(page) and key not in page.content.decode()
-    assert "rate it: the token works no more." in text(world.post("revoke_token_of_member", token.pk))
+    assert "does not work: its owner may not" in text(page) and key not in page.content.decode()
+    assert "rate it: the token no longer works." in text(world.post("revoke_token_of_member", token.pk))
     assert tokens.opened_by(key) is None
     assert [str(token) for token, _ in world.get().context["tokens"]] == ["read it"]
 
@@ -193,7 +193,7 @@ def test_a_hundred_are_invited_by_one_paste(world):
 
 
 def test_an_invitation_is_withdrawn_once_and_not_after_it_was_accepted(world):
-    for name, said in [("emil", "its link works no more"), ("frida", "accepted or withdrawn before")]:
+    for name, said in [("emil", "its link no longer works"), ("frida", "accepted or withdrawn before")]:
         invitation, _ = members.invite(world.collection, [name], role=Role.RATER, days=7, by=None)[0]
         if name == "frida":
             members.accept(invitation, make_user("frida"))
@@ -223,7 +223,7 @@ def test_who_gives_up_being_an_admin_is_led_home(world):
 
 def test_who_is_removed_loses_access_and_keeps_what_they_rated(world):
     page = world.post("remove_member", world.membership("anna").pk)
-    assert "anna is no member of Hills any more." in text(page)
+    assert "anna is no longer a member of Hills." in text(page)
     client = Client()
     client.force_login(world.rater.user)
     assert client.get(address("rate")).status_code == 404
@@ -238,7 +238,7 @@ def test_a_member_who_rates_has_the_page_of_the_rater(world):
     assert world.get("member", world.membership("anna").pk).url == address("rater_settings", world.rater.pk)
     page = text(world.get("rater_settings", world.rater.pk))
     assert "Rater, active. 1 pair rated, last at work on" in page
-    assert "Imported: no person who signs in." in text(world.get("rater_settings", world.imported.pk))
+    assert "Imported: not a person who signs in." in text(world.get("rater_settings", world.imported.pk))
     assert "Analyst, active." in text(world.get("member", world.membership("carla").pk))
 
 

@@ -315,7 +315,7 @@ def test_order_shares_and_break_are_saved_and_nothing_else(world):
     [
         ({"gold_share": "0.51"}, "less than or equal to 0.5"),
         ({"gold_share": "-0.1"}, "greater than or equal to 0"),
-        ({"gold_share": "0.3", "repeat_share": "0.3"}, "may be half of the work at most"),
+        ({"gold_share": "0.3", "repeat_share": "0.3"}, "may be at most half of the work"),
         ({"order": "alphabet"}, "Select a valid choice."),
         ({"break_after": ""}, "This field is required."),
     ],

@@ -147,5 +147,5 @@ def test_the_way_in_tells_how_long_it_takes(client, alice, collection):
     assert "Half of yours took up to 20 s: what is left may take you up to 5 minutes." in client.get(
         address("rate")
     ).content.decode().replace("\n", " ")
-    assert "half of yours took up to 20 s" in client.get(reverse("home")).content.decode()
+    assert "your median is 20 s a grade" in client.get(reverse("home")).content.decode()
     assert Rating.objects.count() == 3

@@ -96,7 +96,7 @@ def test_a_revoked_token_works_no_more_and_the_list_says_so(collection):
     caller, client = make_caller(user, collection, "read"), signed_in(user)
     assert caller.get("/token").status_code == 200
     page = client.post(reverse("revoke_token", args=[ApiToken.objects.get().pk]), follow=True).content.decode()
-    assert "the token works no more" in page and "revoked on" in page
+    assert "the token no longer works" in page and "revoked on" in page
     assert caller.get("/token").status_code == 401
 
 
@@ -111,7 +111,7 @@ def test_the_list_says_of_a_token_that_a_new_role_made_it_idle(collection):
     user = make_member(collection, "ana", Role.ANALYST)
     make_caller(user, collection, "read")
     collection.memberships.update(role=Role.RATER)
-    assert "does nothing: your role changed" in signed_in(user).get(reverse("tokens")).content.decode()
+    assert "does not work: your role changed" in signed_in(user).get(reverse("tokens")).content.decode()
 
 
 def test_erasing_a_person_takes_their_tokens(collection):

@@ -61,7 +61,7 @@ def save_anchor(request: HttpRequest, collection: Collection, token: UUID) -> Ht
 def remove_anchor(request: HttpRequest, collection: Collection, token: UUID) -> HttpResponse:
     pair = pair_of(collection, token)
     remove(pair)
-    messages.success(request, f"“{pair.document}” for “{pair.query.text}” is no anchor any more.")
+    messages.success(request, f"“{pair.document}” for “{pair.query.text}” is no longer an anchor.")
     return redirect("anchors", collection.slug)
 
 

@@ -43,7 +43,7 @@ def send_archive(request: HttpRequest, known: QuerySet[Job]) -> HttpResponse:
     except OSError as error:
         if disk.trouble(error):
             raise  # `failures.server_error` answers it
-        form.add_error("file", f"It cannot be kept here: {error.strerror or error}.")
+        form.add_error("file", f"The file cannot be stored: {error.strerror or error}.")
         return archives_page(request, known, form)
     return redirect("archive_job", jobs.check(None, Job.Kind.ARCHIVE, [kept], {}, request.user).pk)
 
@@ -63,7 +63,7 @@ def start_archive(request: HttpRequest, known: QuerySet[Job], pk: int) -> HttpRe
     if not form.is_valid():
         return job_page(request, job, form)
     if not jobs.start(job, {"slug": form.cleaned_data["slug"]}):
-        messages.warning(request, "It is under way, or over: nothing changed.")
+        messages.warning(request, "It is running or has ended: nothing changed.")
     return redirect("archive_job", pk)
 
 

@@ -38,18 +38,18 @@ def busy(request: HttpRequest, trouble: disk.Trouble | None = None) -> HttpRespo
 
     The page does not name the account, which would take a query.
     """
-    told = disk.MESSAGES.get(trouble, "The server cannot write at this moment.")
+    reason = disk.MESSAGES.get(trouble, "The server cannot write at this moment.")
     if request.path.startswith(ADDRESS):
-        detail = f"{told} Nothing was written; send the same again later." if trouble else ""
+        detail = f"{reason} Nothing was written; send the same again later." if trouble else ""
         response = Problem(503, detail).response()
     elif wants_json(request):
-        response = JsonResponse({"error": told}, status=503)
+        response = JsonResponse({"error": reason}, status=503)
     else:
         sent = [(name, value) for name, value in request.POST.items() if not kept_back(name)]
         context = {"request": request, "sent": sent, "csrf_token": get_token(request)}
         # If the disk was too full for the upload, neither fields nor files could be read.
         files = bool(request.FILES) or (request.content_type == "multipart/form-data" and not sent)
-        context |= {"trouble": trouble, "told": told, "files": files}
+        context |= {"trouble": trouble, "reason": reason, "files": files}
         response = HttpResponse(render_to_string("ratings/busy.html", context), status=503)
     response["Retry-After"] = str(LATER if trouble else SOON)
     return response

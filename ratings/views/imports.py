@@ -48,7 +48,7 @@ def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
         uploads.forget(files)
         if disk.trouble(error):
             raise  # `failures.server_error` answers it
-        form.add_error("files", f"It cannot be kept here: {error.strerror or error}.")
+        form.add_error("files", f"The file cannot be stored: {error.strerror or error}.")
         return imports_page(request, collection, form)
     files = uploads.distinct(files)
     try:
@@ -85,7 +85,7 @@ def check_import(request: HttpRequest, collection: Collection, pk: int) -> HttpR
     if not form.is_valid():
         return job_page(request, collection, job, form)
     if not jobs.check_again(job, form.cleaned_data["kind"], form.options):
-        messages.warning(request, "It is under way, or over: nothing changed.")
+        messages.warning(request, "It is running or has ended: nothing changed.")
     return redirect("import_job", collection.slug, pk)
 
 
@@ -95,7 +95,7 @@ def start_import(request: HttpRequest, collection: Collection, pk: int) -> HttpR
     leave_out = {"leave_out": True} if job.kind == Job.Kind.RATINGS and "leave_out" in request.POST else {}
     options = {name: value for name, value in job.options.items() if name != "leave_out"}
     if not jobs.start(job, options | leave_out):
-        messages.warning(request, "It is under way, or over: nothing changed.")
+        messages.warning(request, "It is running or has ended: nothing changed.")
     return redirect("import_job", collection.slug, pk)
 
 
@@ -131,7 +131,7 @@ def refused(request: HttpRequest, collection: Collection, pk: int) -> HttpRespon
     files = refused_files(job)
     number = next((number for number in files if str(number) == request.GET.get("file", str(number))), None)
     if number is None:
-        raise Http404("No refused line can be given, or the file is no longer kept.")
+        raise Http404("No refused line can be downloaded, or the file is no longer kept.")
     text = b"".join(refused_lines(job, number))
     name = PurePosixPath(files[number]).name
     for ending in (".gz", ".bz2", ".zst"):

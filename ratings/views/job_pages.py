@@ -44,7 +44,7 @@ def cancel(request: HttpRequest, job: Job) -> None:
     if jobs.cancel(job):
         messages.success(request, "Cancelled. Nothing of it is in the record.")
     else:
-        messages.warning(request, "It was over already: see what became of it.")
+        messages.warning(request, "It had ended already: see its state.")
 
 
 def waits(job: Job) -> str:
@@ -56,7 +56,7 @@ def waits(job: Job) -> str:
     if job.state != State.QUEUED:
         return ""
     if Job.objects.filter(state=State.RUNNING, attended=False, beat_at__gt=heard_of).exists():
-        return "It waits for a worker that is at work on something else."
+        return "It waits: the worker is busy with something else."
     if Job.objects.staging().exclude(state__in=[State.QUEUED, State.RUNNING]).exists():
         return "It waits for a worker, which first removes what another import left."
     return "It waits for a worker."

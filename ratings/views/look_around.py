@@ -14,7 +14,7 @@ from ..people import visits
 @require_POST
 def look_around(request: HttpRequest, role: str) -> HttpResponse:
     if not offered(request) or role not in Role.values:
-        raise Http404("Nobody looks around here, or not without the key.")
+        raise Http404("Looking around needs the sample on this machine, and its key.")
     user = (
         get_user_model().objects.filter(username=visits.username(role), is_active=True, is_superuser=False).first()
     )

@@ -49,7 +49,7 @@ def withdraw_invitation(request: HttpRequest, collection: Collection, pk: int) -
         messages.error(request, f"{name_shown(invitation)}: the invitation was accepted or withdrawn before.")
     else:
         messages.success(
-            request, f"{name_shown(invitation)}: the invitation is withdrawn, and its link works no more."
+            request, f"{name_shown(invitation)}: the invitation is withdrawn, and its link no longer works."
         )
     return redirect("people", collection.slug)
 
@@ -59,7 +59,7 @@ def revoke_token(request: HttpRequest, collection: Collection, pk: int) -> HttpR
     """Revoke a token that anybody made for this collection."""
     token = get_object_or_404(ApiToken.objects.select_related("user"), pk=pk, collection=collection)
     tokens.revoke(token)
-    messages.success(request, f"{token}: the token works no more.")
+    messages.success(request, f"{token}: the token no longer works.")
     return redirect("people", collection.slug)
 
 
@@ -107,7 +107,7 @@ def remove_member(request: HttpRequest, collection: Collection, pk: int) -> Http
         messages.info(request, f"{membership.user} was removed before.")
     else:
         messages.success(
-            request, f"{membership.user} is no member of {collection} any more. What they rated stays and counts."
+            request, f"{membership.user} is no longer a member of {collection}. What they rated stays and counts."
         )
     return redirect("home") if membership.user == request.user else redirect("people", collection.slug)
 
@@ -117,7 +117,7 @@ def end_sessions(request: HttpRequest, collection: Collection, pk: int) -> HttpR
     """End all sessions of a member."""
     membership = member_of(collection, pk)
     number = sessions.end_all(membership.user)
-    outcome = f"signed out in {number} browser{'' if number == 1 else 's'}" if number else "was signed in nowhere"
+    outcome = f"signed out in {number} browser{'' if number == 1 else 's'}" if number else "was not signed in"
     messages.success(request, f"{membership.user}: {outcome}.")
     return redirect("member", collection.slug, pk)
 

@@ -67,7 +67,7 @@ def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
         return pool_page(request, collection, judging=form)
     # Only these fields: others may have changed while the form was open.
     collection.save(update_fields=list(form.fields))
-    messages.success(request, "Saved. It holds from the next document on that a rater gets.")
+    messages.success(request, "Saved. It applies from the next document that a rater gets.")
     return redirect("pool", collection.slug)
 
 
@@ -75,7 +75,7 @@ def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
 def retire(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Retire pairs: one by its token, or those that are typed."""
     return change(
-        request, collection, queue.retire, "Retired: {}. Nobody is given them; ratings that are there count."
+        request, collection, queue.retire, "Retired: {}. Nobody gets them any more. Their ratings count."
     )
 
 

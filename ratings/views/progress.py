@@ -50,7 +50,7 @@ def progress_page(request: HttpRequest, collection: Collection) -> HttpResponse:
     return render(request, "ratings/progress.html", context, status=400 if paid.errors else 200)
 
 
-def priced(found: Costs, rate: Rate) -> dict:
+def priced(costs: Costs, rate: Rate) -> dict:
     """The costs as rows of a table, and three totals."""
 
     def row(name: str, part: Part) -> dict:
@@ -59,14 +59,14 @@ def priced(found: Costs, rate: Rate) -> dict:
         return {"name": name, "part": part, "cost": cost, "least": least if known else None, "most": most}
 
     spent = [
-        row("Ratings", found.ratings),
-        row("Gold", found.gold),
-        row("Repeats", found.repeats),
-        row("Warm-ups", found.warm_ups),
+        row("Ratings", costs.ratings),
+        row("Gold", costs.gold),
+        row("Repeats", costs.repeats),
+        row("Warm-ups", costs.warm_ups),
     ]
-    ahead = [row("Ratings that are wanted", found.left), row("Gold and repeats beside them, at most", found.mixed)]
-    figures = row("So far", found.so_far), row("Left", found.still), row("In all", found.whole)
-    return {"costs": found, "spent": spent, "ahead": ahead, "figures": figures}
+    ahead = [row("Ratings that are wanted", costs.left), row("Gold and repeats in addition, at most", costs.mixed)]
+    figures = row("So far", costs.so_far), row("Left", costs.still), row("In all", costs.whole)
+    return {"costs": costs, "spent": spent, "ahead": ahead, "figures": figures}
 
 
 def in_words(expected: Forecast | str, counted: Progress, today: date) -> str:
@@ -190,7 +190,7 @@ def release(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Give back one lease or all of a rater, or one or all of the expired ones."""
     form = ReleaseForm(request.POST, collection=collection)
     if not form.is_valid():
-        messages.error(request, "These leases are not here any more. Below is what is held now.")
+        messages.error(request, "These leases no longer exist. Below is what is held now.")
         return redirect("progress", collection.slug)
     sent = form.cleaned_data
     if sent["rater"] and not sent["assignment"]:
@@ -202,7 +202,7 @@ def release(request: HttpRequest, collection: Collection) -> HttpResponse:
         one = {"pk": sent["assignment"]} if sent["assignment"] else {}
         released = queue.release(list(leases.filter(**own, **one).values_list("pk", flat=True)))
     if released:
-        messages.success(request, f"{released:,} given back, free for others. What is still sent for it is kept.")
+        messages.success(request, f"{released:,} given back, free for others. A grade that is still sent is kept.")
     else:
         messages.info(request, "Nothing to give back: it was rated, given back or taken by somebody meanwhile.")
     if sent["back"] == "rater" and sent["rater"]:
@@ -221,6 +221,6 @@ def give(request: HttpRequest, collection: Collection) -> HttpResponse:
     if queue.give(pair, chosen):
         messages.success(request, f"{chosen} gets “{pair.document}” for “{pair.query.text}” next.")
     else:
-        reason = f"{chosen} has it or has said something of it, or no more grades of it are wanted."
+        reason = f"{chosen} has it or has answered it, or no more grades of it are wanted."
         messages.info(request, f"Nothing was given: {reason}")
     return redirect("progress", collection.slug)

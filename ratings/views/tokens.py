@@ -31,7 +31,7 @@ def make_token(request: HttpRequest) -> HttpResponse:
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(request.user.api_tokens, pk=pk)
     tokens.revoke(token)
-    messages.success(request, f"{token}: the token works no more.")
+    messages.success(request, f"{token}: the token no longer works.")
     return redirect("tokens")
 
 
