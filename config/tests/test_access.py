@@ -78,6 +78,9 @@ TABLE = {
     "send_archive": ("post", [SIGN_IN, 404, 404, 404, 404]),
     "start_archive": ("post", [SIGN_IN, 404, 404, 404, 404]),
     "cancel_archive": ("post", [SIGN_IN, 404, 404, 404, 404]),
+    # For superusers and whom they let, who are none of these: see ratings/tests/test_new_collection_page.py.
+    "new_collection": ("get", [SIGN_IN, 404, 404, 404, 404]),
+    "make_collection": ("post", [SIGN_IN, 404, 404, 404, 404]),
     "join": ("get", [200, 200, 200, 200, 200]),
     "guidelines": MEMBERS,
     "guidelines_versions": MEMBERS,
