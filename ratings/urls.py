@@ -18,6 +18,7 @@ from .views import (
     pool,
     progress,
     rate,
+    scale,
     session,
     sessions,
     sign_in,
@@ -83,6 +84,9 @@ urlpatterns = [
         guidelines.guidelines_version,
         name="guidelines_version",
     ),
+    path("collections/<slug:slug>/scale/", scale.scale, name="scale"),
+    path("collections/<slug:slug>/scale/check/", scale.check_scale, name="check_scale"),
+    path("collections/<slug:slug>/scale/save/", scale.save_scale, name="save_scale"),
     path("collections/<slug:slug>/people/", people.people_page, name="people"),
     path("collections/<slug:slug>/people/invite/", people.invite, name="invite"),
     path(

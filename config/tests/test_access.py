@@ -87,6 +87,9 @@ TABLE = {
     "guidelines_version": MEMBERS,
     "edit_guidelines": DECIDE,
     "read_guidelines": ACT,
+    "scale": DECIDE,
+    "check_scale": ("post", [SIGN_IN, 404, 404, 200, 404]),
+    "save_scale": DECISION,
     "people": DECIDE,
     "invite": ("post", [SIGN_IN, 404, 404, 200, 404]),
     "withdraw_invitation": DECISION,
@@ -282,6 +285,8 @@ class World:
             "want_holes": {"system": self.system.pk, "depth": "2", "wanted": "1"},
             "find_pair": {"query": "q1", "document": "d"},
             "save_anchor": {"use": "gold", "grade": "3"},
+            "check_scale": {"base": "1", "relevant_from": "1"},
+            "save_scale": {"base": "1", "relevant_from": "2"},
             "withdraw_adjudication": {"reason": "not so clear", "seen": self.adjudication.pk},
         }.get(name, {})
 

@@ -126,7 +126,7 @@ def wants_json(request: HttpRequest) -> bool:
 
 
 # Names of pages, which are also the names of the modules of their views.
-PAGES_OF_ADMINS = {"adjudicate", "anchors", "guidelines", "imports", "people", "pool", "progress"}
+PAGES_OF_ADMINS = {"adjudicate", "anchors", "guidelines", "imports", "people", "pool", "progress", "scale"}
 
 
 class NotStored:
