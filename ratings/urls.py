@@ -21,6 +21,7 @@ from .views import (
     scale,
     session,
     sessions,
+    set_up,
     sign_in,
     tokens,
 )
@@ -84,6 +85,8 @@ urlpatterns = [
         guidelines.guidelines_version,
         name="guidelines_version",
     ),
+    path("collections/<slug:slug>/set-up/", set_up.set_up, name="set_up"),
+    path("collections/<slug:slug>/set-up/samples/<str:name>", set_up.sample, name="sample"),
     path("collections/<slug:slug>/scale/", scale.scale, name="scale"),
     path("collections/<slug:slug>/scale/check/", scale.check_scale, name="check_scale"),
     path("collections/<slug:slug>/scale/save/", scale.save_scale, name="save_scale"),

@@ -87,6 +87,8 @@ TABLE = {
     "guidelines_version": MEMBERS,
     "edit_guidelines": DECIDE,
     "read_guidelines": ACT,
+    "set_up": DECIDE,
+    "sample": DECIDE,
     "scale": DECIDE,
     "check_scale": ("post", [SIGN_IN, 404, 404, 200, 404]),
     "save_scale": DECISION,
@@ -236,7 +238,7 @@ class World:
             "sha": self.frozen.short,
             "version": 1,
             "rest": "v2/collections",
-            "name": "glossary",
+            "name": "queries.csv" if name == "sample" else "glossary",
             "pk": {
                 "revoke_token": self.api_token.pk,
                 "revoke_token_of_member": self.api_token.pk,

@@ -36,6 +36,11 @@ def test_a_collection_is_made_by_keyboard_alone_and_without_javascript(visit, ro
     expect(page.locator(".messages")).to_contain_text("The shop is made, with 2 grades.")
     collection = Collection.objects.get(slug="the-shop")
     assert [str(step) for step in collection.grades.all()] == ["0 No", "1 Yes"]
+    expect(page.locator("h1")).to_have_text("Set up The shop")
+    expect(page.get_by_role("listitem").filter(has_text="Scale")).to_contain_text("2 grades, 0 No to 1 Yes")
+    follow(page.get_by_role("link", name="Bring queries").first, "Enter")
+    expect(page.get_by_role("radio", name="queries: what was searched for")).to_be_checked()
+    expect(page.get_by_role("link", name="Set up")).to_be_visible()
 
 
 def test_the_scale_is_changed_without_javascript_after_it_is_said_what_that_does(visit):
@@ -63,7 +68,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, root):
     collection = make_collection()
     queue.save(make_rater(collection), make_pair(collection), queue.Submission(grade=grade(collection, "2")))
     page = visit.sign_in(visit.page(), "root")
-    for address in ("/", "/new-collection/", "/collections/hills/scale/"):
+    for address in ("/", "/new-collection/", "/collections/hills/set-up/", "/collections/hills/scale/"):
         page.goto(address)
         examine(page, address)
     page.get_by_label("Value").first.fill("2")

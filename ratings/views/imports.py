@@ -30,7 +30,7 @@ State = Job.State
 @admin_page
 def imports(request: HttpRequest, collection: Collection) -> HttpResponse:
     """A form for files, and the imports so far."""
-    return imports_page(request, collection, SendForm())
+    return imports_page(request, collection, SendForm(initial={"kind": request.GET.get("kind", "")}))
 
 
 @uploads.takes_files

@@ -35,7 +35,7 @@ def make_collection(request: HttpRequest, maker: AbstractBaseUser) -> HttpRespon
         return new_page(request, form)
     grades = counted(len(form.cleaned_data["scale"]), "grade")
     messages.success(request, f"{collection} is made, with {grades}. You are its admin.")
-    return redirect("imports", collection.slug)
+    return redirect("set_up", collection.slug)
 
 
 def new_page(request: HttpRequest, form: NewCollectionForm) -> HttpResponse:
