@@ -71,6 +71,10 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, root):
     for address in ("/", "/new-collection/", "/collections/hills/set-up/", "/collections/hills/scale/"):
         page.goto(address)
         examine(page, address)
+    page.goto("/collections/hills/import/?kind=documents")
+    page.get_by_text("Or paste it").click()
+    examine(page, "lines to paste")
+    page.goto("/collections/hills/scale/")
     page.get_by_label("Value").first.fill("2")
     follow(page.get_by_role("button", name="Show what it would do"))
     examine(page, "a scale that is refused")
