@@ -6,8 +6,8 @@ from ..models import Grade
 
 HOW = (
     "Read the query and what the person wanted to know. Then read the document, and give the grade that fits it"
-    " best. Grade what the document does for this need, not whether it is well written. Documents come in no"
-    " order: an earlier one says nothing about the next."
+    " best. Grade what the document does for this need, not whether it is well written. Grade each one for itself:"
+    " what came before it does not count."
 )
 CANNOT = (
     "Say “cannot judge” where the text is missing or broken, where you do not read the language, or where the"
