@@ -78,7 +78,7 @@ class Change:
     def steps(self, scale: Iterable[Grade]) -> list[Step]:
         """The scale after it, lowest first."""
         stay = [grade for grade in scale if grade not in self.removed]
-        kept = [self.written[grade] if grade in self.written else Step(*steps_of([grade])[0]) for grade in stay]
+        kept = [self.written.get(grade, step) for grade, step in zip(stay, steps_of(stay), strict=True)]
         return sorted([*kept, *self.added])
 
 
@@ -154,7 +154,7 @@ def _of_relevance(before: Decimal, scale: list[Grade], wanted: Change, used: Map
     ratings = sum(used.get(grade.pk, Use()).ratings for grade in between)
     yield f"A document is relevant from grade {short_value(after)} on; until now from {short_value(before)}."
     if not between:
-        yield "No grade lies between the two, so no number changes."
+        yield "No grade lies between the two: only judgments between grades, such as means, can count otherwise."
         return
     names = ", ".join(map(str, between))
     count = f"{counted(ratings, 'rating')} with {names} {'counts' if ratings == 1 else 'count'}"

@@ -73,9 +73,6 @@ class NewCollectionForm(forms.Form):
         required=False,
     )
 
-    def clean_name(self) -> str:
-        return self.cleaned_data["name"].replace("\x00", "")
-
     def clean_slug(self) -> str:
         slug = self.cleaned_data["slug"]
         if slug and (problem := wrong_slug(slug)):

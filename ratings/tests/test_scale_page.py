@@ -131,7 +131,7 @@ def test_what_counts_as_relevant_is_told_with_the_ratings_between(world):
     said = told(world.post("check_scale", world.form(relevant="-1")))
     assert "0 ratings with −1 Harmful, 0 Irrelevant count as relevant from now on." in said
     said = told(world.post("check_scale", world.form(relevant="0.5")))
-    assert "No grade lies between the two, so no number changes." in said
+    assert "No grade lies between the two: only judgments between grades" in said
 
 
 def test_a_form_that_was_not_touched_changes_nothing(world):
