@@ -24,7 +24,6 @@ from .models import (
     Check,
     Collection,
     Document,
-    Grade,
     Guidelines,
     Invitation,
     LostLease,
@@ -147,26 +146,6 @@ class PlainDecimal(forms.DecimalField):
         return plain_value(value) if isinstance(value, Decimal) else value
 
 
-class GradeForm(forms.ModelForm):
-    """The value of a grade is fixed once a rating has it: another value would change that rating."""
-
-    def __init__(self, *args, **kwargs) -> None:
-        super().__init__(*args, **kwargs)
-        grade = self.instance
-        given = RatingEvent.objects.filter(pair__query__collection=grade.collection_id, value=grade.value)
-        if grade.pk and given.exists():
-            self.fields["value"].disabled = True
-
-
-class GradeInline(InCollection, admin.TabularInline):
-    model = Grade
-    form = GradeForm
-    formfield_overrides = {
-        models.DecimalField: {"form_class": PlainDecimal},
-        models.TextField: {"widget": forms.Textarea(attrs={"rows": 2, "cols": 50})},
-    }
-
-
 class MembershipInline(InCollection, admin.TabularInline):
     model = Membership
     autocomplete_fields = ["user"]
@@ -193,13 +172,13 @@ class CollectionAdmin(Scoped, admin.ModelAdmin):
     path_to_collection = "pk"
     list_display = ["name", "slug", "created_at"]
     search_fields = ["name", "slug"]
-    prepopulated_fields = {"slug": ["name"]}
-    readonly_fields = ["current_guidelines"]
-    inlines = [GradeInline, MembershipInline, GuidelinesInline]
+    exclude = ["relevant_from"]  # it has a page with the scale
+    readonly_fields = ["scale", "current_guidelines"]
+    inlines = [MembershipInline, GuidelinesInline]
     formfield_overrides = {models.DecimalField: {"form_class": PlainDecimal}}
 
     def has_add_permission(self, request, obj=None) -> bool:
-        return request.user.is_superuser
+        return False  # ratings.set_up makes collections
 
     def has_delete_permission(self, request, obj=None) -> bool:
         return False
@@ -207,9 +186,14 @@ class CollectionAdmin(Scoped, admin.ModelAdmin):
     def collections_of(self, objects: Iterable[Collection]) -> list[Collection]:
         return list(objects)
 
+    @admin.display(description="Scale")
+    def scale(self, collection: Collection) -> str:
+        grades = ", ".join(map(str, collection.grades.all())) or "None yet"
+        return format_html('{}. <a href="{}">Change it</a>', grades, reverse("scale", args=[collection.slug]))
+
     @admin.display(description="Guidelines now")
     def current_guidelines(self, collection: Collection) -> str:
-        guidelines = collection.latest_guidelines() if collection.pk else None
+        guidelines = collection.latest_guidelines()
         return f"Version {guidelines.version}\n\n{guidelines.text}" if guidelines else "None yet."
 
     def save_formset(self, request, form, formset, change) -> None:
@@ -221,10 +205,6 @@ class CollectionAdmin(Scoped, admin.ModelAdmin):
                 guidelines.save()
             return
         super().save_formset(request, form, formset, change)
-        if formset.model is Grade and formset.has_changed():
-            collection.scale_version += 1
-            collection.save(update_fields=["scale_version"])
-            collection.touch()
 
 
 @admin.register(Query)

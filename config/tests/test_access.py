@@ -78,6 +78,9 @@ TABLE = {
     "send_archive": ("post", [SIGN_IN, 404, 404, 404, 404]),
     "start_archive": ("post", [SIGN_IN, 404, 404, 404, 404]),
     "cancel_archive": ("post", [SIGN_IN, 404, 404, 404, 404]),
+    # For superusers and whom they let, who are none of these: see ratings/tests/test_new_collection_page.py.
+    "new_collection": ("get", [SIGN_IN, 404, 404, 404, 404]),
+    "make_collection": ("post", [SIGN_IN, 404, 404, 404, 404]),
     "join": ("get", [200, 200, 200, 200, 200]),
     "guidelines": MEMBERS,
     "guidelines_versions": MEMBERS,
@@ -85,6 +88,11 @@ TABLE = {
     "edit_guidelines": DECIDE,
     "read_guidelines": ACT,
     "presentation": DECIDE,
+    "set_up": DECIDE,
+    "sample": DECIDE,
+    "scale": DECIDE,
+    "check_scale": ("post", [SIGN_IN, 404, 404, 200, 404]),
+    "save_scale": DECISION,
     "people": DECIDE,
     "invite": ("post", [SIGN_IN, 404, 404, 200, 404]),
     "withdraw_invitation": DECISION,
@@ -231,7 +239,7 @@ class World:
             "sha": self.frozen.short,
             "version": 1,
             "rest": "v2/collections",
-            "name": "glossary",
+            "name": "queries.csv" if name == "sample" else "glossary",
             "pk": {
                 "revoke_token": self.api_token.pk,
                 "revoke_token_of_member": self.api_token.pk,
@@ -280,6 +288,8 @@ class World:
             "want_holes": {"system": self.system.pk, "depth": "2", "wanted": "1"},
             "find_pair": {"query": "q1", "document": "d"},
             "save_anchor": {"use": "gold", "grade": "3"},
+            "check_scale": {"base": "1", "relevant_from": "1"},
+            "save_scale": {"base": "1", "relevant_from": "2"},
             "withdraw_adjudication": {"reason": "not so clear", "seen": self.adjudication.pk},
         }.get(name, {})
 

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from ratings import queue, sample
 from ratings.models import Collection, Rater, Role
+from ratings.people.access import may_make
 from ratings.progress.counts import pace_of
 from ratings.progress.figures import Pace
 from ratings.views import look_around
@@ -34,7 +35,12 @@ def home(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         return welcome(request)
     rows = mine(request.user)
-    context = {"section": "home", "mine": rows, "rates": any(row.role == Role.RATER for row in rows)}
+    context = {
+        "section": "home",
+        "mine": rows,
+        "rates": any(row.role == Role.RATER for row in rows),
+        "makes": may_make(request.user),
+    }
     return render(request, "evaluation/home.html", context)
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from django.db import transaction
+from django.core.exceptions import ValidationError
 from django.db.models import Count
 from django.http import Http404, HttpRequest
 from ninja import Query as Q
@@ -11,9 +11,11 @@ from ninja import Schema
 from pydantic import Field, StringConstraints
 
 from ..formats import values
-from ..models import Collection, Grade, Rating, Role, Scope
+from ..models import Collection, Rating, Role, Scope
 from ..people.privacy import pseudonym
 from ..pool import pooling
+from ..set_up import making
+from ..set_up.scales import Step
 from .access import collection_in, collections_of, names_people, needs
 from .problems import Problem
 from .routes import router
@@ -147,17 +149,11 @@ def make_collection(request: HttpRequest, sent: CollectionIn):
     if request.auth.collection_id or not request.auth.user.is_superuser:
         raise Problem(403, "Only a superuser's token for all collections makes new ones.", kind="role")
     scale = scale_of(sent.grades)
-    with transaction.atomic():
-        collection, new = Collection.objects.get_or_create(
-            slug=sent.slug, defaults={"name": sent.name or sent.slug}
-        )
-        if not new:
-            detail = f"There is a collection {sent.slug} already. Choose another slug."
-            raise Problem(409, detail, kind="exists", errors=[{"pointer": "/slug", "detail": detail}])
-        Grade.objects.bulk_create(
-            Grade(collection=collection, value=value, label=given.label, meaning=given.meaning)
-            for value, given in scale.items()
-        )
+    try:
+        collection = making.make(sent.slug, sent.name or sent.slug, scale)
+    except ValidationError as error:
+        detail = f"There is a collection {sent.slug} already. Choose another slug."
+        raise Problem(409, detail, kind="exists", errors=[{"pointer": "/slug", "detail": detail}]) from error
     return whole_collection(collection, Role.ADMIN)
 
 
@@ -266,8 +262,8 @@ def hole_shown(row: tuple) -> dict:
     return {"query": query.key, "document": hole.document.key, **facts}
 
 
-def scale_of(grades: list[GradeIn]) -> dict:
-    """Exact value -> grade. Raises Problem with the place of each value that is invalid or repeated."""
+def scale_of(grades: list[GradeIn]) -> list[Step]:
+    """The steps of the scale. Raises Problem with the place of each value that is invalid or repeated."""
     scale, errors = {}, []
     for place, given in enumerate(grades):
         try:
@@ -278,7 +274,7 @@ def scale_of(grades: list[GradeIn]) -> dict:
         if value in scale:
             detail = "The scale has this value already."
             errors.append({"pointer": f"/grades/{place}/value", "index": place, "detail": detail})
-        scale[value] = given
+        scale[value] = Step(value, given.label, given.meaning)
     if errors:
         raise Problem(422, "The scale cannot be like this. Nothing was written.", kind="refused", errors=errors)
-    return scale
+    return sorted(scale.values())

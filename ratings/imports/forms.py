@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from django import forms
 from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils.text import capfirst
 
 from .. import archive
@@ -16,6 +17,8 @@ from ..models import Job
 
 MOST_FILES = 20
 LARGEST = f"{settings.LARGEST_UPLOAD // 2**20:,} MB"
+PASTED = "pasted.txt"
+LONGEST_PASTED = 200_000  # characters
 SEEN = "detected from the file"
 KINDS = [
     ("queries", "queries: what was searched for"),
@@ -57,9 +60,32 @@ class SendForm(forms.Form):
     )
     files = Files(
         label="File",
+        required=False,
         help_text=f"Plain, packed or in a ZIP or tar; several of one kind are one import. At most {LARGEST}.",
-        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
+        error_messages={"empty": "The file is empty."},
     )
+    pasted = forms.CharField(
+        label="The lines of a small file",
+        required=False,
+        strip=False,
+        max_length=LONGEST_PASTED,
+        help_text="As in a file, or cells copied from a spreadsheet: a query a line, or a header and rows.",
+        widget=forms.Textarea(attrs={"rows": 8, "dir": "auto", "class": "mono", "spellcheck": "false"}),
+    )
+
+    def clean(self) -> dict:
+        cleaned = super().clean()
+        if self.errors:
+            return cleaned
+        cleaned["files"] = [file for file in cleaned["files"] if file]
+        pasted = cleaned["pasted"].replace("\r\n", "\n").strip("\n")
+        if pasted.strip() and cleaned["files"]:
+            self.add_error("pasted", "Send a file or paste its lines, not both.")
+        elif pasted.strip():
+            cleaned["files"] = [SimpleUploadedFile(PASTED, f"{pasted}\n".encode())]
+        elif not cleaned["files"]:
+            self.add_error("files", "Choose a file, or paste its lines.")
+        return cleaned
 
 
 class ArchiveForm(forms.Form):

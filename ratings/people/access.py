@@ -6,6 +6,7 @@ from functools import partial, wraps
 
 from django.contrib import messages
 from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -96,6 +97,21 @@ def archives_for(request: HttpRequest) -> QuerySet[Job]:
 of_archives = opened_by(archives_for)
 
 
+def may_make(user: AbstractBaseUser | AnonymousUser) -> bool:
+    """Whether the person may make collections: a superuser, or whom one gave the permission in Django's admin."""
+    return user.has_perm("ratings.add_collection")
+
+
+def maker_for(request: HttpRequest) -> AbstractBaseUser:
+    """The person who asks. Raises Http404 for all who may not make collections."""
+    if not may_make(request.user):
+        raise Http404("You make no collections here.")
+    return request.user
+
+
+of_makers = opened_by(maker_for)
+
+
 def account_key(user) -> str:
     """The name under which a browser stores unsent ratings: unique to the account, on this and other servers.
 
@@ -110,7 +126,9 @@ def wants_json(request: HttpRequest) -> bool:
 
 
 # Names of pages, which are also the names of the modules of their views.
-PAGES_OF_ADMINS = {"adjudicate", "anchors", "guidelines", "imports", "people", "presentation", "pool", "progress"}
+PAGES_OF_ADMINS = {
+    "adjudicate", "anchors", "guidelines", "imports", "people", "pool", "presentation", "progress", "scale",
+}  # fmt: skip
 
 
 class NotStored:

@@ -183,7 +183,7 @@ def test_the_inbox_is_paged(world, monkeypatch):
     assert "page=2" in world.get().content.decode()
 
 
-QUERIES = {"adjudicate": 10, "adjudicated": 11, "adjudicate_pair": 12, "pair_life": 7}
+QUERIES = {"adjudicate": 11, "adjudicated": 12, "adjudicate_pair": 13, "pair_life": 8}
 
 
 @pytest.mark.parametrize("name", QUERIES)

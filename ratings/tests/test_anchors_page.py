@@ -209,7 +209,7 @@ def test_the_life_of_a_pair_leads_to_its_anchor(world):
     assert reverse("anchor", args=["hills", pair.token]) in world.get("pair_life", pair.token).content.decode()
 
 
-QUERIES = {"anchors": 11, "anchor": 9}
+QUERIES = {"anchors": 12, "anchor": 10}
 
 
 @pytest.mark.parametrize("name", QUERIES)

@@ -157,6 +157,7 @@ def test_the_first_text_has_a_heading_for_each_grade(world):
         "1 Related",
         "0 Irrelevant",
         "-1 Harmful",
+        "When you cannot judge",
     ]
 
 

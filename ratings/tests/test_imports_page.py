@@ -642,7 +642,7 @@ def test_what_people_send_by_mistake_is_told_at_once(admin, name, data, said):
 
 def test_what_is_no_file_or_an_empty_one_is_refused(admin):
     response = admin.post("/collections/hills/import/send/", {"kind": "queries"})
-    assert response.status_code == 400 and "Choose a file." in response.content.decode()
+    assert response.status_code == 400 and "Choose a file, or paste its lines." in response.content.decode()
     response = send(admin, "queries", ("empty.tsv", ""))
     assert response.status_code == 400 and "The file is empty." in response.content.decode()
     response = send(admin, "secrets", ("x", "y"))
@@ -682,3 +682,50 @@ def test_the_list_takes_few_queries_however_long_it_is(admin, collection, django
         Job.objects.create(collection=collection, kind="queries", files=[{"name": "x"}], state="cancelled")
     with django_assert_max_num_queries(8):
         admin.get("/collections/hills/import/")
+
+
+# Pasted lines
+
+
+def pasted(client: Client, text: str, kind: str = "", **more):
+    return client.post("/collections/hills/import/send/", {"kind": kind, "pasted": text} | more)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "told"),
+    [
+        ("q3\tred shoes\tTo buy some.\r\nq4\tblue shoes", "queries", "2 queries are added."),
+        ("id\ttitle\ttext\r\nx\tX\tOne\r\ny\tY\tTwo\r\n\r\n", "documents", "2 documents are added."),
+        ("q1 Q0 a 1 1 bm25\n", "", "1 ranking is added."),
+    ],
+)
+def test_pasted_lines_are_read_like_a_file(admin, text, kind, told):
+    response = pasted(admin, text, kind)
+    work()
+    job = Job.objects.get()
+    assert response.url == reverse("import_job", args=["hills", job.pk])
+    assert job.files[0]["name"] == "pasted.txt"
+    assert told in page(admin, job)
+    act(admin, "start_import", job)
+    work()
+    assert "It is in the record since" in page(admin, job)
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({"pasted": " \n"}, "Choose a file, or paste its lines."),
+        ({"pasted": "q3\tred", "files": SimpleUploadedFile("q.tsv", b"q3\tred")}, "Send a file or paste"),
+        ({"pasted": "x" * 200_001}, "at most 200000 characters"),
+    ],
+)
+def test_pasted_lines_that_cannot_be_taken_come_back(admin, sent, said):
+    response = admin.post("/collections/hills/import/send/", {"kind": "queries"} | sent)
+    assert response.status_code == 400 and said in response.content.decode()
+    assert not Job.objects.exists() and not list(uploads.folder().glob("*"))
+
+
+def test_samples_of_every_kind_stand_on_the_page(admin):
+    html = admin.get("/collections/hills/import/").content.decode()
+    assert html.count("/collections/hills/set-up/samples/") == 12
+    assert "samples/judgments.qrels" in html

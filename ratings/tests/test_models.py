@@ -91,53 +91,22 @@ def test_the_admin_shows_a_ranking_as_a_list_of_linked_documents_with_scores(adm
     assert "7.5" in html and "1.25" in html
 
 
-def test_a_scale_of_hundreds_of_grades_can_be_deleted(admin_client):
-    collection = make_collection(scale={str(value): "" for value in range(300)})
+def test_the_admin_shows_the_scale_and_leaves_it_and_what_is_relevant_to_their_page(admin_client):
+    collection = make_collection()
     form = {
-        "name": "Hills", "slug": "hills", "relevant_from": "1", "description": "", "order": "query",
+        "name": "Hills", "slug": "hills", "relevant_from": "3", "description": "", "order": "query",
         "gold_share": "0.1", "repeat_share": "0", "break_after": "50",
-        "grades-TOTAL_FORMS": "300", "grades-INITIAL_FORMS": "300",
-        "memberships-TOTAL_FORMS": "0", "memberships-INITIAL_FORMS": "0",
-        "guidelines-TOTAL_FORMS": "0", "guidelines-INITIAL_FORMS": "0",
-    }  # fmt: skip
-    for number, step in enumerate(collection.grades.all()):
-        facts = {"id": step.pk, "collection": collection.pk, "value": step.plain, "label": "", "meaning": ""}
-        form |= {f"grades-{number}-{name}": value for name, value in (facts | {"DELETE": "on"}).items()}
-    response = admin_client.post(reverse("admin:ratings_collection_change", args=[collection.pk]), form)
-    assert response.status_code == 302
-    assert not collection.grades.exists()
-
-
-def test_a_changed_scale_gets_a_new_version(admin_client):
-    collection = make_collection(scale={"0": "No"})
-    step = collection.grades.get()
-    form = {
-        "name": "Hills", "slug": "hills", "relevant_from": "1", "description": "", "order": "query",
-        "gold_share": "0.1", "repeat_share": "0", "break_after": "50",
-        "grades-TOTAL_FORMS": "2", "grades-INITIAL_FORMS": "1",
-        "grades-0-id": step.pk, "grades-0-collection": collection.pk, "grades-0-value": "0",
-        "grades-0-label": "No",
-        "grades-1-collection": collection.pk, "grades-1-value": "0.5", "grades-1-label": "Half",
         "memberships-TOTAL_FORMS": "0", "memberships-INITIAL_FORMS": "0",
         "guidelines-TOTAL_FORMS": "1", "guidelines-INITIAL_FORMS": "0", "guidelines-0-text": "Read twice.",
     }  # fmt: skip
-    response = admin_client.post(reverse("admin:ratings_collection_change", args=[collection.pk]), form)
-    assert response.status_code == 302, response.context["errors"]
+    address = reverse("admin:ratings_collection_change", args=[collection.pk])
+    page = admin_client.get(address).content.decode()
+    assert '−1 Harmful, 0 Irrelevant, 1 Related, 2 Good, 3 Perfect. <a href="/collections/hills/scale/">' in page
+    assert admin_client.post(address, form).status_code == 302
     collection.refresh_from_db()
-    assert (collection.scale_version, collection.version) == (2, 2)
-    assert [g.plain for g in collection.grades.all()] == ["0", "0.5"]
+    assert (collection.relevant_from, collection.scale_version, collection.version) == (1, 1, 1)
     assert collection.latest_guidelines().text == "Read twice."
-
-
-def test_a_grade_that_was_given_keeps_its_number_in_the_admin(admin_client):
-    collection = make_collection(scale={"0": "No", "1": "Yes"})
-    queue.save(
-        make_rater(collection), make_pair(collection), queue.Submission(grade=grade(collection, "0")), now=NOW
-    )
-    page = admin_client.get(reverse("admin:ratings_collection_change", args=[collection.pk])).content.decode()
-    given, free = re.findall(r'<input type="number" name="grades-[01]-value"[^>]*>', page)
-    assert 'value="0"' in given and "disabled" in given
-    assert 'value="1"' in free and "disabled" not in free
+    assert admin_client.get(reverse("admin:ratings_collection_add")).status_code == 403
 
 
 def test_an_edited_copy_of_a_collection_does_not_turn_its_version_back():
@@ -183,14 +152,6 @@ def test_the_admin_shows_adjudications_and_leaves_them_as_they_are(admin_client)
     address = reverse("admin:ratings_adjudication_change", args=[made.pk])
     assert admin_client.get(address).status_code == 200
     assert admin_client.post(address, {"reason": "another"}).status_code == 403
-
-
-def test_a_grade_that_was_adjudicated_keeps_its_number_in_the_admin(admin_client):
-    collection = make_collection(scale={"0": "No", "1": "Yes"})
-    adjudicate(make_pair(collection), grade(collection, "1"), reason="clear", actor=None)
-    page = admin_client.get(reverse("admin:ratings_collection_change", args=[collection.pk])).content.decode()
-    free, given = re.findall(r'<input type="number" name="grades-[01]-value"[^>]*>', page)
-    assert "disabled" in given and "disabled" not in free
 
 
 def test_a_system_deleted_in_the_admin_takes_its_rankings_along(admin_client):

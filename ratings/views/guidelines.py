@@ -9,6 +9,7 @@ from ..guidelines import versions as acts
 from ..guidelines.changes import changes
 from ..guidelines.forms import GuidelinesForm
 from ..guidelines.markdown import rendered
+from ..guidelines.template import first_text
 from ..models import Collection, Guidelines, Rater, Role
 from ..people.access import of_collection, of_rater, rater_in, wants_json
 from .pages import frame
@@ -73,7 +74,7 @@ def edit_guidelines(request: HttpRequest, collection: Collection) -> HttpRespons
     """Write a new version. Preview shows it and saves nothing."""
     latest = collection.latest_guidelines()
     if request.method != "POST":
-        base, text = (latest.version, latest.text) if latest else (0, first_text(collection))
+        base, text = (latest.version, latest.text) if latest else (0, first_text(collection.grades.all()))
         return editor(request, collection, GuidelinesForm(initial={"text": text, "base": base}))
     form = GuidelinesForm(request.POST)
     if not form.is_valid():
@@ -112,13 +113,6 @@ def editor(
         context["form"] = GuidelinesForm(initial={"text": sent, "base": outdated.version})
         context["changes"] = changes(outdated.text, sent)
     return render(request, "ratings/guidelines_edit.html", context, status=status)
-
-
-def first_text(collection: Collection) -> str:
-    """Something to begin with: a heading for each grade, the best first."""
-    grades = reversed(collection.grades.all())
-    parts = [f"## {grade.plain} {grade.label}".rstrip() + f"\n\n{grade.meaning}".rstrip() for grade in grades]
-    return "\n\n".join(["# How to grade", *parts]) + "\n"
 
 
 def page(collection: Collection) -> dict:

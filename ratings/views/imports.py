@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from ..database import disk
+from ..formats.known import KINDS
 from ..formats.refusal import Refused, counted
 from ..imports import jobs, uploads
 from ..imports.forms import USUAL, HowForm, SendForm
@@ -18,6 +19,7 @@ from ..imports.preview import Preview, kind_seen, preview, refused_files, refuse
 from ..intake.undoing import remains
 from ..models import Collection, Job
 from ..people.access import admin_act, admin_page
+from ..set_up.samples import of_kind
 from .job_pages import cancel, heading, no_worker, progress, refusals_of, waits
 from .pages import frame, paged
 from .refusals import fields_for, on_page
@@ -30,7 +32,7 @@ State = Job.State
 @admin_page
 def imports(request: HttpRequest, collection: Collection) -> HttpResponse:
     """A form for files, and the imports so far."""
-    return imports_page(request, collection, SendForm())
+    return imports_page(request, collection, SendForm(initial={"kind": request.GET.get("kind", "")}))
 
 
 @uploads.takes_files
@@ -145,6 +147,7 @@ def imports_page(request: HttpRequest, collection: Collection, form: SendForm) -
     context = {
         **frame(collection, "imports"),
         "form": form,
+        "samples": [(kind, of_kind(kind)) for kind in KINDS],
         **paged(request, imports_of(collection), AT_ONCE),
         "no_worker": no_worker(),
     }

@@ -2,10 +2,9 @@ import re
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand
-from django.db import transaction
 
-from ratings.formats import values
-from ratings.models import Collection, Grade
+from ratings.models import Collection
+from ratings.set_up import making, scales
 
 from ._collection_command import Refused
 
@@ -25,34 +24,28 @@ class Command(BaseCommand):
         parser.add_argument("--grades", metavar="VALUE:LABEL,…", help='such as "0:Irrelevant,0.5:Half,1:Related"')
 
     def handle(self, *, slug: str, name: str | None, grades: str | None, **options) -> None:
-        collection = Collection(slug=slug, name=name or slug)
         try:
             scale = scale_of(grades or "")
-            collection.full_clean()
+            making.make(slug, name or slug, scale)
         except (ValueError, ValidationError) as error:
             raise Refused(said(error, slug)) from error
-        with transaction.atomic():
-            collection.save()
-            Grade.objects.bulk_create(Grade(collection=collection, value=v, label=label) for v, label in scale)
         steps = f"{len(scale)} grades" if scale else "no scale yet"
         self.stdout.write(f"Collection {slug} made, with {steps}.")
 
 
-def scale_of(text: str) -> list[tuple]:
-    """(value, label) of "-1:Harmful,0:Irrelevant"; the label may be left out. Raises ValueError."""
+def scale_of(text: str) -> list[scales.Step]:
+    """The steps of "-1:Harmful,0:Irrelevant"; a label may be left out. Raises ValueError."""
     scale = {}
-    for step in filter(None, [step.strip() for step in text.split(",")]) if text else []:
-        value, _, label = step.partition(":")
+    for given in filter(None, map(str.strip, text.split(","))):
+        value, _, label = given.partition(":")
         try:
-            value = values.grade(value.strip())
+            step = scales.step(value, label)
         except ValueError as error:
             raise ValueError(f"In --grades, {error}. Write VALUE:LABEL,VALUE:LABEL.") from error
-        if value in scale:
-            raise ValueError(f"In --grades, {step!r} has a value that stands there already.")
-        if len(label.strip()) > Grade._meta.get_field("label").max_length:
-            raise ValueError(f"In --grades, the label {values.shown(label.strip())} is longer than 60 characters.")
-        scale[value] = label.strip()
-    return sorted(scale.items())
+        if step.value in scale:
+            raise ValueError(f"In --grades, {given!r} has a value that stands there already.")
+        scale[step.value] = step
+    return sorted(scale.values())
 
 
 def said(error: Exception, slug: str) -> str:

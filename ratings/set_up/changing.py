@@ -1,0 +1,162 @@
+"""Change the scale of a collection, and say before what that does. Ratings keep their grades."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db import IntegrityError, transaction
+from django.db.models import Count, QuerySet, RestrictedError
+
+from ..formats.refusal import counted
+from ..models import Adjudication, Anchor, Collection, Grade, Rating, short_value
+from .scales import Step, steps_of
+
+
+class Outdated(Exception):
+    """Somebody changed the scale since it was read, or gave a grade that was to be removed."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """What rests on a grade, and keeps it from being removed."""
+
+    ratings: int = 0
+    anchors: int = 0
+    decisions: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.ratings or self.anchors or self.decisions)
+
+    @property
+    def kept(self) -> str:
+        """The second half of a sentence about a grade that stays."""
+        if not self:
+            return "nothing rests on it"
+        one = self.ratings + self.anchors + self.decisions == 1
+        return f"{self} {'has it and keeps it' if one else 'have it and keep it'}"
+
+    def __str__(self) -> str:
+        """Such as "12 ratings and 1 anchor"."""
+        parts = [
+            counted(self.ratings, "rating") if self.ratings else "",
+            counted(self.anchors, "anchor") if self.anchors else "",
+            counted(self.decisions, "decision") if self.decisions else "",
+        ]
+        *first, last = [part for part in parts if part] or ["nothing"]
+        return f"{', '.join(first)} and {last}" if first else last
+
+
+def uses(collection: Collection) -> dict[int, Use]:
+    """Of every grade by its id. Three queries, of which one counts all ratings."""
+    counts = {
+        "ratings": Rating.objects.filter(grade__collection=collection),
+        "anchors": Anchor.objects.filter(grade__collection=collection),
+        "decisions": Adjudication.objects.filter(grade__collection=collection),
+    }
+    found = {name: _by_grade(rows) for name, rows in counts.items()}
+    grades = set().union(*found.values())
+    return {pk: Use(**{name: by_grade.get(pk, 0) for name, by_grade in found.items()}) for pk in grades}
+
+
+def _by_grade(rows: QuerySet) -> dict[int, int]:
+    return dict(rows.order_by().values_list("grade").annotate(n=Count("pk")))
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is to become of a scale. A grade keeps its value: another value is another grade."""
+
+    written: Mapping[Grade, Step]  # grades with another label or meaning
+    removed: tuple[Grade, ...]
+    added: tuple[Step, ...]
+    relevant_from: Decimal
+
+    @property
+    def of_grades(self) -> bool:
+        return bool(self.written or self.removed or self.added)
+
+    def steps(self, scale: Iterable[Grade]) -> list[Step]:
+        """The scale after it, lowest first."""
+        stay = [grade for grade in scale if grade not in self.removed]
+        kept = [self.written.get(grade, step) for grade, step in zip(stay, steps_of(stay), strict=True)]
+        return sorted([*kept, *self.added])
+
+
+@transaction.atomic
+def change(collection: Collection, wanted: Change, *, base: int) -> None:
+    """Do it to version `base` of the scale. Raises Outdated, and then changes nothing.
+
+    Another scale is a new version. Numbers are computed anew.
+    """
+    # The collection is locked first, as in a save of a rating.
+    now = Collection.objects.select_for_update().get(pk=collection.pk)
+    if now.scale_version != base:
+        raise Outdated
+    try:
+        with transaction.atomic():
+            _write(now, wanted)
+    except (IntegrityError, RestrictedError) as error:
+        raise Outdated from error
+    now.relevant_from = wanted.relevant_from
+    now.scale_version += wanted.of_grades
+    now.save(update_fields=["relevant_from", "scale_version"])
+    now.touch()
+    collection.refresh_from_db()
+
+
+def _write(collection: Collection, wanted: Change) -> None:
+    for grade, step in wanted.written.items():
+        Grade.objects.filter(pk=grade.pk).update(label=step.label, meaning=step.meaning)
+    for grade in wanted.removed:
+        grade.delete()
+    Grade.objects.bulk_create(Grade(collection=collection, **step._asdict()) for step in wanted.added)
+
+
+def told(collection: Collection, scale: list[Grade], wanted: Change, used: Mapping[int, Use]) -> list[str]:
+    """What the change does to ratings and numbers that exist, in sentences; none where it changes nothing."""
+    return [
+        *_of_grades(wanted, used),
+        *_of_ends(steps_of(scale), wanted.steps(scale)),
+        *_of_relevance(collection.relevant_from, scale, wanted, used),
+    ]
+
+
+def _of_grades(wanted: Change, used: Mapping[int, Use]) -> Iterator[str]:
+    for grade in wanted.removed:
+        yield f"{grade} goes. Nothing rests on it; earlier acts in the history keep its number."
+    for grade, step in wanted.written.items():
+        kept = used.get(grade.pk, Use()).kept
+        if step.label != grade.label:
+            yield f"{grade} is called {step} from now on: {kept}."
+        if step.meaning != grade.meaning:
+            yield f"{step} is explained otherwise: {kept}."
+    for step in wanted.added:
+        yield f"{step} is new. Who rated before could not choose it, and their ratings stay as they are."
+
+
+def _of_ends(before: list[Step], after: list[Step]) -> Iterator[str]:
+    if not before or not after:
+        if before:
+            yield "The collection has no scale then. The first judgments that are imported bring one."
+        return
+    if after[-1].value != before[-1].value:
+        yield f"The highest grade becomes {after[-1]}: ERR and RBP, and the bounds of what is unjudged, change."
+    if after[0].value != before[0].value:
+        yield f"The lowest grade becomes {after[0]}: the bounds of what is unjudged change."
+
+
+def _of_relevance(before: Decimal, scale: list[Grade], wanted: Change, used: Mapping[int, Use]) -> Iterator[str]:
+    after = wanted.relevant_from
+    if after == before:
+        return
+    low, high = sorted((before, after))
+    between = [grade for grade in scale if low <= grade.value < high and grade not in wanted.removed]
+    ratings = sum(used.get(grade.pk, Use()).ratings for grade in between)
+    yield f"A document is relevant from grade {short_value(after)} on; until now from {short_value(before)}."
+    if not between:
+        yield "No grade lies between the two: only judgments between grades, such as means, can count otherwise."
+        return
+    names = ", ".join(map(str, between))
+    count = f"{counted(ratings, 'rating')} with {names} {'counts' if ratings == 1 else 'count'}"
+    yield f"{count} as {'' if after < before else 'not '}relevant from now on."
+    yield "P, R, AP, RR and whatever else asks only whether a document is relevant change at once; nDCG does not."

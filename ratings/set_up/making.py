@@ -1,0 +1,61 @@
+"""Make a collection: the one act behind the command, the page and the API."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils.text import slugify
+
+from ..guidelines import versions
+from ..guidelines.template import first_text
+from ..models import Collection, Grade, Membership, Role
+from ..people.members import settle_staff
+from .scales import Step
+
+LONGEST_SLUG = Collection._meta.get_field("slug").max_length
+TAKEN = "Another collection has this name in its address."
+
+
+@transaction.atomic
+def make(
+    slug: str,
+    name: str,
+    scale: Sequence[Step] = (),
+    *,
+    description: str = "",
+    relevant_from: Decimal | None = None,
+    by: AbstractBaseUser | None = None,
+) -> Collection:
+    """The new collection. `by` becomes its admin, and finds guidelines to begin with.
+
+    Raises ValidationError by field of Collection, also where somebody takes the slug at the same moment.
+    """
+    collection = Collection(slug=slug, name=name, description=description)
+    if relevant_from is not None:
+        collection.relevant_from = relevant_from
+    collection.full_clean()
+    try:
+        with transaction.atomic():
+            collection.save()
+    except IntegrityError as error:
+        raise ValidationError({"slug": TAKEN}) from error
+    Grade.objects.bulk_create(
+        Grade(collection=collection, value=step.value, label=step.label, meaning=step.meaning) for step in scale
+    )
+    if by:
+        Membership.objects.create(collection=collection, user=by, role=Role.ADMIN)
+        settle_staff(by)
+        versions.publish(collection, first_text(collection.grades.all()), base=0)
+    return collection
+
+
+def free_slug(name: str) -> str:
+    """A slug made of the name that no collection has: shop, shop-2."""
+    stem = slugify(name)[: LONGEST_SLUG - 5].strip("-_") or "collection"
+    taken = set(Collection.written.filter(slug__startswith=stem).values_list("slug", flat=True))
+    number = 1
+    while (slug := stem if number == 1 else f"{stem}-{number}") in taken:
+        number += 1
+    return slug

@@ -1,0 +1,46 @@
+"""Sample files: small, of every kind and in the usual formats, and good to import as they are."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from ..formats import values
+
+FOLDER = Path(__file__).parent / "samples"
+LOW, HIGH = b"{low}", b"{high}"  # in ratings: grades of the scale
+
+
+@dataclass(frozen=True)
+class Sample:
+    name: str
+    kind: str
+    format: str
+
+
+SAMPLES = [
+    Sample("queries.csv", "queries", "CSV"),
+    Sample("queries.jsonl", "queries", "JSONL"),
+    Sample("topics.txt", "queries", "TREC"),
+    Sample("documents.csv", "documents", "CSV"),
+    Sample("documents.jsonl", "documents", "JSONL"),
+    Sample("documents.trec", "documents", "TREC"),
+    Sample("runs.csv", "results", "CSV"),
+    Sample("runs.jsonl", "results", "JSONL"),
+    Sample("two-systems.run", "results", "TREC"),
+    Sample("ratings.csv", "ratings", "CSV"),
+    Sample("ratings.jsonl", "ratings", "JSONL"),
+    Sample("judgments.qrels", "ratings", "TREC"),
+]
+BY_NAME = {sample.name: sample for sample in SAMPLES}
+
+
+def of_kind(kind: str) -> list[Sample]:
+    return [sample for sample in SAMPLES if sample.kind == kind]
+
+
+def content(sample: Sample, scale: Iterable[Decimal]) -> bytes:
+    """The file. Ratings have the ends of the scale, or 0 and 1 where there is none."""
+    grades = list(scale) or [Decimal(0), Decimal(1)]
+    low, high = (values.plain(end).encode() for end in (min(grades), max(grades)))
+    return (FOLDER / sample.name).read_bytes().replace(LOW, low).replace(HIGH, high)

@@ -1,0 +1,184 @@
+"""What a collection still lacks before people can rate: its stages, and the state of each in a sentence.
+
+Nothing of it is stored. A stage is done when there is anything of it; what should be looked at is said beside it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q
+from django.utils import timezone
+
+from ..formats.refusal import counted
+from ..guidelines.template import first_text
+from ..models import (
+    Assignment,
+    Collection,
+    Document,
+    Grade,
+    Guidelines,
+    Invitation,
+    Membership,
+    Query,
+    Ranking,
+    Rater,
+    Rating,
+    Role,
+    System,
+    short_value,
+)
+from ..people.members import OPEN
+from ..pool import pooling
+from ..progress.counts import left, pace
+from ..templatetags.figures import hours
+
+NAMES = ("scale", "queries", "documents", "runs", "pool", "guidelines", "people")
+LOOKED_THROUGH = 1_000  # documents of which it is seen whether they have a text
+MOST_PLANNED = 2_000  # rankings of which a pool is planned for the page; more take too long
+DEPTH = 10
+
+
+@dataclass(frozen=True)
+class Stage:
+    """`page`, with `asked` behind its address, is where `act` is done."""
+
+    name: str
+    title: str
+    done: bool
+    state: str
+    act: str
+    page: str
+    asked: str = ""
+    look: str = ""  # what is done and yet not right
+
+
+def done(collection: Collection) -> dict[str, bool]:
+    """Whether there is anything of each stage. One query, answered by indexes."""
+    of = {"collection": OuterRef("pk")}
+    invited = Invitation.objects.filter(OPEN, **of, expires_at__gt=timezone.now())
+    rated = Exists(Rating.objects.filter(rater__collection=OuterRef("pk")))
+    there = {
+        "scale": Exists(Grade.objects.filter(**of)),
+        "queries": Exists(Query.objects.filter(**of)),
+        "documents": Exists(Document.objects.filter(**of)),
+        "runs": Exists(System.objects.filter(**of)),
+        # Who brings judgments needs no pool.
+        "pool": Exists(Assignment.objects.filter(**of).waiting()) | rated,
+        "guidelines": Exists(Guidelines.objects.filter(**of)),
+        "people": Exists(Rater.objects.filter(**of)) | Exists(invited),
+    }
+    flags = {f"has_{name}": ExpressionWrapper(Q(found), BooleanField()) for name, found in there.items()}
+    row = Collection.objects.filter(pk=collection.pk).order_by().values(**flags).get()
+    return {name: bool(row[f"has_{name}"]) for name in NAMES}
+
+
+def unfinished(collection: Collection) -> bool:
+    """Whether a stage is not done. One query."""
+    return not all(done(collection).values())
+
+
+def stages(collection: Collection) -> list[Stage]:
+    """All stages, in the order in which they are done. The number of queries does not depend on the data."""
+    found = done(collection)
+    scale = list(collection.grades.all())
+    systems = list(collection.systems.all())
+    told = {
+        "scale": _scale(collection, scale),
+        "queries": _queries(collection),
+        "documents": _documents(collection),
+        "runs": _runs(collection, systems),
+        "pool": _pool(collection, systems, rated=found["pool"]),
+        "guidelines": _guidelines(collection, scale),
+        "people": _people(collection),
+    }
+    return [Stage(name=name, done=found[name], **told[name]) for name in NAMES]
+
+
+def _scale(collection: Collection, scale: list[Grade]) -> dict:
+    state = "Without one it comes with the first judgments that are imported."
+    if scale:
+        ends = f"{scale[0]} to {scale[-1]}" if len(scale) > 1 else str(scale[0])
+        relevant = short_value(collection.relevant_from)
+        state = f"{counted(len(scale), 'grade')}, {ends}; relevant from {relevant} on."
+    act = "Change the scale" if scale else "Add grades"
+    return {"title": "Scale", "state": state, "act": act, "page": "scale"}
+
+
+def _queries(collection: Collection) -> dict:
+    n = collection.queries.count()
+    state = f"{counted(n, 'query', 'queries')}." if n else "What people search for, and what they want."
+    act = "Bring more" if n else "Bring queries"
+    return {"title": "Queries", "state": state, "act": act, "page": "imports", "asked": "?kind=queries"}
+
+
+def _documents(collection: Collection) -> dict:
+    n = collection.documents.count()
+    bare = ExpressionWrapper(Q(title="", body="", fields={}), BooleanField())
+    rows = collection.documents.annotate(bare=bare).order_by("key").values_list("bare", flat=True)[:LOOKED_THROUGH]
+    textless = sum(map(bool, rows))
+    state = f"{counted(n, 'document')}." if n else "What can be found: an id, a title and a text."
+    look = ""
+    if textless and textless == min(n, LOOKED_THROUGH):
+        look = "They have no text, so raters would see nothing."
+    elif textless:
+        look = "Some have no text."
+    act = "Bring their texts" if look else "Bring more" if n else "Bring documents"
+    told = {"title": "Documents", "state": state, "look": look, "act": act}
+    return told | {"page": "imports", "asked": "?kind=documents"}
+
+
+def _runs(collection: Collection, systems: list[System]) -> dict:
+    n = Ranking.objects.filter(system__in=systems).count()
+    state = "What your systems returned for each query, best first."
+    if systems:
+        state = f"{counted(len(systems), 'system')} with {counted(n, 'ranking')}."
+    act = "Bring more" if systems else "Bring runs"
+    return {"title": "Runs", "state": state, "act": act, "page": "imports", "asked": "?kind=results"}
+
+
+def _pool(collection: Collection, systems: list[System], *, rated: bool) -> dict:
+    told = {"title": "Pool", "act": "Choose what is rated", "page": "pool"}
+    waiting, speed = left(collection), pace(collection)
+    if waiting:
+        cost = f", about {hours(speed.hours(waiting))}" if speed else "; the hours are known after some grades"
+        return told | {"state": f"{counted(waiting, 'rating')} wanted{cost}.", "act": "Change it"}
+    if rated:
+        return told | {"state": "Nothing waits to be rated. Ratings are here.", "act": "Change it"}
+    if not systems:
+        return told | {"state": "What raters are asked: the top of what the systems return. It needs runs."}
+    asked = "&".join([f"?depth={DEPTH}&wanted=1", *(f"systems={system.pk}" for system in systems)])
+    planned = _planned(collection, systems)
+    cost = f" The first {DEPTH} places are {counted(planned, 'pair')}." if planned else ""
+    return told | {"state": f"No rating is wanted yet.{cost}", "asked": f"{asked}#plan"}
+
+
+def _planned(collection: Collection, systems: list[System]) -> int:
+    """How many pairs the usual pool has; 0 where that takes too long to see."""
+    if Ranking.objects.filter(system__in=systems)[:MOST_PLANNED].count() == MOST_PLANNED:
+        return 0
+    return pooling.plan(collection, depth=DEPTH, wanted=1, systems=systems).pairs
+
+
+def _guidelines(collection: Collection, scale: list[Grade]) -> dict:
+    latest = collection.latest_guidelines()
+    if not latest:
+        state, act = "What raters are told: what each grade means, with examples.", "Write them"
+    elif latest.text == first_text(scale):
+        state, act = "As they began: a heading for each grade. Add examples of your own.", "Make them yours"
+    else:
+        state, act = f"Version {latest.version}.", "Write a new version"
+    return {"title": "Guidelines", "state": state, "act": act, "page": "edit_guidelines"}
+
+
+def _people(collection: Collection) -> dict:
+    raters = Membership.objects.filter(collection=collection, role=Role.RATER).count()
+    invited = Invitation.objects.filter(OPEN, collection=collection, expires_at__gt=timezone.now()).count()
+    parts = [*_some(raters, "rater"), *_some(invited, "invitation")]
+    state = f"{' and '.join(parts)}{' open' if invited else ''}." if parts else "Nobody rates here yet."
+    act = "Invite more" if parts else "Invite raters"
+    return {"title": "People", "state": state, "act": act, "page": "people"}
+
+
+def _some(n: int, one: str) -> Iterator[str]:
+    if n:
+        yield counted(n, one)

@@ -1,0 +1,60 @@
+"""The page of the scale: its grades, what rests on them, and what a change does before it is done."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from ..models import Collection
+from ..people.access import admin_act, admin_page
+from ..set_up import changing
+from ..set_up.forms import ScaleForm
+from .pages import frame
+
+
+@admin_page
+def scale(request: HttpRequest, collection: Collection) -> HttpResponse:
+    return scale_page(request, collection)
+
+
+@admin_act
+def check_scale(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Show what the change would do. It writes nothing."""
+    return scale_page(request, collection, sent=True)
+
+
+@admin_act
+def save_scale(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Change the scale, if it is still the one that the form showed."""
+    form = form_of(collection, request.POST)
+    if not form.is_valid():
+        return scale_page(request, collection, sent=True)
+    before = collection.scale_version
+    try:
+        changing.change(collection, form.wanted, base=form.cleaned_data["base"])
+    except changing.Outdated:
+        messages.error(request, "The scale, or what rests on it, changed meanwhile. Below is what it is now.")
+        return redirect("scale", collection.slug)
+    if collection.scale_version == before:
+        messages.success(request, "Saved. The grades are as they were.")
+    else:
+        messages.success(request, f"The scale is changed, and is version {collection.scale_version} now.")
+    return redirect("scale", collection.slug)
+
+
+def scale_page(request: HttpRequest, collection: Collection, *, sent: bool = False) -> HttpResponse:
+    """The form; sent, with what the change would do, or with what is wrong. Status 400 if it is refused."""
+    used = changing.uses(collection)
+    form = form_of(collection, request.POST if sent else None, used)
+    context = {**frame(collection, "scale"), "form": form, "scale": form.scale}
+    if sent and form.is_valid():
+        context |= {
+            "told": changing.told(collection, form.scale, form.wanted, used),
+            "of_grades": form.wanted.of_grades,
+            "sent": [(name, value) for name, value in request.POST.items() if name != "csrfmiddlewaretoken"],
+        }
+    return render(request, "ratings/scale.html", context, status=400 if form.errors else 200)
+
+
+def form_of(collection: Collection, data=None, used: dict | None = None) -> ScaleForm:
+    used = changing.uses(collection) if used is None else used
+    return ScaleForm(data, collection=collection, scale=list(collection.grades.all()), used=used)
