@@ -121,6 +121,9 @@ def standing(django_db_setup, django_db_blocker) -> Iterator[None]:
     A fixture of the module that asks for it builds the world once. What a test does to the rows is taken back
     after the test. Objects in Python are not: give each test a copy, as `copy.deepcopy` makes it. No test of
     the module can have transactions of its own (`transaction=True`): they would wait for this one.
+
+    What `evaluation` keeps of a state of the world is kept for the next test, and its changes count from the same
+    number: tests that change judgments and then read what comes of them make a world each.
     """
     with django_db_blocker.unblock(), transaction.atomic():
         yield

@@ -45,6 +45,13 @@ admin.site.index_title = "The record"
 SHOWN_DOCUMENTS = 200
 
 
+def is_admin(request) -> bool:
+    """Whether the user is an admin of a collection. Every model of every page of the admin asks for it."""
+    if not hasattr(request, "is_admin_of_one"):
+        request.is_admin_of_one = Collection.objects.visible_to(request.user, Role.ADMIN).exists()
+    return request.is_admin_of_one
+
+
 class Scoped:
     """An admin that is limited to the collections of which the user is an admin."""
 
@@ -56,7 +63,7 @@ class Scoped:
         return super().get_queryset(request).filter(**{f"{self.path_to_collection}__in": mine})
 
     def has_module_permission(self, request) -> bool:
-        return request.user.is_staff and Collection.objects.visible_to(request.user, Role.ADMIN).exists()
+        return request.user.is_staff and is_admin(request)
 
     def has_view_permission(self, request, obj: Model | None = None) -> bool:
         return self.has_module_permission(request) and (

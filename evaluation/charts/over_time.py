@@ -39,20 +39,20 @@ def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
     x = x.scale(domain=[0.75, most + 0.25], nice=False)
     base = alt.Chart(alt.NamedData("means")).encode(
         x=x,
-        detail="system:N",
+        detail=alt.Detail("system:N"),
         tooltip=of_mean(alt.Tooltip("name:N", title="Frozen as")),
     )
     stroke = leading(alt.StrokeValue, ACCENT, INK)
     at_mean = alt.Y("mean:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT))
     changes = alt.Chart(alt.NamedData("marks")).encode(x=x)
     layers = [
-        changes.mark_rule(strokeDash=[3, 3], strokeWidth=1, color=WARN).encode(tooltip="what:N"),
+        changes.mark_rule(strokeDash=[3, 3], strokeWidth=1, color=WARN).encode(tooltip=alt.Tooltip("what:N")),
         changes.mark_text(angle=270, align="left", dx=6, dy=-7, color=SOFT, fontSize=12).encode(
-            y=alt.YValue(height), text="what:N"
+            y=alt.YValue(height), text=alt.Text("what:N")
         ),
         base.transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=5, opacity=0.28)
-        .encode(y=alt.Y("low:Q", title=None, scale=scale), y2="high:Q", stroke=stroke),
+        .encode(y=alt.Y("low:Q", title=None, scale=scale), y2=alt.Y2("high:Q"), stroke=stroke),
         base.mark_line().encode(y=at_mean, stroke=stroke, strokeWidth=leading(alt.StrokeWidthValue, 2.5, 1.25)),
         base.mark_point(size=60, opacity=1, strokeWidth=1.5).encode(
             y=at_mean, stroke=stroke, fill=leading(alt.FillValue, ACCENT, PAPER)

@@ -41,7 +41,7 @@ def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float =
         .encode(
             x=x,
             y=y,
-            href="url:N",
+            href=alt.Href("url:N"),
             tooltip=[
                 *QUERY,
                 alt.Tooltip("system:N", title="System"),
@@ -54,7 +54,7 @@ def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float =
         base.transform_filter("isValid(datum.value) && datum.below").mark_rect(fill=BELOW),
         base.transform_filter("!isValid(datum.value)").mark_rect(fill=UNDEFINED),
     ]
-    ends = alt.Chart(alt.NamedData("ends")).encode(y=alt.YValue(-8), text="text:N")
+    ends = alt.Chart(alt.NamedData("ends")).encode(y=alt.YValue(-8), text=alt.Text("text:N"))
     at_end = "hardest, then undefined" if any(cell["value"] is None for cell in cells) else "hardest"
     layers += [
         ends.transform_filter("!datum.last").mark_text(align="left").encode(x=alt.XValue(0)),
@@ -77,7 +77,7 @@ def by_query(rows: Rows, *, bounded: bool = True) -> dict:
         y=alt.Y("value:Q", title=None, axis=alt.Axis(format=SHORT)).scale(
             domain=score_domain([row["value"] for row in rows], bounded), nice=False
         ),
-        href="url:N",
+        href=alt.Href("url:N"),
         tooltip=[
             *QUERY,
             alt.Tooltip("value:Q", title="Value", format=".4f"),
@@ -104,8 +104,8 @@ def deltas(rows: Rows) -> dict:
     x = alt.X("start:Q").axis(None).scale(domain=[0, width], nice=False)
     base = alt.Chart(alt.NamedData("deltas")).encode(
         x=x,
-        x2="end:Q",
-        href="url:N",
+        x2=alt.X2("end:Q"),
+        href=alt.Href("url:N"),
         tooltip=[
             *QUERY,
             alt.Tooltip("value:Q", title="Difference", format="+.4f"),

@@ -71,7 +71,7 @@ def mixes(cells: Rows, *, raters: Sequence[str], grades: Mapping[str, str]) -> d
     bars = base.mark_rect(stroke=EDGE, strokeWidth=0.5).encode(
         x=_periods(),
         y=_strips("top:Q", raters),
-        y2="bottom:Q",
+        y2=alt.Y2("bottom:Q"),
         fill=fill,
         tooltip=[
             *PERIOD,
@@ -114,7 +114,7 @@ def courses(dots: Rows, *, raters: Sequence[str], reach: float) -> dict:
         none.encode(y=_strips("at:Q", raters)),
         base.transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=3)
-        .encode(y=_strips("top:Q", raters), y2="bottom:Q", stroke=tone),
+        .encode(y=_strips("top:Q", raters), y2=alt.Y2("bottom:Q"), stroke=tone),
         point.encode(y=_strips("at:Q", raters), stroke=tone, fill=fill),
     ]
     lines = [{"at": place + 0.5} for place in range(len(raters))]

@@ -3,6 +3,9 @@
 Colours are variables of `static/site.css`, "var(--accent)". `static/charts.js` and `pictures.py` replace them by
 their values in the reader's theme. `url(#neg)` and `url(#unj)` are the page's hatches for harm and for "no value".
 Titles, captions and legends are part of the page, not of the chart.
+
+Every channel is written as a class, `text=alt.Text("name:N")`. For one that is a string, `text="name:N"`, Altair
+reads all of its schema, at each call.
 """
 
 from collections.abc import Mapping, Sequence
@@ -77,6 +80,7 @@ def highlighted(channel: type, yes: object, no: object):
 
 def vega_lite(chart: alt.LayerChart, *, height: int, **datasets: Rows) -> dict:
     """The Vega-Lite document, as wide as its container, with its rows. The page has the configuration."""
-    spec = chart.properties(width="container", height=height).to_dict(validate=False)
+    spec = chart.to_dict(validate=False)
     del spec["config"]
-    return spec | {"datasets": {name: list(rows) for name, rows in datasets.items()}}
+    size = {"width": "container", "height": height}  # `properties` would copy all of the chart for it
+    return spec | size | {"datasets": {name: list(rows) for name, rows in datasets.items()}}

@@ -47,7 +47,7 @@ def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> 
     layers = [
         base.transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=5)
-        .encode(x=alt.X("low:Q", scale=scale, title=None), x2="high:Q", stroke=tone),
+        .encode(x=alt.X("low:Q", scale=scale, title=None), x2=alt.X2("high:Q"), stroke=tone),
         base.mark_point(size=120, strokeWidth=2, opacity=1).encode(x=at_mean, stroke=tone, fill=fill),
         base.mark_text(dy=-15).encode(
             x=at_mean, text=alt.Text("mean:Q", format=".4f"), tooltip=alt.TooltipValue(None)
@@ -79,7 +79,7 @@ def _whisker(base: alt.Chart, scale: alt.Scale) -> list[alt.Chart]:
         alt.Tooltip("highest:Q", title="to", format=".4f"),
     ]
     low = alt.X("lowest:Q", scale=scale, title=None)
-    line = base.mark_rule(strokeWidth=1, color=INK).encode(x=low, x2="highest:Q", tooltip=says)
+    line = base.mark_rule(strokeWidth=1, color=INK).encode(x=low, x2=alt.X2("highest:Q"), tooltip=says)
     caps = [
         base.mark_tick(size=15, thickness=1, opacity=1, color=INK).encode(
             x=alt.X(f"{end}:Q", scale=scale, title=None), tooltip=says
@@ -152,14 +152,14 @@ def differences(rows: Rows, *, beside: Rows = (), whole: float | None = None) ->
         ],
     )
     if any("url" in row for row in rows):
-        base = base.encode(href="url:N")
+        base = base.encode(href=alt.Href("url:N"))
     at_value = alt.X("value:Q", scale=scale, title=None, axis=alt.Axis(format=SIGNED))
     none = alt.Chart(alt.NamedData("none")).mark_rule(color=EDGE, strokeWidth=1.5)
     layers = [
         none.encode(x=alt.X("value:Q", scale=scale, title=None)),
         base.transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=5, clip=True)
-        .encode(x=alt.X("low:Q", scale=scale, title=None), x2="high:Q", stroke=tone),
+        .encode(x=alt.X("low:Q", scale=scale, title=None), x2=alt.X2("high:Q"), stroke=tone),
         base.mark_point(size=120, strokeWidth=2, opacity=1).encode(x=at_value, stroke=tone, fill=fill),
         base.mark_text(dy=-15).encode(
             x=at_value, text=alt.Text("value:Q", format="+.4f"), tooltip=alt.TooltipValue(None)
@@ -211,7 +211,7 @@ def _lines(
     base = alt.Chart(alt.NamedData("lines")).encode(
         x=x,
         y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT)),
-        detail="system:N",
+        detail=alt.Detail("system:N"),
         tooltip=[
             alt.Tooltip("system:N", title="List"),
             alt.Tooltip("cutoff:Q", title="Down to rank"),
@@ -231,7 +231,7 @@ def _lines(
         # Transparent layers would make each PDF differ from the one before.
         band = alt.Chart(alt.NamedData("bands")).mark_area(opacity=1)
         low, shade = alt.Y("low:Q", title=None, scale=scale), leading(alt.FillValue, "var(--wash)", "var(--sunk)")
-        layers.insert(0, band.encode(x=x, y=low, y2="high:Q", detail="system:N", fill=shade))
+        layers.insert(0, band.encode(x=x, y=low, y2=alt.Y2("high:Q"), detail=alt.Detail("system:N"), fill=shade))
     places = spread([row["value"] for row in ends], LABEL * (domain[1] - domain[0]) / height)
     named = [{"system": row["system"], "place": place} for row, place in zip(ends, places, strict=True)]
     return vega_lite(

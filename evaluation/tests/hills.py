@@ -12,7 +12,7 @@ import re
 from html import unescape
 
 from ratings.models import Rater, Role
-from ratings.tests.cast import Imported, grade, make_collection, make_member, make_ranking, record_imported
+from ratings.tests.cast import Imported, grade, make_collection, make_member, make_rankings, record_imported
 
 GRADES = {("q1", "a"): "3", ("q1", "b"): "0", ("q1", "c"): "-1", ("q1", "d"): "1", ("q2", "b"): "2"}
 RANKINGS = {"good": {"q1": "adb", "q2": "ab"}, "bad": {"q1": "ca"}}
@@ -28,9 +28,7 @@ def rate(collection, grades: dict[tuple[str, str], str], rater: str = "expert") 
 
 def make_hills(slug: str = "hills", *, grades=GRADES, rankings=RANKINGS, **facts):
     collection = make_collection(slug, **facts)
-    for system, lists in rankings.items():
-        for query, documents in lists.items():
-            make_ranking(collection, system, query, documents)
+    make_rankings(collection, rankings)
     rate(collection, grades)
     return collection
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from copy import deepcopy
 from html import unescape
 
 import pytest
@@ -25,10 +26,15 @@ GAINS = ("CG@10", "DCG@10", "IDCG@10")
 MEASURES = ("nDCG@10", *GAINS)
 
 
-@pytest.fixture
-def collection():
-    """Sixteen queries, three systems, 541 ratings of three raters: sums that need every digit of a float."""
+@pytest.fixture(scope="module")
+def loaded(standing):
     return sample.load()
+
+
+@pytest.fixture
+def collection(loaded):
+    """Sixteen queries, three systems, 541 ratings of three raters: sums that need every digit of a float."""
+    return deepcopy(loaded)
 
 
 def command(collection, arguments: list[str], *, form: str, per_query: bool = False, measures=MEASURES) -> str:

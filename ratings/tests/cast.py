@@ -1,7 +1,7 @@
 """A small cast for tests: plain functions with defaults, so that every number in a test has a visible origin."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import NamedTuple
@@ -17,14 +17,16 @@ SCALE = {"-1": "Harmful", "0": "Irrelevant", "1": "Related", "2": "Good", "3": "
 
 def make_collection(slug: str = "hills", *, queries=("q1", "q2"), documents="abcd", scale=SCALE) -> Collection:
     collection = Collection.objects.create(slug=slug, name=slug.title())
-    for value, label in scale.items():
-        Grade.objects.create(collection=collection, value=Decimal(value), label=label)
-    for key in queries:
-        Query.objects.create(collection=collection, key=key, text=f"text of {key}", need=f"need of {key}")
-    for key in documents:
-        Document.objects.create(
-            collection=collection, key=key, title=f"Title {key}", body=f"First of {key}.\n\nSecond."
-        )
+    Grade.objects.bulk_create(
+        Grade(collection=collection, value=Decimal(value), label=label) for value, label in scale.items()
+    )
+    Query.objects.bulk_create(
+        Query(collection=collection, key=key, text=f"text of {key}", need=f"need of {key}") for key in queries
+    )
+    Document.objects.bulk_create(
+        Document(collection=collection, key=key, title=f"Title {key}", body=f"First of {key}.\n\nSecond.")
+        for key in documents
+    )
     return collection
 
 
@@ -49,8 +51,29 @@ def make_ranking(collection: Collection, system: str, query: str, documents: str
         system=System.objects.get_or_create(collection=collection, name=system)[0],
         query=collection.queries.get(key=query),
         documents=[ids[key] for key in documents],
-        scores=scores if scores is not None else [float(len(documents) - i) for i in range(len(documents))],
+        scores=scores if scores is not None else falling(documents),
     )
+
+
+def make_rankings(collection: Collection, rankings: Mapping[str, Mapping[str, str]]) -> None:
+    """Rankings of new systems, all at once: make_rankings(c, {"bm25": {"q1": "abd", "q2": "d"}})."""
+    queries, ids = (dict(rows.values_list("key", "pk")) for rows in (collection.queries, collection.documents))
+    systems = System.objects.bulk_create(System(collection=collection, name=name) for name in rankings)
+    Ranking.objects.bulk_create(
+        Ranking(
+            system=system,
+            query_id=queries[query],
+            documents=[ids[key] for key in documents],
+            scores=falling(documents),
+        )
+        for system in systems
+        for query, documents in rankings[system.name].items()
+    )
+
+
+def falling(documents: str) -> list[float]:
+    """A score for each document, the first the highest."""
+    return [float(len(documents) - i) for i in range(len(documents))]
 
 
 def make_pair(collection: Collection, query: str = "q1", document: str = "a", *, wanted: int = 1):

@@ -1,5 +1,6 @@
 """The record over the API: pages that miss nothing and what they cost, who reads names, and rating by program."""
 
+from copy import deepcopy
 from uuid import uuid4
 
 import pytest
@@ -17,8 +18,8 @@ pytestmark = pytest.mark.django_db
 HILLS = "/collections/hills"
 
 
-@pytest.fixture
-def collection():
+@pytest.fixture(scope="module")
+def built(standing):
     collection = make_collection(queries=[f"q{i}" for i in range(5)], documents="abcdefg")
     make_ranking(collection, "bm25", "q0", "abc")
     make_ranking(collection, "bm25", "q1", "cd")
@@ -30,6 +31,11 @@ def collection():
                 rater, make_pair(collection, "q0", document), queue.Submission(grade=grade(collection, "2"))
             )
     return collection
+
+
+@pytest.fixture
+def collection(built):
+    return deepcopy(built)
 
 
 @pytest.fixture

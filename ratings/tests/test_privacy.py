@@ -1,6 +1,7 @@
 """What is kept about a person: whole in the export, and nowhere after the erasure."""
 
 import json
+from copy import deepcopy
 from io import StringIO
 
 import pytest
@@ -70,9 +71,14 @@ class World:
             )
 
 
-@pytest.fixture
-def world() -> World:
+@pytest.fixture(scope="module")
+def built(standing) -> World:
     return World()
+
+
+@pytest.fixture
+def world(built) -> World:
+    return deepcopy(built)
 
 
 def everything() -> str:

@@ -15,8 +15,13 @@ HERE = {"host": "127.0.0.1:8000"}
 AS_ADMIN = "/look-around/admin/"
 
 
+@pytest.fixture(scope="module")
+def loaded(standing) -> None:
+    sample.load_on_first_start()
+
+
 @pytest.fixture(autouse=True)
-def here(settings, tmp_path) -> None:
+def here(loaded, settings, tmp_path) -> None:
     settings.DATA_DIR, settings.DEMO = tmp_path, True
     sample.prepare()
 
