@@ -62,7 +62,10 @@ def of_mean(*about: alt.Tooltip) -> list[alt.Tooltip]:
 def end_labels(scale: alt.Scale) -> alt.Chart:
     """The name of each system of the data set `names` beside the end of its line, at its place on the scale."""
     names = alt.Chart(alt.NamedData("names")).encode(
-        x=alt.XValue("width"), y=alt.Y("place:Q", title=None, scale=scale), text="name:N", tooltip="system:N"
+        x=alt.XValue("width"),
+        y=alt.Y("place:Q", title=None, scale=scale),
+        text=alt.Text("name:N"),
+        tooltip=alt.Tooltip("system:N"),
     )
     names = names.transform_calculate(name=shortened("datum.system", LONGEST))
     return names.mark_text(align="left", baseline="middle", dx=10)

@@ -19,6 +19,7 @@ from ..models import (
     Guidelines,
     Invitation,
     Membership,
+    Presentation,
     Query,
     Ranking,
     Rater,
@@ -32,7 +33,7 @@ from ..pool import pooling
 from ..progress.counts import left, pace
 from ..templatetags.figures import hours
 
-NAMES = ("scale", "queries", "documents", "runs", "pool", "guidelines", "people")
+NAMES = ("scale", "queries", "documents", "presentation", "runs", "pool", "guidelines", "people")
 LOOKED_THROUGH = 1_000  # documents of which it is seen whether they have a text
 MOST_PLANNED = 2_000  # rankings of which a pool is planned for the page; more take too long
 DEPTH = 10
@@ -61,6 +62,8 @@ def done(collection: Collection) -> dict[str, bool]:
         "scale": Exists(Grade.objects.filter(**of)),
         "queries": Exists(Query.objects.filter(**of)),
         "documents": Exists(Document.objects.filter(**of)),
+        # Who rates already has seen how documents look.
+        "presentation": Exists(Presentation.objects.filter(**of)) | rated,
         "runs": Exists(System.objects.filter(**of)),
         # Who brings judgments needs no pool.
         "pool": Exists(Assignment.objects.filter(**of).waiting()) | rated,
@@ -86,6 +89,7 @@ def stages(collection: Collection) -> list[Stage]:
         "scale": _scale(collection, scale),
         "queries": _queries(collection),
         "documents": _documents(collection),
+        "presentation": _presentation(collection),
         "runs": _runs(collection, systems),
         "pool": _pool(collection, systems, rated=found["pool"]),
         "guidelines": _guidelines(collection, scale),
@@ -125,6 +129,17 @@ def _documents(collection: Collection) -> dict:
     act = "Bring their texts" if look else "Bring more" if n else "Bring documents"
     told = {"title": "Documents", "state": state, "look": look, "act": act}
     return told | {"page": "imports", "asked": "?kind=documents"}
+
+
+def _presentation(collection: Collection) -> dict:
+    latest = collection.latest_presentation()
+    shown = (
+        f"Raters see version {latest.version}."
+        if latest
+        else "Raters see title, address and text, as of a web page."
+    )
+    act = "Change what is shown" if latest else "Choose what is shown"
+    return {"title": "Presentation", "state": shown, "act": act, "page": "presentation"}
 
 
 def _runs(collection: Collection, systems: list[System]) -> dict:

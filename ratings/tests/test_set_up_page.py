@@ -18,6 +18,8 @@ from ratings.management.commands.work import work
 from ratings.models import Collection, Document, Job, Role
 from ratings.people import members
 from ratings.pool import pooling
+from ratings.presentation import versions as presentation
+from ratings.presentation.presets import WEB_PAGE
 from ratings.set_up import making, samples, scales, stages
 
 from .cast import NOW, grade, make_collection, make_member, make_pair, make_ranking, make_rater, make_user
@@ -70,7 +72,7 @@ def test_of_a_new_collection_scale_and_guidelines_are_done_and_queries_come_next
     response = shown(client)
     found = [stage.name for stage in stages.stages(new) if stage.done]
     assert found == ["scale", "guidelines"]
-    assert "2 of 7 steps are done." in response.content.decode()
+    assert "2 of 8 steps are done." in response.content.decode()
     assert response.context["next"].name == "queries"
     main = f'<a class="btn main" href="{address("imports")}?kind=queries">Bring queries</a>'
     assert main in response.content.decode()
@@ -160,6 +162,7 @@ def test_the_navigation_of_admins_has_it_until_all_is_done(client, new):
     assert LINK not in analyst.get(address("overview")).content.decode()
     assert analyst.get(address()).status_code == 404
     filled(new)
+    presentation.publish(new, WEB_PAGE, base=0)
     pooling.pool(new, depth=10, wanted=1)
     assert LINK in client.get(address("progress")).content.decode()
     make_rater(new, "anna")
@@ -179,6 +182,8 @@ def everything(slug: str, *, but: str = "") -> Collection:
         make_pair(collection)
     if but != "guidelines":
         versions.publish(collection, "Read twice.\n", base=0)
+    if but != "presentation":
+        presentation.publish(collection, WEB_PAGE, base=0)
     if but != "people":
         make_rater(collection, f"anna of {slug}")
     return collection
@@ -208,7 +213,7 @@ def test_the_number_of_database_queries_is_pinned(client, new):
         new.queries.create(key=key, text=key)
         make_ranking(new, "dense", key, "cba")
         make_rater(new, f"rater of {key}")
-    assert (few, queries()) == (23, 23)
+    assert (few, queries()) == (24, 24)
 
 
 def test_the_navigation_costs_one_query(client, new, django_assert_num_queries):
