@@ -111,7 +111,7 @@ def _scale(collection: Collection, scale: list[Grade]) -> dict:
 def _queries(collection: Collection) -> dict:
     n = collection.queries.count()
     state = f"{counted(n, 'query', 'queries')}." if n else "What people search for, and what they want."
-    act = "Bring more" if n else "Bring queries"
+    act = "Bring more queries" if n else "Bring queries"
     return {"title": "Queries", "state": state, "act": act, "page": "imports", "asked": "?kind=queries"}
 
 
@@ -126,7 +126,7 @@ def _documents(collection: Collection) -> dict:
         look = "They have no text, so raters would see nothing."
     elif textless:
         look = "Some have no text."
-    act = "Bring their texts" if look else "Bring more" if n else "Bring documents"
+    act = "Bring their texts" if look else "Bring more documents" if n else "Bring documents"
     told = {"title": "Documents", "state": state, "look": look, "act": act}
     return told | {"page": "imports", "asked": "?kind=documents"}
 
@@ -147,7 +147,7 @@ def _runs(collection: Collection, systems: list[System]) -> dict:
     state = "What your systems returned for each query, best first."
     if systems:
         state = f"{counted(len(systems), 'system')} with {counted(n, 'ranking')}."
-    act = "Bring more" if systems else "Bring runs"
+    act = "Bring more runs" if systems else "Bring runs"
     return {"title": "Runs", "state": state, "act": act, "page": "imports", "asked": "?kind=results"}
 
 
@@ -156,9 +156,9 @@ def _pool(collection: Collection, systems: list[System], *, rated: bool) -> dict
     waiting, speed = left(collection), pace(collection)
     if waiting:
         cost = f", about {hours(speed.hours(waiting))}" if speed else "; the hours are known after some grades"
-        return told | {"state": f"{counted(waiting, 'rating')} wanted{cost}.", "act": "Change it"}
+        return told | {"state": f"{counted(waiting, 'rating')} wanted{cost}.", "act": "Change the pool"}
     if rated:
-        return told | {"state": "Nothing waits to be rated. Ratings are here.", "act": "Change it"}
+        return told | {"state": "Nothing waits to be rated. Ratings are here.", "act": "Change the pool"}
     if not systems:
         return told | {"state": "What raters are asked: the top of what the systems return. It needs runs."}
     asked = "&".join([f"?depth={DEPTH}&wanted=1", *(f"systems={system.pk}" for system in systems)])
@@ -177,9 +177,9 @@ def _planned(collection: Collection, systems: list[System]) -> int:
 def _guidelines(collection: Collection, scale: list[Grade]) -> dict:
     latest = collection.latest_guidelines()
     if not latest:
-        state, act = "What raters are told: what each grade means, with examples.", "Write them"
+        state, act = "What raters are told: what each grade means, with examples.", "Write guidelines"
     elif latest.text == first_text(scale):
-        state, act = "As they began: a heading for each grade. Add examples of your own.", "Make them yours"
+        state, act = "As they began: a heading for each grade. Add examples of your own.", "Edit the guidelines"
     else:
         state, act = f"Version {latest.version}.", "Write a new version"
     return {"title": "Guidelines", "state": state, "act": act, "page": "edit_guidelines"}
@@ -190,7 +190,7 @@ def _people(collection: Collection) -> dict:
     invited = Invitation.objects.filter(OPEN, collection=collection, expires_at__gt=timezone.now()).count()
     parts = [*_some(raters, "rater"), *_some(invited, "invitation")]
     state = f"{' and '.join(parts)}{' open' if invited else ''}." if parts else "Nobody rates here yet."
-    act = "Invite more" if parts else "Invite raters"
+    act = "Invite more people" if parts else "Invite raters"
     return {"title": "People", "state": state, "act": act, "page": "people"}
 
 
