@@ -119,7 +119,7 @@ def test_undo_comment_cannot_judge_and_later_by_keyboard(visit, collection):
     page.wait_for_timeout(BOUNCE)
     page.keyboard.press("x")
     expect(page.get_by_role("button", name="I do not read this language")).to_be_visible()
-    press(page, "0")
+    press(page, "2")
     all_saved(page)
     assert Rating.objects.get().reason == "language"
 

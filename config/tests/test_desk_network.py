@@ -332,7 +332,7 @@ def test_a_browser_that_is_killed_has_kept_everything(browser, visit, proxy, col
         proxy.fate = lambda line: DROP if is_act(line) else WHOLE
         done = judge(page, 3)
         cookies = context.cookies()
-        done.append((press_and_hang(page, "4").split("/")[-3], "2"))
+        done.append((press_and_hang(page, "2").split("/")[-3], "2"))
         for process in processes_with(profile):
             os.kill(process, signal.SIGKILL)
         eventually(lambda: not processes_with(profile))

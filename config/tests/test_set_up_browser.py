@@ -67,8 +67,13 @@ def test_from_nothing_to_a_first_rating_without_a_terminal_and_without_javascrip
     follow(page.get_by_role("link", name="New collection"))
     page.get_by_label("Name", exact=True).fill("Shop")
     follow(page.get_by_role("button", name="Make the collection"))
-    for name in ("queries.csv", "documents.jsonl", "two-systems.run"):
+    for name in ("queries.csv", "documents.jsonl"):
         bring(page, name)
+    follow(page.locator("header .btn.main"))
+    follow(page.get_by_role("button", name="Save as a new version"))
+    expect(page.locator("h1")).to_have_text("How documents are shown")
+    follow(page.get_by_role("link", name="Set up"))
+    bring(page, "two-systems.run")
     expect(page.locator("#pool")).to_contain_text("The first 10 places are 7 pairs.")
     follow(page.locator("header .btn.main"))
     follow(page.get_by_role("button", name="Ask for 7 ratings"))

@@ -60,7 +60,7 @@ def test_keys_of_documents_that_are_gone_are_refused():
 
 def test_what_raters_are_told_has_versions():
     collection = make_collection(scale={"-0.5": "Bad", "1": ""})
-    assert record.terms(collection) == (1, 0, [("-0.5", "Bad"), ("1", "")])
+    assert record.terms(collection) == (1, 0, 0, [("-0.5", "Bad"), ("1", "")])
     Guidelines.objects.create(collection=collection, version=1, text="x")
     Guidelines.objects.create(collection=collection, version=2, text="y")
     assert record.terms(collection).guidelines_version == 2
