@@ -55,10 +55,15 @@ class Visit:
         self.contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(30_000)
-        page.on("console", lambda line: self.complaints.append(f"console: {line.text}"))
+        page.on("console", lambda line: self.note_line(line.text))
         page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         page.on("request", lambda request: self.note_request(request.url))
         return page
+
+    def note_line(self, text: str) -> None:
+        # Chromium says so where a key came before its autofocus, which then rightly leaves the focus alone.
+        if not text.startswith("Autofocus processing was blocked"):
+            self.complaints.append(f"console: {text}")
 
     def note_request(self, url: str) -> None:
         if not url.startswith((self.server, "data:", "blob:")):
