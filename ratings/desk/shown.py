@@ -10,8 +10,8 @@ from typing import NamedTuple
 from django.template.loader import render_to_string
 
 from ..models import Rater, RatingEvent, plain_value
-from ..presentation.blindness import source_of
 from ..presentation.html import drawn, html_of
+from ..presentation.members import source_of, source_of_query
 from ..presentation.parts import Presented, shown
 from ..presentation.versions import presented_in
 from ..queue import Outlook, Saved, Task
@@ -51,7 +51,7 @@ def task_shown(task: Task, showing: Showing, read: Callable[[Task, Showing], dic
 
 def query_shown(task: Task, showing: Showing) -> dict:
     query = task.pair.query
-    pieces = shown(showing.presented.query, {**query.fields, "tags": query.tags})
+    pieces = shown(showing.presented.query, source_of_query(query))
     return {"text": query.text, "need": query.need, "html": html_of(pieces) if pieces else ""}
 
 

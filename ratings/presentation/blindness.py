@@ -5,19 +5,16 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ..models import Collection, Document, Ranking
-from .parts import Presented, plain, steps, value_at
+from .members import source_of
+from .parts import Presented, is_missing, plain, value_at
 
-TELLING = {"rank", "_rank", "ranking", "position", "score", "_score", "system", "run", "run_tag", "run_id"}
 RANKINGS, DEPTH = 20, 20  # of each system, and documents of each, that are compared
 FEWEST = 3  # documents of a ranking that have the member
 
 
 def refuse_telling(collection: Collection, presented: Presented) -> None:
-    """Raises ValueError for a part that tells a rater rank, score or system."""
-    paths = list(dict.fromkeys(part.path for part in (*presented.document, *presented.query)))
-    for path in paths:
-        if TELLING & {step.casefold() for step in steps(path) if isinstance(step, str)}:
-            raise ValueError(f"{path} is not shown: raters must not know rank, score or system")
+    """Raises ValueError for a part whose values are a rank, a score or a system. `Part` refuses them by name."""
+    paths = list(dict.fromkeys(part.path for part in presented.document))
     names = set(collection.systems.values_list("name", flat=True))
     for system in collection.systems.all():
         rows = list(Ranking.objects.filter(system=system).order_by("pk")[:RANKINGS])
@@ -28,11 +25,6 @@ def refuse_telling(collection: Collection, presented: Presented) -> None:
                 raise ValueError(
                     f"{path} is not shown: in most rankings of {system.name} it is the document's {what}"
                 )
-
-
-def source_of(document: Document) -> dict[str, Any]:
-    """The members of a document by the names that paths begin with."""
-    return {**document.fields, "title": document.title, "body": document.body, "url": document.url}
 
 
 def _told(path: str, rows: Iterable[Ranking], sources: Mapping[int, dict], names: set[str]) -> str:
@@ -47,7 +39,7 @@ def _told(path: str, rows: Iterable[Ranking], sources: Mapping[int, dict], names
             for rank, (pk, score) in enumerate(zip(ids, scores, strict=True), 1)
             if pk in sources
         ]
-        own = [each for each in own if each[0] not in (None, "", [], {})]
+        own = [each for each in own if not is_missing(each[0])]
         if len(own) < FEWEST:
             continue
         compared += 1

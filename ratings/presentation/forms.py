@@ -45,11 +45,9 @@ class BasePartForms(forms.BaseFormSet):
     def parts(self) -> tuple[Part, ...]:
         """The parts of a valid form by their places; rows without a path are none."""
         rows = [form for form in self.forms if form.part and not form.cleaned_data.get("DELETE")]
-        last = len(self.forms) + 1_000
-        order = sorted(
-            rows, key=lambda form: last if form.cleaned_data["place"] is None else form.cleaned_data["place"]
-        )
-        return tuple(form.part for form in order)
+        places = [form.cleaned_data["place"] for form in rows]
+        order = sorted(zip(places, rows, strict=True), key=lambda row: (row[0] is None, row[0] or 0))
+        return tuple(form.part for _, form in order)
 
 
 PartForms = forms.formset_factory(

@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from ..models import Collection, Document
-from .blindness import source_of
+from .members import source_of
 from .parts import Presented, Shown, shown
 from .versions import latest_of
 
@@ -17,7 +17,7 @@ LINES = 60  # lines from which on a document is folded
 
 
 class Drawn(NamedTuple):
-    """A document or a query as it is shown."""
+    """A document as it is shown."""
 
     title: str | None  # None: the presentation has none
     html: SafeString  # the other parts; "" where none has a value

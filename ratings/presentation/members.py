@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ..models import Collection
-from .blindness import TELLING, source_of
-from .parts import plain
+from ..models import Collection, Document, Query
+from .parts import is_missing, plain, tells
 
 SAMPLE = 200  # documents that are looked at
 MOST_PATHS = 60
@@ -18,6 +17,15 @@ class Member(NamedTuple):
     example: str
 
 
+def source_of(document: Document) -> dict[str, Any]:
+    """The members of a document by the names that paths begin with."""
+    return {**document.fields, "title": document.title, "body": document.body, "url": document.url}
+
+
+def source_of_query(query: Query) -> dict[str, Any]:
+    return {**query.fields, "tags": query.tags}
+
+
 def sample_of(collection: Collection) -> list[dict[str, Any]]:
     """The first documents that have more than a key, by the names that paths begin with. One query."""
     documents = collection.documents.exclude(title="", body="", url="", fields={}).order_by("pk")
@@ -25,7 +33,7 @@ def sample_of(collection: Collection) -> list[dict[str, Any]]:
 
 
 def queries_of(collection: Collection) -> list[dict[str, Any]]:
-    return [{**query.fields, "tags": query.tags} for query in collection.queries.order_by("pk")[:SAMPLE]]
+    return [source_of_query(query) for query in collection.queries.order_by("pk")[:SAMPLE]]
 
 
 def members_of(sources: Iterable[Mapping[str, Any]]) -> list[Member]:
@@ -42,10 +50,12 @@ def members_of(sources: Iterable[Mapping[str, Any]]) -> list[Member]:
 
 def _paths(source: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     for name, value in source.items():
-        if value in (None, "", [], {}) or str(name).casefold() in TELLING:
+        if is_missing(value) or tells(name):
             continue
         yield name, value
         if isinstance(value, Mapping):
             yield from (
-                (f"{name}.{inner}", each) for inner, each in value.items() if each not in (None, "", [], {})
+                (f"{name}.{inner}", each)
+                for inner, each in value.items()
+                if not (is_missing(each) or tells(inner))
             )

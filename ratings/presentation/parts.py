@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import nh3
 
+# Names of members that no part shows, in lower case: raters must not know rank, score or system.
+TELLING = {"rank", "_rank", "ranking", "position", "score", "_score", "system", "run", "run_tag", "run_id"}
 LONGEST = 200_000  # characters of a text that are shown
 MOST = 100  # items of a list, rows of a table
 MOST_PARTS = 40
@@ -34,6 +36,11 @@ class Part:
     label: str = ""  # "": the last name of the path
     unit: str = ""  # of a number; `{price.currency}` takes it from a path
     opens: bool = False  # a link, or the links of a rich text, can be opened
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a path that names rank, score or system."""
+        if any(map(tells, steps(self.path))):
+            raise ValueError(f"{self.path} is not shown: raters must not know rank, score or system")
 
     @classmethod
     def read(cls, given: Any) -> "Part":
@@ -117,6 +124,15 @@ def steps(path: str) -> list[str | int]:
     return found
 
 
+def is_missing(value: Any) -> bool:
+    return value in (None, "", [], {})
+
+
+def tells(name: Any) -> bool:
+    """Whether a member of this name would tell rank, score or system."""
+    return isinstance(name, str) and name.casefold() in TELLING
+
+
 def last_name(path: str) -> str:
     name = next((step for step in reversed(steps(path)) if isinstance(step, str)), "")
     return (name[:1].upper() + name[1:]).replace("_", " ")
@@ -144,13 +160,13 @@ def shown(parts: Iterable[Part], source: Mapping[str, Any]) -> list[Shown]:
     found = []
     for part in parts:
         value = value_at(source, part.path)
-        if value not in (None, "", [], {}) and (piece := KINDS[part.kind](part, value, source)):
+        if not is_missing(value) and (piece := KINDS[part.kind](part, value, source)):
             found.append(piece)
     return found
 
 
 def plain(value: Any) -> str:
-    """A value as text: members of a list with commas, those of an object with their names."""
+    """A value as text: members of a list with commas, those of an object with their names, but for `TELLING`."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -158,8 +174,12 @@ def plain(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(filter(None, map(plain, value)))
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {text}" for name, each in value.items() if (text := plain(each)))
+        return ", ".join(f"{name}: {text}" for name, each in _untelling(value) if (text := plain(each)))
     return str(value).strip()
+
+
+def _untelling(value: Mapping) -> list[tuple]:
+    return [(name, each) for name, each in value.items() if not tells(name)]
 
 
 def number(value: Any) -> str:
@@ -256,9 +276,12 @@ def _link(part: Part, value: Any, _: Mapping) -> Shown | None:
 def _table(part: Part, value: Any, _: Mapping) -> Shown | None:
     """Rows of name and value of an object, or the values of each object of a list."""
     if isinstance(value, Mapping):
-        rows = [(str(name), plain(each)) for name, each in value.items()]
+        rows = [(str(name), plain(each)) for name, each in _untelling(value)]
     elif isinstance(value, list):
-        rows = [tuple(map(plain, each.values() if isinstance(each, Mapping) else [each])) for each in value]
+        rows = [
+            tuple(plain(cell) for _, cell in _untelling(each)) if isinstance(each, Mapping) else (plain(each),)
+            for each in value
+        ]
     else:
         rows = [(part.name, plain(value))]
     named = isinstance(value, Mapping) or not isinstance(value, list)  # the first cell is a name

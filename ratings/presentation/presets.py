@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .blindness import TELLING
-from .parts import Part, Presented, plain
+from .parts import Part, Presented, is_missing, plain, tells
 
 WEB_PAGE = Presented((Part("title", "title"), Part("link", "url"), Part("text", "body")))
 PRESETS = {
@@ -47,9 +46,9 @@ def proposal(documents: Iterable[Mapping[str, Any]]) -> Presented:
     values: dict[str, list] = {}
     for document in documents:
         for name, value in document.items():
-            if value not in (None, "", [], {}):
+            if not is_missing(value):
                 values.setdefault(name, []).append(value)
-    own = [name for name in values if name not in ("title", "body", "url") and name.casefold() not in TELLING]
+    own = [name for name in values if name not in ("title", "body", "url") and not tells(name)]
     parts = [Part("title", "title")] if "title" in values or not values.get("body") else []
     parts += [Part("link", "url")] if "url" in values else []
     members = [_part_of(name, values[name]) for name in own[:MOST_MEMBERS]]

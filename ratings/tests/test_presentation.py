@@ -258,6 +258,14 @@ def test_what_is_no_presentation_is_refused_with_the_reason(given, said):
 # Versions, and what raters must not know
 
 
+@pytest.mark.parametrize("kind", ["field", "table", "list"])
+def test_what_an_object_has_of_rank_score_and_system_is_left_out(kind):
+    value = {"Rank": 7321, "colour": "red", "inner": {"score": 7321}}
+    for x in (value, [value]):
+        html = drawn(Presented((Part(kind, "x"),)), {"x": x}).html
+        assert "red" in html and "7321" not in html
+
+
 @pytest.fixture
 def shop(db):
     collection = make_collection("hills")
@@ -408,9 +416,9 @@ def test_a_save_on_an_older_version_keeps_the_parts_and_can_be_repeated(admin, s
 
 
 def test_the_paths_of_the_documents_are_listed_without_those_that_tell(admin, shop):
-    Document.objects.update(fields={"price": {"amount": 3}, "score": 7})
+    Document.objects.update(fields={"price": {"amount": 3, "rank": 1}, "score": 7})
     paths = [member.path for member in admin.get(reverse("presentation", args=["hills"])).context["members"]]
-    assert {"title", "body", "price", "price.amount"} <= set(paths) and "score" not in paths
+    assert {"title", "body", "price", "price.amount"} <= set(paths) and not {"score", "price.rank"} & set(paths)
 
 
 def test_the_comparison_with_rankings_reads_a_bounded_number_of_them(shop, django_assert_max_num_queries):

@@ -6,15 +6,15 @@ from django.contrib import messages
 from django.db.models.functions import Length
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.views.decorators.http import require_http_methods
 
 from ..models import Collection, Document, Presentation, Query, Role
 from ..people.access import of_collection, wants_json
 from ..presentation import versions as acts
-from ..presentation.blindness import source_of
 from ..presentation.forms import PresentationForm
 from ..presentation.html import drawn, html_of
-from ..presentation.members import members_of, queries_of, sample_of
+from ..presentation.members import members_of, queries_of, sample_of, source_of, source_of_query
 from ..presentation.parts import Presented, shown
 from ..presentation.presets import PRESETS, proposal
 from .pages import frame
@@ -109,7 +109,7 @@ def chosen(request: HttpRequest, collection: Collection) -> Document | None:
 def preview_of(collection: Collection, presented: Presented, document: Document) -> dict:
     query = Query.objects.filter(collection=collection, pairs__document=document).first()
     query = query or collection.queries.order_by("pk").first()
-    pieces = shown(presented.query, {**query.fields, "tags": query.tags}) if query else []
+    pieces = shown(presented.query, source_of_query(query)) if query else []
     found = drawn(presented, source_of(document))
     return {
         "query": query,
@@ -122,5 +122,4 @@ def preview_html(request: HttpRequest, collection: Collection, presented: Presen
     document = chosen(request, collection)
     if document is None:
         return ""
-    page = render(request, "ratings/_preview.html", {"preview": preview_of(collection, presented, document)})
-    return page.content.decode()
+    return render_to_string("ratings/_preview.html", {"preview": preview_of(collection, presented, document)})
