@@ -44,7 +44,8 @@ def drawn_in(collection: Collection, document: Document) -> Drawn:
 
 def html_of(pieces: Iterable[Shown]) -> SafeString:
     """The pieces as HTML; consecutive values with labels are one list."""
-    groups = groupby(pieces, key=lambda piece: piece.kind == "field")
-    blocks = [({"kind": "facts", "pieces": list(each)},) if facts else list(each) for facts, each in groups]
-    html = render_to_string("ratings/_parts.html", {"pieces": [piece for block in blocks for piece in block]})
-    return SafeString(html.strip())
+    blocks: list = []
+    for are_facts, group in groupby(pieces, key=lambda piece: piece.kind == "field"):
+        together = list(group)
+        blocks += [{"kind": "facts", "pieces": together}] if are_facts else together
+    return SafeString(render_to_string("ratings/_parts.html", {"pieces": blocks}).strip())
