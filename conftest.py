@@ -101,12 +101,17 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def plain_settings() -> Iterator[None]:
-    """A fast password hasher, and static files without the manifest that only collectstatic makes.
+def plain_settings(tmp_path_factory) -> Iterator[None]:
+    """A fast password hasher, static files without the manifest that only collectstatic makes, and a folder of
+    their own for pictures.
 
     For the session, because a change of settings makes Django forget what it has built from them.
     """
-    plain = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
+    plain = {
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+        "pictures": django_settings.STORAGES["pictures"]
+        | {"OPTIONS": {"location": tmp_path_factory.mktemp("pictures")}},
+    }
     with override_settings(
         PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
         STORAGES={**django_settings.STORAGES, **plain},

@@ -1,7 +1,7 @@
 """All settings, from the environment. A default that is safe only on a laptop is refused elsewhere.
 
 DATABASE_URL      which database; SQLite in IDEALIST_DATA when absent
-IDEALIST_DATA     folder for the database, the secret key, files that are sent and static files (default: var/)
+IDEALIST_DATA     folder for the database, the secret key, pictures, uploads and static files (default: var/)
 IDEALIST_HOSTS    host names to answer to, separated by commas (default: this machine only)
 IDEALIST_HTTPS    1 behind TLS: secure cookies, HSTS, redirect from http
 IDEALIST_PROXIES  number of proxies before the server, 0 to 9 (0; 1 with IDEALIST_HTTPS=1)
@@ -10,7 +10,7 @@ IDEALIST_LARGEST_UPLOAD  megabytes of the files that are sent at once (4096)
 IDEALIST_MOST_UPLOADS  megabytes of all files that are being sent or wait to be imported (16384)
 IDEALIST_LARGEST_UNPACKED  megabytes to which files that are sent at once may unpack (16384)
 IDEALIST_LARGEST_RATIO  how many times its size a file may unpack to, over 100 megabytes (200)
-IDEALIST_PULL_HOSTS  hosts, addresses and networks that `pull` may ask, separated by commas (default: none)
+IDEALIST_PULL_HOSTS  hosts, addresses and networks that `pull` may ask and pictures come from, separated by commas (default: none)
 IDEALIST_OPEN_API_DOCS  1 shows the description of the API to visitors who are not signed in
 IDEALIST_DEMO     1 loads the sample and lets people with its key look around; run.py sets it on a loopback address
 IDEALIST_WORKER   1 keeps a worker beside the server; run.py sets it
@@ -238,6 +238,14 @@ STATICFILES_FINDERS = [
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.storage.Storage"},
+    "pictures": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {
+            "location": DATA_DIR / "pictures",
+            "file_permissions_mode": 0o600,
+            "directory_permissions_mode": 0o700,
+        },
+    },
 }
 
 CONTENT_SECURITY_POLICY = {

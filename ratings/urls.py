@@ -15,6 +15,7 @@ from .views import (
     my_data,
     new_collection,
     people,
+    pictures,
     pool,
     presentation,
     progress,
@@ -87,6 +88,14 @@ urlpatterns = [
         name="guidelines_version",
     ),
     path("collections/<slug:slug>/presentation/", presentation.presentation, name="presentation"),
+    path("collections/<slug:slug>/pictures/", pictures.pictures, name="pictures"),
+    path("collections/<slug:slug>/pictures/fetch/", pictures.fetch_pictures, name="fetch_pictures"),
+    path("collections/<slug:slug>/pictures/send/", pictures.send_pictures, name="send_pictures"),
+    path("collections/<slug:slug>/pictures/<int:pk>/stop/", pictures.cancel_pictures, name="cancel_pictures"),
+    path(
+        "collections/<slug:slug>/pictures/<int:pk>/progress/", pictures.pictures_progress, name="pictures_progress"
+    ),
+    path("pictures/<uuid:token>/<str:size>/", pictures.picture, name="picture"),
     path("collections/<slug:slug>/set-up/", set_up.set_up, name="set_up"),
     path("collections/<slug:slug>/set-up/samples/<str:name>", set_up.sample, name="sample"),
     path("collections/<slug:slug>/scale/", scale.scale, name="scale"),

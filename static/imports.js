@@ -10,7 +10,7 @@ function timeLeft(now, seen) {
   const seconds = (now - begun.at) / 1000;
   if (seconds < 1 || seen.done === begun.done) return "";
   const rate = (seen.done - begun.done) / seconds;
-  const speed = `${Math.round(rate).toLocaleString("en")} rows a second`;
+  const speed = `${Math.round(rate).toLocaleString("en")} ${running.dataset.noun} a second`;
   const gained = (seen.share ?? 0) - (begun.share ?? 0);
   if (gained <= 0) return `${speed}.`;
   const left = Math.ceil(((1 - seen.share) / gained) * seconds);

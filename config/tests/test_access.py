@@ -16,8 +16,9 @@ from django.urls import Resolver404, URLPattern, get_resolver, resolve, reverse
 from django.utils import timezone
 
 from evaluation import frozen, scores
-from ratings.models import Check, Guidelines, Job, LostLease, Role, Session
+from ratings.models import Check, Guidelines, Job, LostLease, Picture, Role, Session
 from ratings.people import members, sessions, tokens
+from ratings.pictures import store
 from ratings.pool import anchors
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rated_pair
@@ -88,6 +89,12 @@ TABLE = {
     "edit_guidelines": DECIDE,
     "read_guidelines": ACT,
     "presentation": DECIDE,
+    "picture": ("get", [SIGN_IN, 200, 200, 200, 404]),
+    "pictures": DECIDE,
+    "pictures_progress": DECIDE,
+    "fetch_pictures": DECISION,
+    "cancel_pictures": DECISION,
+    "send_pictures": ("post", [SIGN_IN, 404, 404, 400, 404]),
     "set_up": DECIDE,
     "sample": DECIDE,
     "scale": DECIDE,
@@ -207,6 +214,10 @@ class World:
         self.frozen, _ = frozen.freeze(self.collection, "first", ["nDCG@10", "AP"], setup)
         frozen.freeze(self.collection, "second", ["nDCG@10"], setup)
         self.job = Job.objects.create(collection=self.collection, kind="queries", files=[{"name": "queries.tsv"}])
+        self.fetching = Job.objects.create(collection=self.collection, kind="pictures")
+        digest = store.keep(b"a picture")
+        facts = {"state": "ready", "small": digest, "large": digest}
+        self.picture = Picture.objects.create(collection=self.collection, digest="0" * 64, **facts)
         self.archive = Job.objects.create(kind="archive", files=[{"name": "shop.zip"}])
         self.query = self.collection.queries.get(key="q1")
         self.system = self.collection.systems.get(name="bm25")
@@ -234,7 +245,8 @@ class World:
         known = {
             "slug": self.collection.slug,
             "role": "analyst",
-            "token": self.pair.token,
+            "token": self.picture.token if name == "picture" else self.pair.token,
+            "size": "small",
             "key": self.key,
             "sha": self.frozen.short,
             "version": 1,
@@ -262,6 +274,7 @@ class World:
                 "erase_rater": self.rater.pk,
                 "rater": self.rater.pk,
                 **dict.fromkeys(JOB, self.job.pk),
+                **dict.fromkeys(["pictures_progress", "cancel_pictures"], self.fetching.pk),
                 **dict.fromkeys(ARCHIVE, self.archive.pk),
             }.get(name),
         }
@@ -419,6 +432,7 @@ NOT_IN_ADMIN = {
     "job",
     "membership",
     "othertext",
+    "picture",
     "presentation",
     "receipt",
 }

@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from config.api import described
 from ratings import queue
-from ratings.models import ApiToken, Role
+from ratings.models import ApiToken, Picture, Role
 from ratings.people import members, tokens
+from ratings.pictures import store
 from ratings.tests.calls import ROOT, Caller, make_caller
 from ratings.tests.cast import grade, make_collection, make_member, make_rated_pair, make_rater, make_user
 
@@ -45,6 +46,7 @@ TABLE = {
     ("post", "/collections/{slug}/tasks"): RATE,
     ("post", "/collections/{slug}/my-ratings"): RATE,
     ("get", "/collections/{slug}/my-ratings"): RATE,
+    ("get", "/collections/{slug}/pictures/{token}/{size}"): RATE,
 }
 PARAMS = {"unjudged": {"system": "bm25"}, "comparison": {"baseline": "bm25"}}
 
@@ -55,6 +57,9 @@ class World:
     def __init__(self) -> None:
         self.pair, self.rater = make_rated_pair()
         self.collection = self.rater.collection
+        digest = store.keep(b"a picture")
+        facts = {"state": "ready", "small": digest, "large": digest}
+        self.picture = Picture.objects.create(collection=self.collection, digest="0" * 64, **facts)
 
     @cached_property
     def callers(self) -> dict[str, Caller]:
@@ -100,7 +105,7 @@ class World:
 
     def call(self, actor: str, method: str, path: str):
         caller, last = self.callers[actor], path.rpartition("/")[2]
-        address = path.format(slug=self.collection.slug)
+        address = path.format(slug=self.collection.slug, token=self.picture.token, size="small")
         if method == "get":
             return caller.get(address, **PARAMS.get(last, {}))
         return caller.post(address, self.body(path))
@@ -133,7 +138,8 @@ def answers(world: World, method: str, path: str) -> list[int]:
         assert (answer.status_code, answer["WWW-Authenticate"]) == (401, "Bearer"), actor
     found = [world.call(actor, method, path) for actor in ACTORS]
     for answer in found:
-        kind = "application/json" if answer.status_code < 400 else "application/problem+json"
+        usual = "image/webp" if "pictures" in path else "application/json"
+        kind = usual if answer.status_code < 400 else "application/problem+json"
         assert answer["Content-Type"].partition(";")[0] == kind
     return [answer.status_code for answer in found]
 
@@ -181,7 +187,7 @@ def test_a_rater_is_told_of_nothing_but_what_the_desk_shows():
     stale["ratings"][0] |= {"key": "1" * 32, "grade": 1}
     sent.append(caller.post("/collections/hills/my-ratings", stale))
     assert sent[-1].json()["results"][0]["saved"] is False
-    refused = [world.call("rater", method, path) for method, path in TABLE]
+    refused = [world.call("rater", method, path) for method, path in TABLE if "pictures" not in path]
     everything = b"".join(answer.content for answer in [*sent, *refused])
     assert b"text of q1" in everything or b"Title a" in everything
     assert b"canary" not in everything

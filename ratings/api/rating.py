@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
 from ninja import Query as Q
 from ninja import Schema
 from pydantic import Field, StringConstraints, model_validator
@@ -19,6 +20,7 @@ from ..desk.answers import Said, said
 from ..desk.forms import LONGEST_VISIT, RatingForm
 from ..desk.shown import Showing, outlook_words, parts_shown, rating_shown, saved_shown, task_shown
 from ..models import Rater, Reason
+from ..pictures.store import sent
 from .access import rater_in
 from .problems import Problem
 from .routes import router
@@ -39,12 +41,21 @@ class TextOut(Schema):
     need: str
 
 
+class PictureOut(Schema):
+    alt: str
+    token: UUID | None = Field(description="Under which it is fetched; null where it is missing.")
+    width: int = Field(description="Of the small one, in pixels.")
+    height: int
+    problem: str
+
+
 class PartOut(Schema):
     kind: str
     label: str
     text: str
     items: list[str | list[str]] = Field(description="Of a list; rows of a table.")
     html: str = Field(description="Of a rich text.")
+    pictures: list[PictureOut]
 
 
 class ReadOut(Schema):
@@ -145,8 +156,15 @@ def tasks(request: HttpRequest, slug: str, sent: TasksIn):
     rater = rater_in(request, slug)
     claimed = queue.claim(rater, sent.count)
     words = [] if claimed else [sentence for sentence in outlook_words(queue.outlook(rater)) if sentence]
-    showing = Showing.of(rater)
+    showing = Showing.of(rater, claimed)
     return {"tasks": [task_shown(task, showing, parts_shown) for task in claimed], "words": words}
+
+
+@router.get("/collections/{slug:slug}/pictures/{uuid:token}/{size}", tags=["rating"], summary="A picture as WebP")
+def picture(request: HttpRequest, slug: str, token: UUID, size: Literal["small", "large"]):
+    """Under the token that a task has for it."""
+    rater = rater_in(request, slug)
+    return sent(get_object_or_404(rater.collection.pictures, token=token, state="ready"), size)
 
 
 @router.post(

@@ -14,7 +14,8 @@ import numpy as np
 from ..formats.refusal import Refusal
 from ..intake.report import KEPT, Report
 from ..intake.stage import Progress
-from .members import BY_NAME, MEMBERS, NUMBER, Member, Reference
+from ..pictures.decoding import Unusable, checked
+from .members import BY_NAME, MEMBERS, NUMBER, Member, Reference, picture_file
 from .reading import Archive
 
 AT_ONCE = 2_000  # lines
@@ -44,9 +45,35 @@ def check(archive: Archive, stage: sqlite3.Connection, report: Report, progress:
         if report.refused:
             return
         report.counts[member.name] = archive.lines[member.file]
+    for number, problem in _pictures(archive, stage):
+        report.refuse(archive.refused(BY_NAME["pictures"], number, problem))
     # An export has only imports with events, so one without would be lost in the next archive.
     for (number,) in stage.execute(f"SELECT {NUMBER} FROM imports EXCEPT SELECT import FROM events LIMIT {KEPT}"):
         report.refuse(archive.refused(BY_NAME["imports"], number, "no event is of this import"))
+
+
+def _pictures(archive: Archive, stage: sqlite3.Connection) -> Iterator[tuple[int, str]]:
+    """The number and problem of each line whose files are missing or no pictures of ours."""
+    named = set()
+    for number, *digests in stage.execute(
+        f"SELECT {NUMBER}, small, large FROM pictures WHERE state = 'ready' ORDER BY {NUMBER}"
+    ):
+        for digest in digests:
+            if digest not in archive.pictures:
+                yield number, f"the archive has no {picture_file(digest)}"
+            elif digest not in named and (problem := _wrong(archive.picture(digest))):
+                yield number, f"{picture_file(digest)}: {problem}"
+            named.add(digest)
+    for digest in sorted(archive.pictures - named):
+        yield 0, f"it names no {picture_file(digest)}"
+
+
+def _wrong(content: bytes) -> str:
+    try:
+        checked(content)
+    except Unusable as error:
+        return str(error)
+    return ""
 
 
 def pieces(rows: Iterable[tuple]) -> Iterator[list[tuple]]:

@@ -6,6 +6,7 @@ line. An archive has no accounts: no passwords, no addresses, and no names but t
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,6 +25,10 @@ from ..presentation.parts import Presented
 
 FORMAT, VERSION = "idealist collection", 1
 MANIFEST = "manifest.json"
+DIGEST = re.compile("[0-9a-f]{64}")
+PICTURE = re.compile(
+    f"pictures/({DIGEST.pattern})\\.webp"
+)  # the file of a picture, under the SHA-256 of its content
 LARGEST = 2**31 - 1  # integer that both databases store
 NUMBER = "number"  # of a line
 
@@ -190,6 +195,12 @@ def _written_token(value: UUID | str) -> str:
     return f'"{token}"'
 
 
+def _hash(value: Any) -> str:
+    if not isinstance(value, str) or not DIGEST.fullmatch(value):
+        raise ValueError(f"{values.shown(value)} is no SHA-256")
+    return value
+
+
 def _object(value: Any) -> str:
     if not isinstance(value, dict):
         raise ValueError(f"{values.shown(value)} is no object")
@@ -256,7 +267,13 @@ def maybe(form: Form) -> Form:
     )
 
 
+def maybe_no(form: Form) -> Form:
+    """The same for a text that may be empty."""
+    return Form(lambda value: value if value == "" else form.read(value), form.written)
+
+
 TEXT = text()
+HASH = Form(_hash, quoted)
 FLAG = Form(_flag, lambda value: "true" if value else "false")
 MOMENT = Form(_moment, _written_moment)
 TOKEN = Form(_token, _written_token)
@@ -268,7 +285,7 @@ KEYS = Form(_keys, lambda keys: f"[{','.join(map(quoted, keys))}]")
 SCORES = Form(_scores, lambda scores: f"[{','.join(map(repr, scores))}]")
 GRADE = decimal()
 SHARE = decimal("0", "0.5", places=2)
-REASON = one_of("", "broken", "language", "knowledge", "unclear", "other")
+REASON = one_of("", "broken", "language", "knowledge", "unclear", "other", "picture")
 EVENTS = ("grade", "cannot", "skip", "undo", "import", "adjudicate", "warm_up", "repeat")
 
 # Fields that refer to lines of earlier members have no checks of their own: without such a line they are refused.
@@ -288,6 +305,12 @@ TO_SYSTEM: dict[str, Reference] = {"system": ("systems", ("system",))}
 def _as_many_scores(row: dict) -> str:
     fits = row["scores"] is None or len(row["scores"]) == len(row["documents"])
     return "" if fits else "there are not as many scores as documents"
+
+
+def _has_files(row: dict) -> str:
+    files = [row["small"], row["large"]]
+    fits = all(files) if row["state"] == "ready" else not any(files)
+    return "" if fits else "what is ready, and nothing else, has a small and a large picture"
 
 
 def _is_explained(row: dict) -> str:
@@ -358,6 +381,23 @@ MEMBERS = (
         "documents",
         {"key": key(values.DOCUMENT_KEY_LENGTH), "title": TEXT, "body": TEXT, "url": TEXT, "fields": OBJECT},
         unique=(("key",),),
+    ),
+    Member(
+        "pictures",
+        {
+            "digest": HASH,
+            "source": TEXT,
+            "named_by": TEXT,
+            "token": TOKEN,
+            "state": one_of("wanted", "ready", "refused"),
+            "problem": text(300),
+            "small": maybe_no(HASH),
+            "large": maybe_no(HASH),
+            "width": whole(),
+            "height": whole(),
+        },
+        unique=(("digest",), ("token",)),
+        rule=_has_files,
     ),
     Member(
         "systems",
@@ -490,6 +530,12 @@ MEMBERS = (
         refers=TO_PAIR | TO_RATER | {"event": ("events", ("event",))},
     ),
 )
+
+
+def picture_file(digest: str) -> str:
+    return f"pictures/{digest}.webp"
+
+
 BY_NAME = {member.name: member for member in MEMBERS}
 FILES = [member.file for member in MEMBERS]
 

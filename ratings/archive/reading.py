@@ -15,7 +15,8 @@ from ..formats import strict_json, values
 from ..formats.budget import CURE, TooMuch
 from ..formats.refusal import Refusal
 from ..intake.opening import budget
-from .members import FILES, FORMAT, MANIFEST, VERSION, Member, snapshot_of
+from ..pictures.decoding import MOST_BYTES
+from .members import FILES, FORMAT, MANIFEST, PICTURE, VERSION, Member, picture_file, snapshot_of
 
 PIECE = 1 << 20
 LONGEST = 1 << 26  # bytes of a line
@@ -38,6 +39,7 @@ class Archive:
     name: str
     snapshot: str
     lines: dict[str, int]  # by file
+    pictures: frozenset[str]  # SHA-256 of each
     zip: zipfile.ZipFile
 
     @property
@@ -57,6 +59,9 @@ class Archive:
                     yield self.refused(member, number, str(error))
                     if len(line) == LONGEST:
                         return
+
+    def picture(self, digest: str) -> bytes:
+        return self.zip.read(picture_file(digest))
 
     def refused(self, member: Member, number: int, problem: str) -> Refusal:
         cure = "An archive is not to be edited by hand: export it again."
@@ -96,7 +101,7 @@ def opened(path: str | Path, name: str = "") -> Iterator[Archive]:
             sums = {file: _sum(name, zip, file) for file in FILES}
             _refuse_changed(name, manifest, sums)
             lines = {member["file"]: member["lines"] for member in manifest["members"]}
-            yield Archive(name, manifest["snapshot"], lines, zip)
+            yield Archive(name, manifest["snapshot"], lines, _pictures(name, zip), zip)
 
 
 def _refuse_odd_files(name: str, zip: zipfile.ZipFile, size: int) -> None:
@@ -105,7 +110,7 @@ def _refuse_odd_files(name: str, zip: zipfile.ZipFile, size: int) -> None:
     names = [entry.filename for entry in entries]
     if MANIFEST not in names:
         raise Unreadable(name, 0, f"it has no {MANIFEST}", NOT_OURS)
-    if odd := [each for each in names if each not in (*FILES, MANIFEST)]:
+    if odd := [each for each in names if each not in (*FILES, MANIFEST) and not PICTURE.fullmatch(each)]:
         raise Unreadable(name, 0, f"it holds {values.shown(odd[0])}, which no such archive does", NOT_OURS)
     if missing := [each for each in FILES if each not in names]:
         raise Unreadable(f"{name}, {missing[0]}", 0, "the file is missing", COPY_AGAIN)
@@ -142,6 +147,16 @@ def _manifest(name: str, zip: zipfile.ZipFile) -> dict[str, Any]:
     if [each["file"] for each in members] != FILES:
         raise Unreadable(place, 0, f"it does not list the files {', '.join(FILES)}", COPY_AGAIN)
     return manifest
+
+
+def _pictures(name: str, zip: zipfile.ZipFile) -> frozenset[str]:
+    """The pictures in it. Raises Unreadable for one that is not what its name says."""
+    digests = frozenset(found[1] for each in zip.namelist() if (found := PICTURE.fullmatch(each)))
+    for digest in digests:
+        file = picture_file(digest)
+        if zip.getinfo(file).file_size > MOST_BYTES or _sum(name, zip, file) != digest:
+            raise Unreadable(f"{name}, {file}", 0, "its content is not that of its name", COPY_AGAIN)
+    return digests
 
 
 def _sum(name: str, zip: zipfile.ZipFile, file: str) -> str:

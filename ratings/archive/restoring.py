@@ -29,6 +29,7 @@ from ..models import (
     Guidelines,
     Job,
     Pair,
+    Picture,
     Presentation,
     Query,
     Ranking,
@@ -37,6 +38,7 @@ from ..models import (
     RatingEvent,
     System,
 )
+from ..pictures import store
 from .checking import TABLES, check, joined, pieces
 from .members import BY_NAME, MEMBERS, NUMBER, Member
 from .reading import Archive
@@ -47,6 +49,7 @@ MODELS: dict[str, type[Model]] = {
     "presentations": Presentation,
     "queries": Query,
     "documents": Document,
+    "pictures": Picture,
     "systems": System,
     "rankings": Ranking,
     "raters": Rater,
@@ -123,6 +126,9 @@ def _write(
     stage: sqlite3.Connection, slug: str, archive: Archive, report: Report, progress: Progress, place: Landing
 ) -> None:
     """Write all members, each after those that it refers to; then the slug, which makes all visible."""
+    for number, digest in enumerate(sorted(archive.pictures), 1):
+        store.keep(archive.picture(digest))  # a file that no row names is swept one day
+        progress("writing pictures", number / len(archive.pictures), number)
     copy = _Copy(stage, place, report, progress)
     for name in MODELS:
         copy.member(BY_NAME[name])

@@ -21,6 +21,7 @@ from ..models import (
     Guidelines,
     Job,
     Pair,
+    Picture,
     Presentation,
     Ranking,
     Rater,
@@ -28,14 +29,15 @@ from ..models import (
     RatingEvent,
     System,
 )
-from .members import BY_NAME, FORMAT, MANIFEST, MEMBERS, VERSION, Member, snapshot_of
+from ..pictures import store
+from .members import BY_NAME, FORMAT, MANIFEST, MEMBERS, VERSION, Member, picture_file, snapshot_of
 
 AT_ONCE = 2_000
 LARGE_AT_ONCE = 500  # documents with their texts, rankings
 RESULTS_AT_ONCE = 100_000
 PIECE = 1 << 18
 
-Rows = Iterator[Sequence[Any]]  # the values of each line, in the order of its fields
+Rows = Iterator[Iterable[Any]]  # the values of each line, in the order of its fields
 # Field of the archive -> lookup in the database, where they differ.
 OF_PAIR = {"query": "pair__query__key", "document": "pair__document__key", "rater": "rater__name"}
 BY_KEY = {"query": "query__key", "document": "document__key", "rater": "rater__name"}
@@ -53,6 +55,8 @@ def write(collection: Collection, file: BinaryIO, *, progress: Progress = silent
             lines = _lines(WRITERS[member.name](collection), member, counts, progress)
             for part in archive.add(member.file, lines, large=True):
                 file.write(part)
+        digests = _digests(collection)
+    # It need not have the pictures themselves, as their hashes are in it.
     snapshot_id = snapshot_of(archive.sums)
     manifest = {
         "format": FORMAT,
@@ -63,6 +67,8 @@ def write(collection: Collection, file: BinaryIO, *, progress: Progress = silent
             for member in MEMBERS
         ],
     }
+    for part in _files(archive, digests, progress):
+        file.write(part)
     for part in archive.add(MANIFEST, [(json.dumps(manifest, indent=2) + "\n").encode()]):
         file.write(part)
     file.write(archive.end())
@@ -133,6 +139,30 @@ def _queries(collection: Collection) -> Rows:
 
 def _documents(collection: Collection) -> Rows:
     return _rows(collection.documents.all(), "documents", at_once=LARGE_AT_ONCE)
+
+
+def _pictures(collection: Collection) -> Rows:
+    """The pictures. One whose files are gone is to be fetched again."""
+    fields = list(BY_NAME["pictures"].fields)
+    for row in _rows(Picture.objects.filter(collection=collection), "pictures"):
+        line = dict(zip(fields, row, strict=True))
+        if line["small"] and not (store.is_there(line["small"]) and store.is_there(line["large"])):
+            line |= {"state": Picture.State.WANTED, "small": "", "large": "", "width": 0, "height": 0}
+        yield line.values()
+
+
+def _digests(collection: Collection) -> list[str]:
+    """The files of the pictures, in a fixed order."""
+    ready = Picture.objects.filter(collection=collection, state=Picture.State.READY)
+    digests = {each for pair in ready.values_list("small", "large").iterator() for each in pair}
+    return sorted(filter(store.is_there, digests))
+
+
+def _files(archive: FixedZip, digests: Sequence[str], progress: Progress) -> Iterator[bytes]:
+    for number, digest in enumerate(digests, 1):
+        with store.opened(digest) as picture:
+            yield from archive.add(picture_file(digest), [picture.read()])
+        progress("pictures", number / len(digests), number)
 
 
 def _systems(collection: Collection) -> Rows:
@@ -242,6 +272,7 @@ WRITERS: dict[str, Callable[[Collection], Rows]] = {
     "presentations": _presentations,
     "queries": _queries,
     "documents": _documents,
+    "pictures": _pictures,
     "systems": _systems,
     "rankings": _rankings,
     "raters": _raters,

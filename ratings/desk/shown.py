@@ -4,7 +4,7 @@ It has no rank, score or system, nothing of other raters, not whether a grade is
 order of import: tasks are named by random tokens.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from django.template.loader import render_to_string
@@ -13,6 +13,7 @@ from ..models import Rater, RatingEvent, plain_value
 from ..presentation.html import drawn, html_of
 from ..presentation.members import source_of, source_of_query
 from ..presentation.parts import Presented, shown
+from ..presentation.pictures import NONE, Pictures, pictures_of
 from ..presentation.versions import presented_in
 from ..queue import Outlook, Saved, Task
 
@@ -23,16 +24,23 @@ FATES = {
 
 
 class Showing(NamedTuple):
-    """The presentation that a rater has before them."""
+    """The presentation that a rater has before them, and the pictures of their tasks."""
 
     version: int
     presented: Presented
+    pictures: Pictures
 
     @classmethod
-    def of(cls, rater: Rater) -> "Showing":
-        """For a rater with `presentation_now`. One query, without a presentation none."""
+    def of(cls, rater: Rater, tasks: Sequence[Task]) -> "Showing":
+        """For a rater with `presentation_now`. One query, without a presentation none, with pictures two."""
         version = rater.presentation_now or 0
-        return cls(version, presented_in(rater.collection_id, version))
+        presented = presented_in(rater.collection_id, version)
+        if not presented.has_pictures:
+            return cls(version, presented, NONE)
+        sources = [source_of(task.pair.document) for task in tasks]
+        sources += [source_of_query(task.pair.query) for task in tasks]
+        parts = (*presented.document, *presented.query)
+        return cls(version, presented, pictures_of(rater.collection_id, parts, sources))
 
 
 def task_shown(task: Task, showing: Showing, read: Callable[[Task, Showing], dict] | None = None) -> dict:
@@ -52,20 +60,26 @@ def task_shown(task: Task, showing: Showing, read: Callable[[Task, Showing], dic
 def query_shown(task: Task, showing: Showing) -> dict:
     query = task.pair.query
     pieces = shown(showing.presented.query, source_of_query(query))
-    return {"text": query.text, "need": query.need, "html": html_of(pieces) if pieces else ""}
+    return {"text": query.text, "need": query.need, "html": html_of(pieces, showing.pictures) if pieces else ""}
 
 
 def document_shown(task: Task, showing: Showing) -> dict:
     """`title` is None where the presentation has none."""
-    found = drawn(showing.presented, source_of(task.pair.document))
+    found = drawn(showing.presented, source_of(task.pair.document), showing.pictures)
     html = found.html + render_to_string("ratings/_no_text.html") if found.bare else found.html
     return {"title": found.title, "html": html, "long": found.long}
 
 
 def parts_shown(task: Task, showing: Showing) -> dict:
     """The same for programs, part by part."""
-    found = drawn(showing.presented, source_of(task.pair.document))
-    return {"title": found.title, "parts": [piece._asdict() for piece in found.pieces]}
+    found = drawn(showing.presented, source_of(task.pair.document), showing.pictures)
+    parts = [
+        {**piece._asdict(), "items": [], "pictures": [picture._asdict() for picture in pictures]}
+        if pictures
+        else {**piece._asdict(), "pictures": []}
+        for piece, pictures in zip(found.pieces, found.pictures, strict=True)
+    ]
+    return {"title": found.title, "parts": parts}
 
 
 def rating_shown(rating) -> dict | None:

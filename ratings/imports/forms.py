@@ -96,6 +96,19 @@ class ArchiveForm(forms.Form):
     )
 
 
+class ZipForm(forms.Form):
+    """Pictures of documents."""
+
+    files = Files(
+        label="ZIP",
+        help_text=(
+            "A file in it has the name that the document gives; for an address that is the address without https://."
+            f" At most {LARGEST}."
+        ),
+        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
+    )
+
+
 class SlugForm(forms.Form):
     """The name of a new collection in addresses and commands."""
 

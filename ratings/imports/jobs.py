@@ -26,6 +26,9 @@ from ..intake.publishing import Busy, Superseded, forget_staged, remove
 from ..intake.report import Report
 from ..intake.undoing import undone
 from ..models import LEASE, Collection, Job, StagedRating
+from ..pictures import store
+from ..pictures.fetching import Fetching, Unfinished
+from ..presentation.versions import latest_of
 from . import uploads
 
 log = logging.getLogger(__name__)
@@ -95,6 +98,23 @@ def ask(collection: Collection, files: Sequence[dict], by) -> Job:
     return Job.objects.create(collection=collection, kind="", checking=True, **facts)
 
 
+def fetch_pictures(collection: Collection, by, files: Sequence[dict] = ()) -> Job | None:
+    """A job that fetches the pictures of the documents, from these ZIPs or the web; None where none are shown.
+
+    One that waits already does for both.
+    """
+    if not latest_of(collection).has_pictures:
+        return None
+    waiting = collection.jobs.filter(kind=Job.Kind.PICTURES, state=State.QUEUED, options={}, files=[])
+    if not files and (job := waiting.first()):
+        return job
+    with transaction.atomic():
+        facts = {"kind": Job.Kind.PICTURES, "files": list(files), "by": by}
+        job = Job.objects.create(collection=collection, beat_at=timezone.now(), **facts)
+        look_at.enqueue(job.pk)
+    return job
+
+
 def check_again(job: Job, kind: str, options: dict) -> bool:
     """Check the job again, as this kind and with these options. False where it can no longer be checked."""
     return _ask(job, checking=True, kind=kind, options=options)
@@ -154,6 +174,8 @@ def work_on(job: Job) -> None:
             return
         except Busy as busy:
             _put_off(job, f"Waits, for {busy}.")
+        except Unfinished:
+            _put_off(job, "fetching pictures")  # other jobs have their turn
         except Exception as error:
             _end(job, State.FAILED, message=_why(job, error))
         else:
@@ -176,6 +198,8 @@ def _why(job: Job, error: Exception) -> str:
 def _import(job: Job) -> Report:
     if job.kind == Job.Kind.ARCHIVE:
         return _restore(job)
+    if job.kind == Job.Kind.PICTURES:
+        return _fetch(job)
     choices = {name: value for name, value in job.options.items() if name not in opening.READING}
     with ExitStack() as stack:
         files = [(file["name"], stack.enter_context(uploads.path_of(file).open("rb"))) for file in job.files]
@@ -194,6 +218,25 @@ def _restore(job: Job) -> Report:
         return report
 
 
+def _fetch(job: Job) -> Report:
+    """One turn. What is done is noted in the options, and the next turn goes on from there."""
+    turn, done = Fetching(job.collection, progress=Progress(job)), job.options
+    files = [(file["name"], uploads.path_of(file)) for file in job.files]
+    try:
+        if not done.get("listed"):
+            turn.list_sources()
+            done["listed"] = True
+        if files and not done.get("unpacked"):
+            turn.unpack(files, after=done.get("after", 0))
+            done["unpacked"] = True
+        turn.fetch()
+    except Unfinished:
+        done["after"] = turn.unpacked or done.get("after", 0)
+        job.mine().update(options=done)
+        raise
+    return Report()
+
+
 def _store(job: Job, report: Report) -> None:
     """Store the report and the state. An import that changed nothing counts as published."""
     published = Job.objects.filter(pk=job.pk, attempt=job.attempt, state=State.PUBLISHED)
@@ -204,6 +247,8 @@ def _store(job: Job, report: Report) -> None:
         done = _end(job, state, report) and state == State.PUBLISHED
     if done and not report.left_out:
         uploads.forget(job.files)
+    if done and job.kind in INTAKES:
+        fetch_pictures(job.collection, job.by)
 
 
 def _end(job: Job, state: str, report: Report | None = None, message: str = "") -> bool:
@@ -274,6 +319,7 @@ def reap() -> None:
     for job in Job.objects.filter(state=State.QUEUED, beat_at__lt=timezone.now() - LEASE):
         _ask_again(job)
     uploads.forget_old()
+    store.sweep_now_and_then()
     DBTaskResult.objects.filter(enqueued_at__lt=timezone.now() - KEPT).exclude(status="READY").delete()
 
 

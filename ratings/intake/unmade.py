@@ -15,6 +15,7 @@ from ..models import (
     Guidelines,
     Job,
     Pair,
+    Picture,
     Presentation,
     Query,
     Ranking,
@@ -38,5 +39,5 @@ def everything_of(collection: Collection) -> Iterator[QuerySet]:
     yield Ranking.written.filter(system__collection=collection)
     yield System.written.filter(collection=collection)
     yield Document.written.filter(collection=collection)
-    for model in (Query, Guidelines, Presentation, Grade):
+    for model in (Query, Guidelines, Presentation, Picture, Grade):
         yield model.objects.filter(collection=collection)

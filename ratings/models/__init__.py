@@ -19,6 +19,7 @@ from .collection import (
 )
 from .content import Document, OtherText, Query
 from .job import LEASE, Job
+from .picture import Picture, digest_of
 from .ranking import Ranking, System
 from .rating import (
     LOTS,
@@ -54,9 +55,10 @@ __all__ = [
     "Job",
     "LostLease",
     "Membership",
-    "Presentation",
     "OtherText",
     "Pair",
+    "Picture",
+    "Presentation",
     "Query",
     "Ranking",
     "Rater",
@@ -70,6 +72,7 @@ __all__ = [
     "Shown",
     "StagedRating",
     "System",
+    "digest_of",
     "plain_value",
     "short_value",
 ]

@@ -36,6 +36,7 @@ class Job(models.Model):
         RESULTS = "results", "runs"
         RATINGS = "ratings", "ratings"
         ARCHIVE = "archive", "collection"
+        PICTURES = "pictures", "pictures"
 
     class State(models.TextChoices):
         QUEUED = "queued", "waiting"

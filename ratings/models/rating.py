@@ -23,6 +23,7 @@ class Reason(models.TextChoices):
     KNOWLEDGE = "knowledge", "I do not know the subject"
     UNCLEAR = "unclear", "The query is unclear"
     OTHER = "other", "Another reason"
+    PICTURE = "picture", "The picture is missing"  # the last, so that the digits of the others stay
 
 
 class Shown(models.TextChoices):

@@ -127,7 +127,8 @@ def wants_json(request: HttpRequest) -> bool:
 
 # Names of pages, which are also the names of the modules of their views.
 PAGES_OF_ADMINS = {
-    "adjudicate", "anchors", "guidelines", "imports", "people", "pool", "presentation", "progress", "scale",
+    "adjudicate", "anchors", "guidelines", "imports", "people", "pictures", "pool", "presentation", "progress",
+    "scale",
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ KIND_NAMES = {
     "link": "Link",
     "code": "Code",
     "table": "Table",
+    "image": "Pictures",
 }
 assert KIND_NAMES.keys() == KINDS.keys()
 

@@ -13,6 +13,7 @@ import nh3
 TELLING = {"rank", "_rank", "ranking", "position", "score", "_score", "system", "run", "run_tag", "run_id"}
 LONGEST = 200_000  # characters of a text that are shown
 MOST = 100  # items of a list, rows of a table
+MOST_PICTURES = 12  # of a part
 MOST_PARTS = 40
 
 # Of HTML: no element that loads, runs, styles or positions something.
@@ -25,6 +26,8 @@ _heading = re.compile(r"<(/?)h[1-6]>")  # as nh3 writes it, without attributes
 _step = re.compile(r"([^.\[\]]+)|\[(\d{1,4})\]")
 _from_path = re.compile(r"\{([^{}]+)\}")
 _web = re.compile(r"https?://\S+", re.IGNORECASE)
+# Members of an object that name a picture, the likeliest first.
+NAMING = ("url", "src", "href", "link", "path", "file", "name")
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,10 @@ class Presented:
             raise ValueError("no part of a document is shown")
         return cls(**parts)
 
+    @property
+    def has_pictures(self) -> bool:
+        return any(part.kind == "image" for part in (*self.document, *self.query))
+
     def as_json(self) -> dict:
         return {name: [part.as_json() for part in getattr(self, name)] for name in ("document", "query")}
 
@@ -104,7 +111,7 @@ class Shown(NamedTuple):
     kind: str
     label: str = ""
     text: str = ""
-    items: tuple = ()  # texts of a list; rows of a table, each of texts
+    items: tuple = ()  # texts of a list; rows of a table, each of texts; sources of pictures
     href: str = ""  # of a link that can be opened
     html: str = ""  # of a rich text, cleaned
     left_out: int = 0  # characters, items or rows
@@ -273,6 +280,25 @@ def _link(part: Part, value: Any, _: Mapping) -> Shown | None:
     return Shown("link", part.label, text, href=href, left_out=left_out) if text else None
 
 
+def sources_of(value: Any) -> list[str]:
+    """The sources of pictures that a value names: texts, or objects such as {"url": …}, or a list of them."""
+    found = []
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, Mapping):
+            each = next((each[name] for name in NAMING if isinstance(each.get(name), str)), None)
+        if isinstance(each, str) and each.strip():
+            found.append(each.strip())
+    return list(dict.fromkeys(found))
+
+
+def _pictures(part: Part, value: Any, _: Mapping) -> Shown | None:
+    sources = sources_of(value)
+    if not sources:
+        return None
+    left_out = max(len(sources) - MOST_PICTURES, 0)
+    return Shown("image", part.label, items=tuple(sources[:MOST_PICTURES]), left_out=left_out)
+
+
 def _table(part: Part, value: Any, _: Mapping) -> Shown | None:
     """Rows of name and value of an object, or the values of each object of a list."""
     if isinstance(value, Mapping):
@@ -304,4 +330,5 @@ KINDS: dict[str, Kind] = {
     "link": _link,
     "code": _text,
     "table": _table,
+    "image": _pictures,
 }

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .parts import Part, Presented, is_missing, plain, tells
+from .parts import Part, Presented, is_missing, plain, sources_of, tells
 
 WEB_PAGE = Presented((Part("title", "title"), Part("link", "url"), Part("text", "body")))
 PRESETS = {
@@ -12,6 +12,7 @@ PRESETS = {
     "product": Presented(
         (
             Part("title", "title"),
+            Part("image", "image"),
             Part("number", "price"),
             Part("field", "brand"),
             Part("badge", "category"),
@@ -28,6 +29,7 @@ PRESETS = {
         )
     ),
     "passage": Presented((Part("text", "body"),)),
+    "image": Presented((Part("image", "image"), Part("title", "title"))),
 }
 
 MOST_MEMBERS = 12  # of a proposal
@@ -37,11 +39,14 @@ _markup = re.compile(r"<(p|br|ul|ol|li|table|div|strong|em|h[1-6]|pre)\b[^>]*>",
 _price = re.compile(r"price|cost|amount", re.IGNORECASE)
 _date = re.compile(r"date|time|published|updated|created", re.IGNORECASE)
 _day = re.compile(r"\d{4}-\d{2}-\d{2}(T|\s|$)")
+_picture = re.compile(r"image|img|picture|photo|thumb|poster|cover", re.IGNORECASE)
+_file = re.compile(r"data:image/|\S+\.(jpe?g|png|gif|webp|avif)(\?\S*)?$", re.IGNORECASE)
 _code = re.compile(r"code|snippet|source", re.IGNORECASE)
 
 
 def proposal(documents: Iterable[Mapping[str, Any]]) -> Presented:
-    """A presentation of what these documents have: title, address, short members, the body, then long members."""
+    """A presentation of what these documents have: title, address, pictures, short members, the body,
+    then long members."""
     documents = list(documents)
     values: dict[str, list] = {}
     for document in documents:
@@ -52,7 +57,8 @@ def proposal(documents: Iterable[Mapping[str, Any]]) -> Presented:
     parts = [Part("title", "title")] if "title" in values or not values.get("body") else []
     parts += [Part("link", "url")] if "url" in values else []
     members = [_part_of(name, values[name]) for name in own[:MOST_MEMBERS]]
-    parts += [part for part in members if part.kind not in WIDE]
+    parts += [part for part in members if part.kind == "image"]
+    parts += [part for part in members if part.kind not in (*WIDE, "image")]
     if "body" in values:
         parts.append(Part("rich" if _has_markup(values["body"]) else "text", "body"))
     parts += [part for part in members if part.kind in WIDE]
@@ -61,6 +67,8 @@ def proposal(documents: Iterable[Mapping[str, Any]]) -> Presented:
 
 def _part_of(name: str, values: list) -> Part:
     first = values[0]
+    if _are_pictures(name, values[:20]):
+        return Part("image", name)
     if isinstance(first, dict):
         if _price.search(name) and "amount" in first:
             unit = f"{{{name}.currency}}" if "currency" in first else ""
@@ -81,6 +89,16 @@ def _part_of(name: str, values: list) -> Part:
     if _code.search(name) and any("\n" in plain(value) for value in values):
         return Part("code", name)
     return Part("text" if max(len(plain(value)) for value in values) > LONG else "field", name)
+
+
+def _are_pictures(name: str, values: list) -> bool:
+    """Whether every value names a file of a picture, or the member is called so and every value has an address."""
+    sources = [source for value in values for source in sources_of(value)]
+    if len(sources) < len(values) or not sources:
+        return False
+    if all(_file.match(source) for source in sources):
+        return True
+    return bool(_picture.search(name)) and all(source.startswith(("http://", "https://")) for source in sources)
 
 
 def _has_markup(values: list) -> bool:

@@ -302,7 +302,7 @@ def _passed(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[in
         works[rater_id].graded -= 1
         works[rater_id].cannot += 1
         passed.setdefault(pair_id, set()).add(rater_id)
-        if reason == Reason.BROKEN:
+        if reason in (Reason.BROKEN, Reason.PICTURE):
             broken.setdefault(pair_id, set()).add(rater_id)
     graded = Rating.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"), grade__isnull=False)
     skips = RatingEvent.objects.filter(rater__in=list(works), kind=Kind.SKIP, undone_by__isnull=True).order_by()

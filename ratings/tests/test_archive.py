@@ -10,6 +10,7 @@ from hashlib import sha256
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.core.files.storage import storages
 from django.core.management import call_command
 from django.db import connection, transaction
 from hypothesis import given
@@ -23,6 +24,7 @@ from ratings.management.commands._collection_command import Refused
 from ratings.models import Assignment, Check, Collection, Document, Pair, Rater, Rating, RatingEvent
 from ratings.people import members as people
 from ratings.people import privacy
+from ratings.pictures import store
 from ratings.pool import adjudication, anchors
 from ratings.presentation.presets import PRESETS
 
@@ -32,6 +34,10 @@ SHOWN = [preset.as_json() for preset in PRESETS.values()]
 EXAMPLES = int(os.environ.get("IDEALIST_ROUND_TRIPS", "20"))
 
 KEY = '"00000000-0000-4000-8000-00000000000a"'
+WEBP = b"RIFF\x24\0\0\0WEBPVP8 \x18\0\0\0\x30\x01\0\x9d\x01*\x01\0\x01\0\x02\0\x34%\xa4\0\x03p\0\xfe\xfb\x94\0\0"
+PICTURE = sha256(WEBP).hexdigest()
+READY = {"state": "ready", "small": PICTURE, "large": PICTURE, "width": 1, "height": 1}
+NOT_READY = {"state": "wanted", "small": "", "large": "", "width": 0, "height": 0}
 # The whole of a small collection, in the form that it must have on every server and database.
 HILLS = {
     "collection": '{"name":"Hills","description":"Walks","relevant_from":"0.5","order":"depth","gold_share":"0.1",'
@@ -44,6 +50,11 @@ HILLS = {
     '{"key":"=q2","text":"t","need":"n","tags":[],"fields":{},"weight":0.1}\n',
     "documents": '{"key":"d1","title":"T","body":"=1","url":"","fields":{"a":[1,1.5,null],"b":{"c":1e-07}}}\n'
     '{"key":"-d2","title":"","body":"","url":"","fields":{}}\n',
+    "pictures": f'{{"digest":"{"a" * 64}","source":"https://cdn.example.org/1.png","named_by":"d1",'
+    f'"token":"00000000-0000-4000-8000-00000000000b","state":"ready","problem":"","small":"{PICTURE}",'
+    f'"large":"{PICTURE}","width":1,"height":1}}\n'
+    f'{{"digest":"{"b" * 64}","source":"2.png","named_by":"","token":"00000000-0000-4000-8000-00000000000c",'
+    '"state":"refused","problem":"No file.","small":"","large":"","width":0,"height":0}\n',
     "systems": '{"name":"my system","description":"","created_at":"2026-03-01T08:00:00+00:00"}\n',
     "rankings": '{"system":"my system","query":"q10","documents":["-d2","d1"],'
     '"scores":[0.30000000000000004,-0.0]}\n'
@@ -108,6 +119,8 @@ def packed(contents_of: dict[str, str], **changed) -> bytes:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
         for name, content in contents.items():
             made.writestr(name, content)
+        if PICTURE in contents_of.get("pictures", ""):
+            made.writestr(f"pictures/{PICTURE}.webp", WEBP)
         made.writestr(MANIFEST, json.dumps(manifest | changed))
     return out.getvalue()
 
@@ -151,6 +164,43 @@ def test_what_is_written_by_hand_comes_back_the_same_on_every_database(tmp_path)
     assert [event.undoes and event.undoes.value for event in RatingEvent.objects.order_by("pk")[:2]] == [None, -1]
     assert Assignment.objects.filter(state="done", rater=rater).count() == 1
     assert Check.objects.get().event.kind == "repeat"
+
+
+def with_picture(content: bytes, name: str) -> bytes:
+    """An archive of HILLS with this file in place of its picture, under its own name or another one."""
+    digest = sha256(content).hexdigest()
+    pictures = HILLS["pictures"].replace(PICTURE, digest)
+    out = io.BytesIO(packed(HILLS | {"pictures": pictures}))
+    with zipfile.ZipFile(out, "a") as made:
+        made.writestr(f"pictures/{name or digest}.webp", content)
+    return out.getvalue()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("content", "name", "said"),
+    [
+        (b"<script>alert(1)</script>", "", "it is no WebP"),
+        (WEBP[:40], "", "it is no WebP"),
+        (WEBP, "d" * 64, "its content is not that of its name"),
+        (WEBP, "../" + PICTURE, "which no such archive does"),
+    ],
+)
+def test_a_picture_of_an_archive_is_one_that_idealist_makes(tmp_path, content, name, said):
+    try:
+        refusals = restored(tmp_path, with_picture(content, name))
+    except archive.Unreadable as unreadable:
+        refusals = [str(unreadable)]
+    assert said in refusals[0] and not Collection.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_picture_whose_file_is_gone_is_to_be_fetched_again(tmp_path):
+    restored(tmp_path, packed(HILLS))
+    storages["pictures"].delete(store.name_of(PICTURE))
+    (first, _) = members_of(written())["pictures"].splitlines()
+    assert json.loads(first) | NOT_READY == json.loads(first)
+    assert restored(tmp_path, written(), "again") == []
 
 
 @pytest.mark.django_db
@@ -283,6 +333,19 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
             "",
             "line 2: the line has not just key, text, need, tags, fields, weight: 'need'",
         ),
+        (
+            "pictures",
+            '"state":"ready"',
+            '"state":"wanted"',
+            "line 1: what is ready, and nothing else, has a small",
+        ),
+        (
+            "pictures",
+            f'"small":"{PICTURE}"',
+            f'"small":"{"c" * 64}"',
+            f"the archive has no pictures/{'c' * 64}.webp",
+        ),
+        ("pictures", f'"digest":"{"a" * 64}"', '"digest":"a/../b"', "the field digest: 'a/../b' is no SHA-256"),
         ("rankings", '"d1"]', '"d9"]', "rankings.jsonl, line 1: the file documents.jsonl has no d9"),
         ("rankings", ",-0.0]", "]", "line 1: there are not as many scores as documents"),
         ("raters", '"machine"', '"robot"', "line 2: the field kind: 'robot' is none of person, imported"),
@@ -563,6 +626,12 @@ def collections(draw) -> dict[str, list[dict]]:
                 fields=st.dictionaries(texts, jsons, max_size=3).map(json.dumps),
             )
             for key in documents
+        ],
+        "pictures": [
+            row(digest=st.just(f"{number:064x}"), source=texts, named_by=texts, token=st.just(tokens.pop()))
+            | {"state": "", "problem": draw(texts)}
+            | (READY if ready else NOT_READY)
+            for number, ready in enumerate(draw(st.lists(st.booleans(), max_size=2)))
         ],
         "systems": [row(name=name, description=texts, created_at=moments) for name in systems],
         "rankings": [

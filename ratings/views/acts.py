@@ -56,7 +56,7 @@ def claim(request: HttpRequest, rater: Rater) -> HttpResponse:
     count, have = form.cleaned_data["count"], form.cleaned_data["have"]
     tasks = queue.claim(rater, count)
     counted = form.cleaned_data["outlook"] or len(tasks) < count
-    showing = Showing.of(rater)
+    showing = Showing.of(rater, tasks)
     return JsonResponse(
         {
             "tasks": [task_shown(task, showing) for task in tasks if str(task.token) not in have],
@@ -100,7 +100,7 @@ def undo_rating(request: HttpRequest, rater: Rater) -> HttpResponse:
     key = sent_key(request, "client_key")
     task = queue.undo(rater, act=sent_key(request, "act"), client_key=key)
     if wants_json(request):
-        shown = task_shown(task, Showing.of(rater)) if task else None
+        shown = task_shown(task, Showing.of(rater, [task])) if task else None
         revision = {"revision": shown["base_revision"]} if shown else {}
         return JsonResponse({"key": text_of(key), "task": shown, **revision})
     if task is None:

@@ -20,6 +20,7 @@ ACTS = [
     ("undo", "Undo"),
     ("guidelines", "Guidelines"),
     ("full", "All of a long text"),
+    ("zoom", "A picture large"),
     ("next", "Next word of the query"),
     ("previous", "Previous word of the query"),
     ("down", "Next document of a list"),

@@ -191,8 +191,8 @@ def job_of(collection: Collection, pk: int) -> Job:
 
 
 def imports_of(collection: Collection) -> QuerySet[Job]:
-    """The imports into a collection, without the archive that it came from."""
-    return collection.jobs.exclude(kind=Job.Kind.ARCHIVE).select_related("by")
+    """The imports into a collection, without the archive that it came from, and without its pictures."""
+    return collection.jobs.exclude(kind__in=[Job.Kind.ARCHIVE, Job.Kind.PICTURES]).select_related("by")
 
 
 def seen_of(job: Job) -> Preview:

@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from .. import queue
 from ..formats.refusal import counted
+from ..imports import jobs
 from ..models import Anchor, Collection, Pair, System
 from ..people.access import admin_act, admin_page
 from ..pool import pooling
@@ -41,6 +42,7 @@ def make_pool(request: HttpRequest, collection: Collection) -> HttpResponse:
     if not form.is_valid():
         return pool_page(request, collection, asked=form)
     made = pooling.pool(collection, **form.cleaned_data)
+    jobs.fetch_pictures(collection, request.user)
     messages.success(
         request,
         f"{counted(made.pairs, 'pair')} in this pool, {counted(made.new_assignments, 'rating')} newly wanted.",
@@ -118,6 +120,7 @@ def want_holes(request: HttpRequest, collection: Collection) -> HttpResponse:
         return holes_page(request, collection, form)
     sent = form.cleaned_data
     added = pooling.want_holes(collection, sent["system"], sent["depth"], sent["wanted"])
+    jobs.fetch_pictures(collection, request.user)
     messages.success(
         request, f"{counted(added, 'rating')} newly wanted of what {sent['system']} returned unjudged."
     )

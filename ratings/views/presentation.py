@@ -9,6 +9,7 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_http_methods
 
+from ..imports import jobs
 from ..models import Collection, Document, Presentation, Query, Role
 from ..people.access import of_collection, wants_json
 from ..presentation import versions as acts
@@ -16,6 +17,7 @@ from ..presentation.forms import PresentationForm
 from ..presentation.html import drawn, html_of
 from ..presentation.members import members_of, queries_of, sample_of, source_of, source_of_query
 from ..presentation.parts import Presented, shown
+from ..presentation.pictures import pictures_of
 from ..presentation.presets import PRESETS, proposal
 from .pages import frame
 
@@ -52,6 +54,7 @@ def presentation(request: HttpRequest, collection: Collection) -> HttpResponse:
         return editor(request, collection, form, status=400)
     else:
         messages.success(request, f"Version {saved.version} is saved. Raters see documents in it from now on.")
+        jobs.fetch_pictures(collection, request.user)
     return redirect("presentation", collection.slug)
 
 
@@ -74,6 +77,7 @@ def editor(
         "form": form,
         "latest": latest,
         "outdated": outdated,
+        "shows_pictures": latest is not None and Presented.read(latest.content).has_pictures,
         "starts": ["proposal", *PRESETS],
         "members": members_of(sample_of(collection)),
         "members_of_queries": members_of(queries_of(collection)),
@@ -109,12 +113,12 @@ def chosen(request: HttpRequest, collection: Collection) -> Document | None:
 def preview_of(collection: Collection, presented: Presented, document: Document) -> dict:
     query = Query.objects.filter(collection=collection, pairs__document=document).first()
     query = query or collection.queries.order_by("pk").first()
-    pieces = shown(presented.query, source_of_query(query)) if query else []
-    found = drawn(presented, source_of(document))
+    source, asked = source_of(document), source_of_query(query) if query else {}
+    pictures = pictures_of(collection.pk, (*presented.document, *presented.query), [source, asked])
     return {
         "query": query,
-        "more_of_query": html_of(pieces),
-        "document": found,
+        "more_of_query": html_of(shown(presented.query, asked), pictures),
+        "document": drawn(presented, source, pictures),
     }
 
 

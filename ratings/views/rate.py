@@ -102,7 +102,7 @@ def desk(
     # A rating is changed from "My ratings", and leads back there; a refused form leads where it would have led.
     back = "back" in request.POST if form else task.rating is not None
     comment = form.data.get("comment", "") if form else task.comment
-    showing = Showing.of(rater)
+    showing = Showing.of(rater, [task, *(held or [])])
     context = around(request, rater, task, showing)
     context |= {
         "token": task.token,
@@ -132,8 +132,9 @@ def desk(
 
 def listed(request: HttpRequest, rater: Rater, tasks: list[Task]) -> HttpResponse:
     """The page of several tasks of one query, each with a form of its own, in the order of the queue."""
-    showing = Showing.of(rater)
+    showing = Showing.of(rater, tasks)
     context = around(request, rater, tasks[0], showing)
+    context["in_grid"] = any(part.kind == "image" for part in showing.presented.document)
     context["desk"]["tasks"] = rows = [task_shown(task, showing) for task in tasks]
     context["rows"] = [
         {**row, "place": str(place), "rating": task.rating, "client_key": uuid4()}
@@ -170,7 +171,7 @@ def around(request: HttpRequest, rater: Rater, task: Task, showing: Showing) -> 
         "keyed": with_keys(grades),
         "scale": grades,
         "sections": [(section_of(grade), grade) for grade in grades],
-        "reasons": Reason.choices,
+        "reasons": reasons_for(showing),
         "guidelines": rendered(guidelines.text, grades) if guidelines else "",
         "guidelines_version": version,
         "unread": unread,
@@ -197,6 +198,12 @@ def around(request: HttpRequest, rater: Rater, task: Task, showing: Showing) -> 
     }
 
 
+def reasons_for(showing: Showing) -> list[tuple[str, str]]:
+    """Why a document cannot be judged; a missing picture only where pictures are shown."""
+    without = () if showing.presented.has_pictures else (Reason.PICTURE,)
+    return [(value, label) for value, label in Reason.choices if value not in without]
+
+
 def place_in_warm_up(rater: Rater, outlook: queue.Outlook) -> tuple[int, int]:
     """The number of the next warm-up, and the number of all."""
     answered = rater.checks.filter(kind="warm_up", event__isnull=False).count()
@@ -213,7 +220,7 @@ def answer_page(request: HttpRequest, rater: Rater, task: Task, saved: Saved) ->
         **frame(rater, "rate"),
         "left": warm_ups - place + 1 if outlook.why == "warm_up" else 0,
         "warm_ups": warm_ups,
-        "task": task_shown(task, Showing.of(rater)),
+        "task": task_shown(task, Showing.of(rater, [task])),
         "given": last_shown([saved.event], scale),
         "answer": saved.answer,
         "scale": scale,

@@ -9,12 +9,13 @@ import { areNew, listen } from "./keys.js";
 import { leave } from "./leave.js";
 import { jump, unfold } from "./marks.js";
 import { Outbox } from "./outbox.js";
-import { comment, doc, form, gradeButtons, mark, paint, prepare, show, showAnswer, showNothing, showOwn } from "./page.js";
+import { comment, doc, form, gradeButtons, mark, paint, prepare, prepareOne, show, showAnswer, showNothing, showOwn } from "./page.js";
 import { Past } from "./past.js";
 import { announce, note, watch } from "./state.js";
 import { Store } from "./store.js";
 import { Tasks } from "./tasks.js";
 import { uuid, Wire } from "./wire.js";
+import { opens, zoom } from "./zoom.js";
 
 const BOUNCE = 150; // ms after a document was painted during which a press counts as meant for the one before
 const LIT = 120; // ms for which the pressed button stays lit
@@ -61,10 +62,16 @@ function showTask(task) {
     // All other changes wait until the document is painted.
     whenIdle(() => {
       prepare(tasks.following);
+      ahead();
       announce(`${task.document.title || "A document without a title"}. Query: ${task.query.text}. ${past.outlook.done + 1} of about ${Math.max(past.outlook.done + 1, past.outlook.total)}`);
       past.show();
     }, { timeout: 100 });
   });
+}
+
+/** Have the pictures of all tasks fetched, a task at a time. */
+function ahead() {
+  if (prepareOne(tasks.coming)) whenIdle(ahead);
 }
 
 function showNext() {
@@ -240,6 +247,7 @@ listen({
   full: () => unfold(doc),
   next: () => jump(doc, 1),
   previous: () => jump(doc, -1),
+  zoom: () => zoom(doc),
   guidelines: () => drawer.toggle(past.last?.grade),
   mine: () => leave(outbox, wire, () => location.assign(data.mine)),
   help: () => at("help").showModal(),
@@ -250,7 +258,7 @@ at("show-keys").addEventListener("click", () => at("help").showModal());
 doc.addEventListener("click", (event) => {
   if (event.target.closest(".next")) jump(doc, 1);
   if (event.target.closest(".all")) unfold(doc);
-  if (event.target.closest(".text a[href]") && tasks.current) tasks.current.opened = true;
+  if (opens(event, doc) && tasks.current) tasks.current.opened = true;
 });
 
 const signIn = new SignIn(wire, outbox);
@@ -299,6 +307,8 @@ addEventListener("beforeunload", (event) => {
   if (outbox.worries || written) event.preventDefault();
 });
 addEventListener("pageshow", (event) => { if (event.persisted) outbox.retry(); });
+
+tasks.addEventListener("more", () => whenIdle(ahead));
 
 // Start. Acts that an earlier page left in the outbox count as done.
 

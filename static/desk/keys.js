@@ -6,7 +6,7 @@ const DIGITS = "1234567890"; // of reasons
 const SECOND = 600; // ms for the digit after a minus
 const LEFT = "asdfwertvb";
 const OTHERS = {
-  cannot: "x", later: "l", comment: "c", undo: "u", guidelines: "g", full: "f", next: "n", previous: "p",
+  cannot: "x", later: "l", comment: "c", undo: "u", guidelines: "g", full: "f", zoom: "z", next: "n", previous: "p",
   down: "j", up: "k", mine: "m", help: "?",
 };
 const ALSO = { Backspace: "undo", ArrowDown: "down", ArrowUp: "up" }; // arrows scroll the page where the act is missing

@@ -12,6 +12,7 @@ import { Past } from "./past.js";
 import { announce, note, watch } from "./state.js";
 import { Store } from "./store.js";
 import { uuid, Wire } from "./wire.js";
+import { opens, zoom } from "./zoom.js";
 
 const BOUNCE = 150; // ms after a document got the focus during which a press counts as meant for the one before
 
@@ -132,7 +133,7 @@ for (const row of rows) {
     if (event.detail > 1 && event.target.closest("form")) event.preventDefault();
     if (event.target.closest(".next")) jump(row.doc, 1);
     if (event.target.closest(".all")) unfold(row.doc);
-    if (event.target.closest(".text a[href]")) row.opened = true;
+    if (opens(event, row.doc)) row.opened = true;
   });
 }
 at("undo").addEventListener("submit", (event) => { event.preventDefault(); undo(); });
@@ -178,6 +179,7 @@ listen({
   previous: () => { const row = focused(); if (row) jump(row.doc, -1); },
   down: () => move(1),
   up: () => move(-1),
+  zoom: () => zoom(focused()?.doc),
   guidelines: () => drawer.toggle(past.last?.grade),
   mine: () => leave(outbox, wire, () => location.assign(data.mine)),
   help: () => at("help").showModal(),

@@ -25,9 +25,19 @@ function termsFor(query) {
   return terms[1];
 }
 
-/** Make the nodes of a task's document in advance. */
+/** Make the nodes of a task's document in advance, and have its pictures fetched and decoded. */
 export function prepare(task) {
-  if (task && !made.has(task)) made.set(task, fragmentOf(task.document.html, termsFor(task.query.text)));
+  if (!task || made.has(task)) return;
+  const nodes = document.adoptNode(fragmentOf(task.document.html, termsFor(task.query.text)));
+  for (const picture of nodes.querySelectorAll("img")) picture.decode().catch(() => {}); // one that fails shows its text
+  made.set(task, nodes);
+}
+
+/** Prepare the first of these tasks that has pictures; false: there is none to prepare. */
+export function prepareOne(tasks) {
+  const task = tasks.find((one) => !made.has(one) && one.document.html.includes("<img"));
+  prepare(task);
+  return Boolean(task);
 }
 
 /** The nodes of a task's document; prepared ones can be used once. */

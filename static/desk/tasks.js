@@ -41,6 +41,11 @@ export class Tasks extends EventTarget {
     return this.#next.length;
   }
 
+  /** The tasks after the current one. */
+  get coming() {
+    return this.#next;
+  }
+
   /** The task after the current one. */
   get following() {
     return this.#next[0];

@@ -19,6 +19,7 @@ from ratings.formats.columns import SEVERAL
 from ratings.formats.known import BY_NAME, KEY, TEXT, readable, writable
 from ratings.formats.refusal import Refusal, as_sentence
 from ratings.formats.source import ENCODINGS, Reading, stream_at
+from ratings.imports import jobs
 from ratings.intake import Report, opening
 from ratings.management.refusals import line_of
 from ratings.models import Collection, Job
@@ -104,6 +105,7 @@ class ImportCommand(TellingCommand, CollectionCommand):
         # Some facts and warnings came after it was published with its report.
         Job.objects.filter(pk=report.job).update(report=report.as_json())
         self.tell(report)
+        jobs.fetch_pictures(collection, None)
 
 
 class ImportRowsCommand(ImportCommand):

@@ -1,3 +1,4 @@
+from ratings.imports import jobs
 from ratings.models import Collection
 from ratings.pool import pooling
 
@@ -31,6 +32,7 @@ class Command(CollectionCommand):
             pooled = pooling.pool(collection, depth=depth, wanted=ratings, systems=systems)
         except ValueError as error:
             raise Refused(str(error)) from error
+        jobs.fetch_pictures(collection, None)
         if order:
             collection.order = order
             collection.save(update_fields=["order"])

@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+from ratings.imports import jobs
 from ratings.presentation import versions
 from ratings.presentation.members import sample_of
 from ratings.presentation.parts import Presented
@@ -37,3 +38,4 @@ class Command(CollectionCommand):
             self.stdout.write("It is the latest version already.")
         else:
             self.stdout.write(f"Version {saved.version} is saved. Raters see documents in it from now on.")
+            jobs.fetch_pictures(collection, None)

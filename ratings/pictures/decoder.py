@@ -1,0 +1,76 @@
+"""A process that decodes pictures, so that no picture ends the worker or takes its memory."""
+
+import multiprocessing
+import resource
+from contextlib import suppress
+from multiprocessing.connection import Connection
+
+from .decoding import Made, Unusable, made
+
+SECONDS = 20.0  # for one picture
+MOST_MEMORY = 400 * 2**20  # bytes of address space
+DIED = "it cannot be decoded: the decoder ended over it"
+
+
+class Decoder:
+    """Decodes in a process of its own, with a limit of memory and time; a new one after each that died.
+
+    It is a context manager. The process ends with its parent, whose end of the pipe closes.
+    """
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self.seconds = seconds
+        self._process = self._line = None
+
+    def __enter__(self) -> "Decoder":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._end()
+
+    def made(self, content: bytes) -> Made:
+        """Raises Unusable."""
+        self._begin()
+        try:
+            self._line.send_bytes(content)
+            answer = self._line.recv() if self._line.poll(self.seconds) else None
+        except (EOFError, OSError) as error:
+            self._end()
+            raise Unusable(DIED) from error
+        if answer is None:
+            self._end()
+            raise Unusable(f"it is not decoded after {self.seconds:g} seconds")
+        if isinstance(answer, str):
+            raise Unusable(answer)
+        return Made(*answer)
+
+    def _begin(self) -> None:
+        if self._process:
+            return
+        # Not forked: that would copy the worker's threads and its connections to the database.
+        context = multiprocessing.get_context("spawn")
+        self._line, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=[theirs], daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def _end(self) -> None:
+        if self._process:
+            self._line.close()
+            self._process.kill()
+            self._process.join()
+        self._process = None
+
+
+def _serve(line: Connection) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    with suppress(EOFError, OSError, KeyboardInterrupt):
+        while True:
+            line.send(_answer(line.recv_bytes()))
+
+
+def _answer(content: bytes) -> tuple | str:
+    try:
+        return tuple(made(content))
+    except Unusable as error:
+        return str(error)

@@ -1,0 +1,100 @@
+"""Pictures of strangers to two small ones of our own. No database; to be called in a process of its own."""
+
+import warnings
+from io import BytesIO
+from typing import NamedTuple
+
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "AVIF")
+MOST_PIXELS = 12_000_000
+MOST_OF_JPEG = 25_000_000  # pixels; it is decoded smaller
+MOST_BYTES = 12_000_000
+SMALL, LARGE = 480, 1_600  # pixels of the longer side at most
+QUALITY = 82
+
+
+class Unusable(ValueError):
+    """The bytes are no picture that can be shown. The message is the second half of a sentence."""
+
+
+class Made(NamedTuple):
+    """The same picture twice, as WebP."""
+
+    small: bytes
+    large: bytes
+    width: int  # of the small one
+    height: int
+
+
+def made(content: bytes) -> Made:
+    """The two pictures: of the first frame, upright, without what else the file holds. Raises Unusable."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of files that are odd and can be read
+        try:
+            return _made(content)
+        except Unusable:
+            raise
+        except UnidentifiedImageError as error:
+            raise Unusable(f"it is no picture in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}") from error
+        except Image.DecompressionBombError as error:
+            raise Unusable(f"it has too many pixels; at most {MOST_PIXELS / 1e6:g} million are taken") from error
+        except MemoryError as error:
+            raise Unusable("it needs too much memory") from error
+        except Exception as error:  # a broken file makes Pillow raise nearly anything
+            raise Unusable(f"it is damaged ({type(error).__name__})") from error
+
+
+def _made(content: bytes) -> Made:
+    if len(content) > MOST_BYTES:
+        raise Unusable(f"it has {len(content) / 1e6:.1f} MB; at most {MOST_BYTES / 1e6:g} are taken")
+    if kind := _no_picture(content):
+        raise Unusable(kind)
+    picture = Image.open(BytesIO(content), formats=FORMATS)  # which decodes nothing yet
+    width, height = picture.size
+    most = MOST_OF_JPEG if picture.format == "JPEG" else MOST_PIXELS
+    if width * height > most:
+        raise Unusable(f"it has {width:,} × {height:,} pixels; at most {most / 1e6:g} million are taken")
+    picture.draft("RGB", (LARGE, LARGE))  # lets a JPEG be decoded smaller
+    # First the colours of a palette, so that they can be mixed, then the size: of a large picture both are costly.
+    if picture.mode not in ("RGB", "RGBA", "L"):
+        picture = picture.convert("RGBA" if picture.has_transparency_data else "RGB")
+    picture.thumbnail((LARGE, LARGE))
+    large = ImageOps.exif_transpose(picture)
+    if large.mode == "L":
+        large = large.convert("RGB")
+    small = large.copy()
+    small.thumbnail((SMALL, SMALL))
+    return Made(_webp(small), _webp(large), *small.size)
+
+
+def _webp(picture: Image.Image) -> bytes:
+    out = BytesIO()
+    # Without exif and icc_profile, which Pillow would copy.
+    picture.save(out, "WEBP", quality=QUALITY, method=4, exif=b"", icc_profile=None)
+    return out.getvalue()
+
+
+def _no_picture(content: bytes) -> str:
+    start = content[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if not content:
+        return "it is empty"
+    if start.startswith((b"<svg", b"<?xml")) or b"<svg" in start:
+        return "it is an SVG, which can hold scripts; give it as PNG"
+    if start.startswith((b"<!doctype", b"<html")):
+        return "it is a web page and no picture"
+    return ""
+
+
+def checked(content: bytes) -> tuple[int, int]:
+    """The size of a picture that claims to be one of ours. Raises Unusable."""
+    try:
+        with Image.open(BytesIO(content), formats=("WEBP",)) as picture:
+            if max(picture.size) > LARGE or getattr(picture, "n_frames", 1) > 1:
+                raise Unusable("it is larger than Idealist makes pictures")
+            picture.load()
+            return picture.size
+    except Unusable:
+        raise
+    except Exception as error:
+        raise Unusable("it is no WebP") from error

@@ -1,0 +1,197 @@
+"""The pictures of a collection, fetched: listed from its documents, brought, decoded, stored."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from itertools import chain
+from pathlib import Path
+
+from django.conf import settings
+from django.db.models import QuerySet
+
+from ..formats.refusal import as_sentence
+from ..intake.stage import Progress, batched, silent
+from ..models import Collection, Document, Pair, Picture, Query, digest_of
+from ..models.picture import LONGEST, PROBLEM
+from ..presentation.members import SAMPLE, source_of, source_of_query
+from ..presentation.parts import Part, shown
+from ..presentation.versions import latest_of
+from . import sources, store
+from .decoder import Decoder
+
+AT_ONCE = 500  # documents
+LOOKED_THROUGH = 10_000  # pictures of which the hosts are counted
+LINES = 8  # connections at a time
+SLICE = 20.0  # seconds, after which other jobs have their turn
+SLOW = 5.0  # seconds of a failure that tells of a host without an answer
+MOST_SLOW = 5  # of a host, one after the other
+SHOWN = 60  # characters of data: that are kept
+NO_FILE = "No file of this name has come. Send a ZIP with it."
+
+State = Picture.State
+
+
+class Unfinished(Exception):
+    """The time of this turn is over, and pictures are left."""
+
+
+class Fetching:
+    """One turn, of SLICE seconds. `bring` gets the bytes of an address; it raises ValueError.
+
+    A turn does something before it ends, so that turns come to an end.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        *,
+        progress: Progress = silent,
+        seconds: float | None = None,
+        bring: Callable[[str], bytes] | None = None,
+    ) -> None:
+        self.collection, self.progress = collection, progress
+        self.bring = bring or (lambda source: sources.from_web(source, settings.PULL_HOSTS))
+        self.end = time.monotonic() + (SLICE if seconds is None else seconds)
+        self.worked = False  # in this turn
+        self.unpacked = 0  # the last picture that was looked for in the ZIPs
+        self.slow: dict[str, int] = {}  # host -> failures without an answer, one after the other
+
+    def list_sources(self) -> None:
+        """Add the pictures that the presentation shows of documents and queries and that are not listed yet.
+
+        Those that are in the document itself are decoded at once. Raises Unfinished; the next turn goes on.
+        """
+        presented = latest_of(self.collection)
+        with Decoder() as decoder:
+            for parts, rows in ((presented.document, _documents), (presented.query, _queries)):
+                parts = [part for part in parts if part.kind == "image"]
+                for some in batched(rows(self.collection), AT_ONCE) if parts else ():
+                    self._list(parts, some, decoder)
+
+    def _list(self, parts: Sequence[Part], some: list[tuple[str, dict]], decoder: Decoder) -> None:
+        named: dict[str, tuple[str, str]] = {}  # digest -> source and key
+        for key, row in some:
+            for source in (each for piece in shown(parts, row) for each in piece.items):
+                named.setdefault(digest_of(source), (source, key))
+        known = set(self._all.filter(digest__in=named).values_list("digest", flat=True))
+        rows = []
+        for digest in named.keys() - known:
+            source, key = named[digest]
+            if not sources.is_inside(source):
+                rows.append(self._row(digest, source, key))
+                continue
+            self._hurry()
+            row = self._row(digest, source[:SHOWN], key)
+            self._decode(decoder, row, lambda source=source: sources.from_inside(source))
+            Picture.objects.bulk_create([row], ignore_conflicts=True)
+            self.progress("decoding pictures", None, 0)
+        Picture.objects.bulk_create(rows, ignore_conflicts=True)
+
+    def unpack(self, files: Iterable[tuple[str, Path]], after: int = 0) -> None:
+        """Take the pictures that are in ZIPs and not here, behind the one with the id `after`.
+
+        Raises ValueError for what is no ZIP, and Unfinished.
+        """
+        rows = self._all.filter(pk__gt=after).exclude(state=State.READY).order_by("pk")
+        with Decoder() as decoder, sources.zipped(files) as content:
+            for done, row in enumerate(list(rows), 1):
+                self._hurry()
+                if self._decode(decoder, row, lambda row=row: content(row.source)):
+                    self._save(row)
+                self.unpacked = row.pk
+                self.progress("unpacking pictures", None, done)
+
+    def fetch(self) -> None:
+        """Fetch what is wanted. Raises Unfinished."""
+        rows = self._all.filter(state=State.WANTED).order_by("pk")
+        whole, done = rows.count(), 0
+        with Decoder() as decoder, ThreadPoolExecutor(LINES) as lines:
+            while some := list(rows[: 2 * LINES]):
+                self._hurry()
+                for row, content in self._brought(lines, some):
+                    self._decode(decoder, row, content)
+                    self._save(row)
+                    done += 1
+                    self.progress("fetching pictures", done / max(whole, done), done)
+
+    def _brought(self, lines: ThreadPoolExecutor, rows: list[Picture]) -> Iterator[tuple[Picture, Callable]]:
+        """Each row as soon as its bytes are there, with a function that returns them or raises ValueError."""
+        futures: dict[Future, Picture] = {lines.submit(self._bring, row.source): row for row in rows}
+        for future in as_completed(futures):
+            yield futures[future], future.result
+
+    def _bring(self, source: str) -> bytes:
+        if not sources.is_address(source):
+            raise ValueError(NO_FILE)
+        if len(source) >= LONGEST:
+            raise ValueError(f"The address has more than {LONGEST:,} characters")
+        host, begun = sources.host_of(source), time.monotonic()
+        if self.slow.get(host, 0) >= MOST_SLOW:
+            raise ValueError(f"The host {host} did not answer {MOST_SLOW} times. Try again later")
+        try:
+            content = self.bring(source)
+        except ValueError:
+            if time.monotonic() - begun > SLOW:
+                self.slow[host] = self.slow.get(host, 0) + 1
+            raise
+        self.slow[host] = 0
+        return content
+
+    def _decode(self, decoder: Decoder, row: Picture, content: Callable[[], bytes | None]) -> bool:
+        """Whether there was something: then the row is ready or refused."""
+        try:
+            found = content()
+            if found is None:
+                return False
+            made = decoder.made(found)
+            row.small, row.large = store.keep(made.small), store.keep(made.large)
+            row.width, row.height = made.width, made.height
+            row.state, row.problem = State.READY, ""
+        except ValueError as error:
+            row.state, row.problem = State.REFUSED, as_sentence(error)[:PROBLEM]
+        return True
+
+    def _row(self, digest: str, source: str, key: str) -> Picture:
+        source = source.replace("\0", "")[:LONGEST]
+        return Picture(collection=self.collection, digest=digest, source=source, named_by=key)
+
+    def _save(self, row: Picture) -> None:
+        row.save(update_fields=["small", "large", "width", "height", "state", "problem"])
+
+    def _hurry(self) -> None:
+        if self.worked and time.monotonic() > self.end:
+            raise Unfinished
+        self.worked = True
+
+    @property
+    def _all(self) -> QuerySet[Picture]:
+        return Picture.objects.filter(collection=self.collection)
+
+
+def try_again(collection: Collection) -> int:
+    """Want again what was refused, but for pictures in documents, which stay what they are. Returns how many."""
+    refused = collection.pictures.filter(state=State.REFUSED).exclude(source__istartswith="data:")
+    return refused.update(state=State.WANTED, problem="")
+
+
+def _documents(collection: Collection) -> Iterator[tuple[str, dict]]:
+    """The documents of the pool, and the first of all, which the preview shows; each with its key."""
+    first = list(collection.documents.order_by("pk")[:SAMPLE])
+    pooled = Pair.objects.filter(query__collection=collection).order_by().values("document")
+    rows = Document.objects.filter(pk__in=pooled).exclude(pk__in=[each.pk for each in first])
+    for document in chain(first, rows.iterator(chunk_size=AT_ONCE)):
+        yield document.key, source_of(document)
+
+
+def _queries(collection: Collection) -> Iterator[tuple[str, dict]]:
+    for query in Query.objects.filter(collection=collection).iterator(chunk_size=AT_ONCE):
+        yield query.key, source_of_query(query)
+
+
+def unlisted_hosts(collection: Collection) -> Counter[str]:
+    """The hosts of pictures that are not here and that no operator has listed, with the number of pictures."""
+    rows = collection.pictures.exclude(state=State.READY).filter(source__istartswith="http")
+    hosts = Counter(map(sources.host_of, rows.values_list("source", flat=True)[:LOOKED_THROUGH]))
+    listed = {each.lower() for each in settings.PULL_HOSTS}
+    return Counter({host: n for host, n in hosts.most_common() if host and host not in listed})

@@ -1,0 +1,101 @@
+"""Where the bytes of a picture come from: an address, a file of a ZIP, or the document itself. No database."""
+
+import base64
+import binascii
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from urllib.parse import quote, unquote_to_bytes, urldefrag, urlsplit
+
+from ..pull.fetching import Limits, fetched
+from ..pull.places import checked_place
+from .decoding import MOST_BYTES, Unusable
+
+SECONDS = 20.0  # for one picture
+WITH_RETRIES = 60.0  # seconds
+HEADERS = {"Accept": "image/avif,image/webp,image/*", "User-Agent": "Idealist"}
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+
+
+def is_address(source: str) -> bool:
+    return source.lower().startswith(("http://", "https://"))
+
+
+def is_inside(source: str) -> bool:
+    """Whether the source is the picture itself."""
+    return source[:5].lower() == "data:"
+
+
+def host_of(source: str) -> str:
+    try:
+        return urlsplit(source).hostname or ""
+    except ValueError:
+        return ""
+
+
+def from_web(source: str, allowed: Sequence[str]) -> bytes:
+    """The bytes at an address on a listed host. Raises ValueError."""
+    url = quote(urldefrag(source).url, safe="%/:=&?~+!$,;'@()*[]")
+    place = checked_place(url, allowed)
+    target = f"{place.path}?{place.query}" if place.query else place.path
+    limits = Limits(seconds=SECONDS, bytes=MOST_BYTES, total_seconds=WITH_RETRIES)
+    return fetched(place, "GET", target, None, HEADERS, limits)
+
+
+def from_inside(source: str) -> bytes:
+    """The bytes of a data: address. Raises ValueError."""
+    head, comma, content = source.partition(",")
+    if not comma:
+        raise Unusable("the data: address has no comma")
+    if len(content) > 3 * MOST_BYTES:
+        raise Unusable(f"it has more than {MOST_BYTES / 1e6:g} MB")
+    if not head.lower().endswith(";base64"):
+        return unquote_to_bytes(content)
+    try:
+        return base64.b64decode(unquote_to_bytes(content), validate=True)
+    except binascii.Error as error:
+        raise Unusable("the data: address is no base64") from error
+
+
+@contextmanager
+def zipped(files: Iterable[tuple[str, Path]]) -> Iterator[Callable[[str], bytes | None]]:
+    """A function from a source to the bytes of its file in one of the ZIPs; None where none has it.
+
+    The name of a file is that of the source; of an address it is the address without https://. A source without a
+    folder may lie in any folder, if one file alone has its name. Raises ValueError for what is no ZIP.
+    """
+    with ExitStack() as stack:
+        by_path: dict[str, tuple[zipfile.ZipFile, zipfile.ZipInfo]] = {}
+        by_name: dict[str, list[str]] = {}
+        for name, path in files:
+            try:
+                zip = stack.enter_context(zipfile.ZipFile(path))
+            except DAMAGED as error:
+                raise ValueError(f"{name} is no whole ZIP ({error}). Send the pictures as one ZIP") from error
+            for entry in zip.infolist():
+                if not entry.is_dir():
+                    by_path[entry.filename.removeprefix("./")] = zip, entry
+        for path in by_path:
+            by_name.setdefault(path.rpartition("/")[2], []).append(path)
+
+        def content(source: str) -> bytes | None:
+            path = source.partition("://")[2] if is_address(source) else source.removeprefix("./").lstrip("/")
+            if path not in by_path and "/" not in path and len(by_name.get(path, ())) == 1:
+                (path,) = by_name[path]
+            return _unpacked(*by_path[path]) if path in by_path else None
+
+        yield content
+
+
+def _unpacked(zip: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """Raises Unusable. No more than a picture may have is unpacked, whatever the ZIP says."""
+    try:
+        with zip.open(entry) as file:
+            content = file.read(MOST_BYTES + 1)
+    except DAMAGED as error:
+        raise Unusable(f"its file in the ZIP is damaged ({error})") from error
+    if len(content) > MOST_BYTES:
+        raise Unusable(f"it has more than {MOST_BYTES / 1e6:g} MB")
+    return content
