@@ -10,7 +10,7 @@ IDEALIST_LARGEST_UPLOAD  megabytes of the files that are sent at once (4096)
 IDEALIST_MOST_UPLOADS  megabytes of all files that are being sent or wait to be imported (16384)
 IDEALIST_LARGEST_UNPACKED  megabytes to which files that are sent at once may unpack (16384)
 IDEALIST_LARGEST_RATIO  how many times its size a file may unpack to, over 100 megabytes (200)
-IDEALIST_PULL_HOSTS  hosts, addresses and networks that `pull` may ask and pictures come from, separated by commas (default: none)
+IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull` and pictures, separated by commas (default: none)
 IDEALIST_OPEN_API_DOCS  1 shows the description of the API to visitors who are not signed in
 IDEALIST_DEMO     1 loads the sample and lets people with its key look around; run.py sets it on a loopback address
 IDEALIST_WORKER   1 keeps a worker beside the server; run.py sets it
