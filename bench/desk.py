@@ -2,9 +2,10 @@
 
 The processor of the page is slowed down and every answer delayed, as on a plain laptop far from the server. A
 document counts as painted when the first task after its frame begins; the time begins with the key press as the
-browser saw it.
+browser saw it. The same is measured for documents with two pictures; one that is painted before them is counted.
 """
 
+import io
 import os
 import random
 import shutil
@@ -18,7 +19,8 @@ from bench._raters import PASSWORD
 from bench._rounds import arguments, goal, machine
 from bench._served import OURS, served, servers
 
-SLUG = "desk"
+TEXT, PICTURES = "desk", "shop"  # collections
+EACH, SIZE = 2, 200_000  # pictures of a document, and bytes of each as a shop has it
 SLOWER = 4  # times
 ROUND_TRIP = 300  # ms
 PAUSE = 350  # ms between two presses: a fast rater of snippets
@@ -29,6 +31,7 @@ GOALS = {"p50": 16, "p95": 50, "p99": 100}  # ms
 WATCH = """() => {
     window.took = [];
     window.presses = 0;
+    window.late = 0;
     let pressed = 0, heard = 0, done = 0;
     addEventListener("keydown", (event) => {
         presses += 1;
@@ -38,7 +41,11 @@ WATCH = """() => {
     addEventListener("keydown", () => { done = performance.now(); });
     const after = new MessageChannel();
     after.port1.onmessage = () => took.push([heard - pressed, done - pressed, performance.now() - pressed]);
-    const painted = () => requestAnimationFrame(() => after.port2.postMessage(0));
+    const painted = () => requestAnimationFrame(() => {
+        const pictures = [...document.querySelectorAll(".doc img")];
+        if (pictures.some((one) => !one.complete || !one.naturalWidth)) late += 1;
+        after.port2.postMessage(0);
+    });
     const form = document.getElementById("rating");
     new MutationObserver(painted).observe(form, { attributes: true, attributeFilter: ["action"] });
 }"""
@@ -95,6 +102,40 @@ def texts_of_their_own() -> int:
     return round(statistics.fmean(len((d.title + d.body).encode()) for d in documents) + query)
 
 
+def with_pictures(collection) -> None:
+    """Give every document two pictures of about SIZE bytes, as a shop would send them."""
+    import numpy as np
+    from PIL import Image
+
+    from ratings.models import Document
+    from ratings.pictures.fetching import Fetching
+    from ratings.presentation import versions
+    from ratings.presentation.parts import Part, Presented
+
+    noise = np.random.default_rng(7)
+
+    def photo(source: str) -> bytes:
+        coarse = noise.integers(0, 256, (120, 160, 3), np.uint8)
+        large = Image.fromarray(coarse).resize((1_200, 900), Image.Resampling.BICUBIC)
+        grain = noise.normal(0, 5, (900, 1_200, 1))
+        out = io.BytesIO()
+        Image.fromarray(np.clip(np.asarray(large) + grain, 0, 255).astype(np.uint8)).save(out, "JPEG", quality=70)
+        sizes.append(out.tell())
+        return out.getvalue()
+
+    sizes: list[int] = []
+    documents = list(Document.objects.filter(collection=collection))
+    for document in documents:
+        document.fields = {"image": [f"https://shop.example/{document.pk}-{n}.jpg" for n in range(EACH)]}
+    Document.objects.bulk_update(documents, ["fields"], batch_size=100)
+    shown = (Part("title", "title"), Part("image", "image"), Part("text", "body"))
+    versions.publish(collection, Presented(shown), base=0)
+    turn = Fetching(collection, seconds=float("inf"), bring=photo)
+    turn.list_sources()
+    turn.fetch()
+    print(f"{len(sizes)} pictures of {statistics.fmean(sizes) / 1e3:,.0f} KB on average\n", flush=True)
+
+
 def chromium(playwright):
     path = os.environ.get("CHROMIUM") or shutil.which("chromium")
     if path is None:
@@ -105,9 +146,9 @@ def chromium(playwright):
     )
 
 
-def signed_in(page, url: str) -> None:
+def signed_in(page, url: str, slug: str) -> None:
     page.goto(f"{url}/accounts/sign-in/")
-    page.get_by_label("Username").fill(f"{SLUG}-0")
+    page.get_by_label("Username").fill(f"{slug}-0")
     page.get_by_label("Password").fill(PASSWORD)
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Sign out").wait_for()
@@ -145,7 +186,8 @@ def rated(page, items: int) -> tuple[list[list[float]], int]:
     return page.evaluate("took"), waits
 
 
-def measured(url: str, items: int, text: int) -> None:
+def measured(url: str, slug: str, items: int, text: int) -> None:
+    """Print what was measured with this collection. `text`: the mean bytes of a task's text."""
     from playwright.sync_api import sync_playwright
 
     from ratings.models import Rating
@@ -153,34 +195,40 @@ def measured(url: str, items: int, text: int) -> None:
     with sync_playwright() as playwright:
         browser = chromium(playwright)
         page = browser.new_page(viewport={"width": 1280, "height": 800})
-        signed_in(page, url)
-        page.goto(f"{url}/collections/{SLUG}/rate/")
+        signed_in(page, url, slug)
+        page.goto(f"{url}/collections/{slug}/rate/")
         page.get_by_role("button", name="Start").click()
         page.locator("#state[data-kind]").wait_for()
         session = page.context.new_cdp_session(page)
         session.send("Network.enable")
         session.send("Network.clearBrowserCache")
         first = Wire(session)
-        page.goto(f"{url}/collections/{SLUG}/rate/")
+        page.goto(f"{url}/collections/{slug}/rate/")
         page.locator("#state[data-kind]").wait_for()
         page.wait_for_timeout(1_000)
-        loaded, scripts, more = first.of(), first.bodies("/static/desk/"), first.of("/next/")
+        loaded, scripts, more = first.of(), first.bodies("/static/desk/"), first.of("/next/", "/pictures/")
         wire = Wire(slowed_down(page))
         other = browser.new_page()
         slowed_down(other)
         limit = bare(other, items // 3)
         page.bring_to_front()
         took, waits = rated(page, items)
-        presses = page.evaluate("presses")
+        presses, late = page.evaluate("[presses, late]")
         limit += bare(other, items // 3)
         browser.close()
     report(took, limit)
-    print(goal("presses a judgment", presses / Rating.objects.count(), "<= 1"), end="")
+    print(
+        goal("presses a judgment", presses / Rating.objects.filter(rater__collection__slug=slug).count(), "<= 1"),
+        end="",
+    )
     print(goal("documents that had to be waited for", waits / items, "<= 0.001"), end="")
-    print(goal("first load, bytes", loaded - more, f"<= {FIRST_LOAD}"), end="")
+    print(goal("first load without tasks to come, bytes", loaded - more, f"<= {FIRST_LOAD}"), end="")
     print(goal("of which scripts, without their heads", scripts, f"<= {SCRIPTS}"), end="")
-    each = wire.of("/next/") / items
+    each, pictures = wire.of("/next/") / items, wire.of("/pictures/") / items
     print(goal(f"bytes of a next document / of its text ({text:,})", each / text, "<= 1.3"), end="")
+    if slug == PICTURES:
+        print(goal("documents painted before their pictures", late / items, "<= 0.01"), end="")
+        print(f"- bytes of a next document with its {EACH} pictures: {each + pictures:,.0f}", flush=True)
     print(f"- bytes of the answer to a save, with its head: {wire.of('/save/') / items:,.0f}", flush=True)
 
 
@@ -220,11 +268,15 @@ def main() -> None:
         from bench import _round
         from ratings.models import Collection
 
-        _round.made(SLUG, raters=1, pairs=items + 50, wanted=1)
+        for slug in (TEXT, PICTURES):
+            collection = _round.made(slug, raters=1, pairs=items + 50, wanted=1)
         Collection.objects.update(break_after=0)  # nobody is there to take one
         text = texts_of_their_own()
+        with_pictures(collection)
         with served(servers()[chosen.server], Path(folder) / "server.log") as server:
-            measured("http://{}:{}".format(*server.address), items, text)
+            for slug, what in ((TEXT, "text alone"), (PICTURES, f"text and {EACH} pictures")):
+                print(f"\n### {what}\n", flush=True)
+                measured("http://{}:{}".format(*server.address), slug, items, text)
 
 
 if __name__ == "__main__":
