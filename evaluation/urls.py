@@ -12,6 +12,7 @@ from .views import (
     overview,
     queries,
     query,
+    query_documents,
     system,
 )
 
@@ -32,6 +33,11 @@ urlpatterns = [
     path("collections/<slug:slug>/queries/scores.csv", queries.queries_files, CSV, name="queries_csv"),
     path("collections/<slug:slug>/queries/scores.json", queries.queries_files, JSON, name="queries_json"),
     path("collections/<slug:slug>/queries/<int:pk>/", query.query, name="query"),
+    path(
+        "collections/<slug:slug>/queries/<int:pk>/documents/",
+        query_documents.query_documents,
+        name="query_documents",
+    ),
     path("collections/<slug:slug>/queries/<int:pk>/scores.csv", query.query_files, CSV, name="query_csv"),
     path("collections/<slug:slug>/queries/<int:pk>/scores.json", query.query_files, JSON, name="query_json"),
     path("collections/<slug:slug>/systems/<int:pk>/", system.system, name="system"),

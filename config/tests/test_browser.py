@@ -287,6 +287,7 @@ def pages(role: str, collection) -> list[str]:
         f"{base}/?ideal=retrieved&negatives=minmax_closed",  # refused: the panel of options is open
         f"{base}/queries/",
         f"{base}/queries/{query.pk}/",
+        f"{base}/queries/{query.pk}/documents/",
         f"{base}/systems/{system.pk}/",
         f"{base}/compare/",
         f"{base}/compare/?baseline=dense&pairs=all",

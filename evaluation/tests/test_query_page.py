@@ -561,3 +561,26 @@ def test_the_number_of_database_queries_does_not_grow(client, django_assert_num_
     analyst(client, large, "bea")
     with django_assert_num_queries(len(first)):
         client.get(address(large), {"system": [*rankings][:8]})
+
+
+def test_the_documents_are_shown_as_raters_see_them_by_their_best_rank(client, django_assert_max_num_queries):
+    collection = make_hills()
+    visitor = analyst(client, collection)
+    assert f"{address(collection)}documents/?system=" in visitor.get(address(collection)).content.decode()
+    documents = collection.documents.filter(key__in=RANKINGS["good"]["q1"])
+    documents.update(body="Seen by raters.", fields={"price": 5})
+    with django_assert_max_num_queries(25):
+        response = visitor.get(f"{address(collection)}documents/", {"system": ["good", "bad"]})
+    cards = response.context["cards"]
+    ranks = [min(rank for rank in card.ranks if rank) for card in cards]
+    assert ranks == sorted(ranks)
+    assert {card.document.key for card in cards} == set(RANKINGS["good"]["q1"] + RANKINGS["bad"]["q1"])
+    first = next(card for card in cards if card.ranks[0] == 1)
+    assert first.document.key == RANKINGS["good"]["q1"][0]
+    assert "Seen by raters." in first.drawn.html and "price" not in first.drawn.html
+
+
+def test_the_documents_of_an_unknown_system_are_refused(client):
+    collection = make_hills()
+    response = analyst(client, collection).get(f"{address(collection)}documents/", {"system": "nobody"})
+    assert response.status_code == 400

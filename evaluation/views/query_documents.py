@@ -1,0 +1,68 @@
+"""The documents of one query as raters see them, each with its ranks in the systems that stand side by side."""
+
+from collections.abc import Mapping
+from math import isnan
+from typing import NamedTuple
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from ratings.models import Collection, Document, Query
+from ratings.people.access import READERS, of_collection
+from ratings.presentation.html import Drawn, drawn
+from ratings.presentation.members import source_of
+from ratings.presentation.pictures import pictures_of
+from ratings.presentation.versions import latest_of
+
+from ..measures import Explanation
+from ..pages.asked import Asked, page, with_options
+from .query import chosen_in, explanations_of, kept
+
+MOST = 20  # documents; the best ranked ones
+
+
+class Card(NamedTuple):
+    document: Document
+    drawn: Drawn
+    grade: float | None  # None = unjudged
+    ranks: list[int | None]  # in each system
+
+
+@require_safe
+@of_collection(*READERS)
+@with_options
+def query_documents(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
+    found = get_object_or_404(Query, collection=collection, pk=pk)
+    chosen = chosen_in(request, list(collection.systems.order_by("name").values_list("name", flat=True)))
+    explained = explanations_of(collection, asked, found, chosen)
+    context = page(request, collection, "queries", asked) | {
+        "query": found,
+        "systems": chosen,
+        "keep": kept(asked, chosen),
+        "cards": cards(collection, explained),
+        "most": MOST,
+        "scale": list(collection.grades.all()),
+    }
+    return render(request, "evaluation/query_documents.html", context)
+
+
+def cards(collection: Collection, explained: Mapping[str, Explanation]) -> list[Card]:
+    """The documents by their best rank. Three database queries."""
+    ranks = [{row.document: row.rank for row in each.ranking} for each in explained.values()]
+    grades = {row.document: row.grade for each in explained.values() for row in each.ranking}
+    best = sorted(grades, key=lambda pk: (min(by_pk[pk] for by_pk in ranks if pk in by_pk), pk))[:MOST]
+    documents = Document.objects.in_bulk(best)
+    sources = {pk: source_of(document) for pk, document in documents.items()}
+    presented = latest_of(collection)
+    pictures = pictures_of(collection.pk, presented.document, sources.values())
+    return [
+        Card(
+            documents[pk],
+            drawn(presented, sources[pk], pictures),
+            None if isnan(grades[pk]) else grades[pk],
+            [by_pk.get(pk) for by_pk in ranks],
+        )
+        for pk in best
+        if pk in documents
+    ]
