@@ -572,10 +572,10 @@ def test_the_documents_are_shown_as_raters_see_them_by_their_best_rank(client, d
     with django_assert_max_num_queries(25):
         response = visitor.get(f"{address(collection)}documents/", {"system": ["good", "bad"]})
     cards = response.context["cards"]
-    ranks = [min(rank for rank in card.ranks if rank) for card in cards]
+    ranks = [min(rank for _, rank in card.ranks if rank) for card in cards]
     assert ranks == sorted(ranks)
     assert {card.document.key for card in cards} == set(RANKINGS["good"]["q1"] + RANKINGS["bad"]["q1"])
-    first = next(card for card in cards if card.ranks[0] == 1)
+    first = next(card for card in cards if card.ranks[0] == ("good", 1))
     assert first.document.key == RANKINGS["good"]["q1"][0]
     assert "Seen by raters." in first.drawn.html and "price" not in first.drawn.html
 

@@ -26,7 +26,7 @@ class Card(NamedTuple):
     document: Document
     drawn: Drawn
     grade: float | None  # None = unjudged
-    ranks: list[int | None]  # in each system
+    ranks: list[tuple[str, int | None]]  # each system, and the document's rank in it
 
 
 @require_safe
@@ -49,9 +49,9 @@ def query_documents(request: HttpRequest, collection: Collection, asked: Asked, 
 
 def cards(collection: Collection, explained: Mapping[str, Explanation]) -> list[Card]:
     """The documents by their best rank. Three database queries."""
-    ranks = [{row.document: row.rank for row in each.ranking} for each in explained.values()]
+    ranks = {name: {row.document: row.rank for row in each.ranking} for name, each in explained.items()}
     grades = {row.document: row.grade for each in explained.values() for row in each.ranking}
-    best = sorted(grades, key=lambda pk: (min(by_pk[pk] for by_pk in ranks if pk in by_pk), pk))[:MOST]
+    best = sorted(grades, key=lambda pk: (min(of[pk] for of in ranks.values() if pk in of), pk))[:MOST]
     documents = Document.objects.in_bulk(best)
     sources = {pk: source_of(document) for pk, document in documents.items()}
     presented = latest_of(collection)
@@ -61,7 +61,7 @@ def cards(collection: Collection, explained: Mapping[str, Explanation]) -> list[
             documents[pk],
             drawn(presented, sources[pk], pictures),
             None if isnan(grades[pk]) else grades[pk],
-            [by_pk.get(pk) for by_pk in ranks],
+            [(name, of.get(pk)) for name, of in ranks.items()],
         )
         for pk in best
         if pk in documents

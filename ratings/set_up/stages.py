@@ -19,6 +19,7 @@ from ..models import (
     Guidelines,
     Invitation,
     Membership,
+    Picture,
     Presentation,
     Query,
     Ranking,
@@ -138,8 +139,13 @@ def _presentation(collection: Collection) -> dict:
         if latest
         else "Raters see title, address and text, as of a web page."
     )
+    missing = collection.pictures.filter(state=Picture.State.REFUSED).count() if latest else 0
     act = "Change what is shown" if latest else "Choose what is shown"
-    return {"title": "Presentation", "state": shown, "act": act, "page": "presentation"}
+    told = {"title": "Presentation", "state": shown, "act": act, "page": "presentation"}
+    if missing:
+        look = f"{counted(missing, 'picture')} {'is' if missing == 1 else 'are'} missing."
+        return told | {"look": look, "act": "See which", "page": "pictures"}
+    return told
 
 
 def _runs(collection: Collection, systems: list[System]) -> dict:

@@ -54,7 +54,9 @@ def presentation(request: HttpRequest, collection: Collection) -> HttpResponse:
         return editor(request, collection, form, status=400)
     else:
         messages.success(request, f"Version {saved.version} is saved. Raters see documents in it from now on.")
-        jobs.fetch_pictures(collection, request.user)
+        if jobs.fetch_pictures(collection, request.user):
+            messages.info(request, "Its pictures are being fetched.")
+            return redirect("pictures", collection.slug)
     return redirect("presentation", collection.slug)
 
 
