@@ -4,26 +4,14 @@ from django import forms
 
 from .parts import KINDS, MOST_PARTS, Part, Presented
 
-KIND_NAMES = {
-    "title": "Title",
-    "text": "Text",
-    "rich": "Rich text (HTML)",
-    "field": "Label and value",
-    "number": "Number with unit",
-    "date": "Date",
-    "badge": "Badges",
-    "list": "List",
-    "link": "Link",
-    "code": "Code",
-    "table": "Table",
-    "image": "Pictures",
-}
-assert KIND_NAMES.keys() == KINDS.keys()
+CHOICES = [(name, kind.title) for name, kind in KINDS.items()]
 
 
 class PartForm(forms.Form):
     place = forms.IntegerField(label="Place", min_value=0, max_value=999, required=False)
-    kind = forms.ChoiceField(label="Kind", choices=list(KIND_NAMES.items()), required=False)
+    kind = forms.ChoiceField(
+        label="Kind", choices=[(name, kind.title) for name, kind in KINDS.items()], required=False
+    )
     path = forms.CharField(label="From", max_length=200, required=False)
     label = forms.CharField(label="Label", max_length=60, required=False)
     unit = forms.CharField(label="Unit", max_length=60, required=False)

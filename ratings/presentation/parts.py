@@ -167,7 +167,7 @@ def shown(parts: Iterable[Part], source: Mapping[str, Any]) -> list[Shown]:
     found = []
     for part in parts:
         value = value_at(source, part.path)
-        if not is_missing(value) and (piece := KINDS[part.kind](part, value, source)):
+        if not is_missing(value) and (piece := KINDS[part.kind].show(part, value, source)):
             found.append(piece)
     return found
 
@@ -317,18 +317,24 @@ def _table(part: Part, value: Any, _: Mapping) -> Shown | None:
     return Shown("table", part.label, items=tuple(rows[:MOST]), left_out=max(len(rows) - MOST, 0))
 
 
-Kind = Callable[[Part, Any, Mapping], Shown | None]
+class Kind(NamedTuple):
+    """A kind of part: its name on pages, and what makes a part of it out of a value."""
+
+    title: str
+    show: Callable[[Part, Any, Mapping], Shown | None]
+
+
 KINDS: dict[str, Kind] = {
-    "title": _text,
-    "text": _text,
-    "rich": _rich,
-    "field": _field,
-    "badge": _items,
-    "list": _items,
-    "number": _number,
-    "date": _date,
-    "link": _link,
-    "code": _text,
-    "table": _table,
-    "image": _pictures,
+    "title": Kind("Title", _text),
+    "text": Kind("Text", _text),
+    "rich": Kind("Rich text (HTML)", _rich),
+    "field": Kind("Label and value", _field),
+    "number": Kind("Number with unit", _number),
+    "date": Kind("Date", _date),
+    "badge": Kind("Badges", _items),
+    "list": Kind("List", _items),
+    "link": Kind("Link", _link),
+    "code": Kind("Code", _text),
+    "table": Kind("Table", _table),
+    "image": Kind("Pictures", _pictures),
 }

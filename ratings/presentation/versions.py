@@ -1,8 +1,7 @@
 """Publish a version of the presentation, and read the one that counts."""
 
-from django.db import IntegrityError, transaction
-
-from ..guidelines.versions import Outdated, Unchanged
+from ..database import versions
+from ..database.versions import Outdated, Unchanged
 from ..models import Collection, Presentation
 from .blindness import refuse_telling
 from .parts import Presented
@@ -29,15 +28,5 @@ def publish(collection: Collection, presented: Presented, *, base: int) -> Prese
 
     Raises Outdated and Unchanged, and ValueError for a part that tells rank, score or system.
     """
-    latest = collection.latest_presentation()
-    if latest and latest.version != base:
-        raise Outdated(latest)
-    if latest and Presented.read(latest.content) == presented:
-        raise Unchanged
     refuse_telling(collection, presented)
-    number = latest.version + 1 if latest else 1
-    try:
-        with transaction.atomic():
-            return Presentation.objects.create(collection=collection, version=number, content=presented.as_json())
-    except IntegrityError as error:  # a concurrent save made this version
-        raise Outdated(collection.latest_presentation()) from error
+    return versions.publish(collection.presentations, {"content": presented.as_json()}, base=base)

@@ -9,8 +9,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from ratings.database import versions
 from ratings.guidelines import versions as guidelines
-from ratings.models import Collection, Guidelines, Role
+from ratings.models import Guidelines, Role
 
 from .cast import make_collection, make_member, make_rater
 from .races import race
@@ -131,20 +132,16 @@ def test_of_two_who_save_at_once_one_is_told():
 def test_without_the_number_of_a_version_being_unique_both_would_be_saved(monkeypatch):
     """The twin of the test above: each takes the next number that it finds free."""
     barrier = threading.Barrier(2)
-    latest = Collection.latest_guidelines
+    latest = versions.latest_of
 
-    def seen_together(collection):
-        found = latest(collection)
+    def seen_together(rows):
+        found = latest(rows)
         barrier.wait(timeout=20)
         return found
 
-    collection = make_collection()
-    monkeypatch.setattr(Collection, "latest_guidelines", seen_together)
-    numbers = iter([1, 2])
-    create = Guidelines.objects.create
-    monkeypatch.setattr(
-        Guidelines.objects, "create", lambda **facts: create(**facts | {"version": next(numbers)}), raising=False
-    )
+    collection, numbers = make_collection(), iter([1, 2])
+    monkeypatch.setattr(versions, "latest_of", seen_together)
+    monkeypatch.setattr(versions, "number_after", lambda latest: next(numbers))
     race(["one", "two"], lambda words: guidelines.publish(collection, words, base=0))
     assert Guidelines.objects.count() == 2
 

@@ -1,0 +1,40 @@
+"""Rows that are never changed: a new content is a new version."""
+
+from django.db import IntegrityError, models, transaction
+
+
+class Outdated(Exception):
+    """Somebody saved another version since this one was read. `current` is the latest."""
+
+    def __init__(self, current: models.Model) -> None:
+        self.current = current
+        super().__init__(f"Version {current.version} was saved meanwhile.")
+
+
+class Unchanged(Exception):
+    """The content is that of the latest version."""
+
+
+def publish(rows: models.Manager, content: dict, *, base: int) -> models.Model:
+    """The new version among the `rows` of a collection, based on version `base` (0: there was none).
+
+    Raises Outdated and Unchanged.
+    """
+    latest = latest_of(rows)
+    if latest and latest.version != base:
+        raise Outdated(latest)
+    if latest and all(getattr(latest, name) == value for name, value in content.items()):
+        raise Unchanged
+    try:
+        with transaction.atomic():
+            return rows.create(version=number_after(latest), **content)
+    except IntegrityError as error:  # a concurrent save made this version
+        raise Outdated(latest_of(rows)) from error
+
+
+def latest_of(rows: models.Manager) -> models.Model | None:
+    return rows.order_by("-version").first()
+
+
+def number_after(latest: models.Model | None) -> int:
+    return latest.version + 1 if latest else 1
