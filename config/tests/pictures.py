@@ -20,6 +20,14 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "pictures"
 SAMPLE = "/collections/trail-advice"
+SAMPLES = ROOT / "ratings" / "set_up" / "samples"
+SHOP = (
+    ("create_collection", "shop", "--name", "Shop", "--grades", "0:Irrelevant,1:Related,2:Good,3:Perfect"),
+    ("import_queries", "shop", SAMPLES / "queries.csv"),
+    ("import_documents", "shop", SAMPLES / "documents.jsonl"),
+    ("import_run", "shop", SAMPLES / "two-systems.run"),
+    ("pool", "shop"),
+)
 LARGEST = 150_000  # bytes
 QUALITY = 0.8
 ENCODED = """async ([png, quality]) => {
@@ -32,8 +40,8 @@ ENCODED = """async ([png, quality]) => {
 
 
 @contextlib.contextmanager
-def served() -> Iterator[str]:
-    """The address of a server with the sample, with the key to look around."""
+def served() -> Iterator[tuple[str, dict[str, str]]]:
+    """The address of a server with the sample, with the key to look around; and its environment."""
     with tempfile.TemporaryDirectory(prefix="idealist-pictures-", ignore_cleanup_errors=True) as folder:
         own = {"IDEALIST_DATA": folder, "PYTHONUNBUFFERED": "1"}
         taken = {"DATABASE_URL", "IDEALIST_HOSTS", "IDEALIST_HTTPS", "IDEALIST_DEMO", "SECRET_KEY"}
@@ -41,9 +49,48 @@ def served() -> Iterator[str]:
         command = [sys.executable, str(ROOT / "run.py"), "--port", "0"]
         with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
             try:
-                yield next(found[0] for line in process.stdout if (found := re.search(r"http\S+\?look=\S+", line)))
+                lines = (re.search(r"http\S+\?look=\S+", line) for line in process.stdout)
+                yield next(found[0] for found in lines if found), environment
             finally:
                 process.terminate()
+
+
+def manage(environment: dict[str, str], *command) -> str:
+    """What a management command prints."""
+    whole = [sys.executable, str(ROOT / "run.py"), "manage", *map(str, command)]
+    return subprocess.run(whole, env=environment, check=True, capture_output=True, text=True).stdout
+
+
+def make_shop(environment: dict[str, str]) -> str:
+    """A collection of products with pictures. Returns the invitation of its rater."""
+    for command in SHOP:
+        manage(environment, *command)
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(manage(environment, "presentation", "shop", "--start", "proposal"))
+        file.flush()
+        manage(environment, "presentation", "shop", file.name)
+    return re.search(r"/join/\S+", manage(environment, "invite", "shop", "mira", "--role", "rater"))[0]
+
+
+def product(browser: Browser, address: str, invitation: str) -> Page:
+    """The desk of an invited rater, with a product and its picture."""
+    page = browser.new_page(viewport={"width": 1120, "height": 700}, base_url=address.partition("?")[0])
+    page.goto(invitation)
+    page.get_by_label("Name").first.fill("mira")
+    page.get_by_label("Password").first.fill("a pass phrase of mira")
+    page.get_by_role("button", name="Join").first.click()
+    page.wait_for_load_state()
+    page.goto("/collections/shop/rate/")
+    page.get_by_role("button", name=re.compile("Start|Go on")).first.click()
+    picture = page.locator("article.doc img")
+    for _ in range(30):  # the worker decodes it
+        if picture.count():
+            break
+        time.sleep(1)
+        page.reload()
+    picture.first.wait_for()
+    page.wait_for_load_state("networkidle")
+    return page
 
 
 def visitor(browser: Browser, address: str, role: str, size: tuple[int, int]) -> Page:
@@ -105,17 +152,21 @@ def taken(page: Page) -> bytes:
 def main() -> None:
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or sys.exit("There is no Chromium.")
     flags = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with served() as address, sync_playwright() as playwright:
+    with served() as (address, environment), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=flags)
         for name, (role, show, size) in SHOWN.items():
             page = visitor(browser, address, role, size)
             show(page)
-            picture = taken(page)
-            if len(picture) > LARGEST:
-                sys.exit(f"{name} has {len(picture):,} bytes, at most {LARGEST:,} are wanted.")
-            (FOLDER / f"{name}.webp").write_bytes(picture)
-            print(f"docs/pictures/{name}.webp  {len(picture):,} bytes")
+            keep(name, taken(page))
+        keep("product", taken(product(browser, address, make_shop(environment))))
         browser.close()
+
+
+def keep(name: str, picture: bytes) -> None:
+    if len(picture) > LARGEST:
+        sys.exit(f"{name} has {len(picture):,} bytes, at most {LARGEST:,} are wanted.")
+    (FOLDER / f"{name}.webp").write_bytes(picture)
+    print(f"docs/pictures/{name}.webp  {len(picture):,} bytes")
 
 
 if __name__ == "__main__":
