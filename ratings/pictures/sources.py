@@ -7,14 +7,15 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from urllib.parse import quote, unquote_to_bytes, urldefrag, urlsplit
+from urllib.parse import quote, unquote_to_bytes, urldefrag, urljoin, urlsplit
 
-from ..pull.fetching import Limits, fetched
+from ..pull.fetching import LedOn, Limits, fetched
 from ..pull.places import checked_place
 from .decoding import MOST_BYTES, Unusable
 
 SECONDS = 20.0  # for one picture
 WITH_RETRIES = 60.0  # seconds
+MOST_STEPS = 4  # redirects, each of which is checked
 HEADERS = {"Accept": "image/avif,image/webp,image/*", "User-Agent": "Idealist"}
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
 
@@ -36,9 +37,18 @@ def host_of(source: str) -> str:
 
 
 def from_web(source: str, allowed: Sequence[str]) -> bytes:
-    """The bytes at an address on a listed host. Raises ValueError."""
-    url = quote(urldefrag(source).url, safe="%/:=&?~+!$,;'@()*[]")
-    place = checked_place(url, allowed)
+    """The bytes at an address on a listed host, or where it leads on to, on listed hosts. Raises ValueError."""
+    url = source
+    for _ in range(MOST_STEPS):
+        try:
+            return _at(url, allowed)
+        except LedOn as led:
+            url = urljoin(url, led.location)
+    raise ValueError(f"it leads on more than {MOST_STEPS} times, at last to {url!r:.200}")
+
+
+def _at(url: str, allowed: Sequence[str]) -> bytes:
+    place = checked_place(quote(urldefrag(url).url, safe="%/:=&?~+!$,;'@()*[]"), allowed)
     target = f"{place.path}?{place.query}" if place.query else place.path
     limits = Limits(seconds=SECONDS, bytes=MOST_BYTES, total_seconds=WITH_RETRIES)
     return fetched(place, "GET", target, None, HEADERS, limits)

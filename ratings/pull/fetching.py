@@ -21,6 +21,15 @@ class Refused(ValueError):
     """There is no usable answer. The message has the problem and the cure."""
 
 
+class LedOn(Refused):
+    """The answer is a redirect, which is not followed. `location` is where it leads, as the answer has it."""
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        shown = (location or "nowhere")[:QUOTED]
+        super().__init__(f"it leads on to {shown!r}. No redirect is followed; give that URL if it is meant")
+
+
 @dataclass
 class Limits:
     """The limits for one answer and for all together, and the counters of the latter. `pause` sleeps."""
@@ -58,10 +67,7 @@ def fetched(
             break
         limits.pause(min(_pause(answered.get("Retry-After"), number), limits.time_left()))
     if 300 <= status < 400:
-        elsewhere = answered.get("Location") or "nowhere"
-        raise Refused(
-            f"it leads on to {elsewhere[:QUOTED]!r}. No redirect is followed; give that URL if it is meant"
-        )
+        raise LedOn(answered.get("Location", ""))
     message = content[:QUOTED].decode(errors="replace").strip()
     cure = "Check URL, body and authorization"
     if status in RETRIED:

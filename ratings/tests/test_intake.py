@@ -713,7 +713,8 @@ def test_a_reason_that_is_not_known_is_refused():
         make_collection(), sources("query,document,rater,grade,reason\nq1,a,ann,,tired\nq2,a,ann,1,\n")
     )
     assert refused(report) == [
-        "file1, line 2: the reason 'tired' is not known. Known are broken, language, knowledge, unclear, other, picture."
+        "file1, line 2: the reason 'tired' is not known."
+        " Known are broken, language, knowledge, unclear, other, picture."
     ]
 
 

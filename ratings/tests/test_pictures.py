@@ -15,6 +15,7 @@ from ratings.pictures import decoding, store
 from ratings.pictures.fetching import Fetching
 from ratings.presentation import versions
 from ratings.presentation.parts import Part, Presented
+from ratings.pull.fetching import LedOn
 
 SHOWING = Presented((Part("title", "title"), Part("image", "image"), Part("image", "more", "Views")))
 
@@ -133,6 +134,34 @@ def test_an_address_that_may_not_be_asked_is_refused(shop, source, said):
     turn.list_sources()
     turn.fetch()
     assert said in shop.pictures.get().problem
+
+
+def test_a_picture_that_lies_elsewhere_is_fetched_from_listed_hosts_alone(shop, monkeypatch):
+    places = {
+        "cdn.example.org /1.png": "/deep/1.png",
+        "cdn.example.org /deep/1.png": picture_of(),
+        "cdn.example.org /2.png": "http://169.254.169.254/key",
+        "cdn.example.org /3.png": "/3.png",
+    }
+    asked = []
+
+    def answered(place, method, target, *_):
+        asked.append(f"{place.host} {target}")
+        if isinstance(answer := places[asked[-1]], str):
+            raise LedOn(answer)
+        return answer
+
+    monkeypatch.setattr("ratings.pictures.sources.fetched", answered)
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: [(2, 1, 6, "", ("93.184.215.14", 443))])
+    with_documents(shop, **{key: f"https://cdn.example.org/{key}.png" for key in "123"})
+    turn = Fetching(shop)
+    turn.list_sources()
+    turn.fetch()
+    problems = {row.named_by: row.problem for row in shop.pictures.all()}
+    assert problems["1"] == ""
+    assert "169.254.169.254 is not in IDEALIST_PULL_HOSTS" in problems["2"]
+    assert "it leads on more than 4 times" in problems["3"]
+    assert {each.partition(" ")[0] for each in asked} == {"cdn.example.org"}
 
 
 def test_files_of_a_zip_are_found_by_name(shop, tmp_path):
