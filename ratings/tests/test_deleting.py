@@ -34,6 +34,7 @@ from ratings.models import (
 from ratings.people import members, tokens
 from ratings.pool import anchors
 from ratings.pool.adjudication import adjudicate
+from ratings.presentation.presets import WEB_PAGE
 from ratings.set_up import deleting, making
 
 from .cast import NOW, grade, make_collection, make_member, make_pair, make_ranking, make_rater, make_user
@@ -74,7 +75,7 @@ def make_whole(slug: str) -> Collection:
     tokens.make(admin, collection, name="build", scopes=["read"], days=7)
     Receipt.objects.create(user=admin, collection=collection, key="1", digest="1", created_at=NOW)
     collection.guidelines.create(version=1, text="## 3 Perfect")
-    collection.presentations.create(version=1, content={"document": [], "query": []})
+    collection.presentations.create(version=1, content=WEB_PAGE.as_json())
     file = uploads.keep(SimpleUploadedFile("queries.tsv", b"q9\tx\n"))
     job = Job.objects.create(collection=collection, kind="documents", files=[file], state="checked")
     job.other_texts.create(
