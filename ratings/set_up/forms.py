@@ -115,7 +115,7 @@ class DeletionForm(forms.Form):
     """The name of the collection, typed, and what became of the download."""
 
     download = forms.ChoiceField(
-        label="Before it goes",
+        label="The download",
         choices=[("kept", "I have downloaded everything"), ("unneeded", "I do not need the download")],
         widget=forms.RadioSelect,
         error_messages={"required": "Download everything first, or say that you do not need it."},

@@ -1,5 +1,6 @@
 """The page of a collection as a whole: its name; put away, copied, deleted, restored."""
 
+import json
 import re
 from datetime import timedelta
 
@@ -121,6 +122,7 @@ def put_away(client: Client) -> None:
     assert client.post(PAGE + "put-away/").url == PAGE
 
 
+@pytest.mark.writes
 def test_put_away_raters_get_nothing_and_are_told_and_go_on_when_it_is_taken_out(client, collection):
     first, second = make_pair(collection, "q1", "a"), make_pair(collection, "q1", "b")
     rater = make_rater(collection)
@@ -246,6 +248,7 @@ def maker(admin):
     return get_user_model().objects.get(pk=admin.pk)
 
 
+@pytest.mark.writes
 def test_a_copy_has_the_set_up_and_nothing_of_people(admin):
     whole = make_whole("sea")
     whole.guidelines.create(version=2, text="Again.")
@@ -333,6 +336,7 @@ def test_a_source_that_is_deleted_meanwhile_ends_the_copy(maker, collection):
     assert not Collection.objects.exists()
 
 
+@pytest.mark.writes
 def test_a_copy_is_cancelled_before_and_while_it_is_written(maker, collection, monkeypatch):
     before, during = (jobs.copy(collection, slug, slug, maker) for slug in ("before", "during"))
     signed_in(maker).post(f"/copies/{before.pk}/cancel/")
@@ -349,6 +353,19 @@ def test_a_copy_is_cancelled_before_and_while_it_is_written(maker, collection, m
     assert Document.written.count() == 4
     page = text(signed_in(maker).get(f"/copies/{during.pk}/"))
     assert "Cancelled: during Nothing of it is here" in page
+
+
+def test_a_copy_whose_worker_died_is_taken_up_by_the_next_which_begins_anew(maker, collection):
+    job = jobs.copy(collection, "copy", "Copy", maker)
+    half = Collection.objects.create(slug=None, name="Copy")
+    Document.objects.create(collection=half, key="a")
+    dead = timezone.now() - timedelta(minutes=1)
+    Job.objects.update(state="running", attempt=1, staging=True, beat_at=dead, collection=half)
+    jobs.reap()
+    work()
+    assert Job.objects.get(pk=job.pk).state == "published"
+    assert not Collection.written.filter(pk=half.pk).exists()
+    assert Collection.objects.get(slug="copy").documents.count() == 4
 
 
 # Delete
@@ -394,6 +411,7 @@ def test_blanks_in_a_name_that_nobody_can_see_need_not_be_typed(client):
 
 
 @pytest.mark.parametrize("download", ["kept", "unneeded"])
+@pytest.mark.writes
 def test_it_is_gone_for_everybody_at_once_and_listed_for_its_admins(client, collection, download):
     analyst, rater = make_member(collection, "analyst", Role.ANALYST), make_rater(collection)
     other = make_member(collection, "other", Role.ADMIN)
@@ -406,11 +424,14 @@ def test_it_is_gone_for_everybody_at_once_and_listed_for_its_admins(client, coll
         for person in (client, signed_in(analyst), signed_in(rater.user), signed_in(other), root_once()):
             assert person.get(f"/collections/hills/{address}").status_code == 404, address
     for person in (client, signed_in(other), root_once()):
-        assert f"Hills hills admin {until} Restore" in text(person.get("/"))
+        page = text(person.get("/"))
+        assert "Hills Its address was hills . Deleted by admin ." in page
+        assert f"It can be restored until {until} UTC. Restore" in page
     for person in (signed_in(analyst), signed_in(rater.user)):
         assert "Hills" not in text(person.get("/"))
         assert person.post(f"/deleted/{deletion.pk}/restore/").status_code == 404
-    assert client.get("/accounts/my-data/").status_code == 200
+    told = b"".join(client.get("/accounts/my-data/").streaming_content).decode()
+    assert json.loads(told)["deletions"][0]["collection"] == "Hills"
 
 
 def root_once() -> Client:
