@@ -100,6 +100,12 @@ def test_a_wrong_name_or_description_is_told_and_nothing_is_changed(client, coll
     assert "<title>Collection · Hills" in response.content.decode()
 
 
+def test_no_two_fields_of_the_page_have_one_id(client, maker):
+    html = client.get(PAGE).content.decode()
+    ids = re.findall(r'\sid="([^"]+)"', html)
+    assert "id_copy_name" in ids and len(ids) == len(set(ids))
+
+
 def test_a_long_description_that_an_archive_brought_can_stay(client, collection):
     Collection.objects.update(description="x" * 3000)
     assert client.post(PAGE + "describe/", {"name": "Hills", "description": "x" * 3000}).status_code == 302

@@ -1,14 +1,18 @@
 """The page of a collection as a whole: what it is called, and the acts on all of it."""
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
 
+from ..imports import jobs
 from ..models import Collection
-from ..people.access import admin_act, admin_page, may_make
-from ..set_up import making, putting_away
-from ..set_up.forms import CopyForm, DescriptionForm
+from ..people.access import admin_act, admin_page, may_make, of_source
+from ..set_up import deleting, making, putting_away
+from ..set_up.forms import CopyForm, DeletionForm, DescriptionForm
 from .pages import frame
+
+IDS = "id_copy_%s"  # of the form's fields: the other form of the page has a name, too
 
 
 @admin_page
@@ -44,6 +48,37 @@ def take_out(request: HttpRequest, collection: Collection) -> HttpResponse:
     return redirect("collection", collection.slug)
 
 
+@require_POST
+@of_source
+def copy_collection(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Queue a copy, of which the person who asks becomes the admin."""
+    form = CopyForm(request.POST, auto_id=IDS)
+    if not form.is_valid():
+        return collection_page(request, collection, copy=form)
+    sent = form.cleaned_data
+    return redirect("copy_job", jobs.copy(collection, sent["slug"], sent["name"], request.user).pk)
+
+
+@admin_page
+def deletion(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """What goes with the collection, and what is asked before."""
+    return deletion_page(request, collection, DeletionForm(collection=collection))
+
+
+@admin_act
+def delete_collection(request: HttpRequest, collection: Collection) -> HttpResponse:
+    form = DeletionForm(request.POST, collection=collection)
+    if not form.is_valid():
+        return deletion_page(request, collection, form)
+    try:
+        deleted = deleting.delete(collection, request.user)
+    except deleting.Gone as error:
+        raise Http404("No such collection.") from error
+    until = f"{deleted.remove_at:%-d %b %Y, %H:%M} UTC"
+    messages.success(request, f"{collection} is deleted. Until {until} it can be restored below.")
+    return redirect("home")
+
+
 def collection_page(
     request: HttpRequest,
     collection: Collection,
@@ -55,7 +90,17 @@ def collection_page(
     context = {
         **frame(collection, "collection"),
         "about": about or DescriptionForm(collection=collection),
-        "copy": copy or CopyForm(initial={"name": f"Copy of {collection.name}"[:200]}),
+        "copy": copy or CopyForm(initial={"name": f"Copy of {collection.name}"[:200]}, auto_id=IDS),
         "makes": may_make(request.user),
     }
     return render(request, "ratings/collection.html", context, status=400 if about or copy else 200)
+
+
+def deletion_page(request: HttpRequest, collection: Collection, form: DeletionForm) -> HttpResponse:
+    context = {
+        **frame(collection, "collection"),
+        "form": form,
+        "n": deleting.what_goes(collection),
+        "days": deleting.KEPT.days,
+    }
+    return render(request, "ratings/deletion.html", context, status=400 if form.errors else 200)

@@ -1,37 +1,15 @@
-"""The page that deletes a collection, and the acts on deleted ones, which the first page lists."""
+"""The acts on deleted collections, which the first page lists."""
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from ..models import Collection, Deletion
-from ..people.access import admin_act, admin_page, of_deletion
+from ..models import Deletion
+from ..people.access import of_deletion
 from ..set_up import deleting
-from ..set_up.forms import DeletionForm
-from .pages import frame
 
 LATE = "Nothing was done: it was restored, or is being removed."
-
-
-@admin_page
-def deletion(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """What goes with the collection, and what is asked before."""
-    return deletion_page(request, collection, DeletionForm(collection=collection))
-
-
-@admin_act
-def delete_collection(request: HttpRequest, collection: Collection) -> HttpResponse:
-    form = DeletionForm(request.POST, collection=collection)
-    if not form.is_valid():
-        return deletion_page(request, collection, form)
-    try:
-        deleted = deleting.delete(collection, request.user)
-    except deleting.Gone as error:
-        raise Http404("No such collection.") from error
-    until = f"{deleted.remove_at:%-d %b %Y, %H:%M} UTC"
-    messages.success(request, f"{collection} is deleted. Until {until} it can be restored below.")
-    return redirect("home")
 
 
 @require_POST
@@ -59,13 +37,3 @@ def remove_collection(request: HttpRequest, deletion: Deletion) -> HttpResponse:
     else:
         messages.info(request, LATE)
     return redirect("home")
-
-
-def deletion_page(request: HttpRequest, collection: Collection, form: DeletionForm) -> HttpResponse:
-    context = {
-        **frame(collection, "collection"),
-        "form": form,
-        "n": deleting.what_goes(collection),
-        "days": deleting.KEPT.days,
-    }
-    return render(request, "ratings/deletion.html", context, status=400 if form.errors else 200)
