@@ -83,8 +83,8 @@ def restore(
     """Make a collection `slug` of the archive. Where the report has a refusal, nothing was written.
 
     With another `name` it is a collection of its own, made now; `maker` becomes its admin. A job that only checks
-    needs no slug. Raises ValueError for a slug that is taken or invalid. Memory: one piece,
-    and 8 bytes for each line that others refer to.
+    needs no slug. Raises ValueError for a slug that is taken or invalid. Memory: one piece, and 8 bytes for each
+    line that others refer to.
     """
     checking = bool(job and job.checking)
     if not checking and (problem := wrong_slug(slug)):
