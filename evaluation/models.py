@@ -40,8 +40,8 @@ class Once(models.Model):
 class FrozenEvaluation(Once):
     """An evaluation at one moment: its inputs, its numbers, and one hash of the inputs.
 
-    It does not change with its collection. The collection cannot be deleted (PROTECT): access to the frozen
-    evaluation is that to the collection, and without it nobody could read a result that somebody cited.
+    It does not change with its collection. Access to it is access to the collection, so it goes with that, and
+    only when that is removed as a whole (PROTECT): see ratings.set_up.deleting. A bundle outlives it.
     """
 
     collection = models.ForeignKey(Collection, models.PROTECT, related_name="frozen_evaluations")

@@ -180,7 +180,7 @@ class CollectionAdmin(Scoped, admin.ModelAdmin):
     list_display = ["name", "slug", "created_at"]
     search_fields = ["name", "slug"]
     exclude = ["relevant_from"]  # it has a page with the scale
-    readonly_fields = ["scale", "current_guidelines"]
+    readonly_fields = ["slug", "scale", "current_guidelines"]
     inlines = [MembershipInline, GuidelinesInline]
     formfield_overrides = {models.DecimalField: {"form_class": PlainDecimal}}
 

@@ -21,6 +21,7 @@ from ratings.people import members, sessions, tokens
 from ratings.pictures import store
 from ratings.pool import anchors
 from ratings.pool.adjudication import adjudicate
+from ratings.set_up import deleting
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rated_pair
 from ratings.tests.thorough import examples
 
@@ -82,6 +83,19 @@ TABLE = {
     # For superusers and whom they let, who are none of these: see ratings/tests/test_new_collection_page.py.
     "new_collection": ("get", [SIGN_IN, 404, 404, 404, 404]),
     "make_collection": ("post", [SIGN_IN, 404, 404, 404, 404]),
+    "collection": DECIDE,
+    "describe_collection": DECISION,
+    "put_away": DECISION,
+    "take_out": DECISION,
+    "deletion": DECIDE,
+    "delete_collection": DECISION,
+    "restore_collection": DECISION,
+    # For superusers, and for admins who may make collections: see ratings/tests/test_collection_page.py.
+    "remove_collection": ("post", [SIGN_IN, 404, 404, 404, 404]),
+    "copy_collection": ("post", [SIGN_IN, 404, 404, 404, 404]),
+    "copy_job": DECIDE,
+    "copy_progress": DECIDE,
+    "cancel_copy": DECISION,
     "join": ("get", [200, 200, 200, 200, 200]),
     "guidelines": MEMBERS,
     "guidelines_versions": MEMBERS,
@@ -183,6 +197,7 @@ TABLE = {
 }
 
 JOB = ["import_job", "import_progress", "refused", "check_import", "start_import", "cancel_import", "undo_import"]
+COPY = ["copy_job", "copy_progress", "cancel_copy"]
 ARCHIVE = ["archive_job", "archive_progress", "start_archive", "cancel_archive"]
 
 
@@ -220,6 +235,11 @@ class World:
         facts = {"state": "ready", "small": digest, "large": digest}
         self.picture = Picture.objects.create(collection=self.collection, digest="0" * 64, **facts)
         self.archive = Job.objects.create(kind="archive", files=[{"name": "shop.zip"}])
+        options = {"source": self.collection.pk, "of": "Hills", "slug": "copy", "name": "Copy"}
+        self.copy = Job.objects.create(kind="copy", options=options, by=self.users["admin"])
+        gone = make_collection("gone")
+        make_member(gone, "admin", Role.ADMIN)
+        self.deletion = deleting.delete(gone, self.users["admin"])
         self.query = self.collection.queries.get(key="q1")
         self.system = self.collection.systems.get(name="bm25")
         self.analyst = self.collection.memberships.get(user=self.users["analyst"])
@@ -278,6 +298,9 @@ class World:
                 **dict.fromkeys(JOB, self.job.pk),
                 **dict.fromkeys(["pictures_progress", "cancel_pictures"], self.fetching.pk),
                 **dict.fromkeys(ARCHIVE, self.archive.pk),
+                **dict.fromkeys(COPY, self.copy.pk),
+                "restore_collection": self.deletion.pk,
+                "remove_collection": self.deletion.pk,
             }.get(name),
         }
         return {key: known[key] for key in converters()[name]}
@@ -305,6 +328,8 @@ class World:
             "save_anchor": {"use": "gold", "grade": "3"},
             "check_scale": {"base": "1", "relevant_from": "1"},
             "save_scale": {"base": "1", "relevant_from": "2"},
+            "describe_collection": {"name": "Hills"},
+            "delete_collection": {"name": "Hills", "download": "kept"},
             "withdraw_adjudication": {"reason": "not so clear", "seen": self.adjudication.pk},
         }.get(name, {})
 
@@ -428,6 +453,7 @@ def test_a_deactivated_account_is_nobody(world):
 ADMIN_MODELS = [m._meta.model_name for m in apps.get_app_config("ratings").get_models()]
 NOT_IN_ADMIN = {
     "apitoken",
+    "deletion",
     "grade",
     "guidelines",
     "invitation",

@@ -1,5 +1,6 @@
 """The first page: an introduction for visitors, and the collections of a person who is signed in."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.decorators import login_not_required
@@ -9,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from ratings import queue, sample
-from ratings.models import Collection, Rater, Role
+from ratings.models import Collection, Deletion, Rater, Role
 from ratings.people.access import may_make
 from ratings.progress.counts import pace_of
 from ratings.progress.figures import Pace
@@ -34,11 +35,14 @@ def home(request: HttpRequest) -> HttpResponse:
         return look_around.with_key(request)
     if not request.user.is_authenticated:
         return welcome(request)
-    rows = mine(request.user)
+    roles = roles_of(request.user)
+    in_use = [(collection, role) for collection, role in roles if not collection.put_away_at]
     context = {
         "section": "home",
-        "mine": rows,
-        "rates": any(row.role == Role.RATER for row in rows),
+        "mine": mine(request.user, in_use),
+        "away": [Mine(collection, role) for collection, role in roles if collection.put_away_at],
+        "deleted": Deletion.objects.of_admin(request.user),
+        "rates": any(role == Role.RATER for _, role in roles),
         "makes": may_make(request.user),
     }
     return render(request, "evaluation/home.html", context)
@@ -85,12 +89,17 @@ class Mine:
     label: str = ""
 
 
-def mine(user: AbstractBaseUser) -> list[Mine]:
-    """The person's collections by name, with their role in each."""
+def roles_of(user: AbstractBaseUser) -> list[tuple[Collection, str]]:
+    """The person's collections by name, with their role in each. Two queries."""
     roles = dict(user.memberships.values_list("collection", "role"))
+    seen = Collection.objects.visible_to(user)
+    return [(each, Role.ADMIN if user.is_superuser else roles[each.pk]) for each in seen]
+
+
+def mine(user: AbstractBaseUser, roles: Sequence[tuple[Collection, str]]) -> list[Mine]:
+    """What the person does, or reads, in each of these collections."""
     rows = []
-    for place, collection in enumerate(Collection.objects.visible_to(user)):
-        role = Role.ADMIN if user.is_superuser else roles[collection.pk]
+    for place, (collection, role) in enumerate(roles):
         if role == Role.RATER:
             rater = Rater.objects.filter(collection=collection, user=user).first()
             about = {"outlook": queue.outlook(rater), "pace": pace_of(rater)} if rater else {}

@@ -40,6 +40,7 @@ class CollectionOut(Schema):
     slug: str
     name: str
     role: str = Field(description="That of the token's owner.")
+    put_away: bool = Field(description="Nothing is rated or imported in it; its numbers can be read.")
 
 
 class OneCollection(CollectionOut):
@@ -217,7 +218,8 @@ def unjudged(request: HttpRequest, slug: str, asked: Q[OfUnjudged]):
 
 def collection_shown(collection: Collection, role: str) -> dict:
     """The collection without its description, which may name the systems: raters must not know them."""
-    return {"slug": collection.slug, "name": collection.name, "role": role}
+    away = collection.put_away_at is not None
+    return {"slug": collection.slug, "name": collection.name, "role": role, "put_away": away}
 
 
 def whole_collection(collection: Collection, role: str) -> dict:

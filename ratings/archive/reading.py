@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..formats import strict_json, values
 from ..formats.budget import CURE, TooMuch
@@ -89,25 +89,31 @@ def opened(path: str | Path, name: str = "") -> Iterator[Archive]:
 
     `name`: its name in messages.
     """
-    name = name or str(path)
-    with open(path, "rb") as file:
-        try:
-            zip = zipfile.ZipFile(file)
-        except DAMAGED as error:
-            raise Unreadable(name, 0, f"it is no whole ZIP ({error})", NOT_OURS) from error
-        with zip:
-            _refuse_odd_files(name, zip, os.fstat(file.fileno()).st_size)
-            manifest = _manifest(name, zip)
-            sums = {file: _sum(name, zip, file) for file in FILES}
-            _refuse_changed(name, manifest, sums)
-            lines = {member["file"]: member["lines"] for member in manifest["members"]}
-            yield Archive(name, manifest["snapshot"], lines, _pictures(name, zip), zip)
+    with open(path, "rb") as file, unpacked(file, name or str(path)) as archive:
+        yield archive
 
 
-def _refuse_odd_files(name: str, zip: zipfile.ZipFile, size: int) -> None:
-    """Raises Unreadable for other files than those of an archive, and for files that unpack beyond the budget."""
-    entries = zip.infolist()
-    names = [entry.filename for entry in entries]
+@contextmanager
+def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archive]:
+    """The archive in an open file, as `opened`. `ours`: nobody sent it, so that no budget limits it."""
+    try:
+        zip = zipfile.ZipFile(file)
+    except DAMAGED as error:
+        raise Unreadable(name, 0, f"it is no whole ZIP ({error})", NOT_OURS) from error
+    with zip:
+        _refuse_odd_files(name, zip)
+        if not ours:
+            _refuse_too_much(name, zip, os.fstat(file.fileno()).st_size)
+        manifest = _manifest(name, zip)
+        sums = {file: _sum(name, zip, file) for file in FILES}
+        _refuse_changed(name, manifest, sums)
+        lines = {member["file"]: member["lines"] for member in manifest["members"]}
+        yield Archive(name, manifest["snapshot"], lines, _pictures(name, zip), zip)
+
+
+def _refuse_odd_files(name: str, zip: zipfile.ZipFile) -> None:
+    """Raises Unreadable for other files than those of an archive."""
+    names = [entry.filename for entry in zip.infolist()]
     if MANIFEST not in names:
         raise Unreadable(name, 0, f"it has no {MANIFEST}", NOT_OURS)
     if odd := [each for each in names if each not in (*FILES, MANIFEST) and not PICTURE.fullmatch(each)]:
@@ -117,10 +123,14 @@ def _refuse_odd_files(name: str, zip: zipfile.ZipFile, size: int) -> None:
     if len(set(names)) < len(names):
         again = next(each for each in names if names.count(each) > 1)
         raise Unreadable(f"{name}, {again}", 0, "the file is in it twice", NOT_OURS)
+
+
+def _refuse_too_much(name: str, zip: zipfile.ZipFile, size: int) -> None:
+    """Raises Unreadable for files that unpack beyond the budget."""
     allowed = budget()
     allowed.receive(size)
     try:
-        allowed.foresee(sum(entry.file_size for entry in entries))
+        allowed.foresee(sum(entry.file_size for entry in zip.infolist()))
     except TooMuch as error:
         raise Unreadable(name, 0, str(error), CURE) from error
 

@@ -10,9 +10,11 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
+from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.db.models import Field, Model
+from django.utils import timezone
 
 from ..database.bulk import among, insert, new_ids
 from ..intake.publishing import GROWING, Landing, land, remove_dead_archives
@@ -28,6 +30,7 @@ from ..models import (
     Grade,
     Guidelines,
     Job,
+    Membership,
     Pair,
     Picture,
     Presentation,
@@ -36,8 +39,10 @@ from ..models import (
     Rater,
     Rating,
     RatingEvent,
+    Role,
     System,
 )
+from ..people.members import settle_staff
 from ..pictures import store
 from .checking import TABLES, check, joined, pieces
 from .members import BY_NAME, MEMBERS, NUMBER, Member
@@ -69,11 +74,20 @@ NAMED = {target for member in MEMBERS for target, _ in member.refers.values()} |
 Ids = dict[str, array]  # for each member that others refer to: the id of each line, 8 bytes
 
 
-def restore(archive: Archive, slug: str = "", *, progress: Progress = silent, job: Job | None = None) -> Report:
+def restore(
+    archive: Archive,
+    slug: str = "",
+    *,
+    name: str = "",
+    maker: AbstractBaseUser | None = None,
+    progress: Progress = silent,
+    job: Job | None = None,
+) -> Report:
     """Make a collection `slug` of the archive. Where the report has a refusal, nothing was written.
 
-    A job that only checks needs no slug. Raises ValueError for a slug that is taken or invalid. Memory: one piece,
-    and 8 bytes for each line that others refer to.
+    With another `name` it is a collection of its own, made now; `maker` becomes its admin. A job that only checks
+    needs no slug. Raises ValueError for a slug that is taken or invalid. Memory: one piece, and 8 bytes for each
+    line that others refer to.
     """
     checking = bool(job and job.checking)
     if not checking and (problem := wrong_slug(slug)):
@@ -81,9 +95,12 @@ def restore(archive: Archive, slug: str = "", *, progress: Progress = silent, jo
     report = Report()
     with staged(*TABLES) as stage:
         check(archive, stage, report, progress)
+        if name:
+            now = str(timezone.now().replace(tzinfo=None))
+            stage.execute("UPDATE collection SET name = ?, created_at = ?", [name, now])
         if not (report.refused or checking):
             remove_dead_archives()
-            write = partial(_write, stage, slug, archive, report, progress)
+            write = partial(_write, stage, slug, maker, archive, report, progress)
             land(Collection(slug=None, **_about(stage)), [archive], report, Job.Kind.ARCHIVE, job, write)
         if not report.refused:
             _tell(archive, _about(stage)["name"] if checking else slug, checking, report)
@@ -123,7 +140,13 @@ def _tell(archive: Archive, name: str, checking: bool, report: Report) -> None:
 
 
 def _write(
-    stage: sqlite3.Connection, slug: str, archive: Archive, report: Report, progress: Progress, place: Landing
+    stage: sqlite3.Connection,
+    slug: str,
+    maker: AbstractBaseUser | None,
+    archive: Archive,
+    report: Report,
+    progress: Progress,
+    place: Landing,
 ) -> None:
     """Write all members, each after those that it refers to; then the slug, which makes all visible."""
     for number, digest in enumerate(sorted(archive.pictures), 1):
@@ -139,6 +162,9 @@ def _write(
     try:
         with place.published(report):
             collection.update(slug=slug, created_at=created_at)
+            if maker:
+                Membership.objects.create(collection=place.job.collection, user=maker, role=Role.ADMIN)
+                settle_staff(maker)
     except IntegrityError:
         report.counts.clear()
         problem = f"somebody made a collection {slug!r} meanwhile"

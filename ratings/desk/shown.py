@@ -138,6 +138,11 @@ def left_words(outlook: Outlook, noun: str = "") -> str:
 def outlook_words(outlook: Outlook) -> tuple[str, str]:
     """Two sentences: what there is for this rater, and what happens next."""
     done, left = outlook.done, outlook.left
+    if outlook.why == "put_away":
+        return (
+            "This collection is put away: nothing is rated in it at the moment.",
+            "An admin of the collection decides that. Your ratings are kept.",
+        )
     if outlook.why == "not_active":
         return (
             "You get no documents here at the moment.",

@@ -84,12 +84,23 @@ def _heartbeat() -> Path:
 def check(collection: Collection | None, kind: str, files: Sequence[dict], options: dict, by) -> Job:
     """A new job, which a worker is to check. An archive has no collection yet."""
     facts = {"kind": kind, "files": list(files), "options": options, "by": by}
+    return _waiting(Job(collection=collection, checking=True, **facts))
+
+
+def _waiting(job: Job) -> Job:
+    job.beat_at = timezone.now()
     with transaction.atomic():
-        job = Job.objects.create(collection=collection, checking=True, beat_at=timezone.now(), **facts)
+        job.save()
         look_at.enqueue(job.pk)
     if not somebody_works():
         log.error("Job %s waits, and there is no worker. Start one: %s", job.pk, START)
     return job
+
+
+def copy(source: Collection, slug: str, name: str, by) -> Job:
+    """A new job that copies a collection without what people did in it. `by` becomes the admin of the copy."""
+    options = {"source": source.pk, "of": source.name, "slug": slug, "name": name}
+    return _waiting(Job(kind=Job.Kind.COPY, options=options, by=by))
 
 
 def ask(collection: Collection, files: Sequence[dict], by) -> Job:
@@ -200,6 +211,8 @@ def _import(job: Job) -> Report:
         return _restore(job)
     if job.kind == Job.Kind.PICTURES:
         return _fetch(job)
+    if job.kind == Job.Kind.COPY:
+        return _copy(job)
     choices = {name: value for name, value in job.options.items() if name not in opening.READING}
     with ExitStack() as stack:
         files = [(file["name"], stack.enter_context(uploads.path_of(file).open("rb"))) for file in job.files]
@@ -235,6 +248,15 @@ def _fetch(job: Job) -> Report:
         job.mine().update(options=done)
         raise
     return Report()
+
+
+def _copy(job: Job) -> Report:
+    names = job.options["slug"], job.options["name"]
+    try:
+        source = Collection.objects.get(pk=job.options["source"])
+        return archive.copy(source, *names, maker=job.by, progress=Progress(job), job=job)
+    except Collection.DoesNotExist as error:
+        raise ValueError("The collection was deleted meanwhile") from error
 
 
 def _store(job: Job, report: Report) -> None:

@@ -19,18 +19,22 @@ import numpy as np
 from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 
+from ..database.snapshot import snapshot
 from ..formats.source import Source
-from ..models import Collection, Document, Job, OtherText, Pair, Ranking, Rating, RatingEvent, System
+from ..models import Collection, Deletion, Document, Job, OtherText, Pair, Ranking, Rating, RatingEvent, System
 from .report import Report
 from .unmade import everything_of
 
 CONTENT = ["title", "body", "url", "fields"]
 PIECE = 2_000  # rows
+FIRST_PIECE = 16  # rows of a collection that goes: they may be large, and the pieces grow while they are quick
+QUICK = 0.05  # seconds
 TEXTS = 500  # documents whose text is exchanged in one piece
 SHORTEST_BREATH, LONGEST_BREATH = 0.002, 0.2  # seconds of sleep
 QUIET = 60  # seconds without a commit by others, after which nobody else is writing
 GROWING = (Document, OtherText, System, Ranking, Pair, Rating, RatingEvent)
 MANY = 10_000  # rows, after which PostgreSQL needs new statistics of a table
+PUT_AWAY, TAKE_OUT = "the collection is put away", "Take it out again on its page Collection."
 _seen = threading.local()  # the last data_version, and when it changed
 
 
@@ -124,8 +128,12 @@ def land(
     """Run `write`, all or nothing: what it wrote is deleted unless it ends with `published`.
 
     Without the `job` of a worker one is made, which stays in the list of imports if anything changed. An
-    IntegrityError becomes a refusal. So does another import under way; with a `job` that raises Busy.
+    IntegrityError becomes a refusal. So does another import under way; with a `job` that raises Busy. Into a
+    collection that was put away nothing is imported.
     """
+    if collection.pk and Collection.objects.filter(pk=collection.pk, put_away_at__isnull=False).exists():
+        report.refuse(sources[0].refusal(0, PUT_AWAY, TAKE_OUT))
+        return
     try:
         place = Landing(_begun(collection, sources, kind, job))
     except Busy as busy:
@@ -233,8 +241,9 @@ def remove(job: Job) -> None:
         job.documents(manager="written"),
     ):
         _delete_in_pieces(rows)
-    if unmade := Collection.written.filter(pk=job.collection_id, slug=None).first():
-        _remove_collection(unmade)
+    # An import into a deleted collection ends as any other does, and the collection can be restored.
+    if unmade := Collection.written.filter(pk=job.collection_id, slug=None, deletion__isnull=True).first():
+        remove_collection(unmade)
     Job.objects.filter(pk=job.pk).update(staging=False)
 
 
@@ -243,20 +252,39 @@ def forget_staged(job: Job) -> None:
     _delete_in_pieces(job.staged_ratings)
 
 
-def _remove_collection(unmade: Collection) -> None:
-    """Delete all rows of a collection and then the collection, in pieces."""
-    for rows in everything_of(unmade):
+def remove_collection(collection: Collection) -> None:
+    """Delete all rows of a collection without a slug and then the collection, in pieces.
+
+    After a kill, the next call goes on. Several processes may run it at once. Raises IntegrityError where a row
+    came in between: the next call deletes that, too.
+    """
+    for rows in everything_of(collection):
         # One query for all ids: one for each piece would take quadratic time. The newest rows first, because an
         # undo refers to an older event.
-        pks = np.sort(np.fromiter(rows.order_by().values_list("pk", flat=True).iterator(), np.int64))[::-1]
-        every = models.QuerySet(rows.model)
-        for start in range(0, len(pks), PIECE):
-            some = every.filter(pk__in=pks[start : start + PIECE].tolist())
-            _piece(lambda some=some: some._raw_delete(some.db))
+        with snapshot():
+            pks = np.sort(np.fromiter(rows.order_by().values_list("pk", flat=True).iterator(), np.int64))[::-1]
+        _delete_growing(models.QuerySet(rows.model), pks)
     with transaction.atomic():
-        unmade.jobs.update(staging=False, collection=None)
-        gone = Collection.written.filter(pk=unmade.pk)
-        gone._raw_delete(gone.db)
+        collection.jobs.update(staging=False, collection=None)
+        for gone in (
+            Deletion.objects.filter(collection=collection),
+            Collection.written.filter(pk=collection.pk, slug=None),
+        ):
+            gone._raw_delete(gone.db)
+
+
+def _delete_growing(rows: models.QuerySet, pks: np.ndarray) -> None:
+    """Delete the rows with these ids, in pieces of a size that keeps others waiting only for a moment."""
+    start, size = 0, FIRST_PIECE
+    while start < len(pks):
+        some = rows.filter(pk__in=pks[start : start + size].tolist())
+        begun = time.monotonic()
+        with transaction.atomic():
+            some._raw_delete(some.db)
+        took = time.monotonic() - begun
+        start += size
+        size = min(PIECE, 2 * size) if took < QUICK else max(1, size // 2)
+        breathe(took)
 
 
 def _piece(work: Callable[[], Any]) -> Any:

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from .. import queue
 from ..models import (
+    MAKERS,
     Adjudication,
     Anchor,
     Assignment,
@@ -79,7 +80,7 @@ def obstacles(job: Job) -> Iterator[str]:
     if not job.changed:
         yield "It changed nothing: there is nothing to undo."
         return
-    if job.kind == Job.Kind.ARCHIVE:
+    if job.kind in MAKERS:
         yield "It made the whole collection, which is not taken back."
         return
     if job.kind == Job.Kind.RATINGS:

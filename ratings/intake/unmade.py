@@ -1,19 +1,25 @@
-"""All rows of a collection whose import from an archive did not end."""
+"""All rows of a collection that goes: of a deleted one, and of one whose import from an archive did not end."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from django.db.models import QuerySet
 
 from ..models import (
+    MAKERS,
     Adjudication,
     Anchor,
+    ApiToken,
     Assignment,
     Check,
     Collection,
     Document,
     Grade,
     Guidelines,
+    Invitation,
     Job,
+    LostLease,
+    Membership,
+    OtherText,
     Pair,
     Picture,
     Presentation,
@@ -22,22 +28,31 @@ from ..models import (
     Rater,
     Rating,
     RatingEvent,
+    Receipt,
+    StagedRating,
     System,
 )
+
+# What other apps keep of a collection, each as a function that yields rows like `everything_of`.
+of_others: list[Callable[[Collection], Iterator[QuerySet]]] = []
 
 
 def everything_of(collection: Collection) -> Iterator[QuerySet]:
     """The rows of each table, in an order in which they can be deleted: no remaining row refers to them."""
+    for rows in of_others:
+        yield from rows(collection)
     by_pair = {"pair__query__collection": collection}
     yield Check.objects.filter(rater__collection=collection)
-    for model in (RatingEvent, Adjudication, Rating, Assignment, Anchor):
+    for model in (RatingEvent, Adjudication, Rating, Assignment, Anchor, LostLease):
         yield model.objects.filter(**by_pair)
-    yield Job.objects.filter(collection=collection).exclude(kind=Job.Kind.ARCHIVE)
+    for model in (StagedRating, OtherText):
+        yield model.objects.filter(job__collection=collection)
+    yield Job.objects.filter(collection=collection).exclude(kind__in=MAKERS)
     yield Pair.objects.filter(query__collection=collection)
     yield Rater.queries.through.objects.filter(rater__collection=collection)
     yield Rater.objects.filter(collection=collection)
     yield Ranking.written.filter(system__collection=collection)
     yield System.written.filter(collection=collection)
     yield Document.written.filter(collection=collection)
-    for model in (Query, Guidelines, Presentation, Picture, Grade):
+    for model in (Query, Guidelines, Presentation, Picture, Grade, Receipt, ApiToken, Invitation, Membership):
         yield model.objects.filter(collection=collection)

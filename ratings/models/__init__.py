@@ -7,6 +7,7 @@ would pay for both.
 from .anchor import Anchor, Check
 from .collection import (
     Collection,
+    Deletion,
     Grade,
     Guidelines,
     Invitation,
@@ -18,7 +19,7 @@ from .collection import (
     short_value,
 )
 from .content import Document, OtherText, Query
-from .job import LEASE, Job
+from .job import LEASE, MAKERS, Job
 from .picture import Picture, digest_of
 from .ranking import Ranking, System
 from .rating import (
@@ -40,6 +41,7 @@ from .token import SCOPES_OF, ApiToken, Receipt, Scope
 __all__ = [
     "LEASE",
     "LOTS",
+    "MAKERS",
     "SCOPES_OF",
     "UNRANKED",
     "Adjudication",
@@ -48,6 +50,7 @@ __all__ = [
     "Assignment",
     "Check",
     "Collection",
+    "Deletion",
     "Document",
     "Grade",
     "Guidelines",

@@ -15,6 +15,11 @@ class Role(models.TextChoices):
     ADMIN = "admin", "admin"
 
 
+# Fields that acts change by an update of their own: a save of the whole row could bring old values back, and with
+# the slug a deleted collection.
+ACTED_ON = ("version", "slug", "put_away_at")
+
+
 class CollectionQuerySet(models.QuerySet):
     def visible_to(self, user, *roles: str) -> "CollectionQuerySet":
         """Collections where `user` has one of `roles`; any role, if none is named. Superusers are admins."""
@@ -29,7 +34,7 @@ class CollectionQuerySet(models.QuerySet):
 
 
 class SeenManager(models.Manager.from_queryset(CollectionQuerySet)):
-    """Without collections that an import of an archive is still writing: they get their slug last."""
+    """Without collections that have no slug: deleted ones, and those that are still being written."""
 
     def get_queryset(self) -> CollectionQuerySet:
         return super().get_queryset().filter(slug__isnull=False)
@@ -41,7 +46,7 @@ class Collection(models.Model):
         DEPTH = "depth", "what systems rank best first"
         RANDOM = "random", "at random"
 
-    # None while an import of an archive is writing it: it has no address, and nobody sees it.
+    # None while an import of an archive writes it, and once it is deleted: nobody sees it.
     slug = models.SlugField(max_length=80, unique=True, null=True, help_text="The name in addresses and commands.")
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
@@ -85,11 +90,13 @@ class Collection(models.Model):
     # The last version that changed more than single judgments, whose versions are in RatingEvent.version.
     version_of_all = models.PositiveBigIntegerField(default=0, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
+    # If set, nobody rates in it and nothing is imported; its numbers can be read.
+    put_away_at = models.DateTimeField(null=True, editable=False)
 
     role: str  # of the user who asks; set by `people.access.collection_for`
 
     objects = SeenManager()
-    written = CollectionQuerySet.as_manager()  # with those that are still being written
+    written = CollectionQuerySet.as_manager()  # with those that have no slug
 
     class Meta:
         ordering = ["name"]
@@ -106,10 +113,10 @@ class Collection(models.Model):
         return self.name
 
     def save(self, *args, **kwargs) -> None:
-        """An update leaves out the versions, which others may have raised since this copy was read."""
+        """An update leaves out ACTED_ON, which others may have changed since this copy was read."""
         if not self._state.adding and kwargs.get("update_fields") is None:
             fields = (field.name for field in self._meta.concrete_fields if not field.primary_key)
-            kwargs["update_fields"] = [name for name in fields if not name.startswith("version")]
+            kwargs["update_fields"] = [name for name in fields if not name.startswith(ACTED_ON)]
         super().save(*args, **kwargs)
 
     def get_absolute_url(self) -> str:
@@ -144,6 +151,38 @@ class Collection(models.Model):
 
     def latest_presentation(self) -> "Presentation | None":
         return self.presentations.order_by("-version").first()
+
+
+class DeletionQuerySet(models.QuerySet):
+    def of_admin(self, user) -> "DeletionQuerySet":
+        """Those that the user may undo: of collections of which they are an admin. For superusers, all."""
+        rows = self.select_related("collection", "by")
+        if user.is_superuser:
+            return rows
+        admin = Membership.objects.filter(user=user, role=Role.ADMIN)
+        return rows.filter(collection__in=admin.values("collection"))
+
+
+class Deletion(models.Model):
+    """A deleted collection: who deleted it, and until when it can be restored.
+
+    `ratings.set_up.deleting` writes this table.
+    """
+
+    collection = models.OneToOneField(Collection, models.CASCADE, related_name="deletion")
+    slug = models.SlugField(max_length=80, help_text="What it had as its name in addresses.")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    deleted_at = models.DateTimeField()
+    remove_at = models.DateTimeField()
+    removing = models.BooleanField(default=False, help_text="A worker removes its rows: it cannot be restored.")
+
+    objects = DeletionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-deleted_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.collection}, deleted"
 
 
 class Grade(models.Model):

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from .collection import Collection
 
+MAKERS = ("archive", "copy")  # the kinds of jobs that make a collection
 LEASE = timedelta(seconds=30)  # a worker whose last heartbeat is older counts as dead
 CHANGES = ("new", "changed", "documents", "grades")  # the counts of a report that are changes
 
@@ -37,6 +38,7 @@ class Job(models.Model):
         RATINGS = "ratings", "ratings"
         ARCHIVE = "archive", "collection"
         PICTURES = "pictures", "pictures"
+        COPY = "copy", "copy"
 
     class State(models.TextChoices):
         QUEUED = "queued", "waiting"
@@ -48,7 +50,7 @@ class Job(models.Model):
         FAILED = "failed", "failed"
         UNDONE = "undone", "undone"
 
-    # Of an archive: the collection that it makes, None before that.
+    # Of an archive or a copy: the collection that it makes, None before that.
     collection = models.ForeignKey(Collection, models.CASCADE, null=True, related_name="jobs")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     # Empty where the files do not tell it and the user has not chosen it yet.
@@ -93,7 +95,7 @@ class Job(models.Model):
                 condition=~Q(state="published") | Q(staging=False), name="what_is_published_is_seen"
             ),
             models.CheckConstraint(
-                condition=Q(kind="archive", staging=False) | Q(collection__isnull=False),
+                condition=Q(kind__in=["archive", "copy"], staging=False) | Q(collection__isnull=False),
                 name="job_has_its_collection",
             ),
         ]  # fmt: skip

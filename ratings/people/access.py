@@ -10,12 +10,13 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_POST, require_safe
 
 from ..database.prepared import Blank, Prepared
-from ..models import Collection, Job, Rater, Role
+from ..models import Collection, Deletion, Job, Rater, Role
 from ..queue.acts import with_versions
 
 READERS = (Role.ANALYST, Role.ADMIN)
@@ -53,6 +54,19 @@ def admin_page(view: View) -> View:
 def admin_act(view: View) -> View:
     """The same for POST."""
     return require_POST(of_collection(Role.ADMIN)(view))
+
+
+def record_act(view: View) -> View:
+    """The same for changes of the record, which are refused with a message while the collection is put away."""
+
+    @wraps(view)
+    def in_use(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
+        if collection.put_away_at:
+            messages.error(request, f"{collection} is put away, so nothing was changed. Take it out again first.")
+            return redirect("collection", collection.slug)
+        return view(request, collection, **kwargs)
+
+    return admin_act(in_use)
 
 
 def collection_for(request: HttpRequest, slug: str, roles: Iterable[str] = ()) -> Collection:
@@ -97,6 +111,23 @@ def archives_for(request: HttpRequest) -> QuerySet[Job]:
 of_archives = opened_by(archives_for)
 
 
+def deletion_for(request: HttpRequest, pk: int) -> Deletion:
+    """The deletion of a collection. Raises Http404 for all but its admins and superusers."""
+    return get_object_or_404(Deletion.objects.of_admin(request.user), pk=pk)
+
+
+of_deletion = opened_by(deletion_for, "pk")
+
+
+def copies_for(request: HttpRequest) -> QuerySet[Job]:
+    """The copies of collections that this person asked for; superusers see those of all."""
+    copies = Job.objects.filter(kind=Job.Kind.COPY).select_related("by", "collection")
+    return copies if request.user.is_superuser else copies.filter(by=request.user)
+
+
+of_copies = opened_by(copies_for)
+
+
 def may_make(user: AbstractBaseUser | AnonymousUser) -> bool:
     """Whether the person may make collections: a superuser, or whom one gave the permission in Django's admin."""
     return user.has_perm("ratings.add_collection")
@@ -110,6 +141,15 @@ def maker_for(request: HttpRequest) -> AbstractBaseUser:
 
 
 of_makers = opened_by(maker_for)
+
+
+def source_for(request: HttpRequest, slug: str) -> Collection:
+    """The collection to copy. Raises Http404 for all but its admins who may make collections."""
+    maker_for(request)
+    return collection_for(request, slug, [Role.ADMIN])
+
+
+of_source = opened_by(source_for, "slug")
 
 
 def account_key(user) -> str:
@@ -127,8 +167,8 @@ def wants_json(request: HttpRequest) -> bool:
 
 # Names of pages, which are also the names of the modules of their views.
 PAGES_OF_ADMINS = {
-    "adjudicate", "anchors", "guidelines", "imports", "people", "pictures", "pool", "presentation", "progress",
-    "scale",
+    "adjudicate", "anchors", "collection", "guidelines", "imports", "people", "pictures", "pool", "presentation",
+    "progress", "scale",
 }  # fmt: skip
 
 

@@ -71,7 +71,9 @@ def invite(
 
 
 def invitation_of(key: str) -> Invitation | None:
-    return Invitation.objects.select_related("collection", "created_by").filter(key_hash=hash_of(key)).first()
+    """The invitation of this key; None for a deleted collection, too."""
+    seen = Invitation.objects.filter(collection__slug__isnull=False)
+    return seen.select_related("collection", "created_by").filter(key_hash=hash_of(key)).first()
 
 
 def is_open(invitation: Invitation, *, now: datetime | None = None) -> bool:

@@ -23,6 +23,7 @@ from ..models import (
     ApiToken,
     Check,
     Collection,
+    Deletion,
     Invitation,
     Job,
     Membership,
@@ -61,6 +62,7 @@ def export(user: AbstractBaseUser, *, now: datetime | None = None) -> Iterator[s
         "events": (event(row, seen) for row, seen in with_tokens(in_pieces(events_of(user, raters)), raters)),
         "adjudications": (adjudication(row) for row in in_pieces(adjudications_of(user))),
         "imports": (imported(row) for row in Job.objects.filter(by=user).select_related("collection")),
+        "deletions": (deletion(row) for row in Deletion.objects.filter(by=user).select_related("collection")),
         "admin_log": (logged(row) for row in in_pieces(LogEntry.objects.filter(user=user).order_by("pk"))),
     }
     yield f'{{"exported_at": {written(now or timezone.now())}'
@@ -145,6 +147,10 @@ def imported(row: Job) -> dict:
         "state": row.state,
         "created_at": row.created_at,
     }
+
+
+def deletion(row: Deletion) -> dict:
+    return {"collection": row.collection.name} | fields(row, "deleted_at", "remove_at")
 
 
 def session(row: Session) -> dict:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import OperationalError, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from ..models import SCOPES_OF, ApiToken, Collection, Membership, Role, Scope
@@ -19,6 +19,7 @@ from . import visits
 PREFIX = "idl_"  # so that secret scanners recognize a key
 KEY_BYTES = 32
 MOST_DAYS = 366
+SEEN = Q(collection=None) | Q(collection__slug__isnull=False)  # not of deleted collections
 USED = timedelta(minutes=1)  # the resolution of `last_used_at`
 
 
@@ -58,6 +59,11 @@ def hash_of(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
+def own(user: AbstractBaseUser) -> QuerySet[ApiToken]:
+    """The person's tokens, without those for deleted collections."""
+    return user.api_tokens.filter(SEEN).select_related("user", "collection")
+
+
 def scopes_of(user: AbstractBaseUser, collection: Collection | None) -> tuple[str, ...]:
     """The scopes that the person's role permits now. None: all collections, which only superusers have."""
     if not user.is_active:
@@ -71,9 +77,12 @@ def scopes_of(user: AbstractBaseUser, collection: Collection | None) -> tuple[st
 
 
 def opened_by(key: str, *, now: datetime | None = None) -> ApiToken | None:
-    """The valid token of this key, with its owner and collection, or None. One query."""
+    """The valid token of this key, with its owner and collection, or None. One query.
+
+    For a deleted collection there is none.
+    """
     valid = Q(revoked_at=None, expires_at__gt=now or timezone.now(), user__is_active=True)
-    tokens = ApiToken.objects.select_related("user", "collection").filter(valid, key_hash=hash_of(key))
+    tokens = ApiToken.objects.select_related("user", "collection").filter(valid, SEEN, key_hash=hash_of(key))
     token = tokens.first()
     return None if token and visits.is_gone(token.user) else token
 

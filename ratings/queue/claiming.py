@@ -29,7 +29,7 @@ def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[
     now, count = now or timezone.now(), min(count, MOST_HELD)
     claimant = Claimant.of(_look(rater=rater.pk)[0])
     me = claimant.rater
-    if not me.active:
+    if not me.active or me.collection.put_away_at:
         release_all(me)
         return []
     if claimant.to_warm_up and to_warm_up(me).exists():

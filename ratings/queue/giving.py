@@ -17,15 +17,17 @@ def give(pair: Pair, rater: Rater, *, now: datetime | None = None) -> bool:
 
     If no assignment of it is free, it is taken from the rater whose lease ends first; what they still send is
     kept. The limit of the rater and the queries to which they are restricted do not count here. It cannot be done
-    where the rater is not active, has rated the pair or holds it, where the pair is retired, or where no grade of
-    it is wanted.
+    where the collection is put away, where the rater is not active, has rated the pair or holds it, where the pair
+    is retired, or where no grade of it is wanted.
     """
     now = now or timezone.now()
     holders = Assignment.objects.filter(pair=pair, state=State.LEASED).values("rater")
     # All raters are locked in one order, as in `release`.
     people = Rater.objects.filter(Q(pk=rater.pk) | Q(pk__in=holders)).order_by("pk")
     me = {person.pk: person for person in people.select_for_update(no_key=True)}[rater.pk]
-    if not me.active or assignment_of(pair, me).exists() or Rating.objects.filter(pair=pair, rater=me).exists():
+    if not me.active or me.collection.put_away_at:
+        return False
+    if assignment_of(pair, me).exists() or Rating.objects.filter(pair=pair, rater=me).exists():
         return False
     leased = Assignment.objects.filter(pair=pair, state=State.LEASED, extra=False).order_by("leased_until", "pk")
     # Surplus grades fill expired leases before somebody is asked for one more grade.

@@ -27,7 +27,7 @@ class Outlook:
     more: bool  # whether there are more than that
     held_by_others: int  # where nothing is left: pairs that others hold
     next_return: datetime | None  # when the first of these leases expires
-    why: str = ""  # why they get no pairs: "not_active", "limit", "warm_up" (until that is done)
+    why: str = ""  # why they get no pairs: "put_away", "not_active", "limit", "warm_up" (until done)
 
     @property
     def few(self) -> bool:
@@ -60,6 +60,8 @@ def outlook(rater: Rater, *, now: datetime | None = None) -> Outlook:
     now = now or timezone.now()
     counts = _counts(rater.pk)
     me, done = counts.rater, counts.ratings + counts.repeats
+    if me.collection.put_away_at:
+        return Outlook(done, 0, False, 0, None, "put_away")
     if not me.active:
         return Outlook(done, 0, False, 0, None, "not_active")
     warm_ups = None if me.warmed_up_at else to_warm_up(me).count()

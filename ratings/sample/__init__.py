@@ -26,9 +26,9 @@ def prepare() -> None:
 
 
 def load_on_first_start() -> bool:
-    """Load the sample with its accounts, if there is no collection yet; True if it did."""
+    """Load the sample with its accounts, if there is no collection and never was the sample; True if it did."""
     with transaction.atomic():
-        if Collection.objects.exists():
+        if Collection.written.exists() or get_user_model().objects.filter(username__in=visits.NAMES).exists():
             return False
         load()
         make_accounts()

@@ -1,1 +1,1 @@
-"""A collection from nothing: it is made, its scale is changed, and what it still lacks is told."""
+"""A collection from nothing to its end: made, its scale changed, what it lacks; put away, deleted, restored."""

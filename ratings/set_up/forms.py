@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from django import forms
+from django.core.validators import RegexValidator
 from django.utils.text import capfirst
 
 from ..archive import wrong_slug
@@ -27,6 +28,9 @@ from .scales import (
 OWN = "own"
 NEW = 2  # grades that can be added at once
 LONGEST_DESCRIPTION = 1_000
+ONE_LINE = RegexValidator(
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", "A name is one line, without control characters.", inverse_match=True
+)
 
 
 def relevant_field(help_text: str, *, required: bool) -> forms.DecimalField:
@@ -35,24 +39,109 @@ def relevant_field(help_text: str, *, required: bool) -> forms.DecimalField:
     )
 
 
-class NewCollectionForm(forms.Form):
-    """The arguments of `making.make`, the scale by the name of a preset or line by line."""
-
-    name = forms.CharField(
-        label="Name", max_length=200, error_messages={"required": "Give it a name, such as Shop search."}
+def name_field() -> forms.CharField:
+    return forms.CharField(
+        label="Name",
+        max_length=200,
+        validators=[ONE_LINE],
+        error_messages={"required": "Give it a name, such as Shop search."},
     )
+
+
+def description_field() -> forms.CharField:
+    return forms.CharField(
+        label="What is rated",
+        max_length=LONGEST_DESCRIPTION,
+        required=False,
+        help_text="A sentence for analysts and admins, such as: Products of our shop. Raters do not see it.",
+    )
+
+
+class CopyForm(forms.Form):
+    """The name and the slug of a new collection."""
+
+    name = name_field()
     slug = forms.CharField(
         label="Name in addresses",
         max_length=80,
         required=False,
         help_text="Letters, digits, - and _. Empty: it is made of the name.",
     )
+
+    def clean_slug(self) -> str:
+        slug = self.cleaned_data["slug"]
+        if slug and (problem := wrong_slug(slug)):
+            raise forms.ValidationError(f"{problem}.")
+        return slug
+
+    def clean(self) -> dict:
+        cleaned = super().clean()
+        if cleaned.get("name") and cleaned.get("slug") == "":
+            cleaned["slug"] = free_slug(cleaned["name"])
+        return cleaned
+
+
+class DescriptionForm(forms.Form):
+    """The name and the description of a collection."""
+
+    name = name_field()
+    # An archive may have brought a longer one, or one of several lines, which can stay.
     description = forms.CharField(
         label="What is rated",
-        max_length=LONGEST_DESCRIPTION,
         required=False,
-        help_text="A sentence for analysts and admins, such as: Products of our shop. Raters do not see it.",
+        widget=forms.Textarea(
+            attrs={
+                "rows": 3,
+                "dir": "auto",
+            }
+        ),
+        help_text="For analysts and admins. Raters do not see it.",
     )
+
+    def __init__(self, *args, collection: Collection, **kwargs) -> None:
+        super().__init__(*args, initial={"name": collection.name, "description": collection.description}, **kwargs)
+        self.longest = max(LONGEST_DESCRIPTION, len(collection.description))
+        self.fields["description"].widget.attrs["maxlength"] = self.longest
+
+    def clean_description(self) -> str:
+        description = self.cleaned_data["description"].replace("\r\n", "\n")
+        if len(description) > self.longest:
+            problem = f"It has {len(description):,} characters, and at most {self.longest:,} fit."
+            raise forms.ValidationError(problem)
+        return description
+
+
+class DeletionForm(forms.Form):
+    """The name of the collection, typed, and what became of the download."""
+
+    download = forms.ChoiceField(
+        label="The download",
+        choices=[("kept", "I have downloaded everything"), ("unneeded", "I do not need the download")],
+        widget=forms.RadioSelect,
+        error_messages={"required": "Download everything first, or say that you do not need it."},
+    )
+    name = forms.CharField(
+        label="Its name, to confirm",
+        max_length=400,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "dir": "auto"}),
+        error_messages={"required": "Type the name of the collection."},
+    )
+
+    def __init__(self, *args, collection: Collection, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.collection = collection
+
+    def clean_name(self) -> str:
+        typed, name = (" ".join(text.split()) for text in (self.cleaned_data["name"], self.collection.name))
+        if typed != name:
+            raise forms.ValidationError(f"That is not its name. Type: {name}")
+        return typed
+
+
+class NewCollectionForm(CopyForm):
+    """The arguments of `making.make`, the scale by the name of a preset or line by line."""
+
+    description = description_field()
     preset = forms.ChoiceField(
         label="Scale",
         choices=[*((preset.name, preset.title) for preset in PRESETS), (OWN, "A scale of your own")],
@@ -73,16 +162,8 @@ class NewCollectionForm(forms.Form):
         required=False,
     )
 
-    def clean_slug(self) -> str:
-        slug = self.cleaned_data["slug"]
-        if slug and (problem := wrong_slug(slug)):
-            raise forms.ValidationError(f"{problem}.")
-        return slug
-
     def clean(self) -> dict:
         cleaned = super().clean()
-        if cleaned.get("name") and cleaned.get("slug") == "":
-            cleaned["slug"] = free_slug(cleaned["name"])
         scale = self._scale()
         if scale and "relevant_from" in cleaned:
             self._settle_relevant(scale)

@@ -51,6 +51,11 @@ def make(
     return collection
 
 
+def describe(collection: Collection, *, name: str, description: str) -> None:
+    """Change what a collection is called and what is said of it. Its slug stays, for links and scripts."""
+    Collection.objects.filter(pk=collection.pk).update(name=name, description=description)
+
+
 def free_slug(name: str) -> str:
     """A slug made of the name that no collection has: shop, shop-2."""
     stem = slugify(name)[: LONGEST_SLUG - 5].strip("-_") or "collection"

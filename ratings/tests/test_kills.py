@@ -22,6 +22,7 @@ from ratings import archive
 from ratings.imports import jobs, uploads
 from ratings.models import (
     Collection,
+    Deletion,
     Document,
     Grade,
     Job,
@@ -34,6 +35,7 @@ from ratings.models import (
     StagedRating,
     System,
 )
+from ratings.set_up import deleting
 
 from .test_archive import HILLS, packed, written
 
@@ -195,6 +197,29 @@ def test_of_an_archive_whose_maker_is_killed_nothing_is_seen_and_the_next_makes_
     assert (Collection.written.count(), Document.written.count()) == (1, count + 2)
     with archive.opened(made(tmp_path, written())) as again, archive.opened(made(tmp_path, content)) as before:
         assert again.snapshot == before.snapshot
+
+
+def test_a_removal_whose_worker_is_killed_goes_on_with_the_next(collection, worker):
+    Document.objects.bulk_create(
+        (Document(collection=collection, key=f"d{n}", body="x" * 200) for n in range(DOCUMENTS)), batch_size=5000
+    )
+    deleting.remove_now(deleting.delete(collection))
+    drawn, left, killed = random.Random(DOCUMENTS), DOCUMENTS, 0
+    for _ in range(KILLS):
+        process, point = worker(), left - drawn.uniform(0, 0.2) * DOCUMENTS
+        until(lambda point=point: Document.written.count() < point)
+        process.kill()
+        process.wait()
+        left = Document.written.count()
+        assert not Collection.objects.exists()
+        if not left:
+            break
+        killed += 1
+        assert left < DOCUMENTS and Deletion.objects.get().removing
+    assert killed
+    worker()
+    until(lambda: not Collection.written.exists())
+    assert not Document.written.exists() and not Query.objects.exists() and not Deletion.objects.exists()
 
 
 def made(folder: Path, content: bytes) -> Path:

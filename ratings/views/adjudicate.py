@@ -18,7 +18,7 @@ from django.urls import reverse
 
 from ..guidelines.markdown import rendered
 from ..models import Adjudication, Collection, Pair, Rating, RatingEvent
-from ..people.access import admin_act, admin_page
+from ..people.access import admin_page, record_act
 from ..pool import adjudication
 from ..pool.forms import AdjudicationForm, DistanceForm, WithdrawalForm, WithReason
 from ..presentation.html import drawn_in
@@ -80,7 +80,7 @@ def adjudicate_pair(
     return pair_page(request, collection, distance, pair_of(collection, token))
 
 
-@admin_act
+@record_act
 @with_distance
 def save_adjudication(
     request: HttpRequest, collection: Collection, distance: DistanceForm, token: UUID
@@ -106,7 +106,7 @@ def save_adjudication(
     return redirect(reverse("adjudicate", args=[collection.slug]) + distance.keep)
 
 
-@admin_act
+@record_act
 @with_distance
 def withdraw_adjudication(
     request: HttpRequest, collection: Collection, distance: DistanceForm, token: UUID

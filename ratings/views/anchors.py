@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 
 from .. import queue
 from ..models import Anchor, Check, Collection, Grade, Pair, Rating
-from ..people.access import admin_act, admin_page
+from ..people.access import admin_act, admin_page, record_act
 from ..pool.anchors import remove_anchor as remove
 from ..pool.anchors import set_anchor
 from ..pool.forms import AnchorForm, FindPairForm, SuggestedForm
@@ -44,7 +44,7 @@ def find_pair(request: HttpRequest, collection: Collection) -> HttpResponse:
     return redirect("anchor", collection.slug, Pair.objects.get(pk=queue.pairs_for([ids])[ids]).token)
 
 
-@admin_act
+@record_act
 def save_anchor(request: HttpRequest, collection: Collection, token: UUID) -> HttpResponse:
     pair = pair_of(collection, token)
     form = AnchorForm(request.POST, scale=list(collection.grades.all()))
@@ -57,7 +57,7 @@ def save_anchor(request: HttpRequest, collection: Collection, token: UUID) -> Ht
     return redirect("anchors", collection.slug)
 
 
-@admin_act
+@record_act
 def remove_anchor(request: HttpRequest, collection: Collection, token: UUID) -> HttpResponse:
     pair = pair_of(collection, token)
     remove(pair)

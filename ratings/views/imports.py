@@ -17,8 +17,8 @@ from ..imports import jobs, uploads
 from ..imports.forms import USUAL, HowForm, SendForm
 from ..imports.preview import Preview, kind_seen, preview, refused_files, refused_lines
 from ..intake.undoing import remains
-from ..models import Collection, Job
-from ..people.access import admin_act, admin_page
+from ..models import MAKERS, Collection, Job
+from ..people.access import admin_act, admin_page, record_act
 from ..set_up.samples import of_kind
 from .job_pages import cancel, heading, no_worker, progress, refusals_of, waits
 from .pages import frame, paged
@@ -36,7 +36,7 @@ def imports(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 
 @uploads.takes_files
-@admin_act
+@record_act
 def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Store the files and queue a check, which changes no record."""
     form = SendForm(request.POST, request.FILES)
@@ -78,7 +78,7 @@ def import_job(request: HttpRequest, collection: Collection, pk: int) -> HttpRes
     return job_page(request, collection, job_of(collection, pk))
 
 
-@admin_act
+@record_act
 def check_import(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Check the files again with other options."""
     job = job_of(collection, pk)
@@ -91,7 +91,7 @@ def check_import(request: HttpRequest, collection: Collection, pk: int) -> HttpR
     return redirect("import_job", collection.slug, pk)
 
 
-@admin_act
+@record_act
 def start_import(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     job = job_of(collection, pk)
     leave_out = {"leave_out": True} if job.kind == Job.Kind.RATINGS and "leave_out" in request.POST else {}
@@ -107,7 +107,7 @@ def cancel_import(request: HttpRequest, collection: Collection, pk: int) -> Http
     return redirect("import_job", collection.slug, pk)
 
 
-@admin_act
+@record_act
 def undo_import(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Undo the whole import, or say what depends on it."""
     job = job_of(collection, pk)
@@ -192,7 +192,7 @@ def job_of(collection: Collection, pk: int) -> Job:
 
 def imports_of(collection: Collection) -> QuerySet[Job]:
     """The imports into a collection, without the archive that it came from, and without its pictures."""
-    return collection.jobs.exclude(kind__in=[Job.Kind.ARCHIVE, Job.Kind.PICTURES]).select_related("by")
+    return collection.jobs.exclude(kind__in=[*MAKERS, Job.Kind.PICTURES]).select_related("by")
 
 
 def seen_of(job: Job) -> Preview:

@@ -15,7 +15,7 @@ from .. import queue
 from ..formats.refusal import counted
 from ..imports import jobs
 from ..models import Anchor, Collection, Pair, System
-from ..people.access import admin_act, admin_page
+from ..people.access import admin_page, record_act
 from ..pool import pooling
 from ..pool.forms import HolesForm, JudgingForm, MoreForm, PairsForm, PlanForm, WantHolesForm
 from ..progress import cost
@@ -36,7 +36,7 @@ def pool(request: HttpRequest, collection: Collection) -> HttpResponse:
     return pool_page(request, collection, asked=asked, more=more)
 
 
-@admin_act
+@record_act
 def make_pool(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = PlanForm(request.POST, collection=collection)
     if not form.is_valid():
@@ -50,7 +50,7 @@ def make_pool(request: HttpRequest, collection: Collection) -> HttpResponse:
     return redirect("pool", collection.slug)
 
 
-@admin_act
+@record_act
 def want_more(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = MoreForm(request.POST)
     if not form.is_valid():
@@ -60,7 +60,7 @@ def want_more(request: HttpRequest, collection: Collection) -> HttpResponse:
     return redirect("pool", collection.slug)
 
 
-@admin_act
+@record_act
 def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Save the order of rating, the shares of gold and repeats, and the break."""
     form = JudgingForm(request.POST, instance=collection)
@@ -73,7 +73,7 @@ def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
     return redirect("pool", collection.slug)
 
 
-@admin_act
+@record_act
 def retire(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Retire pairs: one by its token, or those that are typed."""
     return change(
@@ -81,7 +81,7 @@ def retire(request: HttpRequest, collection: Collection) -> HttpResponse:
     )
 
 
-@admin_act
+@record_act
 def bring_back(request: HttpRequest, collection: Collection) -> HttpResponse:
     return change(request, collection, pooling.bring_back, "Brought back: {}. What is still wanted can be rated.")
 
@@ -112,7 +112,7 @@ def holes(request: HttpRequest, collection: Collection) -> HttpResponse:
     return holes_page(request, collection, HolesForm(asked, collection=collection))
 
 
-@admin_act
+@record_act
 def want_holes(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Want ratings of the holes of a system."""
     form = WantHolesForm(request.POST, collection=collection)

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from .. import queue
 from ..models import Assignment, Collection, Pair, Rating
-from ..people.access import admin_act, admin_page
+from ..people.access import admin_act, admin_page, record_act
 from ..progress.cost import Costs, Part, Rate, ahead, costs
 from ..progress.counts import Progress, gold_answers, grades_given, progress, repeats, work_of
 from ..progress.forecast import Forecast, forecast
@@ -210,7 +210,7 @@ def release(request: HttpRequest, collection: Collection) -> HttpResponse:
     return redirect("progress", collection.slug)
 
 
-@admin_act
+@record_act
 def give(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Give a pair to one rater as their next task."""
     form = GiveForm(request.POST, collection=collection)

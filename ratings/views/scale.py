@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from ..models import Collection
-from ..people.access import admin_act, admin_page
+from ..people.access import admin_act, admin_page, record_act
 from ..set_up import changing
 from ..set_up.forms import ScaleForm
 from .pages import frame
@@ -22,7 +22,7 @@ def check_scale(request: HttpRequest, collection: Collection) -> HttpResponse:
     return scale_page(request, collection, sent=True)
 
 
-@admin_act
+@record_act
 def save_scale(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Change the scale, if it is still the one that the form showed."""
     form = form_of(collection, request.POST)

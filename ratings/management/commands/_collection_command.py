@@ -37,10 +37,13 @@ class CollectionCommand(BaseCommand):
     def add_arguments(self, parser) -> None:
         parser.add_argument("slug", help="the collection")
 
-    def collection(self, slug: str) -> Collection:
+    def collection(self, slug: str, *, to_change: bool = False) -> Collection:
+        """The collection. `to_change`: one that is put away is refused."""
         found = Collection.objects.filter(slug=slug).first()
         if found is None:
             raise Refused(f"There is no collection {slug!r}. Make it with create_collection.")
+        if to_change and found.put_away_at:
+            raise Refused(f"{slug} is put away. Take it out again on its page Collection. Nothing was written.")
         return found
 
 
@@ -87,7 +90,7 @@ class ImportCommand(TellingCommand, CollectionCommand):
         **choices,
     ) -> None:
         """Run one of the imports. `choices` are its own."""
-        collection = self.collection(slug)
+        collection = self.collection(slug, to_change=True)
         progress = ProgressLine(self.stderr)
         try:
             with ExitStack() as stack:

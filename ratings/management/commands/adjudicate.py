@@ -29,7 +29,7 @@ class Command(CollectionCommand):
 
     @transaction.atomic
     def handle(self, *, slug: str, query: str, document: str, grade: str | None, **options) -> None:
-        collection = self.collection(slug)
+        collection = self.collection(slug, to_change=True)
         try:
             ids = known_query(collection, query).pk, known_document(collection, query, document).pk
             facts = {"reason": options["reason"], "actor": account(options["by"])}

@@ -22,7 +22,7 @@ class Command(CollectionCommand):
     def handle(
         self, *, slug: str, depth: int, ratings: int, system: list[str], order: str | None = None, **options
     ) -> None:
-        collection = self.collection(slug)
+        collection = self.collection(slug, to_change=True)
         systems = list(collection.systems.filter(name__in=system) if system else collection.systems.all())
         unknown = sorted(set(system) - {s.name for s in systems})
         if unknown or not systems:

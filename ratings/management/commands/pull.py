@@ -46,7 +46,7 @@ class Command(TellingCommand, CollectionCommand):
         parser.add_argument("--total-seconds", type=float, default=3_600, help="that all may take (3600)")
 
     def handle(self, *, slug: str, system: str, url: str, depth: int, query: list[str], **options) -> None:
-        collection, progress = self.collection(slug), ProgressLine(self.stderr)
+        collection, progress = self.collection(slug, to_change=True), ProgressLine(self.stderr)
         if not 1 <= depth <= DEEPEST:
             raise Refused(f"--depth must be from 1 to {DEEPEST:,}, not {depth}.")
         try:

@@ -16,7 +16,7 @@ class Command(CollectionCommand):
         parser.add_argument("--back", action="store_true", help="bring them back, with what is still wanted")
 
     def handle(self, *, slug: str, query: str, document: str | None, back: bool, **options) -> None:
-        collection = self.collection(slug)
+        collection = self.collection(slug, to_change=True)
         try:
             pairs = Pair.objects.filter(query=known_query(collection, query))
             if document is not None:

@@ -13,7 +13,9 @@ class Command(CollectionCommand):
         parser.add_argument("number", nargs="?", type=int, help="the import to undo, as the list has it")
 
     def handle(self, *, slug: str, number: int | None, **options) -> None:
-        imports = Job.objects.filter(collection=self.collection(slug), state=Job.State.PUBLISHED)
+        imports = Job.objects.filter(
+            collection=self.collection(slug, to_change=number is not None), state=Job.State.PUBLISHED
+        )
         if number is None:
             for job in imports:
                 self.stdout.write(f"{job.pk}  {job.ended_at:%Y-%m-%d %H:%M}  {job}")

@@ -10,15 +10,19 @@ from django_tasks_db.management.commands.db_worker import Worker
 from django_tasks_db.models import DBTaskResult
 
 from ratings.imports import jobs
+from ratings.set_up import deleting
 
 from ._writable import refuse_unwritable
 
 LOOK = 1.0  # seconds
-REAP = BEAT = 5.0
+REAP = BEAT = REMOVE = 5.0
 
 
 class Command(BaseCommand):
-    help = "Do the imports that people ask for on pages. Start it on as many machines as you like."
+    help = (
+        "Do the imports that people ask for on pages, and remove deleted collections. Start it on as many machines"
+        " as you like."
+    )
     requires_system_checks = []
 
     def add_arguments(self, parser) -> None:
@@ -30,7 +34,7 @@ class Command(BaseCommand):
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         if beside is not None:
             Thread(target=end_with, args=[beside], daemon=True).start()
-        for act, every in ((jobs.tell_alive, BEAT), (jobs.reap, REAP)):
+        for act, every in ((jobs.tell_alive, BEAT), (jobs.reap, REAP), (deleting.remove_due, REMOVE)):
             Thread(target=again_and_again, args=[act, every], daemon=True).start()
         again_and_again(work, LOOK)
 

@@ -1,0 +1,111 @@
+"""Delete a collection: hidden at once, restored for seven days, then removed in pieces by a worker.
+
+A deleted collection has no slug, which hides it everywhere: see `models.collection.SeenManager`. So its address is
+free for another one.
+"""
+
+import logging
+from datetime import datetime, timedelta
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from ..imports import jobs, uploads
+from ..intake.publishing import remove_collection
+from ..models import Collection, Deletion, Job, Ranking, Rating, Role
+from ..people.members import settle_staff
+from .making import free_slug
+
+log = logging.getLogger(__name__)
+
+KEPT = timedelta(days=7)
+
+
+class Gone(Exception):
+    """Somebody else deleted it, restored it or had it removed meanwhile."""
+
+
+def what_goes(collection: Collection) -> dict[str, int]:
+    """How many rows a deletion hides and a removal takes, by name. A query each."""
+    return {
+        "queries": collection.queries.count(),
+        "documents": collection.documents.count(),
+        "systems": collection.systems.count(),
+        "rankings": Ranking.objects.filter(system__collection=collection).count(),
+        "raters": collection.raters.count(),
+        "ratings": Rating.objects.filter(rater__collection=collection).count(),
+        "pictures": collection.pictures.count(),
+        "uploads": sum("stored" in file for files in collection.jobs.values_list("files") for file in files[0]),
+    }
+
+
+def delete(collection: Collection, by: AbstractBaseUser | None = None, *, now: datetime | None = None) -> Deletion:
+    """Hide it from everybody, `by` an account. Imports that are under way are cancelled. Raises Gone."""
+    now = now or timezone.now()
+    with transaction.atomic():
+        # One of two at the same moment finds no slug any more.
+        if not Collection.objects.filter(pk=collection.pk, slug=collection.slug).update(slug=None):
+            raise Gone
+        deletion = Deletion.objects.create(
+            collection=collection, slug=collection.slug, by=by, deleted_at=now, remove_at=now + KEPT
+        )
+    for job in collection.jobs.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]):
+        jobs.cancel(job)
+    return deletion
+
+
+def restore(deletion: Deletion) -> Collection:
+    """The collection, at its former address or, where that was taken, at one like it. Raises Gone."""
+    try:
+        return _restored(deletion, deletion.slug)
+    except IntegrityError:
+        return _restored(deletion, free_slug(deletion.slug))
+
+
+@transaction.atomic
+def _restored(deletion: Deletion, slug: str) -> Collection:
+    if not Deletion.objects.filter(pk=deletion.pk, removing=False).delete()[0]:
+        raise Gone
+    collection = Collection.written.get(pk=deletion.collection_id)
+    collection.slug = slug
+    collection.save(update_fields=["slug"])
+    # A save that was under way during the deletion could not raise the version.
+    collection.touch()
+    return collection
+
+
+def remove_now(deletion: Deletion) -> bool:
+    """Have it removed without waiting for the seven days. False where that has begun or it was restored."""
+    return bool(Deletion.objects.filter(pk=deletion.pk, removing=False).update(removing=True))
+
+
+def remove_due(*, now: datetime | None = None) -> None:
+    """Remove all rows of the collections whose days are over, in pieces. After a kill the next call goes on."""
+    Deletion.objects.filter(remove_at__lte=now or timezone.now(), removing=False).update(removing=True)
+    for deletion in Deletion.objects.filter(removing=True).select_related("collection"):
+        _remove(deletion.collection)
+
+
+def _remove(collection: Collection) -> None:
+    for job in collection.jobs.all():
+        uploads.forget(job.files)
+    _forget_admin_log(collection)
+    for admin in collection.memberships.filter(role=Role.ADMIN).select_related("user"):
+        with transaction.atomic():
+            admin.delete()
+            settle_staff(admin.user)
+    try:
+        remove_collection(collection)
+    except IntegrityError as error:  # an act that had begun before the deletion ended just now
+        log.warning("Collection %s is removed at the next look: %s", collection.pk, error)
+
+
+def _forget_admin_log(collection: Collection) -> None:
+    """Delete what the log of Django's admin says of the collection and of its raters, with their names."""
+    entries = LogEntry.objects.filter(content_type__app_label="ratings")
+    raters = list(map(str, collection.raters.values_list("pk", flat=True)))
+    of_it = Q(content_type__model="collection", object_id=str(collection.pk))
+    entries.filter(of_it | Q(content_type__model="rater", object_id__in=raters)).delete()

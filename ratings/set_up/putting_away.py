@@ -1,0 +1,24 @@
+"""Put a collection away, so that nobody rates in it, and take it out again."""
+
+from datetime import datetime
+
+from django.utils import timezone
+
+from .. import queue
+from ..models import Collection
+
+
+def put_away(collection: Collection, *, now: datetime | None = None) -> bool:
+    """Whether it was in use. What raters hold is given back; what they still send is kept."""
+    in_use = Collection.objects.filter(pk=collection.pk, put_away_at=None)
+    if not in_use.update(put_away_at=now or timezone.now()):
+        return False
+    for rater in collection.raters.filter(user__isnull=False):
+        queue.stop(rater)
+    return True
+
+
+def take_out(collection: Collection) -> bool:
+    """Whether it was put away."""
+    away = Collection.objects.filter(pk=collection.pk, put_away_at__isnull=False)
+    return bool(away.update(put_away_at=None))

@@ -1,0 +1,504 @@
+"""The page of a collection as a whole: its name; put away, copied, deleted, restored."""
+
+import json
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+from django_tasks_db.management.commands import db_worker
+
+from ratings import archive, queue
+from ratings.imports import jobs, uploads
+from ratings.management.commands._collection_command import Refused
+from ratings.management.commands.work import work
+from ratings.models import Assignment, Check, Collection, Deletion, Document, Job, Rating, Role
+from ratings.people import tokens
+from ratings.pool import anchors
+from ratings.set_up import deleting, putting_away
+
+from .cast import NOW, grade, make_collection, make_member, make_pair, make_ranking, make_rater, make_user
+from .test_deleting import make_whole
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/collections/hills/collection/"
+DELETE = PAGE + "delete/"
+
+
+@pytest.fixture(autouse=True)
+def own_folder(settings, tmp_path, monkeypatch) -> None:
+    settings.DATA_DIR = tmp_path
+    monkeypatch.setattr(db_worker, "close_old_connections", lambda: None)
+
+
+def signed_in(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def collection() -> Collection:
+    return make_collection()
+
+
+@pytest.fixture
+def admin(collection):
+    return make_member(collection, "admin", Role.ADMIN)
+
+
+@pytest.fixture
+def client(admin) -> Client:
+    return signed_in(admin)
+
+
+def root() -> Client:
+    return signed_in(get_user_model().objects.create_superuser("root", password="a pass phrase"))
+
+
+def text(response) -> str:
+    """What a reader sees, blanks made one."""
+    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
+
+
+# Name and description
+
+
+def test_name_and_description_are_changed_and_the_address_stays(client, collection):
+    assert f'href="{PAGE}"' in client.get("/collections/hills/").content.decode()
+    assert "In addresses and commands it is hills ." in text(client.get(PAGE))
+    sent = {"name": " Green hills ", "description": "Two\r\nlines <b>."}
+    response = client.post(PAGE + "describe/", sent)
+    assert response.url == PAGE
+    collection.refresh_from_db()
+    assert (collection.name, collection.description) == ("Green hills", "Two\nlines <b>.")
+    assert collection.slug == "hills"
+    assert "lines &lt;b&gt;." in client.get("/collections/hills/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("sent", "problem"),
+    [
+        ({"name": " "}, "Give it a name, such as Shop search."),
+        ({"name": "x" * 201}, "at most 200 characters"),
+        ({"name": "a\nb"}, "A name is one line, without control characters."),
+        ({"name": "a", "description": "x" * 1001}, "It has 1,001 characters, and at most 1,000 fit."),
+        ({"name": "a\x00b"}, "Null characters are not allowed."),
+    ],
+)
+def test_a_wrong_name_or_description_is_told_and_nothing_is_changed(client, collection, sent, problem):
+    response = client.post(PAGE + "describe/", sent)
+    assert response.status_code == 400 and problem in text(response)
+    collection.refresh_from_db()
+    assert collection.name == "Hills"
+    assert "<title>Collection · Hills" in response.content.decode()
+
+
+def test_no_two_fields_of_the_page_have_one_id(client, maker):
+    html = client.get(PAGE).content.decode()
+    ids = re.findall(r'\sid="([^"]+)"', html)
+    assert "id_copy_name" in ids and len(ids) == len(set(ids))
+
+
+def test_a_long_description_that_an_archive_brought_can_stay(client, collection):
+    Collection.objects.update(description="x" * 3000)
+    assert client.post(PAGE + "describe/", {"name": "Hills", "description": "x" * 3000}).status_code == 302
+    assert client.post(PAGE + "describe/", {"name": "Hills", "description": "x" * 3001}).status_code == 400
+
+
+def test_the_page_takes_the_same_queries_whatever_the_collection_holds(client, django_assert_num_queries):
+    with django_assert_num_queries(7):
+        client.get(PAGE)
+    make_whole("sea")
+    make_ranking(Collection.objects.get(slug="hills"), "bm25", "q1", "abcd")
+    with django_assert_num_queries(7):
+        client.get(PAGE)
+
+
+# Put away
+
+
+def put_away(client: Client) -> None:
+    assert client.post(PAGE + "put-away/").url == PAGE
+
+
+@pytest.mark.writes
+def test_put_away_raters_get_nothing_and_are_told_and_go_on_when_it_is_taken_out(client, collection):
+    first, second = make_pair(collection, "q1", "a"), make_pair(collection, "q1", "b")
+    rater = make_rater(collection)
+    (task,) = queue.claim(rater)
+    put_away(client)
+    assert not queue.held(rater) and not Assignment.objects.filter(state="leased").exists()
+    assert queue.claim(rater) == []
+    assert queue.outlook(rater).why == "put_away"
+    desk = signed_in(rater.user)
+    assert "This collection is put away: nothing is rated in it at the moment." in text(
+        desk.get("/collections/hills/rate/")
+    )
+    desk.post("/collections/hills/rate/next/")
+    assert not queue.held(rater)
+    # What was on their screen is saved when they send it.
+    saved = desk.post(f"/collections/hills/rate/{task.token}/save/", {"grade": "2", "base_revision": "0"})
+    assert saved.status_code == 302 and Rating.objects.get().grade.value == 2
+    client.post(PAGE + "take-out/")
+    (task,) = queue.claim(rater)
+    assert {task.pair, Rating.objects.get().pair} == {first, second}
+
+
+def test_a_warm_up_on_the_screen_of_a_rater_is_put_away_too(client, collection):
+    anchors.set_anchor(make_pair(collection), use="warm_up", grade=grade(collection, "1"), explanation="So.")
+    rater = make_rater(collection)
+    assert len(queue.claim(rater)) == 1 and Check.objects.get().turn is not None
+    put_away(client)
+    assert not queue.held(rater)
+    assert queue.outlook(rater).why == "put_away"
+
+
+def test_an_admin_gives_nobody_a_pair_while_it_is_put_away(client, collection):
+    pair, rater = make_pair(collection), make_rater(collection)
+    putting_away.put_away(collection)
+    assert not queue.give(pair, rater)
+    response = client.post("/collections/hills/progress/give/", {"pair": pair.pk, "rater": rater.pk}, follow=True)
+    assert "Hills is put away, so nothing was changed. Take it out again first." in text(response)
+    assert response.redirect_chain[-1][0] == PAGE
+
+
+@pytest.mark.parametrize(
+    ("act", "sent"),
+    [
+        ("scale/save/", {"base": "1", "relevant_from": "2"}),
+        ("pool/make/", {"depth": "1", "wanted": "1"}),
+        ("pool/judging/", {"order": "random"}),
+        ("import/send/", {"kind": "queries"}),
+        ("anchors/find/", None),
+    ],
+)
+def test_the_record_is_not_changed_while_it_is_put_away(client, collection, act, sent):
+    putting_away.put_away(collection)
+    if sent is None:
+        pair = make_pair(collection)
+        act, sent = f"anchors/{pair.token}/save/", {"use": "gold", "grade": "3"}
+    before = Collection.objects.values().get()
+    response = client.post(f"/collections/hills/{act}", sent, follow=True)
+    assert "Hills is put away, so nothing was changed." in text(response)
+    assert Collection.objects.values().get() == before
+    assert not Job.objects.exists() and not hasattr(collection, "anchor")
+
+
+def test_an_import_that_was_checked_before_is_refused_by_the_worker(client, collection):
+    file = uploads.keep(SimpleUploadedFile("q.tsv", b"q9\tgreen\n"))
+    job = jobs.check(collection, "queries", [file], {}, None)
+    work()
+    putting_away.put_away(collection)
+    jobs.start(Job.objects.get(pk=job.pk), {})
+    work()
+    refused = Job.objects.get(pk=job.pk)
+    assert refused.state == "refused" and not collection.queries.filter(key="q9").exists()
+    page = text(client.get(f"/collections/hills/import/{job.pk}/"))
+    assert "The collection is put away" in page and "Take it out again on its page Collection." in page
+
+
+def test_commands_and_programs_are_refused_and_change_nothing(collection, admin, tmp_path):
+    putting_away.put_away(collection)
+    (tmp_path / "q.tsv").write_text("q9\tgreen\n")
+    for command in (["import_queries", "hills", str(tmp_path / "q.tsv")], ["pool", "hills"]):
+        with pytest.raises(Refused, match="hills is put away. Take it out again on its page Collection."):
+            call_command(*command)
+    _, key = tokens.make(admin, collection, name="build", scopes=["read", "import"], days=7)
+    program = Client(headers={"Authorization": f"Bearer {key}"})
+    sent = {"queries": [{"key": "q9", "text": "green"}]}
+    response = program.post("/api/v1/collections/hills/queries", sent, content_type="application/json")
+    assert response.status_code == 422 and "put away" in response.content.decode()
+    assert not collection.queries.filter(key="q9").exists()
+    assert program.get("/api/v1/collections/hills").json()["put_away"] is True
+
+
+def test_it_leaves_the_list_for_one_of_its_own_and_its_numbers_stay(client, collection):
+    analyst, rater = make_member(collection, "analyst", Role.ANALYST), make_rater(collection)
+    assert "Put away" not in text(client.get("/"))
+    put_away(client)
+    for person in (client, signed_in(analyst)):
+        page = person.get("/").content.decode()
+        assert page.index('id="away"') < page.index('href="/collections/hills/"')
+        assert "Nothing is rated or imported here." in page
+        numbers = text(person.get("/collections/hills/"))
+        assert "Put away: nothing is rated or imported here." in numbers
+    assert "you are a rater" in text(signed_in(rater.user).get("/"))
+    assert "You are in no collection yet" not in text(signed_in(rater.user).get("/"))
+    client.post(PAGE + "take-out/")
+    assert 'id="away"' not in client.get("/").content.decode()
+
+
+def test_twice_put_away_is_told(client, collection):
+    put_away(client)
+    at = Collection.objects.get().put_away_at
+    assert "was put away already" in text(client.post(PAGE + "put-away/", follow=True))
+    assert Collection.objects.get().put_away_at == at
+    client.post(PAGE + "take-out/")
+    assert "is in use already" in text(client.post(PAGE + "take-out/", follow=True))
+
+
+# Copy
+
+
+@pytest.fixture
+def maker(admin):
+    permission = Permission.objects.get(content_type__app_label="ratings", codename="add_collection")
+    admin.user_permissions.add(permission)
+    return get_user_model().objects.get(pk=admin.pk)
+
+
+@pytest.mark.writes
+def test_a_copy_has_the_set_up_and_nothing_of_people(admin):
+    whole = make_whole("sea")
+    whole.guidelines.create(version=2, text="Again.")
+    whole.queries.filter(key="q1").update(tags=["short"])
+    make = signed_in(get_user_model().objects.create_superuser("root", password="a pass phrase"))
+    response = make.post("/collections/sea/collection/copy/", {"name": "Second sea", "slug": ""})
+    job = Job.objects.latest("pk")
+    assert response.url == f"/copies/{job.pk}/"
+    work()
+    copy = Collection.objects.get(slug="second-sea")
+    assert (copy.name, copy.created_at > whole.created_at) == ("Second sea", True)
+    assert copy.queries.get(key="q1").tags == ["short"]
+    assert list(copy.guidelines.values_list("version", flat=True)) == [2, 1]
+    assert copy.presentations.count() == 1
+    assert [str(each) for each in copy.grades.all()] == [str(each) for each in whole.grades.all()]
+    ranking, former = (each.systems.get(name="bm25").rankings.get() for each in (copy, whole))
+    ids = copy.documents.in_bulk(ranking.documents.tolist())
+    assert [ids[pk].key for pk in ranking.documents.tolist()] == ["a", "b", "c", "d"]
+    assert ranking.scores.tolist() == former.scores.tolist()
+    assert copy.documents.count() == 4
+    assert not copy.raters.exists() and not copy.frozen_evaluations.exists() and not copy.invitations.exists()
+    assert not Rating.objects.filter(query__collection=copy).exists()
+    assert not copy.queries.filter(pairs__isnull=False).exists()
+    member = copy.memberships.get()
+    assert (member.user.username, member.role) == ("root", Role.ADMIN)
+    page = make.get(response.url)
+    assert "Copied: Second sea" in text(page) and "/collections/second-sea/set-up/" in page.content.decode()
+    assert "Second sea" in text(make.get("/"))
+    # It is no archive that somebody brought, and no import that could be undone.
+    assert "copy" not in text(make.get("/archives/"))
+    assert make.get(f"/collections/second-sea/import/{job.pk}/").status_code == 404
+
+
+def test_who_may_not_make_collections_is_told_and_copies_none(client):
+    assert "you may not make collections" in text(client.get(PAGE))
+    assert client.post(PAGE + "copy/", {"name": "Copy"}).status_code == 404
+    assert not Job.objects.exists()
+
+
+def test_only_an_admin_of_it_copies_it(collection):
+    analyst = make_member(collection, "analyst", Role.ANALYST)
+    permission = Permission.objects.get(content_type__app_label="ratings", codename="add_collection")
+    analyst.user_permissions.add(permission)
+    assert signed_in(analyst).post(PAGE + "copy/", {"name": "Copy"}).status_code == 404
+
+
+def test_who_asked_for_a_copy_and_superusers_see_it_and_nobody_else(maker, collection):
+    job = jobs.copy(collection, "copy", "Copy", maker)
+    other = signed_in(make_member(collection, "other", Role.ADMIN))
+    for person, status in ((signed_in(maker), 200), (root(), 200), (other, 404)):
+        assert person.get(f"/copies/{job.pk}/").status_code == status
+        assert person.get(f"/copies/{job.pk}/progress/").status_code == status
+    assert other.post(f"/copies/{job.pk}/cancel/").status_code == 404
+    archived = Job.objects.create(kind="archive", files=[{"name": "a.zip"}], by=maker)
+    assert signed_in(maker).get(f"/copies/{archived.pk}/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("sent", "problem"),
+    [
+        ({"name": ""}, "Give it a name"),
+        ({"name": "Copy", "slug": "hills"}, "There is a collection &#x27;hills&#x27; already."),
+        ({"name": "Copy", "slug": "a b"}, "cannot stand in an address"),
+    ],
+)
+def test_a_wrong_name_of_a_copy_is_told(maker, collection, sent, problem):
+    response = signed_in(maker).post(PAGE + "copy/", sent)
+    assert response.status_code == 400 and problem in response.content.decode()
+    assert not Job.objects.exists()
+
+
+def test_an_address_that_is_taken_meanwhile_ends_the_copy_with_nothing_written(maker, collection):
+    job = jobs.copy(collection, "copy", "Copy", maker)
+    Collection.objects.create(slug="copy", name="Another")
+    work()
+    assert "already" in text(signed_in(maker).get(f"/copies/{job.pk}/"))
+    assert Collection.written.count() == 2
+
+
+def test_a_source_that_is_deleted_meanwhile_ends_the_copy(maker, collection):
+    job = jobs.copy(collection, "copy", "Copy", maker)
+    deleting.delete(collection, None)
+    work()
+    assert "The collection was deleted meanwhile." in text(signed_in(maker).get(f"/copies/{job.pk}/"))
+    assert not Collection.objects.exists()
+
+
+@pytest.mark.writes
+def test_a_copy_is_cancelled_before_and_while_it_is_written(maker, collection, monkeypatch):
+    before, during = (jobs.copy(collection, slug, slug, maker) for slug in ("before", "during"))
+    signed_in(maker).post(f"/copies/{before.pk}/cancel/")
+    restore = archive.copying.restore
+
+    def cancelled(*args, **facts):
+        jobs.cancel(Job.objects.get(pk=during.pk))
+        return restore(*args, **facts)
+
+    monkeypatch.setattr(archive.copying, "restore", cancelled)
+    work()
+    work()
+    assert list(Collection.written.values_list("slug", flat=True)) == ["hills"]
+    assert Document.written.count() == 4
+    page = text(signed_in(maker).get(f"/copies/{during.pk}/"))
+    assert "Cancelled: during Nothing of it is here" in page
+
+
+def test_a_copy_whose_worker_died_is_taken_up_by_the_next_which_begins_anew(maker, collection):
+    job = jobs.copy(collection, "copy", "Copy", maker)
+    half = Collection.objects.create(slug=None, name="Copy")
+    Document.objects.create(collection=half, key="a")
+    dead = timezone.now() - timedelta(minutes=1)
+    Job.objects.update(state="running", attempt=1, staging=True, beat_at=dead, collection=half)
+    jobs.reap()
+    work()
+    assert Job.objects.get(pk=job.pk).state == "published"
+    assert not Collection.written.filter(pk=half.pk).exists()
+    assert Collection.objects.get(slug="copy").documents.count() == 4
+
+
+# Delete
+
+
+def sent(**changes) -> dict:
+    return {"download": "kept", "name": "Hills"} | changes
+
+
+def test_the_page_says_what_goes_and_offers_the_download(admin):
+    whole = make_whole("sea")
+    page = signed_in(get_user_model().objects.get(username="admin of sea")).get(
+        "/collections/sea/collection/delete/"
+    )
+    shown = text(page)
+    for said in (
+        "Ratings 1 Raters 1 Queries 2 Documents 4 Systems 1, with 1 ranking Frozen evaluations 1 Uploaded files 1",
+        "For 7 days its admins can restore it",
+    ):
+        assert said in shown
+    assert 'href="/collections/sea/export/archive/"' in page.content.decode()
+    assert Collection.objects.filter(pk=whole.pk).exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"name": "hills"}, "That is not its name. Type: Hills"),
+        ({"name": ""}, "Type the name of the collection."),
+        ({"download": ""}, "Download everything first, or say that you do not need it."),
+        ({"download": "perhaps"}, "Select a valid choice."),
+    ],
+)
+def test_nothing_is_deleted_without_its_name_and_the_word_on_the_download(client, wrong, problem):
+    response = client.post(DELETE + "confirm/", sent(**wrong))
+    assert response.status_code == 400 and problem in text(response)
+    assert Collection.objects.filter(slug="hills").exists() and not Deletion.objects.exists()
+
+
+def test_blanks_in_a_name_that_nobody_can_see_need_not_be_typed(client):
+    Collection.objects.update(name=" Green \n hills")
+    assert client.post(DELETE + "confirm/", sent(name="Green hills")).status_code == 302
+
+
+@pytest.mark.parametrize("download", ["kept", "unneeded"])
+@pytest.mark.writes
+def test_it_is_gone_for_everybody_at_once_and_listed_for_its_admins(client, collection, download):
+    analyst, rater = make_member(collection, "analyst", Role.ANALYST), make_rater(collection)
+    other = make_member(collection, "other", Role.ADMIN)
+    response = client.post(DELETE + "confirm/", sent(download=download), follow=True)
+    deletion = Deletion.objects.get()
+    assert deletion.remove_at - deletion.deleted_at == timedelta(days=7)
+    until = f"{deletion.remove_at:%-d %b %Y, %H:%M}"
+    assert f"Hills is deleted. Until {until} UTC it can be restored below." in text(response)
+    for address in ("", "collection/", "rate/", "guidelines/", "export/archive/", "frozen/", "people/"):
+        for person in (client, signed_in(analyst), signed_in(rater.user), signed_in(other), root_once()):
+            assert person.get(f"/collections/hills/{address}").status_code == 404, address
+    for person in (client, signed_in(other), root_once()):
+        page = text(person.get("/"))
+        assert "Hills Its address was hills . Deleted by admin ." in page
+        assert f"It can be restored until {until} UTC. Restore" in page
+    for person in (signed_in(analyst), signed_in(rater.user)):
+        assert "Hills" not in text(person.get("/"))
+        assert person.post(f"/deleted/{deletion.pk}/restore/").status_code == 404
+    told = b"".join(client.get("/accounts/my-data/").streaming_content).decode()
+    assert json.loads(told)["deletions"][0]["collection"] == "Hills"
+
+
+def root_once() -> Client:
+    found = get_user_model().objects.filter(username="root").first()
+    return signed_in(found) if found else root()
+
+
+def test_restored_it_is_where_it_was(client, collection):
+    client.post(DELETE + "confirm/", sent())
+    response = client.post(f"/deleted/{Deletion.objects.get().pk}/restore/", follow=True)
+    assert "Hills is here again, as it was." in text(response)
+    assert client.get("/collections/hills/").status_code == 200
+    assert 'id="deleted"' not in client.get("/").content.decode()
+
+
+def test_its_address_can_be_taken_meanwhile_and_the_move_is_told(client, collection):
+    client.post(DELETE + "confirm/", sent())
+    make = root()
+    facts = {"name": "Hills", "slug": "hills", "preset": "graded"}
+    assert make.post("/new-collection/make/", facts).status_code == 302
+    response = client.post(f"/deleted/{Deletion.objects.get().pk}/restore/", follow=True)
+    assert "Its address was taken: it is hills-2 now." in text(response)
+
+
+def test_a_second_restoring_is_told(client, collection, monkeypatch):
+    client.post(DELETE + "confirm/", sent())
+    deletion = Deletion.objects.get()
+    Deletion.objects.update(removing=True)
+    assert "Nothing was done: it was restored, or is being removed." in text(
+        client.post(f"/deleted/{deletion.pk}/restore/", follow=True)
+    )
+    deleting.remove_due()
+    assert client.post(f"/deleted/{deletion.pk}/restore/").status_code == 404
+
+
+def test_only_a_superuser_has_it_removed_at_once(client, collection):
+    client.post(DELETE + "confirm/", sent())
+    deletion = Deletion.objects.get()
+    assert "Delete now" not in text(client.get("/"))
+    assert client.post(f"/deleted/{deletion.pk}/remove/").status_code == 404
+    own = root()
+    assert "Delete now" in text(own.get("/"))
+    assert "Hills is being removed." in text(own.post(f"/deleted/{deletion.pk}/remove/", follow=True))
+    assert "being removed" in text(client.get("/")) and "Restore</button>" not in client.get("/").content.decode()
+    deleting.remove_due()
+    assert not Collection.written.exists()
+    assert 'id="deleted"' not in own.get("/").content.decode()
+
+
+def test_after_seven_days_the_worker_removes_it(client, collection):
+    client.post(DELETE + "confirm/", sent())
+    deleting.remove_due(now=timezone.now() + timedelta(days=6))
+    assert Collection.written.exists()
+    deleting.remove_due(now=timezone.now() + timedelta(days=7))
+    assert not Collection.written.exists()
+
+
+def test_the_first_page_takes_the_same_queries_for_any_number_of_deleted_ones(django_assert_num_queries):
+    client = signed_in(make_user("admin"))
+    for slug in ("one", "two", "three"):
+        collection = make_collection(slug)
+        deleting.delete(collection, make_member(collection, "admin", Role.ADMIN), now=NOW)
+        with django_assert_num_queries(7):
+            assert slug in text(client.get("/"))

@@ -1,0 +1,37 @@
+"""The page of a copy of a collection: how far it is, and what became of it."""
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from ..models import Collection, Job, Role
+from ..people.access import of_copies
+from .job_pages import cancel, heading, progress, refusals_of, waits
+
+
+@require_safe
+@of_copies
+def copy_job(request: HttpRequest, known: QuerySet[Job], pk: int) -> HttpResponse:
+    job = get_object_or_404(known, pk=pk)
+    context = {
+        "job": job,
+        "heading": heading(job, "Copying", "Copied"),
+        "waits": waits(job),
+        "refusals": refusals_of(job),
+        "source": Collection.objects.visible_to(request.user, Role.ADMIN).filter(pk=job.options["source"]).first(),
+    }
+    return render(request, "ratings/copy.html", context)
+
+
+@require_POST
+@of_copies
+def cancel_copy(request: HttpRequest, known: QuerySet[Job], pk: int) -> HttpResponse:
+    cancel(request, get_object_or_404(known, pk=pk))
+    return redirect("copy_job", pk)
+
+
+@require_safe
+@of_copies
+def copy_progress(request: HttpRequest, known: QuerySet[Job], pk: int) -> JsonResponse:
+    return progress(get_object_or_404(known, pk=pk))

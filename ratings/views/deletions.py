@@ -1,0 +1,39 @@
+"""The acts on deleted collections, which the first page lists."""
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from ..models import Deletion
+from ..people.access import of_deletion
+from ..set_up import deleting
+
+LATE = "Nothing was done: it was restored, or is being removed."
+
+
+@require_POST
+@of_deletion
+def restore_collection(request: HttpRequest, deletion: Deletion) -> HttpResponse:
+    """Bring it back as it was, at its former address or at one like it."""
+    try:
+        collection = deleting.restore(deletion)
+    except deleting.Gone:
+        messages.error(request, LATE)
+        return redirect("home")
+    moved = "" if collection.slug == deletion.slug else f" Its address was taken: it is {collection.slug} now."
+    messages.success(request, f"{collection} is here again, as it was.{moved}")
+    return redirect("collection", collection.slug)
+
+
+@require_POST
+@of_deletion
+def remove_collection(request: HttpRequest, deletion: Deletion) -> HttpResponse:
+    """Have it removed now. Only a superuser may."""
+    if not request.user.is_superuser:
+        raise Http404("You remove no collections here.")
+    if deleting.remove_now(deletion):
+        messages.success(request, f"{deletion.collection} is being removed. It cannot be restored any more.")
+    else:
+        messages.info(request, LATE)
+    return redirect("home")
