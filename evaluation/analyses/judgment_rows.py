@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 
 from ratings.archive.rows import query_names
-from ratings.formats.known import Format
+from ratings.formats.registry import Format
 from ratings.formats.rows import RatingLine
 from ratings.formats.values import natural
 from ratings.models import Collection

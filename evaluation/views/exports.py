@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from ratings import archive, downloads
 from ratings.archive import rows as record_rows
 from ratings.database.snapshot import snapshot
-from ratings.formats.known import BY_NAME, Format, writable
+from ratings.formats.registry import BY_NAME, Format, writable
 from ratings.models import Collection, Role
 from ratings.people.access import READERS, of_collection
 

@@ -10,8 +10,8 @@ from django.views.decorators.http import require_safe
 
 from ratings.models import Collection, Document, Query
 from ratings.people.access import READERS, of_collection
+from ratings.presentation.content import source_of
 from ratings.presentation.html import Drawn, drawn
-from ratings.presentation.members import source_of
 from ratings.presentation.pictures import pictures_of
 from ratings.presentation.versions import latest_of
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from ..formats.known import TEXT, Format
+from ..formats.registry import TEXT, Format
 from ..formats.rows import RatingLine, RunLine
 from ..models import Collection, Document, Rating, RatingEvent, System
 

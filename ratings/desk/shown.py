@@ -10,8 +10,8 @@ from typing import NamedTuple
 from django.template.loader import render_to_string
 
 from ..models import Rater, RatingEvent, plain_value
+from ..presentation.content import source_of, source_of_query
 from ..presentation.html import drawn, html_of
-from ..presentation.members import source_of, source_of_query
 from ..presentation.parts import Presented, shown
 from ..presentation.pictures import NONE, Pictures, pictures_of
 from ..presentation.versions import presented_in

@@ -10,8 +10,8 @@ from django.utils.text import capfirst
 from .. import archive
 from ..formats import values
 from ..formats.columns import FIELDS, NAMES, RATERS, SEVERAL, layout_of
-from ..formats.known import KEY, TEXT, readable
 from ..formats.refusal import as_sentence
+from ..formats.registry import KEY, TEXT, readable
 from ..formats.source import ENCODINGS
 from ..models import Job
 

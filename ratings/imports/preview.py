@@ -7,8 +7,8 @@ from decimal import Decimal
 from itertools import islice
 
 from ..formats import columns, delimited, header, parquet, tables, xlsx
-from ..formats.known import BY_NAME, Format, Seen, kind_of, recognised
 from ..formats.refusal import Refusal
+from ..formats.registry import BY_NAME, Format, Seen, kind_of, recognised
 from ..formats.source import Source
 from ..intake import opening
 from ..models import Job, plain_value

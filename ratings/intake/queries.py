@@ -8,7 +8,7 @@ from functools import cached_property
 from django.db.models import Exists, OuterRef
 
 from ..formats import values
-from ..formats.known import Format
+from ..formats.registry import Format
 from ..formats.rows import Topic
 from ..formats.source import Source
 from ..models import Collection, Job, Query, Ranking, Rating

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..formats import budget
 from ..formats.budget import TooMuch
-from ..formats.known import BY_NAME, Format, recognised
 from ..formats.refusal import KEEP_ONE, Refusal
+from ..formats.registry import BY_NAME, Format, recognised
 from ..formats.rows import Stretch, size_of
 from ..formats.source import Source
 from ..models import Collection, Job

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from .. import models
-from ..formats.known import EITHER, KEY, TEXT, Format
 from ..formats.refusal import Option
+from ..formats.registry import EITHER, KEY, TEXT, Format
 from ..formats.source import Source
 from .report import Report, counted, some
 from .stage import Import

@@ -14,7 +14,7 @@ from ..formats.refusal import as_sentence
 from ..intake.stage import Progress, batched, silent
 from ..models import Collection, Document, Pair, Picture, Query, digest_of
 from ..models.picture import LONGEST, PROBLEM
-from ..presentation.members import SAMPLE, source_of, source_of_query
+from ..presentation.content import SAMPLE, source_of, source_of_query
 from ..presentation.parts import Part, shown
 from ..presentation.versions import latest_of
 from . import sources, store

@@ -5,7 +5,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ..models import Collection, Document, Ranking
-from .members import source_of
+from .content import source_of
 from .parts import Presented, is_missing, plain, value_at
 
 RANKINGS, DEPTH = 20, 20  # of each system, and documents of each, that are compared

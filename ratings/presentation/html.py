@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from ..models import Collection, Document
-from .members import source_of
+from .content import source_of
 from .parts import Presented, Shown, shown
 from .pictures import NONE, Framed, Pictures, framed, pictures_of
 from .versions import latest_of

@@ -3,9 +3,9 @@
 It is off until IDEALIST_PULL_HOSTS lists hosts. No other code of Idealist sends HTTP requests.
 """
 
+from .dialects import PRESETS, Dialect
 from .fetching import Limits, Refused
 from .places import Place, checked_place
 from .pulling import Engine, pull
-from .shapes import PRESETS, Shape
 
-__all__ = ["PRESETS", "Engine", "Limits", "Place", "Refused", "Shape", "checked_place", "pull"]
+__all__ = ["PRESETS", "Engine", "Limits", "Place", "Refused", "Dialect", "checked_place", "pull"]

@@ -15,31 +15,31 @@ from ..intake.publishing import remove
 from ..intake.stage import Progress, batched, silent
 from ..intake.undoing import undone
 from ..models import Collection, Job, Query, Ranking
+from .dialects import Dialect, Hit
 from .fetching import Limits, Refused, fetched
 from .places import Place
-from .shapes import Hit, Shape
 
 
 @dataclass(frozen=True)
 class Engine:
-    """A search engine: its place, the shape of requests and answers, and limits."""
+    """A search engine: its place, the dialect of requests and answers, and limits."""
 
     place: Place
-    shape: Shape
+    dialect: Dialect
     headers: Mapping[str, str]
     limits: Limits
 
     def hits(self, query: Query, depth: int) -> list[Hit]:
         """The first results for a query. Raises Refused, with the query in the message."""
         parameters = {"query": query.text, "need": query.need, "key": query.key, "depth": depth}
-        body = self.shape.content(parameters)
+        body = self.dialect.content(parameters)
         headers = {"Accept": "application/json", **self.headers}
         if body is not None:
             headers["Content-Type"] = "application/json"
-        target = self.shape.target(self.place.path, self.place.query, parameters)
+        target = self.dialect.target(self.place.path, self.place.query, parameters)
         try:
-            answer = fetched(self.place, self.shape.method, target, body, headers, self.limits)
-            return self.shape.read(answer, depth)
+            answer = fetched(self.place, self.dialect.method, target, body, headers, self.limits)
+            return self.dialect.read(answer, depth)
         except ValueError as error:
             raise Refused(f"Query {query.key}: {error}") from error
 

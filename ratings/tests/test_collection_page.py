@@ -388,7 +388,8 @@ def test_the_page_says_what_goes_and_offers_the_download(admin):
     )
     shown = text(page)
     for said in (
-        "Ratings 1 Raters 1 Queries 2 Documents 4 Systems 1, with 1 ranking Frozen evaluations 1 Pictures 1 Uploaded files 1",
+        "Ratings 1 Raters 1 Queries 2 Documents 4 Systems 1, with 1 ranking",
+        "Frozen evaluations 1 Pictures 1 Uploaded files 1",
         "For 7 days its admins can restore it",
     ):
         assert said in shown

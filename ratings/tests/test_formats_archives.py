@@ -16,8 +16,8 @@ import pytest
 from ratings.formats import archives
 from ratings.formats.archives import files_of
 from ratings.formats.budget import Budget
-from ratings.formats.known import kind_of
 from ratings.formats.refusal import Refusal
+from ratings.formats.registry import kind_of
 from ratings.formats.source import Source
 
 

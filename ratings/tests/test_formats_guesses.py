@@ -9,8 +9,8 @@ from decimal import Decimal
 import pytest
 
 from ratings.formats.header import delimiter_of, names_columns
-from ratings.formats.known import Seen, kind_of, recognised
 from ratings.formats.refusal import Refusal
+from ratings.formats.registry import Seen, kind_of, recognised
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine
 from ratings.formats.source import Reading, Source
 

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from ratings.formats.json_topics import read_topics
-from ratings.formats.known import recognised
 from ratings.formats.refusal import Refusal
+from ratings.formats.registry import recognised
 from ratings.formats.rows import Topic
 from ratings.formats.source import Source
 

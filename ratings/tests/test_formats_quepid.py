@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from ratings.formats import quepid
-from ratings.formats.known import BY_NAME
+from ratings.formats.registry import BY_NAME
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic
 from ratings.formats.source import Source
 

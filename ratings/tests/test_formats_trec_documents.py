@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from ratings.formats.known import recognised
 from ratings.formats.refusal import Refusal
+from ratings.formats.registry import recognised
 from ratings.formats.rows import DocumentLine
 from ratings.formats.source import Source
 from ratings.formats.trec_documents import read_documents

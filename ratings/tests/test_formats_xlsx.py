@@ -10,8 +10,8 @@ import openpyxl
 import pytest
 
 from ratings.formats import xlsx
-from ratings.formats.known import kind_of, recognised
 from ratings.formats.refusal import Refusal
+from ratings.formats.registry import kind_of, recognised
 from ratings.formats.rows import RatingLine
 from ratings.formats.source import Reading, Source
 from ratings.formats.tables import read_xlsx

@@ -7,7 +7,7 @@ import pytest
 from ratings import intake, queue
 from ratings.archive import rows
 from ratings.formats import tables, trec
-from ratings.formats.known import BY_NAME
+from ratings.formats.registry import BY_NAME
 from ratings.formats.source import Source
 from ratings.models import Rating, System
 

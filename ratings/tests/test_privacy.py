@@ -17,7 +17,7 @@ from django.urls import reverse
 
 from ratings import queue
 from ratings.archive import rows as record_rows
-from ratings.formats.known import BY_NAME
+from ratings.formats.registry import BY_NAME
 from ratings.models import Check, Collection, Rater, Rating, RatingEvent, Role
 from ratings.people import members, privacy
 from ratings.pool.adjudication import adjudicate

@@ -1,4 +1,4 @@
-"""Rankings from a search engine over HTTP: from engines of every known shape, and from hostile ones."""
+"""Rankings from a search engine over HTTP: from engines of every known dialect, and from hostile ones."""
 
 import ast
 import io
@@ -19,7 +19,7 @@ from ratings.formats.source import Source
 from ratings.management.commands._collection_command import Refused
 from ratings.models import Collection, Document, Job, Query, Ranking, System
 from ratings.pull import fetching, places, pulling
-from ratings.pull.shapes import PRESETS, Shape
+from ratings.pull.dialects import PRESETS, Dialect
 
 from .cast import make_collection, make_rater
 
@@ -168,7 +168,7 @@ def test_each_preset_asks_its_engine_and_reads_its_answers(engine, preset):
 
 
 @pytest.mark.django_db
-def test_any_other_shape_is_said_with_paths_and_templates(engine, tmp_path):
+def test_any_other_dialect_is_said_with_paths_and_templates(engine, tmp_path):
     def answer(handler: Handler) -> None:
         assert handler.body == {"q": ["text of q1", {"n": 3}], "say": "3 of text of q1 for q1", "raw": "{x} {"}
         assert handler.given == {"lang": "en", "id": "q1-3"}
@@ -193,8 +193,8 @@ def test_any_other_shape_is_said_with_paths_and_templates(engine, tmp_path):
 
 
 def test_a_query_in_which_a_placeholder_stands_is_sent_as_it_is():
-    shape = Shape(hits="h", id="i", parameters={"q": "so: {query}"})
-    assert shape.target("/p", "", {"query": "{depth} & ü", "depth": 3}) == "/p?q=so%3A+%7Bdepth%7D+%26+%C3%BC"
+    dialect = Dialect(hits="h", id="i", parameters={"q": "so: {query}"})
+    assert dialect.target("/p", "", {"query": "{depth} & ü", "depth": 3}) == "/p?q=so%3A+%7Bdepth%7D+%26+%C3%BC"
 
 
 @pytest.mark.django_db

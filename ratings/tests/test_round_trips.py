@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ratings import intake
 from ratings.archive import rows as record_rows
-from ratings.formats.known import BY_NAME
+from ratings.formats.registry import BY_NAME
 from ratings.formats.source import Source
 from ratings.models import Collection, Grade, Rater
 

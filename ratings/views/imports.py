@@ -11,8 +11,8 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from ..database import disk
-from ..formats.known import KINDS
 from ..formats.refusal import Refused, counted
+from ..formats.registry import KINDS
 from ..imports import jobs, uploads
 from ..imports.forms import USUAL, HowForm, SendForm
 from ..imports.preview import Preview, kind_seen, preview, refused_files, refused_lines

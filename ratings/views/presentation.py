@@ -13,9 +13,9 @@ from ..imports import jobs
 from ..models import Collection, Document, Presentation, Query, Role
 from ..people.access import of_collection, wants_json
 from ..presentation import versions as acts
+from ..presentation.content import members_of, queries_of, sample_of, source_of, source_of_query
 from ..presentation.forms import PresentationForm
 from ..presentation.html import drawn, html_of
-from ..presentation.members import members_of, queries_of, sample_of, source_of, source_of_query
 from ..presentation.parts import Presented, shown
 from ..presentation.pictures import pictures_of
 from ..presentation.presets import PRESETS, proposal

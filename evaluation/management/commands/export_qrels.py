@@ -3,7 +3,7 @@ import re
 from evaluation.analyses import judgment_rows
 from evaluation.judgments.rules import ADJUDICATIONS, RULES
 from ratings.database.snapshot import snapshot
-from ratings.formats.known import BY_NAME
+from ratings.formats.registry import BY_NAME
 from ratings.management.commands._collection_command import ExportRowsCommand, Refused
 
 

@@ -16,8 +16,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from ratings.database.snapshot import snapshot
 from ratings.formats.columns import NAMES as COLUMNS
 from ratings.formats.columns import SEVERAL
-from ratings.formats.known import BY_NAME, KEY, TEXT, readable, writable
 from ratings.formats.refusal import Refusal, as_sentence
+from ratings.formats.registry import BY_NAME, KEY, TEXT, readable, writable
 from ratings.formats.source import ENCODINGS, Reading, stream_at
 from ratings.imports import jobs
 from ratings.intake import Report, opening

@@ -1,5 +1,5 @@
 from ratings.archive import rows as record_rows
-from ratings.formats.known import BY_NAME
+from ratings.formats.registry import BY_NAME
 
 from ._collection_command import ExportRowsCommand
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from ratings.imports import jobs
 from ratings.presentation import versions
-from ratings.presentation.members import sample_of
+from ratings.presentation.content import sample_of
 from ratings.presentation.parts import Presented
 from ratings.presentation.presets import PRESETS, proposal
 

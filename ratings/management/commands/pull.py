@@ -55,7 +55,7 @@ class Command(TellingCommand, CollectionCommand):
                 system=system,
                 engine=pull.Engine(
                     pull.checked_place(url, settings.PULL_HOSTS),
-                    shape_of(options),
+                    dialect_of(options),
                     authorization(options["authorization_from"]),
                     pull.Limits(options["seconds"], int(options["size"] * 1e6), options["total_seconds"]),
                 ),
@@ -75,7 +75,7 @@ class Command(TellingCommand, CollectionCommand):
         self.tell(report)
 
 
-def shape_of(options: dict) -> pull.Shape:
+def dialect_of(options: dict) -> pull.Dialect:
     """The preset, changed by the other options. Raises ValueError and OSError."""
     changes = {name: options[name] for name in PATHS if options[name]}
     if "link" in changes:
@@ -92,7 +92,7 @@ def shape_of(options: dict) -> pull.Shape:
     if not {"hits", "id"} <= changes.keys() or not {"body", "parameters"} & changes.keys():
         known = ", ".join(pull.PRESETS)
         raise ValueError(f"Give --preset ({known}), or --hits and --id with --body or --parameter")
-    return pull.Shape(**changes)
+    return pull.Dialect(**changes)
 
 
 def parameter(text: str) -> tuple[str, str]:

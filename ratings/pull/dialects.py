@@ -1,4 +1,4 @@
-"""The shape of an engine's requests and answers: templates and paths. No socket, no database."""
+"""The dialect of an engine's requests and answers: templates and paths. No socket, no database."""
 
 import json
 import math
@@ -21,7 +21,7 @@ class Hit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Shape:
+class Dialect:
     """The requests and answers of one kind of engine.
 
     In `body` and `parameters` {query}, {need}, {key} and {depth} are placeholders. A path is names and list
@@ -44,7 +44,7 @@ class Shape:
         return "GET" if self.body is None else "POST"
 
     def target(self, path: str, query: str, asked: Mapping[str, str | int]) -> str:
-        """The path of a request, with the parameters of the URL and then those of the shape."""
+        """The path of a request, with the parameters of the URL and then those of the dialect."""
         own = urlencode({name: _filled(value, asked) for name, value in self.parameters.items()})
         joined = "&".join(filter(None, [query, own]))
         return f"{path}?{joined}" if joined else path
@@ -94,7 +94,7 @@ class Shape:
 
 
 _match = {"query": {"multi_match": {"query": "{query}", "fields": ["*"], "lenient": True}}, "size": "{depth}"}
-_elastic = Shape(
+_elastic = Dialect(
     hits="hits.hits",
     id="_id",
     score="_score",
@@ -107,7 +107,7 @@ _elastic = Shape(
 PRESETS = {
     "elasticsearch": _elastic,
     "opensearch": _elastic,
-    "solr": Shape(
+    "solr": Dialect(
         hits="response.docs",
         id="id",
         score="score",
@@ -117,7 +117,7 @@ PRESETS = {
         parameters={"q": "{query}", "rows": "{depth}", "fl": "*,score", "wt": "json"},
         partial=("responseHeader.partialResults",),
     ),
-    "vespa": Shape(
+    "vespa": Dialect(
         hits="root.children",
         id="fields.id|fields.documentid|id",
         score="relevance",

@@ -16,8 +16,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from ratings.formats.archives import files_of
-from ratings.formats.known import BY_NAME, FORMATS, KINDS, kind_of, readable, recognised, unsupported, writable
 from ratings.formats.refusal import Refusal, Refused
+from ratings.formats.registry import BY_NAME, FORMATS, KINDS, kind_of, readable, recognised, unsupported, writable
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine, Topic
 from ratings.formats.source import Source
 
