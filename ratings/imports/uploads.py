@@ -179,6 +179,18 @@ def keep(sent: UploadedFile) -> dict:
     return {"name": shown(sent.name), "stored": stored, "sha256": sha256.hexdigest(), "size": size}
 
 
+def keep_all(sent: Iterable[UploadedFile]) -> list[dict]:
+    """The same for several files, with distinct names."""
+    files = []
+    try:
+        for each in sent:
+            files.append(keep(each))
+    except OSError:
+        forget(files)
+        raise
+    return distinct(files)
+
+
 def distinct(files: Iterable[dict]) -> list[dict]:
     """The files with distinct names, for messages: s.csv, s (2).csv."""
     taken: dict[str, dict] = {}

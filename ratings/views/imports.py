@@ -42,17 +42,13 @@ def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = SendForm(request.POST, request.FILES)
     if not form.is_valid():
         return imports_page(request, collection, form)
-    files = []
     try:
-        for sent in form.cleaned_data["files"]:
-            files.append(uploads.keep(sent))
+        files = uploads.keep_all(form.cleaned_data["files"])
     except OSError as error:
-        uploads.forget(files)
         if disk.trouble(error):
             raise  # `failures.server_error` answers it
         form.add_error("files", f"The file cannot be stored: {error.strerror or error}.")
         return imports_page(request, collection, form)
-    files = uploads.distinct(files)
     try:
         kind = form.cleaned_data["kind"] or what_is_in(files, collection)
     except Refused as error:

@@ -53,17 +53,14 @@ def send_pictures(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = ZipForm(request.POST, request.FILES)
     if not form.is_valid():
         return pictures_page(request, collection, form)
-    files = []
     try:
-        for each in form.cleaned_data["files"]:
-            files.append(uploads.keep(each))
+        files = uploads.keep_all(form.cleaned_data["files"])
     except OSError as error:
-        uploads.forget(files)
         if disk.trouble(error):
             raise  # `failures.server_error` answers it
         form.add_error("files", f"The file cannot be stored: {error.strerror or error}.")
         return pictures_page(request, collection, form)
-    if not jobs.fetch_pictures(collection, request.user, uploads.distinct(files)):
+    if not jobs.fetch_pictures(collection, request.user, files):
         uploads.forget(files)
         form.add_error("files", "The presentation shows no pictures. Add a part of the kind Pictures first.")
         return pictures_page(request, collection, form)
