@@ -15,7 +15,7 @@ from ratings.formats.rows import DocumentLine, RatingLine, RunLine
 from ratings.formats.source import Reading, Source
 
 from .refusals import offered
-from .test_formats_known import DEFAULTS
+from .test_formats_registry import DEFAULTS
 
 
 def source(text: str | bytes, **said) -> Source:

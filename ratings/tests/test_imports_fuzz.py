@@ -32,7 +32,7 @@ from ratings.models import (
 )
 
 from .cast import make_collection, make_member
-from .test_formats_known import SAMPLES, mutated
+from .test_formats_registry import SAMPLES, mutated
 
 FILES = int(os.environ.get("IDEALIST_FUZZ", "84"))
 KINDS = ["", "", "queries", "documents", "results", "ratings"]  # mostly what is seen
