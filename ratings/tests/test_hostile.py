@@ -4,7 +4,6 @@ import re
 from uuid import uuid4
 
 import pytest
-
 from django.urls import reverse
 
 from ratings.models import Picture, digest_of
