@@ -215,9 +215,17 @@ def day(value: Any) -> str:
 
 
 def clean(html: str, *, opens: bool = False) -> str:
-    """HTML of allowed elements only, without attributes. Links are inert unless `opens`."""
-    links = {"tags": TAGS, "attributes": {"a": {"href"}}, "set_tag_attribute_values": {"a": LINK}}
-    inert = {"tags": TAGS - {"a"}, "attributes": {}}
+    """HTML of allowed elements only, without attributes. Links are inert unless `opens`.
+
+    One that names no host stays inert: it would lead to a page of ours.
+    """
+    links = {
+        "tags": TAGS,
+        "attributes": {"*": set(), "a": {"href"}},
+        "attribute_filter": _with_host,
+        "set_tag_attribute_values": {"a": LINK},
+    }
+    inert = {"tags": TAGS - {"a"}, "attributes": {"*": set()}}  # without "*" nh3 leaves title and lang
     cleaned = nh3.clean(
         html,
         **(links if opens else inert),
@@ -226,6 +234,10 @@ def clean(html: str, *, opens: bool = False) -> str:
         link_rel=REL,
     )
     return _heading.sub(r"<\1h3>", cleaned).strip()
+
+
+def _with_host(_: str, name: str, value: str) -> str | None:
+    return value if name != "href" or _web.fullmatch(value) else None
 
 
 REL = "noopener noreferrer nofollow"

@@ -10,7 +10,18 @@ from django.test import Client
 from django.urls import reverse
 
 from ratings import queue
-from ratings.models import Anchor, Assignment, Check, Grade, Presentation, Query, Rating, RatingEvent
+from ratings.models import (
+    Anchor,
+    Assignment,
+    Check,
+    Grade,
+    Picture,
+    Presentation,
+    Query,
+    Rating,
+    RatingEvent,
+    digest_of,
+)
 from ratings.pool.anchors import set_anchor
 from ratings.presentation.parts import KINDS, MOST_PARTS
 
@@ -36,7 +47,9 @@ CANARIES = {
     "explanation": "canary-explanation",
     "grade that a gold pair has": "-0.515625",
     "description": "canary-description",
+    "file of a picture": "5" * 64,
 }
+PHOTO = "https://canary-system.example/canary-document-key/canary-field.png"
 
 
 @pytest.fixture(params=["a web page", "every kind of part"])
@@ -51,7 +64,9 @@ def collection(request):
     )
     if request.param == "every kind of part":
         parts = [{"kind": kind, "path": path} for kind in KINDS for path in ("title", "body", "url", "colour")]
+        parts.insert(0, {"kind": "image", "path": "photo"})
         content = {"document": parts[:MOST_PARTS], "query": parts[MOST_PARTS:]}
+        show_photos(collection)
         Presentation.objects.create(collection=collection, version=1, content=content)
     type(collection).objects.update(description="canary-description", gold_share="0.5", repeat_share="0.5")
     make_ranking(collection, "canary-system", "canary-query-key", "ab", scores=[7321.625, 3.0])
@@ -70,6 +85,25 @@ def collection(request):
     set_anchor(pairs[0], use=Anchor.Use.GOLD, grade=hidden, explanation="canary-explanation")
     make_rater(collection, "alice")
     return collection
+
+
+def show_photos(collection) -> None:
+    """A picture that is here and one that is missing; the source of each tells everything."""
+    states = {Picture.State.READY: PHOTO, Picture.State.REFUSED: "missing/" + PHOTO}
+    for document in collection.documents.all():
+        document.fields |= {"photo": list(states.values())}
+        document.save()
+    for state, source in states.items():
+        Picture.objects.create(
+            collection=collection,
+            digest=digest_of(source),
+            source=source,
+            named_by="canary-document-key",
+            state=state,
+            problem="canary-system does not answer",
+            small="5" * 64,
+            large="6" * 64,
+        )
 
 
 @pytest.fixture
@@ -108,6 +142,15 @@ def test_a_whole_round_of_judging_by_pages_sends_no_canary(client):
     sent.append(everything(client.post(reverse("undo_rating", args=["hills"]), follow=True)))
     assert Rating.objects.filter(rater__name="alice").count() == 5
     assert leaks(list(map(without_the_hidden_step, sent))) == []
+
+
+def test_the_pictures_of_the_round_are_there_under_random_names(client, collection):
+    if not collection.presentations.exists():
+        pytest.skip("a web page has no pictures")
+    sent = everything(client.post(reverse("claim", args=["hills"]), follow=True))
+    assert "The picture is missing" in sent
+    ready = Picture.objects.get(state=Picture.State.READY)
+    assert ready.address("small") in sent and ready.token.version == 4
 
 
 def test_a_whole_round_in_lists_sends_no_canary(client):

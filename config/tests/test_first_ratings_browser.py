@@ -1,0 +1,162 @@
+"""From an empty database to the tenth rating of products with pictures, on our pages alone; run with -s it tells
+how many pages, presses and seconds that took."""
+
+import io
+import re
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.cache import caches
+from PIL import Image
+from playwright.sync_api import Locator, Page, expect
+
+from ratings.imports import jobs
+from ratings.management.commands.work import work
+from ratings.models import Picture, Rating
+
+from .desk import all_saved, press, ready
+from .pages import follow
+
+pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
+
+PRODUCTS = "abcdef"
+QUERIES = {"q1": "red shoes", "q2": "desk lamp", "q3": "tent for two"}
+RUNS = {"keyword": "abcd", "hybrid": "dbfe"}  # the same for each query
+RATINGS = 10
+
+
+class Walk:
+    """A person's way: what they press, a click or a key of what they type, and the pages that they see."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.pages, self.presses = page, 0, 0
+        page.on("framenavigated", self._count)
+
+    def _count(self, frame) -> None:
+        self.pages += frame == self.page.main_frame
+
+    def follow(self, locator: Locator) -> None:
+        follow(locator)
+        self.presses += 1
+
+    def button(self, name: str | re.Pattern) -> None:
+        self.follow(self.page.get_by_role("button", name=name))
+
+    def write(self, locator: Locator, text: str) -> None:
+        locator.click()
+        self.page.keyboard.type(text)
+        self.presses += 1 + len(text)
+
+    def choose(self, path: Path) -> None:
+        """The button of the field, and a double click in the window of the system."""
+        self.page.locator("input[type=file]").set_input_files(path)
+        self.presses += 3
+
+
+@pytest.fixture
+def files(tmp_path) -> dict[str, Path]:
+    """What a shop has at hand: three CSV files and a ZIP of pictures."""
+    texts = {
+        "queries.csv": ["id,text", *(f"{key},{text}" for key, text in QUERIES.items())],
+        "products.csv": ["id,title,text,brand,price,image"]
+        + [f"{key},Product {key},A text of {key}.,Own,12.50,{key}.png" for key in PRODUCTS],
+        "results.csv": ["system,query,document,rank"]
+        + [f"{s},{q},{d},{n}" for s, found in RUNS.items() for q in QUERIES for n, d in enumerate(found, 1)],
+    }
+    for name, lines in texts.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    with zipfile.ZipFile(tmp_path / "pictures.zip", "w") as zip:
+        for place, key in enumerate(PRODUCTS):
+            out = io.BytesIO()
+            Image.new("RGB", (600, 400), (40 * place, 90, 120)).save(out, "PNG")
+            zip.writestr(f"{key}.png", out.getvalue())
+    return {name: tmp_path / name for name in (*texts, "pictures.zip")}
+
+
+def bring(walk: Walk, path: Path, script: bool) -> None:
+    """The next step of the set-up: a file, imported, and back."""
+    page = walk.page
+    walk.follow(page.locator("header .btn.main"))
+    walk.choose(path)
+    walk.button("Send and check")
+    done(walk, page.get_by_role("button", name="Import"), script)
+    walk.button("Import")
+    done(walk, page.get_by_role("link", name="Go on with the set-up"), script)
+    walk.follow(page.get_by_role("link", name="Go on with the set-up"))
+
+
+def done(walk: Walk, what: Locator, script: bool) -> None:
+    """Let the worker do what waits. A script sees by itself that it is done."""
+    work()
+    if not script:
+        walk.follow(walk.page.get_by_role("link", name="Refresh"))
+    expect(what).to_be_visible()
+
+
+def set_up(walk: Walk, files: dict[str, Path], script: bool) -> str:
+    """The link of an invitation."""
+    page = walk.page
+    walk.follow(page.get_by_role("link", name="New collection"))
+    walk.write(page.get_by_label("Name", exact=True), "Shop")
+    walk.button("Make the collection")
+    for name in ("queries.csv", "products.csv"):
+        bring(walk, files[name], script)
+    walk.follow(page.locator("header .btn.main"))
+    walk.button("Fill in")
+    walk.button("Save as a new version")
+    walk.follow(page.get_by_role("link", name="Pictures", exact=True))
+    walk.choose(files["pictures.zip"])
+    walk.button("Send")
+    done(walk, page.get_by_text("6 of 6 pictures are here"), script)
+    walk.follow(page.get_by_role("link", name="Set up"))
+    bring(walk, files["results.csv"], script)
+    walk.follow(page.locator("header .btn.main"))
+    walk.button(re.compile(r"Ask for \d+ ratings"))
+    walk.follow(page.get_by_role("link", name="Set up"))
+    walk.follow(page.locator("header .btn.main"))
+    walk.write(page.get_by_label("Names or addresses, one a line"), "anna")
+    walk.button("Make links")
+    return page.locator("dl.handed code").inner_text()
+
+
+def rate(walk: Walk, link: str, script: bool) -> None:
+    """Join and rate: by keys, or without a script by the buttons."""
+    page = walk.page
+    page.goto(link)
+    walk.presses += 1
+    walk.write(page.get_by_label("Name", exact=True), "anna")
+    walk.write(page.get_by_label("Password").first, "four quiet green hills")
+    walk.button("Join")
+    walk.button("Start")
+    if script:
+        ready(page)
+    for _ in range(RATINGS):
+        expect(page.locator("article.doc a.picture img")).to_be_visible()
+        if script:
+            press(page, "2")
+            walk.presses += 1
+        else:
+            walk.follow(page.locator("button.grade").nth(1))
+    if script:
+        all_saved(page)
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with the script", "without"])
+def test_a_shop_with_pictures_is_rated_without_a_terminal(visit, settings, tmp_path, files, script):
+    settings.DATA_DIR = tmp_path
+    jobs.tell_alive()
+    get_user_model().objects.create_superuser("root", password="a pass phrase")
+    page = visit.sign_in(visit.page(java_script_enabled=script), "root")
+    begun = time.monotonic()
+    admin, rater = Walk(page), Walk(visit.page(java_script_enabled=script))
+    rate(rater, set_up(admin, files, script), script)
+    assert Rating.objects.count() == RATINGS
+    assert Picture.objects.filter(state=Picture.State.READY).count() == len(PRODUCTS)
+    pages, presses = admin.pages + rater.pages, admin.presses + rater.presses
+    how = "with" if script else "without"
+    print(f"\n{how} the script: {pages} pages, {presses} presses, {time.monotonic() - begun:.1f} s")
+    caches["tries"].clear()  # no table of a model, which the end of a test would empty
+    assert pages <= 50 and presses <= 110
