@@ -68,6 +68,11 @@ def of_ratings(item) -> bool:
     return item.path.parent == ROOT / "ratings" / "tests"
 
 
+ELSEWHERE = {
+    "SQLite, ratings": {"config", "evaluation"},
+    "SQLite, the rest": {"ratings"},
+    "looks": {"ratings", "evaluation"},
+}
 PARTS = {
     "SQLite, ratings": lambda item: on_database(item) and of_ratings(item),
     "SQLite, the rest": lambda item: on_database(item) and not of_ratings(item),
@@ -75,6 +80,12 @@ PARTS = {
     "looks": looks,
     "no database": lambda item: not needs_database(item) and not looks(item),
 }
+
+
+def pytest_ignore_collect(collection_path: Path, config) -> bool | None:
+    """Of a part only the folders in which its tests are need to be read."""
+    folder = ELSEWHERE.get(config.getoption("--part"), ())
+    return True if collection_path.is_dir() and collection_path.relative_to(ROOT).as_posix() in folder else None
 
 
 def pytest_collection_modifyitems(config, items: list) -> None:

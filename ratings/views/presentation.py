@@ -90,9 +90,13 @@ def editor(
 
 
 def _beginning(collection: Collection, start: str) -> Presented:
-    if start == "proposal":
-        return proposal(sample_of(collection))
-    return PRESETS.get(start) or acts.latest_of(collection)
+    """The preset or proposal that was asked for; else the latest version, or before the first one the proposal."""
+    if start in PRESETS:
+        return PRESETS[start]
+    documents = sample_of(collection)
+    if documents and (start == "proposal" or not collection.latest_presentation()):
+        return proposal(documents)
+    return acts.latest_of(collection)
 
 
 def chosen(request: HttpRequest, collection: Collection) -> Document | None:
