@@ -163,8 +163,10 @@ def pool_of(
     for system, (ranking, pairs) in enumerate(zip(lists, listed, strict=True)):
         within = np.arange(len(pairs)) - ranking.offsets[ranking.query]
         rank[np.searchsorted(key, pairs), system] = within + 1
+    # By rank, so that the numbers that documents happen to have decide no draw.
+    order = np.lexsort((*rank.T[::-1], key >> DOCUMENT_BITS))
     level = np.full(len(key), UNJUDGED)
     level[np.searchsorted(key, judgments.key)] = np.searchsorted(gains, gain(judgments.grade, options))
-    number, query = np.unique(key >> DOCUMENT_BITS, return_inverse=True)
-    document = key & ((1 << DOCUMENT_BITS) - 1)
-    return Pool(query, rank, gains, measure.cutoff, options, document, number), level
+    number, query = np.unique(key[order] >> DOCUMENT_BITS, return_inverse=True)
+    document = key[order] & ((1 << DOCUMENT_BITS) - 1)
+    return Pool(query, rank[order], gains, measure.cutoff, options, document, number), level[order]

@@ -1,7 +1,9 @@
 """How much each judgment of the rounds counts for documents that were not drawn. NumPy only.
 
 The weight of a judgment has the expectation 1 over all draws, whatever its grade, because its chance is known.
-That holds over many rounds, and for pools that grow: a document's weight rests on the rounds since it came.
+That holds over many rounds, and for pools that grow: a document's weight rests on the rounds since it came. It is
+exact where the precision of a round does not depend on what was drawn before, and nearly so in rounds of documents
+that score alike.
 """
 
 from collections.abc import Sequence

@@ -256,6 +256,7 @@ def test_a_decimal_between_the_grades_of_the_scale_is_a_level_of_its_own():
 def test_documents_that_no_system_retrieves_stand_in_the_ideal():
     judgments, rankings = pack({"q": {"a": 1, "x": 2}, "r": {"y": 1}}, {"q": ["b", "a"]})
     found, level = pool_of(judgments, [rankings], "nDCG@5", Options(), (0, 1, 2))
-    assert found.rank[:, 0].tolist() == [2, 1, 101, 101]
-    assert (level.tolist(), found.query.tolist()) == ([1, UNJUDGED, 2, 1], [0, 0, 0, 1])
+    assert found.rank[:, 0].tolist() == [1, 2, 101, 101]
+    assert (level.tolist(), found.query.tolist()) == ([UNJUDGED, 1, 2, 1], [0, 0, 0, 1])
+    assert found.document.tolist() == [1, 0, 2, 3]
     assert found.number.tolist() == [0, 1]

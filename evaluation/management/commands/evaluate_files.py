@@ -26,15 +26,28 @@ class Command(TellingCommand, OutputCommand):
             " one system, which have no query together",
         )
         add_scoring(parser)
+        said = "also the mean of nDCG@k that a model expects once everything is judged, without an interval"
+        parser.add_argument("--expected", action="store_true", help=said)
 
     def handle(self, *, qrels: str, runs: list[str], measure: list[str], system: list[str], **given) -> None:
         refuse_format(given["format"])
+        expected = given["expected"]
+        if expected and given["per_query"] and given["format"] == "csv":
+            raise Refused("An expected value is a mean: leave out --per-query or give another format.")
         try:
             options = scores.options_for(None, given["profile"], **changes(given))
-            found = files.load(qrels, runs, given["order"], options.ties == "score", given["system_from"])
+            found = files.load(
+                qrels, runs, given["order"], options.ties == "score", given["system_from"], expected
+            )
             rankings = {name: found.rankings[name] for name in self.chosen(system, found)}
             evaluation = scores.of_arrays(
-                qrels, found.queries, found.judgments, rankings, measure or ["nDCG@10"], options
+                qrels,
+                found.queries,
+                found.judgments,
+                rankings,
+                measure or ["nDCG@10"],
+                options,
+                found.rankings if expected else None,
             )
         except files.Refused as error:
             self.tell_refusals(error.refusals, len(error.refusals))
