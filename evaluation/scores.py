@@ -269,13 +269,18 @@ def _expected(
     judgments: Judgments, rankings: Mapping[str, Rankings], measures: Iterable[Measure], options: Options
 ) -> dict[tuple[Measure, str], float]:
     """What a model expects of each measure's means; documents have the same numbers in all rankings."""
-    return {
-        (measure, system): float(mean)
-        for measure in measures
-        for system, mean in zip(
-            rankings, estimate(*pool_of(judgments, [*rankings.values()], measure, options)).mean, strict=True
-        )
-    }
+    expected = {}
+    for measure in measures:
+        pool, level = pool_of(judgments, [*rankings.values()], measure, options)
+        if pool.gains[0] > 0:
+            raise ValueError(
+                "expected values need judgments without gain, and every one here gains something: if only "
+                "relevant documents are listed, all others are worthless, and the plain mean is right; if not, "
+                "give the least grade the gain 0, for example gain=map:1=0,2=1,3=2."
+            )
+        means = estimate(pool, level).mean.tolist()
+        expected |= {(measure, system): mean for system, mean in zip(rankings, means, strict=True)}
+    return expected
 
 
 def explain(

@@ -8,7 +8,7 @@ from ..measures import Options
 from ..measures.discounts import discount
 
 DEPTH = 100  # ranks below count as not retrieved
-RELEVANCE = Options()  # the features of a rank are the same for all options of the measure
+USUAL = Options()  # the features of a rank are the same for all options of the measure
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ def features(rank: np.ndarray, cutoff: int, depth: int) -> Features:
     cutoff); and for each system its discount over the root of the number of systems that retrieve.
     """
     retrieved, above = rank <= depth, rank <= cutoff
-    weight = np.where(retrieved, discount(rank, RELEVANCE), 0.0)
+    weight = np.where(retrieved, discount(rank, USUAL), 0.0)
     by, mean, systems = retrieved.sum(axis=1), weight.mean(axis=1), rank.shape[1]
     general = np.column_stack(
         [

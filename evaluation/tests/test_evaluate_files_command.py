@@ -165,7 +165,9 @@ def test_expected_values_stand_beside_the_means_in_every_format(partly):
     rows = list(csv.DictReader(io.StringIO(run("partly", "half", "rest", "--expected", "--format", "csv")[0])))
     assert {row["system"]: float(row["expected"]) for row in rows} == pytest.approx(wanted, abs=1e-12)
     assert {row["options"] for row in rows} == {made}
-    lines = run("partly", "half", "rest", "--expected")[0].splitlines()
+    text, err = run("partly", "half", "rest", "--expected")
+    assert "no interval: files do not say how the judged documents were chosen" in err
+    lines = text.splitlines()
     assert "expected" in lines[0].split()
     assert made in lines
     assert f"{wanted['half']:.4f}" in lines[1]
@@ -173,8 +175,8 @@ def test_expected_values_stand_beside_the_means_in_every_format(partly):
 
 def test_without_the_option_nothing_is_said_of_expected_values(partly):
     for form in ("table", "csv", "json"):
-        text = run("partly", "half", "--format", form)[0]
-        assert "expected" not in text
+        text, err = run("partly", "half", "--format", form)
+        assert "expected" not in text + err
         assert "est=" not in text
 
 
@@ -207,6 +209,13 @@ def test_parts_of_a_system_share_their_unjudged_documents_with_the_others(partly
     wanted = expected_means()
     for result in json.loads(text)["results"]:
         assert result["expected"] == pytest.approx(wanted[result["system"]], abs=1e-12)
+
+
+def test_qrels_of_relevant_documents_alone_tell_nothing_of_others(partly):
+    Path("relevant").write_text("q1 0 a 2\nq2 0 c 1\n")
+    message, _ = refusal("relevant", "half", "--expected")
+    assert message.startswith("expected values need judgments without gain, and every one here gains something")
+    assert run("relevant", "half", "--expected", "--gain", "map:1=0,2=1")[0]
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,14 @@ def test_leaving_a_judgment_out_lowers_the_chance_of_a_relevant_document():
     assert np.sign(difference).tolist() == [1, -1, 1, 0]
 
 
+def test_a_model_that_begins_from_fewer_judgments_ends_where_others_do():
+    generator = np.random.default_rng(9)
+    found = world(generator)
+    some, more = (found.judged(np.arange(0, found.pool.pairs, step)) for step in (4, 2))
+    begun = fit(found.pool, more, start=fit(found.pool, some))
+    assert begun.chances() == pytest.approx(fit(found.pool, more).chances(), abs=0.03)
+
+
 # Nothing is missing
 
 

@@ -4,6 +4,11 @@ from ratings.management.commands._collection_command import OutputCommand, Refus
 
 from .evaluate import FORMATS, add_scoring, changes, chosen, refuse_format
 
+WITHOUT_INTERVAL = (
+    "The expected values have no interval: files do not say how the judged documents were chosen. They are too"
+    " high where only documents that looked relevant were judged."
+)
+
 
 class Command(TellingCommand, OutputCommand):
     help = "Print what runs score against qrels, straight from TREC files: nothing is imported or written."
@@ -56,7 +61,7 @@ class Command(TellingCommand, OutputCommand):
             raise Refused(f"{error.filename or 'a file'}: {error.strerror or error}.") from error
         except ValueError as error:
             raise Refused(str(error)) from error
-        for note in found.notes:
+        for note in [*found.notes, *([WITHOUT_INTERVAL] if expected else [])]:
             self.stderr.write(note)
         self.put_out([chosen(FORMATS, given)(evaluation, given["profile"], given["per_query"])], given["output"])
 
