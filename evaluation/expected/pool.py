@@ -166,7 +166,9 @@ def pool_of(
     # By rank, so that the numbers that documents happen to have decide no draw.
     order = np.lexsort((*rank.T[::-1], key >> DOCUMENT_BITS))
     level = np.full(len(key), UNJUDGED)
-    level[np.searchsorted(key, judgments.key)] = np.searchsorted(gains, gain(judgments.grade, options))
+    # The nearest, because the same power may differ in its last bit from one array to another.
+    nearest = np.abs(gain(judgments.grade, options)[:, np.newaxis] - gains).argmin(axis=1)
+    level[np.searchsorted(key, judgments.key)] = nearest
     number, query = np.unique(key[order] >> DOCUMENT_BITS, return_inverse=True)
     document = key[order] & ((1 << DOCUMENT_BITS) - 1)
     return Pool(query, rank[order], gains, measure.cutoff, options, document, number), level[order]
