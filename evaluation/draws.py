@@ -10,3 +10,5 @@ MOST_TESTS_OVER_API = 20_000
 ALPHA = 1_000  # resamples behind the interval of Krippendorff's alpha
 RATERS = 200  # resamples of raters behind the stability of the order of systems
 FEWEST_RATERS, MOST_RATERS = 20, 2_000
+EXPECTED = 120  # draws of missing judgments behind an expected value
+ORDERS = 400  # draws of means behind the chance that their order is right

@@ -1,7 +1,7 @@
 """Scores of a collection by measure, system and query, as pandas frames, with their options."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 
@@ -13,6 +13,8 @@ from ratings.models import Collection
 from . import cache, record
 from . import measures as kernel
 from .cache import Columns, Source
+from .draws import EXPECTED, SEED
+from .expected import estimate, pool_of
 from .measures import (
     COUNTED,
     MEASURES,
@@ -33,6 +35,7 @@ from .significance import bootstrap_interval
 
 # Measures without an upper bound. Others exceed 1 or fall below 0 only under unusual options.
 SIGNED = {"CG", "DCG", "IDCG"}
+EXPECTATION = f"est=model draws={EXPECTED} seed={SEED}"
 SUMS = SIGNED | {name for name, definition in MEASURES.items() if definition.counts}
 
 
@@ -50,16 +53,20 @@ class Evaluation:
     # documents that the measure reads.
     table: Columns
     bounds: dict[tuple[Measure, str], Bounds]  # where they were asked for
+    # Means that a model expects once everything is judged, where they were asked for.
+    expected: dict[tuple[Measure, str], float] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
         """The options in short, without the parameters of measures."""
-        return fingerprint(self.options, self.rule, self.adjudications)
+        made = fingerprint(self.options, self.rule, self.adjudications)
+        return f"{made} {EXPECTATION}" if self.expected else made
 
     def fingerprint_of(self, measure: Measure | str) -> str:
         """The fingerprint of the options in force for this measure."""
         measure = parse_measure(measure) if isinstance(measure, str) else measure
-        return fingerprint(kernel.effective(measure, self.options), self.rule, self.adjudications)
+        made = fingerprint(kernel.effective(measure, self.options), self.rule, self.adjudications)
+        return f"{made} {EXPECTATION}" if self.expected else made
 
     @cached_property
     def per_query(self) -> pd.DataFrame:
@@ -76,13 +83,15 @@ class Evaluation:
         """A row for each (system, measure), both text.
 
         mean; low and high, its 95 % interval over queries; lowest and highest, its bounds (where asked for);
+        expected (a column only where asked for), the mean that a model expects once everything is judged;
         weighted, the mean by query weight; total, of a count; queries (how many count), undefined (how many do
         not), why ({reason: how many}), judged (mean Judged@cutoff of those that count).
         """
         intervals = self.table.remember("intervals", lambda: _intervals(self.columns, self.table))
         index = pd.MultiIndex.from_product([self.systems, map(str, self.measures)], names=["system", "measure"])
         order = [(measure, system) for system in self.systems for measure in self.measures]
-        return pd.DataFrame([self._row(column, *intervals[column]) for column in order], index, list(SUMMARY))
+        names = [*SUMMARY, "expected"] if self.expected else list(SUMMARY)
+        return pd.DataFrame([self._row(column, *intervals[column]) for column in order], index, names)
 
     @property
     def is_weighted(self) -> bool:
@@ -134,6 +143,7 @@ class Evaluation:
             "undefined": sum(tally.values()),
             "why": {reason: count for reason, count in tally.items() if count},
             "judged": kernel.mean(seen, counted & ~np.isnan(seen)),
+            "expected": self.expected.get(column, np.nan),
         }
 
 
@@ -228,10 +238,13 @@ def of_arrays(
     rankings: dict[str, Rankings],
     measures: Iterable[Measure | str],
     options: Options,
+    expected_among: Mapping[str, Rankings] | None = None,
 ) -> Evaluation:
     """The scores of rankings without a collection, such as those of files; `name` takes the place of its slug.
 
-    All queries have weight 1, and the highest grade of the judgments counts as that of the scale.
+    All queries have weight 1, and the highest grade of the judgments counts as that of the scale. With
+    `expected_among` also the expected means, by a model that knows the rankings of all these systems; ValueError
+    for a measure that has none.
     """
     parsed = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
     highest = float(judgments.grade.max(initial=0))
@@ -248,7 +261,26 @@ def of_arrays(
         systems=found.systems,
         table=Columns(found, _scored(found, judgments, measures, options)),
         bounds={},
+        expected=_expected(judgments, expected_among, measures, options) if expected_among else {},
     )
+
+
+def _expected(
+    judgments: Judgments, rankings: Mapping[str, Rankings], measures: Iterable[Measure], options: Options
+) -> dict[tuple[Measure, str], float]:
+    """What a model expects of each measure's means; documents have the same numbers in all rankings."""
+    expected = {}
+    for measure in measures:
+        pool, level = pool_of(judgments, [*rankings.values()], measure, options)
+        if pool.gains[0] > 0:
+            raise ValueError(
+                "expected values need judgments without gain, and every one here gains something: if only "
+                "relevant documents are listed, all others are worthless, and the plain mean is right; if not, "
+                "give the least grade the gain 0, for example gain=map:1=0,2=1,3=2."
+            )
+        means = estimate(pool, level).mean.tolist()
+        expected |= {(measure, system): mean for system, mean in zip(rankings, means, strict=True)}
+    return expected
 
 
 def explain(

@@ -11,6 +11,7 @@ PURE = [
     "evaluation/measures",
     "evaluation/agreement",
     "evaluation/significance",
+    "evaluation/expected",
     *(f"evaluation/charts/{name}.py" for name in ("spec", "systems", "queries", "raters", "over_time")),
 ]
 PURE += ["evaluation/judgments", "evaluation/draws.py", "evaluation/files", "ratings/formats"]

@@ -36,7 +36,7 @@ def made_by(evaluation: Evaluation, profile: str) -> dict:
         "rule": evaluation.rule,
         "adjudications": evaluation.adjudications,
         "fingerprint": evaluation.fingerprint,
-        "options": evaluation.options.as_dict(),
+        "options": evaluation.options.as_dict() | ({"est": "model"} if evaluation.expected else {}),
     }
 
 

@@ -33,6 +33,7 @@ def load(
     order: str | None = None,
     tiebreak: bool = False,
     system_from: str | None = None,
+    alike: bool = False,
 ) -> Loaded:
     """Read qrels and runs; each may be packed, an archive may hold several runs, and - is standard input.
 
@@ -41,7 +42,9 @@ def load(
     one system, and then each query stands in one of them. Lines for queries that the qrels lack are skipped.
 
     The rank column orders the results where it agrees with the scores up to ties, or `order` says what does;
-    `tiebreak` adds what ties="score" needs. Raises OSError, and Refused with each fault, its line and the cure.
+    `tiebreak` adds what ties="score" needs. With `alike` an unjudged document has the same number in all rankings,
+    and not one for each; every line is then read by itself. Raises OSError, and Refused with each fault, its line
+    and the cure.
     """
     if order not in (None, *ORDERS):
         raise ValueError(f"The order is {order!r}; give rank or score.")
@@ -55,13 +58,13 @@ def load(
         found = {}
         for path in dict.fromkeys(runs):
             with opened(path) as files:
-                found |= {run.name: _run(run, judged, order, tiebreak) for run in files}
+                found |= {run.name: _run(run, judged, order, tiebreak, alike) for run in files}
     notes = judged.notes + [note for _, notes in found.values() for note in notes]
     rankings = {path: rankings for path, (rankings, _) in found.items()}
     if system_from == "file":
         named = systems.by_file(rankings)
     elif system_from == "tag":
-        named = systems.of_parts(rankings, judged.queries, len(judged.judgments.grade))
+        named = systems.of_parts(rankings, judged.queries, None if alike else len(judged.judgments.grade))
     else:
         named = systems.by_tag(rankings, notes)
     for name, ranking in named.items():
@@ -100,15 +103,17 @@ def _or_none(text: Text) -> regular.Judged | None:
         return None
 
 
-def _run(text: Text, qrels: _Qrels, order: str | None, tiebreak: bool) -> tuple[dict[str, Rankings], list[str]]:
+def _run(
+    text: Text, qrels: _Qrels, order: str | None, tiebreak: bool, alike: bool
+) -> tuple[dict[str, Rankings], list[str]]:
     """The rankings of each system of one file, and notes."""
     try:
-        if qrels.regular is None:
+        if qrels.regular is None or alike:
             raise Irregular
         tag, ranking, strangers = regular.read_run(plain(text), qrels.regular, order, tiebreak)
         rankings, notes = {tag: ranking}, []
     except Irregular:
-        rankings, strangers, notes = tolerant.read_run(text.source(), qrels.grades, order, tiebreak)
+        rankings, strangers, notes = tolerant.read_run(text.source(), qrels.grades, order, tiebreak, alike)
     if not any(ranking.present.any() for ranking in rankings.values()):
         problem = (
             f"none of its queries ({some(strangers)}) is in {qrels.text.name}, which has {some(qrels.queries)}"

@@ -50,10 +50,10 @@ def by_file(found: ByPath) -> dict[str, Rankings]:
     return named
 
 
-def of_parts(found: ByPath, queries: tuple[str, ...], judgments: int) -> dict[str, Rankings]:
+def of_parts(found: ByPath, queries: tuple[str, ...], judgments: int | None) -> dict[str, Rankings]:
     """Systems named by tag, each of all files with that tag. Raises Refused where a query is in two of them.
 
-    Documents from the number `judgments` on are unjudged.
+    Documents from the number `judgments` on are unjudged, and numbered by each part; None: they are by all alike.
     """
     refusals, named = [], {}
     for tag, paths in _paths(found).items():
@@ -84,14 +84,15 @@ def _paths(found: ByPath) -> dict[str, list[str]]:
     return paths
 
 
-def _joined(parts: list[Rankings], judgments: int) -> Rankings:
+def _joined(parts: list[Rankings], judgments: int | None) -> Rankings:
     order = np.argsort(np.concatenate([part.query for part in parts]), kind="stable")
     documents = np.concatenate([part.documents.astype(np.int64) for part in parts])[order]
+    if judgments is not None:
+        documents = np.where(documents < judgments, documents, np.arange(len(documents)) + judgments)
     tiebreaks = [part.tiebreak for part in parts]
     return Rankings(
         offsets=np.append(0, np.cumsum(np.sum([part.length for part in parts], axis=0))),
-        # Each part has numbered its unjudged documents by itself.
-        documents=np.where(documents < judgments, documents, np.arange(len(documents)) + judgments),
+        documents=documents,
         scores=np.concatenate([part.scores for part in parts])[order],
         tiebreak=None if tiebreaks[0] is None else np.concatenate(tiebreaks)[order],
     )

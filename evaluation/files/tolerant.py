@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ class Grades:
     line: dict[tuple[int, str], int]  # of each query and document
     grade: np.ndarray  # float64, line by line
     notes: list[str]
+    others: dict[str, int] = field(default_factory=dict)  # numbers of unjudged documents that runs have in common
 
     @property
     def judgments(self) -> Judgments:
@@ -38,6 +39,10 @@ class Grades:
         """The same qrels in the usual form."""
         pairs = zip(self.line, self.grade.tolist(), strict=True)
         return "".join(f"{self.queries[query]} 0 {key} {grade}\n" for (query, key), grade in pairs).encode()
+
+    def number(self, key: str) -> int:
+        """The number of an unjudged document in all runs."""
+        return self.others.setdefault(key, len(self.line) + len(self.others))
 
 
 def read_qrels(source: Source) -> Grades:
@@ -68,11 +73,11 @@ def read_qrels(source: Source) -> Grades:
 
 
 def read_run(
-    source: Source, grades: Grades, order: str | None, tiebreak: bool
+    source: Source, grades: Grades, order: str | None, tiebreak: bool, alike: bool = False
 ) -> tuple[dict[str, Rankings], Counter, list[str]]:
     """The rankings of each system, the lines for each query that the qrels lack, and notes. Raises Refused.
 
-    Order and tiebreak as in `regular.read_run`.
+    Order and tiebreak as in `regular.read_run`, alike as in `files.load`.
     """
     looks_like_qrels = is_qrels(source.start)
     refusals, found, strangers, extra = [], {}, Counter(), 0
@@ -98,7 +103,7 @@ def read_run(
     notes = _comments(source)
     if extra:
         notes.append(f"{source.name}: {counted(extra, 'line')} with more than six columns; the rest was ignored.")
-    packed = {system: _packed(lists, grades, order, tiebreak) for system, lists in rankings.items()}
+    packed = {system: _packed(lists, grades, order, tiebreak, alike) for system, lists in rankings.items()}
     return packed, strangers, notes
 
 
@@ -151,7 +156,9 @@ def _check(rankings: list[FoundRanking], source: Source, order: str | None, refu
         refusals.append(all_contradictions(first, system, count, len(contradicting), len(rankings)))
 
 
-def _packed(rankings: list[FoundRanking], grades: Grades, order: str | None, tiebreak: bool) -> Rankings:
+def _packed(
+    rankings: list[FoundRanking], grades: Grades, order: str | None, tiebreak: bool, alike: bool
+) -> Rankings:
     length = np.zeros(len(grades.queries), np.int64)
     lines, scores, keys = [], [np.empty(0)], []
     for ranking in rankings:
@@ -162,9 +169,14 @@ def _packed(rankings: list[FoundRanking], grades: Grades, order: str | None, tie
         lines += [grades.line.get((ranking.query, key), -1) for key in listed]
         keys += listed
     line = np.array(lines, np.int64)
+    own = (
+        np.array([grades.number(key) for key in keys], np.int64)
+        if alike
+        else np.arange(len(line)) + len(grades.line)
+    )
     return Rankings(
         offsets=np.append(0, np.cumsum(length)),
-        documents=np.where(line < 0, np.arange(len(line)) + len(grades.line), line),
+        documents=np.where(line < 0, own, line),
         scores=np.concatenate(scores),
         tiebreak=_tiebreak(keys) if tiebreak else None,
     )

@@ -176,6 +176,7 @@ COLUMNS = {
     "mean": ("mean", lambda row: four(row["mean"])),
     "low": ("95 % interval", lambda row: between(row["low"], row["high"])),
     "lowest": ("can become", lambda row: between(row["lowest"], row["highest"])),
+    "expected": ("expected", lambda row: four(row["expected"])),
     "weighted": ("weighted mean", lambda row: four(row["weighted"])),
     "total": ("total", lambda row: NO_VALUE if row["total"] is None else f"{row['total']:.0f}"),
     "queries": ("queries", lambda row: str(row["queries"])),

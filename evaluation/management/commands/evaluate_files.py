@@ -4,6 +4,11 @@ from ratings.management.commands._collection_command import OutputCommand, Refus
 
 from .evaluate import FORMATS, add_scoring, changes, chosen, refuse_format
 
+WITHOUT_INTERVAL = (
+    "The expected values have no interval: files do not say how the judged documents were chosen. They are too"
+    " high where only documents that looked relevant were judged."
+)
+
 
 class Command(TellingCommand, OutputCommand):
     help = "Print what runs score against qrels, straight from TREC files: nothing is imported or written."
@@ -26,15 +31,28 @@ class Command(TellingCommand, OutputCommand):
             " one system, which have no query together",
         )
         add_scoring(parser)
+        said = "also the mean of nDCG@k that a model expects once everything is judged, without an interval"
+        parser.add_argument("--expected", action="store_true", help=said)
 
     def handle(self, *, qrels: str, runs: list[str], measure: list[str], system: list[str], **given) -> None:
         refuse_format(given["format"])
+        expected = given["expected"]
+        if expected and given["per_query"] and given["format"] == "csv":
+            raise Refused("An expected value is a mean: leave out --per-query or give another format.")
         try:
             options = scores.options_for(None, given["profile"], **changes(given))
-            found = files.load(qrels, runs, given["order"], options.ties == "score", given["system_from"])
+            found = files.load(
+                qrels, runs, given["order"], options.ties == "score", given["system_from"], expected
+            )
             rankings = {name: found.rankings[name] for name in self.chosen(system, found)}
             evaluation = scores.of_arrays(
-                qrels, found.queries, found.judgments, rankings, measure or ["nDCG@10"], options
+                qrels,
+                found.queries,
+                found.judgments,
+                rankings,
+                measure or ["nDCG@10"],
+                options,
+                found.rankings if expected else None,
             )
         except files.Refused as error:
             self.tell_refusals(error.refusals, len(error.refusals))
@@ -43,7 +61,7 @@ class Command(TellingCommand, OutputCommand):
             raise Refused(f"{error.filename or 'a file'}: {error.strerror or error}.") from error
         except ValueError as error:
             raise Refused(str(error)) from error
-        for note in found.notes:
+        for note in [*found.notes, *([WITHOUT_INTERVAL] if expected else [])]:
             self.stderr.write(note)
         self.put_out([chosen(FORMATS, given)(evaluation, given["profile"], given["per_query"])], given["output"])
 

@@ -1,0 +1,37 @@
+"""Expected nDCG of systems while judgments are missing, and which documents to judge next. NumPy only, no Django.
+
+A model predicts the missing judgments; documents that were drawn with known chances tell how far it is off.
+Without such documents there is the model's mean, and no interval.
+"""
+
+from .estimate import WITHOUT_CHANCES, Estimate, estimate
+from .influence import Expectation, expect
+from .model import Model, fit
+from .order import settled
+from .pool import UNJUDGED, Pool, pool_of
+from .rounds import Round, draw_round, objective, outside, rates, scores
+from .scope import MOST_LEVELS
+from .weights import Design, design
+
+__all__ = [
+    "MOST_LEVELS",
+    "UNJUDGED",
+    "WITHOUT_CHANCES",
+    "Design",
+    "Estimate",
+    "Expectation",
+    "Model",
+    "Pool",
+    "Round",
+    "design",
+    "draw_round",
+    "estimate",
+    "expect",
+    "fit",
+    "objective",
+    "outside",
+    "pool_of",
+    "rates",
+    "scores",
+    "settled",
+]

@@ -1,0 +1,53 @@
+"""What expected values are defined for: nDCG with a cutoff, on a few levels of gain. NumPy only."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..measures import Measure, Options, effective
+from ..measures.decimals import plain
+from ..measures.gains import gain
+
+MOST_LEVELS = 8  # the method is untested beyond
+# The options that a document's part in nDCG may depend on; every other has one value here.
+FIXED = {
+    "ideal": ("judged", "the ideal is that of all judged documents"),
+    "unjudged": ("zero", "a model takes the place of missing judgments"),
+    "undefined": ("skip", "queries with nothing to find count in no mean"),
+    "missing": ("empty", "every system has the same queries"),
+}
+
+
+def refuse(measure: Measure, options: Options) -> None:
+    """ValueError with the reason where there is no expected value of this measure under these options."""
+    if measure.name != "nDCG" or measure.cutoff is None:
+        raise ValueError(f"there is no expected value of {measure}: give nDCG with a cutoff, such as nDCG@10.")
+    for name, (value, why) in FIXED.items():
+        if getattr(options, name) != value:
+            raise ValueError(f"expected values need {name}={value}, not {options.as_dict()[name]}: {why}.")
+    if options.ties == "average":
+        raise ValueError("expected values need ties=rank or ties=score: each document has one rank.")
+    if options.negatives not in ("minmax", "clip"):
+        raise ValueError(
+            f"expected values need negatives=minmax or clip, not {options.negatives}: "
+            "the best and the worst list are computed from numbers of documents alone."
+        )
+
+
+def levels_of(measure: Measure, options: Options, grades: Sequence[float], judged: np.ndarray) -> np.ndarray:
+    """The gains that documents can have, distinct and ascending, float64[levels].
+
+    grades: those of the scale; judged: the grades of all judgments, which may lie between those of the scale.
+    ValueError for fewer than two levels, and for more than MOST_LEVELS.
+    """
+    every = np.unique(np.concatenate([np.asarray(grades, np.float64), judged]))
+    levels = np.unique(gain(every, effective(measure, options)))
+    if len(levels) < 2:
+        only = f"all have the gain {plain(levels[0])}" if len(levels) else "there is none"
+        raise ValueError(f"expected values need grades with at least two different gains; {only}.")
+    if len(levels) > MOST_LEVELS:
+        raise ValueError(
+            f"expected values are known for at most {MOST_LEVELS} different gains, and these grades have "
+            f"{len(levels)}: combine ratings by median or majority, or put grades together with gain=map."
+        )
+    return levels

@@ -1,0 +1,62 @@
+"""How much each judgment of the rounds counts for documents that were not drawn. NumPy only.
+
+The weight of a judgment has the expectation 1 over all draws, whatever its grade, because its chance is known.
+That holds over many rounds, and for pools that grow: a document's weight rests on the rounds since it came. It is
+exact where the precision of a round does not depend on what was drawn before, and nearly so in rounds of documents
+that score alike.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .rounds import Round
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """What is known about how judged pairs were chosen."""
+
+    rows: np.ndarray  # int64[judged]: rows of the pool, ascending
+    weight: np.ndarray  # float64[judged], of expectation 1
+    variance: np.ndarray  # float64[judged]: variance that a pair's chance adds, for each squared change
+    evidence: float  # the precision of all rounds together; 0: none tells anything about other documents
+
+
+def design(rounds: Sequence[Round], judged: np.ndarray, skipped: np.ndarray, birth: np.ndarray) -> Design:
+    """The weights of the judged pairs of these rounds, oldest first.
+
+    judged and skipped: bool[pairs], what has a judgment, and what nobody can judge; birth: int64[pairs], how many
+    rounds were drawn before the pair came to the pool. A round counts down to its first pair without an answer;
+    judgments behind that count as known. Judgments in no round were there before the first, and have no weight.
+    """
+    place, chance = np.full(len(judged), -1), np.ones(len(judged))
+    precision = np.zeros(len(rounds))
+    for number, each in enumerate(rounds):
+        done = judged[each.drawn] | skipped[each.drawn]
+        answered = len(done) if done.all() else int(np.argmin(done))
+        known = np.concatenate([each.greedy, each.drawn])
+        place[known[judged[known]]] = number
+        begun = each.drawn[:answered]
+        chance[begun] = each.chance(answered)
+        # One pair and the key of the next say nothing about how many others there are.
+        if answered > 1 or answered == len(done):
+            precision[number] = each.precision
+    return weigh(place, chance, precision, birth)
+
+
+def weigh(place: np.ndarray, chance: np.ndarray, precision: np.ndarray, birth: np.ndarray) -> Design:
+    """The weights of pairs that were judged in the rounds `place`, int64[pairs], -1 = in none.
+
+    chance: float64[pairs], of being drawn in that round; precision: float64[rounds].
+    """
+    rows = np.flatnonzero(place >= 0)
+    of = place[rows]
+    since = np.append(np.cumsum(precision[::-1])[::-1], 0.0)  # what all rounds from one on weigh
+    total, own = since[birth[rows]], precision[of]
+    without = total <= 0
+    total = np.where(without, 1.0, total)
+    weight = np.where(without, 1.0, (own / chance[rows] + since[of + 1]) / total)
+    variance = (own / total) ** 2 * (1 - chance[rows]) / chance[rows] ** 2
+    return Design(rows, weight, np.where(without, 0.0, variance), float(precision.sum()))

@@ -1,0 +1,160 @@
+"""Rounds with known chances: the weights of judgments, and intervals that cover because of them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evaluation.expected import Estimate, Pool, Round, design, draw_round, estimate, outside
+from evaluation.expected.estimate import means
+from evaluation.expected.weights import weigh
+
+from .worlds import World, play
+
+DRAWS = 10_000
+
+
+def drawn(rows: list[int], rate: list[float], keys: list[float], precision: float, greedy=()) -> Round:
+    return Round(np.array(greedy, int), np.array(rows), np.array(rate), np.array(keys), precision)
+
+
+def test_chances_and_weights_by_hand():
+    """Two rounds that weigh 1 and 3; the chance of rate r under the threshold t is 1 - exp(-rt)."""
+    first = drawn([0, 1], [0.5, 1.0], [0.1, 0.2, 2 * np.log(2)], 1, greedy=[2])
+    assert first.chance() == pytest.approx([0.5, 0.75])
+    assert first.chance(1) == pytest.approx([1 - np.exp(-0.1)])
+    second = drawn([3, 4], [1.0, 1.0], [0.1, 0.2, np.log(4 / 3)], 3, greedy=[5])
+    every, none = np.ones(7, bool), np.zeros(7, bool)
+    birth = np.array([0, 0, 0, 0, 1, 0, 0])
+    found = design([first, second], every, none, birth)
+    assert found.rows.tolist() == [0, 1, 2, 3, 4, 5]  # 6 was judged before
+    weights = [(1 / 0.5 + 3) / 4, (1 / 0.75 + 3) / 4, 1, 3 / 0.25 / 4, 1 / 0.25, 3 / 4]
+    assert found.weight == pytest.approx(weights)
+    assert found.variance[:4] == pytest.approx([(1 / 4) ** 2 * 0.5 / 0.25, (1 / 4) ** 2 * 0.25 / 0.5625, 0, 6.75])
+    assert found.evidence == 4
+
+
+def test_a_round_counts_down_to_its_first_open_pair():
+    """Of four drawn, the third has no answer: two count by the third key, and the fourth is known only."""
+    keys = [0.1, 0.2, np.log(2), 0.9, 1.0]
+    each, judged = drawn([0, 1, 2, 3], [1.0] * 4, keys, 5), np.array([True, True, False, True])
+    found = design([each], judged, np.zeros(4, bool), np.zeros(4, int))
+    assert found.rows.tolist() == [0, 1, 3]
+    assert found.weight == pytest.approx([2, 2, 1])
+    skipped = design([each], judged, ~judged, np.zeros(4, int))
+    assert skipped.weight == pytest.approx([1 / (1 - np.exp(-1.0))] * 3)
+
+
+def test_judgments_outside_rounds_are_no_evidence():
+    judged, birth = np.array([True, True]), np.zeros(2, int)
+    found = design([outside(0), outside(1)], judged, ~judged, birth)
+    assert (found.weight.tolist(), found.variance.tolist(), found.evidence) == ([1, 1], [0, 0], 0)
+    three = Pool(np.zeros(3, int), np.array([[1], [2], [3]]), np.array([0.0, 1]), 2)
+    without = design([outside(0)], np.array([True, False, False]), np.zeros(3, bool), np.zeros(3, int))
+    assert estimate(three, np.array([1, -1, -1]), without).covariance is None
+
+
+def test_a_round_of_all_that_is_left_draws_each_for_certain():
+    each = draw_round(np.array([4, 7]), np.ones(2), np.ones(2), 5, np.random.default_rng(1))
+    assert (len(each.greedy), sorted(each.drawn), each.chance().tolist()) == (0, [4, 7], [1, 1])
+
+
+def test_a_third_is_greedy_and_the_same_seed_draws_the_same():
+    score = np.linspace(1, 2, 30)
+    once, again = (draw_round(np.arange(30), score, score, 12, np.random.default_rng(seed=3)) for _ in range(2))
+    assert once.greedy.tolist() == [29, 28, 27, 26]
+    assert len(once.drawn) == 8
+    assert (np.diff(once.keys) > 0).all()
+    assert once.drawn.tolist() == again.drawn.tolist()
+
+
+def weight_of_each(threshold_kept: bool) -> np.ndarray:
+    """The mean weight of each of ten pairs over many draws of three rounds; two come after the first round."""
+    generator, birth = np.random.default_rng(11), np.array([0] * 8 + [1] * 2)
+    score = np.array([9, 4, 1, 1, 0.5, 2, 3, 0.1, 5, 0.5])
+    total = np.zeros((DRAWS, 10))
+    for number in range(DRAWS):
+        open_pairs, rounds = np.ones(10, bool), []
+        for place in range(3):
+            rows = np.flatnonzero(open_pairs & (birth <= place))
+            each = draw_round(rows, score[rows], np.sqrt(score[rows]), 3, generator)
+            if not threshold_kept:
+                each = replace(each, keys=np.append(each.keys[:-1], each.keys[-2]))
+            rounds.append(replace(each, precision=1.0 + place))  # as if scores were known before the first round
+            open_pairs[each.greedy] = open_pairs[each.drawn] = False
+        found = design(rounds, ~open_pairs, np.zeros(10, bool), birth)
+        total[number, found.rows] = found.weight
+    return (total.mean(axis=0) - 1) / np.maximum(total.std(axis=0) / np.sqrt(DRAWS), 1e-12)
+
+
+def test_every_weight_is_1_on_average_while_the_pool_grows():
+    assert np.abs(weight_of_each(threshold_kept=True)).max() < 4
+
+
+def test_without_the_threshold_weights_are_not_1_on_average():
+    assert np.abs(weight_of_each(threshold_kept=False)).max() > 10
+
+
+# Coverage
+
+
+def deceptive(generator: np.random.Generator) -> World:
+    """Twenty queries that no feature tells the truth about: one system finds much where it is not expected, in the
+    middle of its list, and another finds next to nothing."""
+    ranks = [np.column_stack([generator.permutation(40) + 1 for _ in range(3)]) for _ in range(20)]
+    levels = []
+    for rank in ranks:
+        first, second, third = rank.T
+        chance = np.where((first >= 4) & (first <= 10), 0.6, 0.15)
+        chance = np.where((second <= 10) & (first > 10), 0.04, chance)
+        chance = np.where((third <= 10) & (third % 2 == 0), 0.65, chance)
+        level = (generator.random(40) < chance).astype(int)
+        level[0] |= not level.any()
+        levels.append(level)
+    query = np.repeat(np.arange(20), 40)
+    return World(Pool(query, np.concatenate(ranks), np.array([0.0, 1.0]), 10), np.concatenate(levels))
+
+
+def forgetful(rounds: list[Round]) -> list[Round]:
+    """The rounds with a guess in place of the threshold: that chances are as the rates among the drawn."""
+    return [replace(each, keys=np.full(len(each.keys), len(each.drawn) / each.rate.sum())) for each in rounds]
+
+
+def covered(answer: Estimate, truth: np.ndarray) -> list[bool]:
+    """Whether the 90 % intervals of three means and of their three differences hold the truth."""
+    low, high = answer.interval()
+    held = list((low <= truth) & (truth <= high))
+    for first, second in ((0, 1), (0, 2), (1, 2)):
+        _, least, most = answer.difference(first, second)
+        held.append(least <= truth[second] - truth[first] <= most)
+    return held
+
+
+@pytest.fixture(scope="module")
+def coverage() -> dict[str, float]:
+    shares = {"chances": [], "weights 1": [], "no threshold": []}
+    for seed in range(150):
+        generator = np.random.default_rng(seed)
+        found = deceptive(generator)
+        level, rounds = play(found, [60, 60, 60, 60], generator)
+        none = np.zeros(found.pool.pairs, bool)
+        kept, guessed = (design(each, level >= 0, none, none.astype(int)) for each in (rounds, forgetful(rounds)))
+        ignored = replace(kept, weight=np.ones(len(kept.rows)))
+        (truth,) = means(found.pool, found.truth, np.zeros((0, 1), np.int8))
+        for name, each in zip(shares, (kept, ignored, guessed), strict=True):
+            shares[name] += covered(estimate(found.pool, level, each), truth)
+    return {name: float(np.mean(held)) for name, held in shares.items()}
+
+
+def test_intervals_cover_where_the_model_is_wrong(coverage):
+    assert 0.86 <= coverage["chances"] <= 0.98
+
+
+@pytest.mark.parametrize("twin", ["weights 1", "no threshold"])
+def test_who_ignores_chances_or_forgets_the_threshold_does_not_cover(coverage, twin):
+    assert coverage[twin] < 0.7
+
+
+def test_weights_of_one_round_are_inverse_chances():
+    found = weigh(np.array([0, -1, 0]), np.array([0.25, 1, 1]), np.array([7.0]), np.zeros(3, int))
+    assert found.weight.tolist() == [4, 1]

@@ -1,0 +1,64 @@
+"""Small simulated worlds for expected values: systems, true levels, and rounds of judgments in them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.expected import Pool, Round, draw_round, expect, fit, rates, scores
+
+SCALES = ([0, 1], [0, 1, 2], [0, 1, 3, 7], [-1, 0, 1, 2], [-2, -0.5, 0, 1.5], [0, 0.25, 0.5, 0.75, 1])
+
+
+@dataclass(frozen=True)
+class World:
+    pool: Pool
+    truth: np.ndarray  # int64[pairs], the level of every pair
+
+    def judged(self, rows: np.ndarray) -> np.ndarray:
+        level = np.full(self.pool.pairs, -1)
+        level[rows] = self.truth[rows]
+        return level
+
+
+def world(
+    generator: np.random.Generator, queries: int = 0, systems: int = 0, gains=None, cutoff: int = 0
+) -> World:
+    """Systems that differ in how well they see what is relevant, with lists of their own length in each query."""
+    queries = queries or int(generator.integers(3, 7))
+    systems = systems or int(generator.integers(2, 6))
+    gains = np.array(SCALES[generator.integers(len(SCALES))] if gains is None else gains, float)
+    cutoff = cutoff or int(generator.choice([3, 5, 10]))
+    sight = generator.uniform(0.3, 2.0, systems)
+    rank, query, truth = [], [], []
+    for number in range(queries):
+        documents = int(generator.integers(12, 40))
+        appeal = generator.normal(generator.normal(0, 0.7), 1.2, documents)
+        length = generator.integers(5, documents + 1, systems)
+        order = np.argsort(-(appeal[:, np.newaxis] * sight + generator.normal(0, 1, (documents, systems))), axis=0)
+        place = np.argsort(order, axis=0) + 1
+        place[place > length] = 101
+        level = np.clip(np.floor(appeal + 0.3 * len(gains)), 0, len(gains) - 1).astype(int)
+        level[np.argmax(appeal)] = len(gains) - 1  # something to find
+        kept = (place <= 100).any(axis=1) | (level == len(gains) - 1)
+        rank.append(place[kept])
+        truth.append(level[kept])
+        query.append(np.full(kept.sum(), number))
+    return World(Pool(np.concatenate(query), np.concatenate(rank), gains, cutoff), np.concatenate(truth))
+
+
+def next_round(pool: Pool, level: np.ndarray, size: int, generator: np.random.Generator) -> Round:
+    """A round drawn as the product does, from what is judged so far."""
+    model = fit(pool, level)
+    chances, unjudged = model.chances(), np.flatnonzero(level < 0)
+    score = scores(expect(pool, level, chances, model.spread), chances, unjudged)
+    return draw_round(unjudged, score, rates(score, pool.top[unjudged]), size, generator)
+
+
+def play(found: World, sizes: list[int], generator: np.random.Generator) -> tuple[np.ndarray, list[Round]]:
+    """The levels that are known after rounds of these sizes, and the rounds."""
+    level, rounds = np.full(found.pool.pairs, -1), []
+    for size in sizes:
+        rounds.append(next_round(found.pool, level, size, generator))
+        rows = np.concatenate([rounds[-1].greedy, rounds[-1].drawn])
+        level[rows] = found.truth[rows]
+    return level, rounds
