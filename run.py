@@ -373,11 +373,15 @@ def parts_of(arguments: Sequence[str], environment: Mapping[str, str], server: s
     return [*postgres, part("looks"), *halves, part("no database")]
 
 
+def tests_read(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen:
+    """A process in which pytest reads all tests, and compiles them: once for all parts, and beside the checks."""
+    command = [str(PYTHON), "-m", "pytest", "--collect-only", "--quiet", *arguments]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
 def results(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterator[tuple[bool, str]]:
     """Whether it passed, and a line for the end, of every check and of every part of the tests."""
-    # pytest compiles the tests when it first reads them: once for all parts, and beside the checks.
-    reading = [str(PYTHON), "-m", "pytest", "--collect-only", "--quiet", *arguments]
-    with subprocess.Popen(reading, env=dict(environment), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
+    with tests_read(arguments, environment):
         for title, command in CHECKS.items():
             passed = status_of(title, command, environment) == 0
             yield passed, f"{'passed' if passed else 'failed'}: {title}"

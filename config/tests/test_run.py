@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 
@@ -337,6 +338,7 @@ def test_a_pytest_that_ran_nothing_says_so(run, tmp_path, status, words):
 def test_in_a_part_there_may_be_nothing_to_run_but_not_in_all(run, tmp_path, monkeypatch, statuses, passed):
     monkeypatch.setattr(run, "side_by_side", lambda parts, lanes: zip(parts, statuses, strict=True))
     monkeypatch.setattr(run, "CHECKS", {})
+    monkeypatch.setattr(run, "tests_read", lambda *_: nullcontext())
     monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
     assert [ok for ok, _ in run.results([], {"IDEALIST_DATA": str(tmp_path)})] == passed
 

@@ -71,7 +71,7 @@ def test_from_nothing_to_a_first_rating_without_a_terminal_and_without_javascrip
         bring(page, name)
     follow(page.locator("header .btn.main"))
     follow(page.get_by_role("button", name="Save as a new version"))
-    expect(page.locator("h1")).to_have_text("How documents are shown")
+    expect(page.locator("h1")).to_have_text("Pictures")
     follow(page.get_by_role("link", name="Set up"))
     bring(page, "two-systems.run")
     expect(page.locator("#pool")).to_contain_text("The first 10 places are 7 pairs.")
