@@ -18,7 +18,7 @@ from ..presentation.forms import PresentationForm
 from ..presentation.html import drawn, html_of
 from ..presentation.parts import Presented, shown
 from ..presentation.pictures import pictures_of
-from ..presentation.presets import PRESETS, proposal
+from ..presentation.presets import PRESETS, WEB_PAGE, proposal
 from .pages import frame
 
 SEEN = 500  # documents among which the one with much, with little or a random one is sought
@@ -30,9 +30,9 @@ def presentation(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The editor. Preview shows a document and saves nothing; a script asks for it as JSON."""
     latest = collection.latest_presentation()
     if request.method != "POST":
-        base, start = latest.version if latest else 0, request.GET.get("start", "")
-        form = PresentationForm(presented=_beginning(collection, start), base=base)
-        return editor(request, collection, form, start=start)
+        begins = _beginning(collection, latest, request.GET.get("start", ""))
+        form = PresentationForm(presented=begins, base=latest.version if latest else 0)
+        return editor(request, collection, form, preview=begins)
     form = PresentationForm(request.POST)
     if not form.is_valid():
         if wants_json(request):
@@ -67,12 +67,9 @@ def editor(
     *,
     preview: Presented | None = None,
     outdated: Presentation | None = None,
-    start: str = "",
     status: int = 200,
 ) -> HttpResponse:
     latest = collection.latest_presentation()
-    if preview is None and not request.POST:
-        preview = _beginning(collection, start)
     document = chosen(request, collection)
     context = {
         **frame(collection, "presentation"),
@@ -89,14 +86,13 @@ def editor(
     return render(request, "ratings/presentation.html", context, status=status)
 
 
-def _beginning(collection: Collection, start: str) -> Presented:
+def _beginning(collection: Collection, latest: Presentation | None, start: str) -> Presented:
     """The preset or proposal that was asked for; else the latest version, or before the first one the proposal."""
     if start in PRESETS:
         return PRESETS[start]
-    documents = sample_of(collection)
-    if documents and (start == "proposal" or not collection.latest_presentation()):
+    if (start == "proposal" or not latest) and (documents := sample_of(collection)):
         return proposal(documents)
-    return acts.latest_of(collection)
+    return Presented.read(latest.content) if latest else WEB_PAGE
 
 
 def chosen(request: HttpRequest, collection: Collection) -> Document | None:
