@@ -10,7 +10,6 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from ..database import disk
 from ..formats.refusal import Refused, counted
 from ..formats.registry import KINDS
 from ..imports import jobs, uploads
@@ -20,7 +19,7 @@ from ..intake.undoing import remains
 from ..models import MAKERS, Collection, Job
 from ..people.access import admin_act, admin_page, record_act
 from ..set_up.samples import of_kind
-from .job_pages import cancel, heading, no_worker, progress, refusals_of, waits
+from .job_pages import cancel, heading, kept, no_worker, progress, refusals_of, waits
 from .pages import frame, paged
 from .refusals import fields_for, on_page
 
@@ -42,12 +41,8 @@ def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = SendForm(request.POST, request.FILES)
     if not form.is_valid():
         return imports_page(request, collection, form)
-    try:
-        files = uploads.keep_all(form.cleaned_data["files"])
-    except OSError as error:
-        if disk.trouble(error):
-            raise  # `failures.server_error` answers it
-        form.add_error("files", f"The file cannot be stored: {error.strerror or error}.")
+    files = kept(form)
+    if form.errors:
         return imports_page(request, collection, form)
     try:
         kind = form.cleaned_data["kind"] or what_is_in(files, collection)

@@ -1,11 +1,13 @@
 """What the pages of imports and of archives have in common."""
 
 from django.contrib import messages
+from django.forms import Form
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 
+from ..database import disk
 from ..formats.refusal import Refusal
-from ..imports import jobs
+from ..imports import jobs, uploads
 from ..models import Job
 from ..models.job import LEASE
 
@@ -37,6 +39,17 @@ def refusals_of(job: Job) -> list[Refusal]:
     refusals = [Refusal.of_parts(parts) for parts in job.report.get("refusals", [])]
     names = [file["name"] for file in job.files]
     return sorted(refusals, key=lambda each: (names.index(each.file) if each.file in names else -1, each.line))
+
+
+def kept(form: Form) -> list[dict]:
+    """The files of a valid form, stored; none, and the form has an error, where they cannot be."""
+    try:
+        return uploads.keep_all(form.cleaned_data["files"])
+    except OSError as error:
+        if disk.trouble(error):
+            raise  # `failures.server_error` answers it
+        form.add_error("files", f"The file cannot be stored: {error.strerror or error}.")
+        return []
 
 
 def cancel(request: HttpRequest, job: Job) -> None:

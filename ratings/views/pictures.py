@@ -9,7 +9,6 @@ from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
-from ..database import disk
 from ..imports import jobs, uploads
 from ..imports.forms import ZipForm
 from ..models import Collection, Job, Picture
@@ -17,7 +16,7 @@ from ..people.access import admin_act, admin_page
 from ..pictures import store
 from ..pictures.fetching import try_again, unlisted_hosts
 from ..presentation.versions import latest_of
-from .job_pages import progress, waits
+from .job_pages import kept, progress, waits
 from .pages import frame, paged
 
 AT_ONCE = 50
@@ -53,12 +52,8 @@ def send_pictures(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = ZipForm(request.POST, request.FILES)
     if not form.is_valid():
         return pictures_page(request, collection, form)
-    try:
-        files = uploads.keep_all(form.cleaned_data["files"])
-    except OSError as error:
-        if disk.trouble(error):
-            raise  # `failures.server_error` answers it
-        form.add_error("files", f"The file cannot be stored: {error.strerror or error}.")
+    files = kept(form)
+    if form.errors:
         return pictures_page(request, collection, form)
     if not jobs.fetch_pictures(collection, request.user, files):
         uploads.forget(files)
