@@ -88,6 +88,7 @@ def check(collection: Collection | None, kind: str, files: Sequence[dict], optio
 
 
 def _waiting(job: Job) -> Job:
+    """The new job, stored and queued."""
     job.beat_at = timezone.now()
     with transaction.atomic():
         job.save()
@@ -119,11 +120,7 @@ def fetch_pictures(collection: Collection, by, files: Sequence[dict] = ()) -> Jo
     waiting = collection.jobs.filter(kind=Job.Kind.PICTURES, state=State.QUEUED, options={}, files=[])
     if not files and (job := waiting.first()):
         return job
-    with transaction.atomic():
-        facts = {"kind": Job.Kind.PICTURES, "files": list(files), "by": by}
-        job = Job.objects.create(collection=collection, beat_at=timezone.now(), **facts)
-        look_at.enqueue(job.pk)
-    return job
+    return _waiting(Job(collection=collection, kind=Job.Kind.PICTURES, files=list(files), by=by))
 
 
 def check_again(job: Job, kind: str, options: dict) -> bool:
