@@ -15,7 +15,7 @@ from .decoding import MOST_BYTES, Unusable
 
 SECONDS = 20.0  # for one picture
 WITH_RETRIES = 60.0  # seconds
-MOST_STEPS = 4  # redirects, each of which is checked
+MOST_STEPS = 4  # requests, each to a checked host, of which all but the first follow a redirect
 HEADERS = {"Accept": "image/avif,image/webp,image/*", "User-Agent": "Idealist"}
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
 
@@ -44,7 +44,7 @@ def from_web(source: str, allowed: Sequence[str]) -> bytes:
             return _at(url, allowed)
         except LedOn as led:
             url = urljoin(url, led.location)
-    raise ValueError(f"it leads on more than {MOST_STEPS} times, at last to {url!r:.200}")
+    raise ValueError(f"it leads on {MOST_STEPS} times, at last to {url!r:.200}")
 
 
 def _at(url: str, allowed: Sequence[str]) -> bytes:
