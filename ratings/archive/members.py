@@ -26,9 +26,8 @@ from ..presentation.parts import Presented
 FORMAT, VERSION = "idealist collection", 1
 MANIFEST = "manifest.json"
 DIGEST = re.compile("[0-9a-f]{64}")
-PICTURE = re.compile(
-    f"pictures/({DIGEST.pattern})\\.webp"
-)  # the file of a picture, under the SHA-256 of its content
+# The file of a picture, under the SHA-256 of its content.
+PICTURE = re.compile(f"pictures/({DIGEST.pattern})\\.webp")
 LARGEST = 2**31 - 1  # integer that both databases store
 NUMBER = "number"  # of a line
 
@@ -267,8 +266,8 @@ def maybe(form: Form) -> Form:
     )
 
 
-def maybe_no(form: Form) -> Form:
-    """The same for a text that may be empty."""
+def or_empty(form: Form) -> Form:
+    """The form of a text that may also be empty."""
     return Form(lambda value: value if value == "" else form.read(value), form.written)
 
 
@@ -391,8 +390,8 @@ MEMBERS = (
             "token": TOKEN,
             "state": one_of("wanted", "ready", "refused"),
             "problem": text(300),
-            "small": maybe_no(HASH),
-            "large": maybe_no(HASH),
+            "small": or_empty(HASH),
+            "large": or_empty(HASH),
             "width": whole(),
             "height": whole(),
         },
