@@ -7,6 +7,7 @@ import zipfile
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.files.storage import storages
+from django.core.files.uploadedfile import SimpleUploadedFile
 from PIL import Image
 
 from ratings.imports import jobs, uploads
@@ -277,6 +278,26 @@ def test_a_job_whose_time_is_over_goes_on_in_another_turn(shop, monkeypatch):
         job.refresh_from_db()
         turns += 1
     assert (job.state, turns, shop.pictures.filter(state="ready").count()) == ("published", 3, 40)
+
+
+def test_broken_files_of_a_zip_are_looked_at_once_however_many_turns_it_takes(shop, monkeypatch):
+    monkeypatch.setattr("ratings.pictures.fetching.SLICE", -1)
+    names = [f"{n}.png" for n in range(4)]
+    with_documents(shop, **{f"d{n}": name for n, name in enumerate(names)})
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as zip:
+        for name in names[:3]:
+            zip.writestr(name, b"no picture")
+        zip.writestr(names[3], picture_of())
+    file = uploads.keep(SimpleUploadedFile("pictures.zip", out.getvalue()))
+    job, turns = jobs.fetch_pictures(shop, None, [file]), 0
+    while job.state == "queued" and turns < 10:
+        jobs.look_at.func(job.pk)
+        job.refresh_from_db()
+        turns += 1
+    states = {row.source: row.state for row in shop.pictures.all()}
+    assert (job.state, turns) == ("published", 4)
+    assert states == dict.fromkeys(names[:3], "refused") | {names[3]: "ready"}
 
 
 def test_where_no_pictures_are_shown_nothing_is_fetched(shop):
