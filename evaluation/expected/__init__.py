@@ -9,7 +9,7 @@ from .influence import Expectation, expect
 from .model import Model, fit
 from .order import settled
 from .pool import UNJUDGED, Pool, pool_of
-from .rounds import Round, draw_round, objective, outside, rates, scores
+from .rounds import Round, draw_batches, draw_round, objective, outside, rates, scores
 from .scope import MOST_LEVELS
 from .weights import Design, design
 
@@ -24,6 +24,7 @@ __all__ = [
     "Pool",
     "Round",
     "design",
+    "draw_batches",
     "draw_round",
     "estimate",
     "expect",

@@ -1,8 +1,10 @@
 """Rounds of documents to judge next: some that tell most, and some at random with known chances. NumPy only.
 
-The random part is a bottom-m sample: each document gets an exponential key, and the m least keys are drawn. Given
-the next key, the threshold, each document was drawn with a chance that is known, and independently of the others
+What is drawn at once is a unit: one document, or several of one query, because raters read its query only once.
+The random part is a bottom-m sample of units: each gets an exponential key, and the m least keys are drawn. Given
+the next key, the threshold, each unit was drawn with a chance that is known, and independently of the others
 (Cohen and Kaplan, Summarizing data using bottom-k sketches, PODC 2007). So is every beginning of the sample.
+Within a query the documents are drawn in the same way.
 """
 
 from dataclasses import dataclass
@@ -20,23 +22,27 @@ FLOOR = 0.004  # least standard deviation of a difference that the weights of pa
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """Pairs to judge. `greedy` were chosen with certainty, `drawn` at random, in the order of their keys."""
+    """Pairs to judge. `greedy` were chosen with certainty, `drawn` at random, by the keys of their units."""
 
     greedy: np.ndarray  # int64[g]: rows of the pool
     drawn: np.ndarray  # int64[m]
-    rate: np.ndarray  # float64[m]: how readily each was drawn
-    keys: np.ndarray  # float64[m + 1], ascending; the last is the threshold, inf where all were drawn
+    unit: np.ndarray  # int64[m], the unit of each, ascending from 0 without gaps
+    within: np.ndarray  # float64[m]: the chance of each within its unit
+    rate: np.ndarray  # float64[units]: how readily each was drawn
+    keys: np.ndarray  # float64[units + 1], ascending; the last is the threshold, inf where all were drawn
     precision: float  # what the round weighs, known before any answer
 
-    def chance(self, answered: int | None = None) -> np.ndarray:
-        """The chance that each drawn pair had, float64[m]; of the first `answered`, as a sample of their own."""
-        last = len(self.drawn) if answered is None else answered
-        return -np.expm1(-self.rate[:last] * self.keys[last])
+    def chance(self, units: int | None = None) -> np.ndarray:
+        """The chance that each drawn pair had, float64[m]; of the first `units`, as a sample of their own."""
+        last = len(self.rate) if units is None else units
+        here = self.unit[: np.searchsorted(self.unit, last)]
+        return -np.expm1(-self.rate[here] * self.keys[last]) * self.within[: len(here)]
 
 
 def outside(row: int) -> Round:
     """The round that a judgment outside all rounds makes: certain, and no evidence about other documents."""
-    return Round(np.array([row]), np.zeros(0, np.int64), np.zeros(0), np.zeros(1), 0.0)
+    none = np.zeros(0)
+    return Round(np.array([row]), none.astype(int), none.astype(int), none, none, np.zeros(1), 0.0)
 
 
 def objective(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
@@ -84,15 +90,86 @@ def rates(score: np.ndarray, top: np.ndarray) -> np.ndarray:
 def draw_round(
     rows: np.ndarray, score: np.ndarray, rate: np.ndarray, size: int, generator: np.random.Generator
 ) -> Round:
-    """A round of `size` of these rows of the pool, or of all if there are fewer; scores and rates beside them."""
+    """A round of `size` of these rows of the pool, one by one, or of all if there are fewer.
+
+    Scores and rates stand beside the rows.
+    """
     size = min(size, len(rows))
     certain = np.argsort(-score)[: round(GREEDY * size) if size < len(rows) else 0]
     rest = np.delete(np.arange(len(rows)), certain)
     size -= len(certain)
-    keys = generator.exponential(size=len(rest)) / rate[rest]
-    order = np.argsort(keys)[: size + 1]
-    keys = keys[order] if len(rest) > size else np.append(keys[order], np.inf)
-    drawn = rest[order[:size]]
+    chosen, keys = _bottom(rate[rest], size, generator)
+    drawn = rest[chosen]
     chance = -np.expm1(-rate[rest] * size / rate[rest].sum())
-    variance = (score[rest] * (1 - chance) / chance).sum()
-    return Round(rows[certain], rows[drawn], rate[drawn], keys, 1 / max(variance, 1e-14))
+    alone = np.arange(len(drawn))
+    return Round(
+        rows[certain], rows[drawn], alone, np.ones(len(drawn)), rate[drawn], keys, _precision(score[rest], chance)
+    )
+
+
+def draw_batches(
+    query: np.ndarray,
+    rows: np.ndarray,
+    score: np.ndarray,
+    rate: np.ndarray,
+    batches: int,
+    batch: int,
+    generator: np.random.Generator,
+) -> Round:
+    """A round of `batches` queries with `batch` of their documents each, or fewer where a query has fewer.
+
+    query: int64[rows], ascending. A third of the batches, at least none, is of the queries whose best documents
+    tell most. No query has two batches. Of at most as many rows as that all are taken.
+    """
+    if len(rows) <= batches * batch:
+        return draw_round(rows, score, rate, len(rows), generator)
+    number, place = np.unique(query, return_inverse=True)
+    batches = min(batches, len(number))
+    best_first = np.lexsort((-score, place))
+    nth = np.arange(len(rows)) - np.searchsorted(place, np.arange(len(number)))[place]
+    top = best_first[nth < batch]
+    worth = np.bincount(place[top], score[top], len(number))
+    greedy = np.argsort(-worth)[: round(GREEDY * batches)]
+    certain = top[np.isin(place[top], greedy)]
+    left = np.delete(np.arange(len(number)), greedy)
+    of_query = np.bincount(place, rate, len(number))
+    chosen, keys = _bottom(of_query[left], batches - len(greedy), generator)
+    parts, within = [], []
+    for each in left[chosen]:
+        here = np.flatnonzero(place == each)
+        among, inner = _bottom(rate[here], min(batch, len(here)), generator)
+        parts.append(here[among])
+        within.append(-np.expm1(-rate[here[among]] * inner[-1]))
+    drawn = np.concatenate(parts)
+    unit = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    open_ = np.isin(place, left)
+    return Round(
+        rows[certain],
+        rows[drawn],
+        unit,
+        np.concatenate(within),
+        of_query[left[chosen]],
+        keys,
+        _precision(score[open_], _likely(place[open_], rate[open_], of_query, left, len(chosen), batch)),
+    )
+
+
+def _likely(
+    place: np.ndarray, rate: np.ndarray, of_query: np.ndarray, left: np.ndarray, batches: int, batch: int
+) -> np.ndarray:
+    """About the chance of each document to be drawn, before anything is, float64[rows]."""
+    of_unit = -np.expm1(-of_query * batches / of_query[left].sum())
+    return np.maximum(of_unit[place] * -np.expm1(-rate * batch / of_query[place]), 1e-9)
+
+
+def _bottom(rate: np.ndarray, size: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The `size` least of exponential keys: int64[size], and the keys with the next, inf if there is none."""
+    keys = generator.exponential(size=len(rate)) / rate
+    order = np.argsort(keys)[: size + 1]
+    found = keys[order] if len(rate) > size else np.append(keys[order], np.inf)
+    return order[:size], found
+
+
+def _precision(score: np.ndarray, chance: np.ndarray) -> float:
+    """One over the variance that is expected of the round's estimate."""
+    return 1 / max(float((score * (1 - chance) / chance).sum()), 1e-14)

@@ -28,20 +28,21 @@ def design(rounds: Sequence[Round], judged: np.ndarray, skipped: np.ndarray, bir
     """The weights of the judged pairs of these rounds, oldest first.
 
     judged and skipped: bool[pairs], what has a judgment, and what nobody can judge; birth: int64[pairs], how many
-    rounds were drawn before the pair came to the pool. A round counts down to its first pair without an answer;
-    judgments behind that count as known. Judgments in no round were there before the first, and have no weight.
+    rounds were drawn before the pair came to the pool. A round counts down to its first unit without all
+    answers; judgments behind that count as known. Judgments in no round were there before the first, and have no
+    weight.
     """
     place, chance = np.full(len(judged), -1), np.ones(len(judged))
     precision = np.zeros(len(rounds))
     for number, each in enumerate(rounds):
         done = judged[each.drawn] | skipped[each.drawn]
-        answered = len(done) if done.all() else int(np.argmin(done))
+        units = len(each.rate) if done.all() else int(each.unit[np.argmin(done)])
         known = np.concatenate([each.greedy, each.drawn])
         place[known[judged[known]]] = number
-        begun = each.drawn[:answered]
-        chance[begun] = each.chance(answered)
-        # One pair and the key of the next say nothing about how many others there are.
-        if answered > 1 or answered == len(done):
+        chances = each.chance(units)
+        chance[each.drawn[: len(chances)]] = chances
+        # One unit and the key of the next say nothing about how many others there are.
+        if units > 1 or units == len(each.rate):
             precision[number] = each.precision
     return weigh(place, chance, precision, birth)
 

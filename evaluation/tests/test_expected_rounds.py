@@ -15,7 +15,9 @@ DRAWS = 10_000
 
 
 def drawn(rows: list[int], rate: list[float], keys: list[float], precision: float, greedy=()) -> Round:
-    return Round(np.array(greedy, int), np.array(rows), np.array(rate), np.array(keys), precision)
+    alone = np.arange(len(rows))
+    chances = np.ones(len(rows))
+    return Round(np.array(greedy, int), np.array(rows), alone, chances, np.array(rate), np.array(keys), precision)
 
 
 def test_chances_and_weights_by_hand():

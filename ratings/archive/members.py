@@ -349,7 +349,7 @@ MEMBERS = (
             "name": text(200, empty=False),
             "description": TEXT,
             "relevant_from": GRADE,
-            "order": one_of("query", "depth", "random"),
+            "order": one_of("query", "depth", "random", "decisive"),
             "gold_share": SHARE,
             "repeat_share": SHARE,
             "break_after": whole(high=32767),

@@ -13,6 +13,7 @@ from ..models import (
     Check,
     Collection,
     Document,
+    Drawn,
     Grade,
     Guidelines,
     Invitation,
@@ -29,6 +30,7 @@ from ..models import (
     Rating,
     RatingEvent,
     Receipt,
+    Round,
     StagedRating,
     System,
 )
@@ -43,6 +45,8 @@ def everything_of(collection: Collection) -> Iterator[QuerySet]:
         yield from rows(collection)
     by_pair = {"pair__query__collection": collection}
     yield Check.objects.filter(rater__collection=collection)
+    yield Drawn.objects.filter(round__collection=collection)
+    yield Round.objects.filter(collection=collection)
     for model in (RatingEvent, Adjudication, Rating, Assignment, Anchor, LostLease):
         yield model.objects.filter(**by_pair)
     for model in (StagedRating, OtherText):

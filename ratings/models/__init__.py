@@ -24,6 +24,7 @@ from .picture import Picture, digest_of
 from .ranking import Ranking, System
 from .rating import (
     LOTS,
+    UNDRAWN,
     UNRANKED,
     Adjudication,
     Assignment,
@@ -35,6 +36,7 @@ from .rating import (
     Shown,
     StagedRating,
 )
+from .rounds import Drawn, Round
 from .session import Session
 from .token import SCOPES_OF, ApiToken, Receipt, Scope
 
@@ -43,6 +45,7 @@ __all__ = [
     "LOTS",
     "MAKERS",
     "SCOPES_OF",
+    "UNDRAWN",
     "UNRANKED",
     "Adjudication",
     "Anchor",
@@ -52,6 +55,7 @@ __all__ = [
     "Collection",
     "Deletion",
     "Document",
+    "Drawn",
     "Grade",
     "Guidelines",
     "Invitation",
@@ -70,6 +74,7 @@ __all__ = [
     "Reason",
     "Receipt",
     "Role",
+    "Round",
     "Scope",
     "Session",
     "Shown",

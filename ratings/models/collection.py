@@ -45,6 +45,7 @@ class Collection(models.Model):
         QUERY = "query", "query by query, in random order"
         DEPTH = "depth", "what systems rank best first"
         RANDOM = "random", "at random"
+        DECISIVE = "decisive", "what tells systems apart"
 
     # None while an import of an archive writes it, and once it is deleted: nobody sees it.
     slug = models.SlugField(max_length=80, unique=True, null=True, help_text="The name in addresses and commands.")
@@ -63,6 +64,9 @@ class Collection(models.Model):
         default=Order.QUERY,
         help_text="In which order raters get documents. With the best first they can guess what ranks high.",
     )
+    # What the decisive order is about: {"measure", "profile", "options", "rule", "adjudications", "systems"}.
+    # Empty: nothing was chosen yet. The record stores it and does not read it.
+    aim = models.JSONField(default=dict, blank=True, editable=False)
     gold_share = models.DecimalField(
         "share of gold pairs",
         max_digits=3,
@@ -101,7 +105,9 @@ class Collection(models.Model):
     class Meta:
         ordering = ["name"]
         constraints = [
-            models.CheckConstraint(condition=Q(order__in=["query", "depth", "random"]), name="order_is_known"),
+            models.CheckConstraint(
+                condition=Q(order__in=["query", "depth", "random", "decisive"]), name="order_is_known"
+            ),
             models.CheckConstraint(
                 condition=Q(gold_share__gte=0, gold_share__lte=Decimal("0.5"))
                 & Q(repeat_share__gte=0, repeat_share__lte=Decimal("0.5")),

@@ -33,6 +33,7 @@ class Shown(models.TextChoices):
     LIST = "list", "in a list"
 
 
+UNDRAWN = 2**31 - 1  # the round of an assignment whose pair is in none: after all rounds
 UNRANKED = 2**31 - 1  # the depth of a document that no system of the pool ranks: greater than any rank
 
 
@@ -46,6 +47,8 @@ class Pair(models.Model):
     wanted = models.PositiveSmallIntegerField(default=0, help_text="How many grades this pair should get.")
     # The depth of its assignments, kept for when it is retired and has none.
     depth = models.PositiveIntegerField(default=UNRANKED, editable=False)
+    # How many rounds there were when the pair came to the pool, or came back: only later ones could draw it.
+    born = models.PositiveIntegerField(default=0, editable=False)
     # If set, nobody gets the pair any more and no pool wants it again. Its ratings stay and count.
     retired_at = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -99,6 +102,8 @@ class Assignment(models.Model):
     lot = models.PositiveIntegerField(
         default=drawn_lot, help_text="Drawn once: the order of pairs that are otherwise equal."
     )
+    # That of its pair, copied for the index.
+    round = models.PositiveIntegerField(default=UNDRAWN, editable=False)
     # While it is leased: its place among the tasks of its rater.
     turn = models.IntegerField(default=0, editable=False)
 
@@ -109,6 +114,9 @@ class Assignment(models.Model):
             models.Index(fields=["collection", "lot"], condition=WAITING, name="assignment_at_random"),
             models.Index(fields=["query", "lot"], condition=WAITING, name="assignment_by_query"),
             models.Index(fields=["collection", "depth", "lot"], condition=WAITING, name="assignment_by_depth"),
+            models.Index(
+                fields=["collection", "round", "query", "lot"], condition=WAITING, name="assignment_by_round"
+            ),
             models.Index(
                 fields=["collection", "leased_until"],
                 condition=Q(leased_until__isnull=False),

@@ -20,13 +20,15 @@ up: an expired lease counts as free.
 
 For raters: `claim`, `save`, `skip`, `stop`, `undo`; to read: `held`, `task`, `last_acts`, `outlook`.
 For admins: `want`, `retire`, `unretire`, `release`, `give`; for imports of ratings `differing`, `stage`,
-`record_staged` and `take_back_import`.
+`record_staged` and `take_back_import`; for rounds `store_round` and `waiting_in_rounds`.
 """
 
 from .claiming import MOST_HELD, claim, stop
+from .drawn import NewDrawn, NewRound, store_round, waiting_in_rounds
 from .giving import give
 from .importing import ImportedRating, differing, record_staged, stage, take_back_import
 from .leases import LEASE, release
+from .order import comes_by_query
 from .outlook import COUNTED, Outlook, outlook
 from .saving import Conflict, Saved, Submission, save, skip
 from .tasks import Task, answers_of, held, task
@@ -41,12 +43,15 @@ __all__ = [
     "UNDO_DEPTH",
     "Conflict",
     "ImportedRating",
+    "NewDrawn",
+    "NewRound",
     "Outlook",
     "Saved",
     "Submission",
     "Task",
     "answers_of",
     "claim",
+    "comes_by_query",
     "differing",
     "give",
     "held",
@@ -60,9 +65,11 @@ __all__ = [
     "skip",
     "stage",
     "stop",
+    "store_round",
     "take_back_import",
     "task",
     "undo",
     "unretire",
+    "waiting_in_rounds",
     "want",
 ]

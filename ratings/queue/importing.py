@@ -173,8 +173,9 @@ _STAGED = """ratings_stagedrating AS staged
 _GRADE = "ratings_grade AS grade ON grade.collection_id = %(collection)s AND grade.value"
 
 _PAIRS = f"""
-    INSERT INTO ratings_pair (query_id, document_id, token, wanted, depth)
-    SELECT query_id, document_id, token, 0, {UNRANKED} FROM ratings_stagedrating WHERE job_id = %(job)s ORDER BY id
+    INSERT INTO ratings_pair (query_id, document_id, token, wanted, depth, born)
+    SELECT query_id, document_id, token, 0, {UNRANKED}, 0 FROM ratings_stagedrating
+    WHERE job_id = %(job)s ORDER BY id
     ON CONFLICT (query_id, document_id) DO NOTHING"""
 
 _NEW = f"""

@@ -17,10 +17,11 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subq
 from django.db.models.functions import Coalesce
 
 from ..database.prepared import Blank, Prepared, PreparedInsert, PreparedUnion
-from ..models import LOTS, Anchor, Assignment, Check, Collection, LostLease, Pair, Rater, Rating, RatingEvent
+from ..models import LOTS, Anchor, Assignment, Check, LostLease, Pair, Rater, Rating, RatingEvent
 from . import order
 from .choosing import COLLECTION, Candidate, Choice, Claimant, ExtraGold, Item, RepeatPair, extra_golds, skips
 from .leases import LEASE, NOW, RATER, State, assignment_of, takable, turn_before_all
+from .order import comes_by_query
 from .tasks import REPEAT, WARM_UP
 
 Kind = RatingEvent.Kind
@@ -86,14 +87,14 @@ def mixed(me: Claimant, choice: Choice, now: datetime) -> list[Item]:
     the rater has had less of it than its share lets expect by chance (`_most`): it would run out early otherwise,
     and who met all of it would know that none comes any more.
 
-    In the order by query a repeat comes only between two queries or within its own; extra gold is sorted among the
-    candidates of its query by a lot of its own (`_sorted_by_lot`).
+    In the orders that go by query a repeat comes only between two queries or within its own; extra gold is sorted
+    among the candidates of its query by a lot of its own (`_sorted_by_lot`).
     """
     gold, repeat = float(me.rater.collection.gold_share), float(me.rater.collection.repeat_share)
     new, places = choice.new, choice.quota.tasks
     if not (gold or repeat) or min(choice.quota) <= 0:
         return (new + choice.put_off)[:places]
-    by_query = me.rater.collection.order == Collection.Order.QUERY
+    by_query = comes_by_query(me.rater.collection)
     chances = [keyed_random(me.rater.pk, me.acts, choice.holding.tasks + place) for place in range(places)]
     found = _gold_for(me, new, now) if gold else NO_GOLD
     golds, had = found.left, found.had
@@ -269,7 +270,7 @@ def _repeats_for(me: Claimant, count: int) -> list[RepeatPair]:
     ((before,),), ((first,),) = before, first
     start = first + int(keyed_random(me.rater.pk, me.acts) * (before - first))
     # In the other orders two pairs of one query seldom follow each other: the current query would tell a repeat.
-    query = me.last_query if me.rater.collection.order == Collection.Order.QUERY else 0
+    query = me.last_query if comes_by_query(me.rater.collection) else 0
     parts = _repeatable(count)(rater=me.rater.pk, before=before, start=start, current_query=query)
     rows = dict.fromkeys(chain.from_iterable(parts))
     return [RepeatPair(*row) for row in rows]

@@ -40,6 +40,21 @@ def by_depth(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], st
     return free.filter(depth=Subquery(rest.order_by("depth").values("depth")[:1]))
 
 
+def by_round(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
+    """The assignments of one query in the oldest round: the current query or the next one; then further ones.
+
+    After all rounds come pairs that were not drawn, so that raters have work while the next round is being drawn.
+    """
+    rest = free
+    for last in seen:
+        row = Assignment.objects.filter(pk=last)
+        rest = rest.exclude(round=Subquery(row.values("round")), query=Subquery(row.values("query")))
+    oldest = rest.filter(round=Subquery(rest.order_by("round").values("round")[:1]))
+    queries = oldest.order_by("query").values("query")
+    following = Subquery(queries.filter(query__gte=current)[:1])
+    return oldest.filter(query=Coalesce(following, Subquery(queries[:1])))
+
+
 def at_random(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
     """All assignments."""
     return free
@@ -49,13 +64,21 @@ class Order(NamedTuple):
     group: Callable[[QuerySet, IntOrBlank, Sequence[IntOrBlank], IntOrBlank], QuerySet]
     # The field of a Candidate that stands for its group in `seen`. None: there is only one group.
     group_field: str | None = None
+    # Whether raters get several pairs of a query after each other: what is mixed in must not stand out.
+    by_query: bool = False
 
 
 ORDERS = {
-    Collection.Order.QUERY: Order(by_query, "query"),
+    Collection.Order.QUERY: Order(by_query, "query", by_query=True),
     Collection.Order.DEPTH: Order(by_depth, "pk"),
     Collection.Order.RANDOM: Order(at_random),
+    Collection.Order.DECISIVE: Order(by_round, "pk", by_query=True),
 }
+
+
+def comes_by_query(collection: Collection) -> bool:
+    """Whether raters get several pairs of a query after each other, and gold with those of its query."""
+    return ORDERS[collection.order].by_query
 
 
 def from_start(group: QuerySet, start: IntOrBlank, count: int, *columns: str) -> list[QuerySet]:

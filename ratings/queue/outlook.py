@@ -8,10 +8,11 @@ from typing import NamedTuple
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from ..models import Anchor, Assignment, Collection, Rater, Rating
+from ..models import Anchor, Assignment, Rater, Rating
 from .choosing import answered_repeats, any_put_off, grades_of, is_restricted, queries_of, row_count
 from .leases import State, assignment_of, free, surplus_grades
 from .mixing import to_warm_up
+from .order import comes_by_query
 from .tasks import held_checks
 
 COUNTED = 500  # beyond this a page says "more than": to count a million pairs takes a second
@@ -112,8 +113,8 @@ def _expected(counts: RaterCounts, now: datetime) -> int:
 
 
 def _mixed_in(me: Rater, pairs: int) -> int:
-    """About how many gold pairs and repeats come with so many wanted pairs; 0 in the order by query, with few."""
-    if me.collection.order == Collection.Order.QUERY:
+    """About how many gold pairs and repeats come with so many wanted pairs; 0 where they come query by query."""
+    if comes_by_query(me.collection):
         return 0
     gold, repeat = me.collection.gold_share, me.collection.repeat_share
     wanted = max(1 - gold - repeat, Decimal("0.1"))

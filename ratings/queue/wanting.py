@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Count, Min, OuterRef, Q, Subquery
+from django.db.models import Case, Count, F, IntegerField, Min, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce, Least
 from django.utils import timezone
 
-from ..models import UNRANKED, Assignment, Pair
+from ..models import UNDRAWN, UNRANKED, Assignment, Pair, Round
 from .leases import State, record_lost, surplus_grades
 
 CHUNK = 5_000
@@ -25,7 +25,8 @@ def want(pair_ids: Sequence[int], wanted: int, *, depths: Mapping[int, int] | No
     added = 0
     for chunk in _chunks(pair_ids):
         # The update comes first because it locks the pairs: a concurrent call then counts what this one has added.
-        Pair.objects.filter(pk__in=chunk, wanted__lt=wanted).update(wanted=wanted)
+        born = Case(When(wanted=0, then=Value(_rounds_of(chunk))), default=F("born"), output_field=IntegerField())
+        Pair.objects.filter(pk__in=chunk, wanted__lt=wanted).update(wanted=wanted, born=born)
         added += _ask(chunk, depths or {})
     return added
 
@@ -56,7 +57,7 @@ def unretire(pair_ids: Sequence[int]) -> int:
     back = 0
     for chunk in _chunks(pair_ids):
         retired = list(Pair.objects.filter(pk__in=chunk, retired_at__isnull=False).values_list("pk", flat=True))
-        back += Pair.objects.filter(pk__in=retired).update(retired_at=None)
+        back += Pair.objects.filter(pk__in=retired).update(retired_at=None, born=_rounds_of(retired))
         _ask(retired, {})
     return back
 
@@ -69,6 +70,11 @@ def pairs_for(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
         return known
     Pair.objects.bulk_create(missing, batch_size=5_000, ignore_conflicts=True)
     return _known_pairs(wanted)
+
+
+def _rounds_of(pair_ids: Sequence[int]) -> int:
+    """How many rounds the collection of these pairs has."""
+    return Round.objects.filter(collection__queries__pairs=pair_ids[0]).count() if pair_ids else 0
 
 
 def _chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
@@ -87,12 +93,15 @@ def _ask(pair_ids: Sequence[int], depths: Mapping[int, int]) -> int:
     ):
         surplus.setdefault(pair_id, []).append(rater_id)
     filled, added, better = [], [], {}
-    rows = known.values_list("pk", "query", "query__collection", "wanted", "n", "known_depth")
-    for pk, query_id, collection_id, wanted, n, known_depth in rows:
+    rows = known.values_list(
+        "pk", "query", "query__collection", "wanted", "n", "known_depth", "drawn__round__number"
+    )
+    for pk, query_id, collection_id, wanted, n, known_depth, number in rows:
         depth = min(depths.get(pk, UNRANKED), known_depth)
         if depth < known_depth:
             better.setdefault(depth, []).append(pk)
         facts = {"pair_id": pk, "query_id": query_id, "collection_id": collection_id, "depth": depth}
+        facts["round"] = UNDRAWN if number is None else number
         raters = surplus.get(pk, [])[: max(0, wanted - n)]
         filled += [Assignment(**facts, rater_id=rater_id, state=State.DONE) for rater_id in raters]
         added += [Assignment(**facts) for _ in range(wanted - n - len(raters))]

@@ -232,7 +232,7 @@ def gold_shown(collection: Collection, pairs: int) -> dict | None:
 
     None where it cannot run out: it is not mixed in, or comes query by query.
     """
-    if not collection.gold_share or collection.order == Collection.Order.QUERY:
+    if not collection.gold_share or queue.comes_by_query(collection):
         return None
     wanted = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
     gold = wanted.filter(anchor__use=Anchor.Use.GOLD).count()

@@ -1,0 +1,94 @@
+"""Rounds: pairs that were drawn to be rated next, and the chances by which they were drawn.
+
+`ratings.queue.drawn` writes these tables. Nothing in them depends on a measure but what was asked for at the time,
+so that every later number is computed from the same log.
+"""
+
+from django.db import models
+from django.db.models import Q
+
+from .collection import Collection
+from .rating import Pair
+
+
+class Logged(models.QuerySet):
+    def update(self, **kwargs):
+        raise TypeError("Rounds are written once and never changed.")
+
+    def delete(self):
+        raise TypeError("Rounds are written once and never deleted.")
+
+
+class Round(models.Model):
+    """One round. Append-only."""
+
+    collection = models.ForeignKey(Collection, models.CASCADE, db_index=False, related_name="rounds")
+    number = models.PositiveIntegerField(help_text="From 1 in each collection.")
+    method = models.CharField(max_length=20, help_text="The version of the method.")
+    seed = models.BigIntegerField()
+    # What the round was drawn for: {"measure", "options", "rule", "adjudications", "systems", "gains"}.
+    aim = models.JSONField()
+    # The key of the first unit that was not drawn. None: all were drawn.
+    threshold = models.FloatField(null=True)
+    precision = models.FloatField(help_text="What the round weighs, known before any answer.")
+    frame = models.PositiveIntegerField(help_text="How many pairs could be drawn.")
+    judged = models.PositiveIntegerField(help_text="How many pairs were judged before.")
+    version = models.PositiveBigIntegerField(help_text="The version of the collection that was read.")
+    created_at = models.DateTimeField()
+
+    objects = Logged.as_manager()
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["collection", "number"], name="one_round_per_number"),
+            models.CheckConstraint(condition=Q(number__gte=1), name="rounds_count_from_1"),
+            models.CheckConstraint(condition=Q(precision__gte=0), name="precision_not_negative"),
+        ]
+
+    def __str__(self) -> str:
+        return f"round {self.number}"
+
+
+class Drawn(models.Model):
+    """One pair of a round. Append-only.
+
+    A unit is what is drawn together: the pairs of one query. The chance of a pair at random is that of its unit,
+    1 − exp(−rate × threshold), times its chance `within` the unit. A greedy pair was chosen with certainty.
+    """
+
+    class Kind(models.TextChoices):
+        GREEDY = "greedy", "greedy"
+        RANDOM = "random", "at random"
+
+    round = models.ForeignKey(Round, models.CASCADE, db_index=False, related_name="drawn")
+    # A pair is drawn once: who returns to the pool is in its round already.
+    pair = models.OneToOneField(Pair, models.CASCADE, related_name="drawn")
+    place = models.PositiveIntegerField(help_text="In the round, from 1: greedy ones first, then by key.")
+    kind = models.CharField(max_length=6, choices=Kind.choices)
+    unit = models.PositiveIntegerField(null=True, help_text="From 1, in the order of keys.")
+    key = models.FloatField(null=True)
+    rate = models.FloatField(null=True)
+    within = models.FloatField(null=True)
+    born = models.PositiveIntegerField(help_text="How many rounds there were before the pair came to the pool.")
+    # The chance, as it was drawn, of each gain of `aim["gains"]` or a higher one, without the lowest.
+    chances = models.JSONField()
+
+    objects = Logged.as_manager()
+
+    class Meta:
+        verbose_name_plural = "drawn pairs"
+        ordering = ["round", "place"]
+        constraints = [
+            models.UniqueConstraint(fields=["round", "place"], name="one_pair_per_place"),
+            models.CheckConstraint(
+                condition=Q(
+                    kind="greedy", unit__isnull=True, key__isnull=True, rate__isnull=True, within__isnull=True
+                )
+                | Q(kind="random", unit__gte=1, key__gte=0, rate__gt=0, within__gt=0, within__lte=1),
+                name="what_is_random_has_its_chance",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pair}, {self.get_kind_display()}"

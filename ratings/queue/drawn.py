@@ -1,0 +1,74 @@
+"""Store rounds of drawn pairs: what raters get first in the decisive order."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from ..models import UNDRAWN, Assignment, Collection, Drawn, Pair, Round
+
+CHUNK = 5_000
+
+
+class NewRound(NamedTuple):
+    """A round to be stored: the fields of `models.Round`."""
+
+    number: int
+    method: str
+    seed: int
+    aim: dict[str, Any]
+    threshold: float | None
+    precision: float
+    frame: int
+    judged: int
+    version: int
+
+
+class NewDrawn(NamedTuple):
+    """A pair of a round to be stored: the fields of `models.Drawn`."""
+
+    pair: int
+    kind: str
+    unit: int | None
+    key: float | None
+    rate: float | None
+    within: float | None
+    chances: list[float]
+
+
+def store_round(
+    collection: Collection, new: NewRound, pairs: Sequence[NewDrawn], *, now: datetime | None = None
+) -> Round | None:
+    """The stored round, whose pairs raters get from now on; None where another worker stored this number first.
+
+    `pairs` are in their places.
+    """
+    ids = [row.pair for row in pairs]
+    try:
+        with transaction.atomic():
+            made = Round.objects.create(collection=collection, **new._asdict(), created_at=now or timezone.now())
+            born = dict(Pair.objects.filter(pk__in=ids).values_list("pk", "born"))
+            Drawn.objects.bulk_create(
+                [
+                    Drawn(round=made, pair_id=row.pair, place=place, born=born[row.pair], **_facts(row))
+                    for place, row in enumerate(pairs, 1)
+                ],
+                batch_size=CHUNK,
+            )
+            for start in range(0, len(ids), CHUNK):
+                Assignment.objects.filter(pair__in=ids[start : start + CHUNK]).update(round=new.number)
+    except IntegrityError:
+        return None
+    return made
+
+
+def _facts(row: NewDrawn) -> dict[str, Any]:
+    return {name: value for name, value in row._asdict().items() if name != "pair"}
+
+
+def waiting_in_rounds(collection: Collection, most: int) -> int:
+    """How many ratings of drawn pairs are still to be given, at most `most`. One query, by an index."""
+    rows = Assignment.objects.waiting().filter(collection=collection, round__lt=UNDRAWN).order_by("round")
+    return rows[:most].count()
