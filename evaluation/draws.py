@@ -11,4 +11,5 @@ ALPHA = 1_000  # resamples behind the interval of Krippendorff's alpha
 RATERS = 200  # resamples of raters behind the stability of the order of systems
 FEWEST_RATERS, MOST_RATERS = 20, 2_000
 EXPECTED = 120  # draws of missing judgments behind an expected value
+NOISE = 60  # times that all ratings are given again, behind the interval of rater noise
 ORDERS = 400  # draws of means behind the chance that their order is right

@@ -3,6 +3,7 @@ from django.urls import path
 from .views import (
     agreement,
     compare,
+    decisive,
     differences,
     drift,
     exports,
@@ -22,6 +23,8 @@ CSV, JSON = {"ending": "csv"}, {"ending": "json"}
 urlpatterns = [
     path("", home.home, name="home"),
     path("collections/<slug:slug>/", overview.overview, name="overview"),
+    path("collections/<slug:slug>/pool/decisive/", decisive.decisive, name="decisive"),
+    path("collections/<slug:slug>/pool/decisive/choose/", decisive.choose_decisive, name="choose_decisive"),
     path("collections/<slug:slug>/export/", exports.exports, name="exports"),
     path("collections/<slug:slug>/export/judgments/", exports.export_judgments, name="export_judgments"),
     path("collections/<slug:slug>/export/run/", exports.export_run, name="export_run"),

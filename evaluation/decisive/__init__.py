@@ -5,8 +5,8 @@ the systems stand.
 """
 
 from .aims import Aim
-from .drawing import draw_due, draw_next
+from .drawing import DRAW_EVERY, draw_due, draw_next
 from .report import Difference, Expected, Mean, expected_of
 from .state import State
 
-__all__ = ["Aim", "Difference", "Expected", "Mean", "State", "draw_due", "draw_next", "expected_of"]
+__all__ = ["DRAW_EVERY", "Aim", "Difference", "Expected", "Mean", "State", "draw_due", "draw_next", "expected_of"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ratings import queue
-from ratings.models import Collection, Drawn, Rater, Round
+from ratings.models import Collection, Drawn, Round
 
 from .. import record
 from ..expected import Round as DrawnRound
@@ -19,32 +19,40 @@ from .state import State
 log = logging.getLogger(__name__)
 
 METHOD = "rounds-1"
+DRAW_EVERY = 1.0  # seconds between two looks of a worker
 BATCH = 5  # documents of a query: raters read it once for them
 LEAST, SHARE = 15, 0.05  # pairs of a round: at least so many, and this share of what is judged
-A_RATER = 20  # drawn pairs that each rater should find: as many as one can hold
+A_RATER = 20  # drawn pairs that each rater at work should find: as many as one can hold
+
+_nothing_to_draw: dict[int, int] = {}  # collection -> its version at which there was nothing to draw
 
 
 def draw_due() -> int:
-    """Draw a round in each collection whose raters soon have done the last one; how many were drawn."""
+    """Draw a round in each collection whose raters have done half of what is drawn; how many were drawn."""
     due = Collection.objects.filter(order=Collection.Order.DECISIVE, put_away_at__isnull=True)
     return sum(bool(_drawn_if_due(collection)) for collection in due)
 
 
 def _drawn_if_due(collection: Collection) -> Round | None:
-    people = Rater.objects.filter(collection=collection, active=True, kind=Rater.Kind.PERSON).count()
-    reserve = max(A_RATER * people // 2, LEAST)
+    at_work = queue.raters_at_work(collection)
+    reserve = max(A_RATER * at_work // 2, LEAST)
+    if _nothing_to_draw.get(collection.pk) == collection.version:
+        return None
     if queue.waiting_in_rounds(collection, reserve) >= reserve:
         return None
     try:
-        return draw_next(collection)
+        made = draw_next(collection, least=A_RATER * at_work)
     except ValueError as error:
-        # The scale, the systems or the pool changed: raters get pairs of no round, and pages say why.
+        # The scale, the systems or the pool do not fit: raters get pairs of no round, and pages say why.
         log.info("No round of %s: %s", collection.slug, error)
-        return None
+        made = None
+    if made is None:
+        _nothing_to_draw[collection.pk] = collection.version
+    return made
 
 
-def draw_next(collection: Collection, *, seed: int | None = None) -> Round | None:
-    """Draw and store a round; None where nothing is left to draw, or another worker was faster.
+def draw_next(collection: Collection, *, least: int = LEAST, seed: int | None = None) -> Round | None:
+    """Draw and store a round of at least so many pairs; None where nothing is left, or another worker was faster.
 
     ValueError where there is nothing to expect of the measure.
     """
@@ -52,7 +60,7 @@ def draw_next(collection: Collection, *, seed: int | None = None) -> Round | Non
     version = record.version(collection)
     state = State.of(collection, aim.measure, aim.options, aim.rule, aim.adjudications, aim.systems)
     seed = randbits(53) if seed is None else seed
-    drawn, chances = drawn_from(state, round_size(state), seed)
+    drawn, chances = drawn_from(state, max(least, round_size(state)), seed)
     if not len(drawn.greedy) + len(drawn.drawn):
         return None
     return queue.store_round(
@@ -97,8 +105,14 @@ def drawn_from(state: State, size: int, seed: int) -> tuple[DrawnRound, np.ndarr
     rows, score = unjudged[frame], score[frame]
     rate = rates(score, pool.top[rows])
     generator = np.random.default_rng(seed)
-    batches = max(1, round(size / BATCH))
-    return draw_batches(pool.query[rows], rows, score, rate, batches, BATCH, generator), chances
+    batches, batch = batches_of(size, len(np.unique(pool.query[rows])))
+    return draw_batches(pool.query[rows], rows, score, rate, batches, batch, generator), chances
+
+
+def batches_of(size: int, queries: int) -> tuple[int, int]:
+    """How many queries a round of about `size` pairs has, and how many pairs of each: BATCH, more of few queries."""
+    batches = max(1, min(round(size / BATCH), queries))
+    return batches, max(BATCH, -(-size // batches) if batches == queries else 0)
 
 
 def rows_of(state: State, drawn: DrawnRound, chances: np.ndarray) -> list[queue.NewDrawn]:

@@ -31,7 +31,8 @@ class State:
     pair: np.ndarray  # int64[pairs], pks
     born: np.ndarray  # int64[pairs]
     known: np.ndarray  # int64[pairs], how many rounds there were when it was judged in no round; else 0
-    eligible: np.ndarray  # bool[pairs]: can be drawn
+    askable: np.ndarray  # bool[pairs]: unjudged, and raters will get it
+    eligible: np.ndarray  # bool[pairs]: of them, those that are in no round and can be drawn
     skipped: np.ndarray  # bool[pairs]: was drawn, and nobody will judge it
     rounds: tuple[Round, ...]
     numbers: tuple[int, ...]  # of the rounds
@@ -99,6 +100,7 @@ class State:
             pair=pair,
             born=born,
             known=np.where(judged & ~drawn, np.where(known == NOT_KNOWN, len(rounds), known), 0),
+            askable=can & ~judged,
             eligible=can & ~judged & ~drawn,
             skipped=drawn & ~judged & (retired | ~waiting),
             rounds=in_rows,

@@ -45,7 +45,7 @@ class Collection(models.Model):
         QUERY = "query", "query by query, in random order"
         DEPTH = "depth", "what systems rank best first"
         RANDOM = "random", "at random"
-        DECISIVE = "decisive", "what tells systems apart"
+        DECISIVE = "decisive", "what tells which system is better"
 
     # None while an import of an archive writes it, and once it is deleted: nobody sees it.
     slug = models.SlugField(max_length=80, unique=True, null=True, help_text="The name in addresses and commands.")

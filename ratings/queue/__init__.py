@@ -20,11 +20,11 @@ up: an expired lease counts as free.
 
 For raters: `claim`, `save`, `skip`, `stop`, `undo`; to read: `held`, `task`, `last_acts`, `outlook`.
 For admins: `want`, `retire`, `unretire`, `release`, `give`; for imports of ratings `differing`, `stage`,
-`record_staged` and `take_back_import`; for rounds `store_round` and `waiting_in_rounds`.
+`record_staged` and `take_back_import`; for rounds `store_round`, `waiting_in_rounds` and `raters_at_work`.
 """
 
 from .claiming import MOST_HELD, claim, stop
-from .drawn import NewDrawn, NewRound, store_round, waiting_in_rounds
+from .drawn import NewDrawn, NewRound, raters_at_work, store_round, waiting_in_rounds
 from .giving import give
 from .importing import ImportedRating, differing, record_staged, stage, take_back_import
 from .leases import LEASE, release
@@ -58,6 +58,7 @@ __all__ = [
     "last_acts",
     "outlook",
     "pairs_for",
+    "raters_at_work",
     "record_staged",
     "release",
     "retire",

@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from ..models import UNDRAWN, Assignment, Collection, Drawn, Pair, Round
+from .leases import State
 
 CHUNK = 5_000
 
@@ -75,6 +76,12 @@ def store_round(
 
 def _facts(row: NewDrawn) -> dict[str, Any]:
     return {name: value for name, value in row._asdict().items() if name != "pair"}
+
+
+def raters_at_work(collection: Collection) -> int:
+    """How many raters hold something. One query."""
+    leased = Assignment.objects.filter(collection=collection, leased_until__isnull=False, state=State.LEASED)
+    return leased.values("rater").distinct().count()
 
 
 def waiting_in_rounds(collection: Collection, most: int) -> int:

@@ -9,6 +9,8 @@ from django.utils.crypto import get_random_string
 from django_tasks_db.management.commands.db_worker import Worker
 from django_tasks_db.models import DBTaskResult
 
+from ratings import chores
+from ratings.chores import Chore
 from ratings.imports import jobs
 from ratings.set_up import deleting
 
@@ -20,8 +22,8 @@ REAP = BEAT = REMOVE = 5.0
 
 class Command(BaseCommand):
     help = (
-        "Do the imports that people ask for on pages, and remove deleted collections. Start it on as many machines"
-        " as you like."
+        "Do the imports that people ask for on pages, draw rounds of pairs to be rated, and remove deleted"
+        " collections. Start it on as many machines as you like."
     )
     requires_system_checks = []
 
@@ -34,8 +36,9 @@ class Command(BaseCommand):
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         if beside is not None:
             Thread(target=end_with, args=[beside], daemon=True).start()
-        for act, every in ((jobs.tell_alive, BEAT), (jobs.reap, REAP), (deleting.remove_due, REMOVE)):
-            Thread(target=again_and_again, args=[act, every], daemon=True).start()
+        own = [Chore(jobs.tell_alive, BEAT), Chore(jobs.reap, REAP), Chore(deleting.remove_due, REMOVE)]
+        for chore in (*own, *chores.of_apps):
+            Thread(target=again_and_again, args=chore, daemon=True).start()
         again_and_again(work, LOOK)
 
 

@@ -1,0 +1,170 @@
+"""The page of the decisive order, the worker that draws for it, and what it forecasts."""
+
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from evaluation.decisive import Aim, State, draw_due, draw_next, expected_of
+from evaluation.decisive.noise import noise_of
+from evaluation.decisive.plan import planned
+from evaluation.decisive.stop import forecast
+from evaluation.measures import Options, parse_measure
+from ratings import chores, queue
+from ratings.models import Collection, Role, Round
+from ratings.tests.cast import make_member, make_rater
+
+from .hills import text_of
+from .judged_worlds import Judged, stored
+from .worlds import world
+
+pytestmark = pytest.mark.django_db
+
+NDCG = parse_measure("nDCG@5")
+
+
+@pytest.fixture
+def judged() -> Judged:
+    return stored(world(np.random.default_rng(3), queries=8, systems=3, gains=[0, 1, 3], cutoff=5))
+
+
+@pytest.fixture
+def admin(client, judged):
+    client.force_login(make_member(judged.collection, "ada", Role.ADMIN))
+    return client
+
+
+def page(collection: Collection, query: str = "", name: str = "decisive") -> str:
+    return reverse(name, args=[collection.slug]) + query
+
+
+def test_the_page_plans_and_the_order_is_chosen_with_some_systems(admin, judged):
+    Collection.objects.update(order="query")
+    asked = "?measure=nDCG@5&system=system0&system=system2"
+    response = admin.get(page(judged.collection, f"{asked}&apart=0.05"))
+    plan = response.context["plan"]
+    assert plan.judged == 0 < plan.middle <= plan.all <= plan.pairs
+    assert "Not in use" in text_of(response)
+    sent = admin.post(page(judged.collection, asked, "choose_decisive"))
+    assert sent.status_code == 302
+    judged.collection.refresh_from_db()
+    assert judged.collection.order == "decisive"
+    assert Aim.of(judged.collection).systems == ("system0", "system2")
+    shown = admin.get(sent["Location"], follow=True)  # the page asks what is stored
+    assert shown.context["chosen"] == ["system0", "system2"] and str(shown.context["asked"].measure) == "nDCG@5"
+    made = draw_next(judged.collection)
+    assert made.aim["systems"] == ["system0", "system2"] and made.aim["gains"] == [0, 1, 3]
+
+
+def test_all_systems_mean_later_ones_too(admin, judged):
+    admin.post(page(judged.collection, "?measure=nDCG@5&gain=exponential", "choose_decisive"))
+    judged.collection.refresh_from_db()
+    aim = Aim.of(judged.collection)
+    assert aim.systems is None and aim.options == Options(gain="exponential")
+
+
+@pytest.mark.parametrize("asked", ["?measure=AP", "?measure=nDCG@5&unjudged=condensed", "?measure=nDCG"])
+def test_what_has_no_expected_value_is_refused(admin, judged, asked):
+    response = admin.get(page(judged.collection, asked))
+    assert response.status_code == 200 and response.context["refused"]
+    Collection.objects.update(order="query")
+    admin.post(page(judged.collection, asked, "choose_decisive"))
+    assert Collection.objects.get().order == "query"
+
+
+def test_a_difference_that_is_none_is_refused(admin, judged):
+    response = admin.get(page(judged.collection, "?apart=0"))
+    assert response.status_code == 400 and "plan" not in response.context
+
+
+def test_only_admins_choose(client, judged):
+    client.force_login(make_member(judged.collection, "ann", Role.ANALYST))
+    assert client.get(page(judged.collection)).status_code == 404
+    assert client.post(page(judged.collection, name="choose_decisive")).status_code == 404
+
+
+def test_the_worker_draws_when_half_of_what_is_drawn_is_done(judged):
+    assert draw_due in [chore.do for chore in chores.of_apps]
+    rater = make_rater(judged.collection)
+    assert draw_due() == 1
+    assert draw_due() == 0  # enough is drawn
+    first = Round.objects.get()
+    judged.rate(rater, first.drawn.count() - 1)
+    assert draw_due() == 1
+    assert Round.objects.count() == 2
+
+
+def test_many_raters_at_work_get_a_larger_round(judged):
+    raters = [make_rater(judged.collection, f"rater{number}") for number in range(3)]
+    for rater in raters:
+        queue.claim(rater)
+    draw_due()
+    assert Round.objects.get().drawn.count() >= 50
+
+
+def test_a_collection_without_more_to_draw_is_looked_at_again_when_it_changes(judged, monkeypatch):
+    judged.play(make_rater(judged.collection), 100)
+    tries = []
+    monkeypatch.setattr("evaluation.decisive.drawing.draw_next", lambda *args, **kwargs: tries.append(1))
+    assert draw_due() + draw_due() == 0
+    assert len(tries) == 1
+    judged.collection.touch()
+    draw_due()
+    assert len(tries) == 2
+
+
+def test_other_orders_and_collections_that_are_put_away_get_no_rounds(judged):
+    Collection.objects.update(order="depth")
+    assert draw_due() == 0
+    Collection.objects.update(order="decisive", put_away_at="2026-03-02T09:00Z")
+    assert draw_due() == 0
+
+
+def test_a_plan_from_what_is_judged_ends_with_intervals_of_nothing(judged):
+    judged.play(make_rater(judged.collection), 2)
+    state = State.of(judged.collection, NDCG, Options())
+    plan = planned(state, 0.02)
+    assert plan.points[-1].judged == plan.pairs and plan.points[-1].widest == pytest.approx(0, abs=1e-9)
+    assert [point.judged for point in plan.points] == sorted(point.judged for point in plan.points)
+    assert all(point.middle <= point.widest for point in plan.points)
+    assert plan == planned(state, 0.02)
+
+
+def test_the_forecast_names_open_pairs_and_falls_with_judgments(judged):
+    rater = make_rater(judged.collection)
+    judged.play(rater, 2)
+    aim = Aim.of(judged.collection, measure="nDCG@5")
+    told = expected_of(judged.collection, NDCG, Options())
+    early = forecast(judged.collection, aim, told)
+    assert not early.settled and early.open and (early.more is None or 0 < early.more <= early.left)
+    assert early.open[0].wrong == max(row.wrong for row in early.open)
+    judged.play(rater, 100)
+    late = forecast(judged.collection, aim, expected_of(judged.collection, NDCG, Options()))
+    assert late.settled and (late.more, late.left, late.open) == (0, 0, ())
+
+
+def test_without_rounds_nothing_is_forecast(judged):
+    judged.rate(make_rater(judged.collection), 10)
+    told = expected_of(judged.collection, NDCG, Options())
+    assert forecast(judged.collection, Aim.of(judged.collection, measure="nDCG@5"), told) is None
+
+
+def test_raters_who_agree_make_no_noise_and_slips_make_some(judged):
+    alice, bob = make_rater(judged.collection, "alice"), make_rater(judged.collection, "bob")
+    few = noise_of(judged.collection, NDCG, Options())
+    assert "fewer than 20" in few.why and not few.shifts
+    pairs = list(judged.collection.queries.values_list("pairs", flat=True))
+    queue.want(pairs, 2)
+    judged.play(alice, 3)
+    judged.rate(bob, 30)
+    agreed = noise_of(judged.collection, NDCG, Options())
+    assert (agreed.same, agreed.difference) == (1, pytest.approx(0, abs=1e-12))
+    assert all(row.shift == pytest.approx(0, abs=1e-12) for row in agreed.shifts)
+
+    worst = judged.collection.grades.order_by("value").first()
+    judged.truth = {key: worst if key[1] % 3 == 0 else grade for key, grade in judged.truth.items()}
+    judged.rate(bob, 10)
+    judged.rate(alice, 10)
+    told = expected_of(judged.collection, NDCG, Options())
+    slipped = noise_of(judged.collection, NDCG, Options(), expected=told)
+    assert slipped.same < 1 and slipped.difference > 0
+    assert slipped.second in (True, False) and slipped.missing > 0

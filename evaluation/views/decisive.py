@@ -1,0 +1,135 @@
+"""The page of the decisive order: what it is about, how many judgments it would take, and its rounds."""
+
+from collections.abc import Iterable
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from ratings.models import Collection
+from ratings.people.access import admin_page, record_act
+from ratings.progress.counts import pace
+
+from ..decisive import Aim, State
+from ..decisive.plan import planned
+from ..pages.asked import Asked, page, with_options
+
+APART = 0.02
+SMALL = 300  # pairs of a pool: a complete judging of fewer takes little more than an order
+ROUNDS = 30  # that are listed, the latest first
+
+
+class PlanForm(forms.Form):
+    apart = forms.FloatField(
+        label="Differences of",
+        initial=APART,
+        min_value=0.001,
+        max_value=0.5,
+        help_text="The plan says after how many judgments the 90 % interval of a difference reaches no further.",
+        widget=forms.NumberInput(attrs={"step": "any", "size": 6}),
+    )
+
+
+@admin_page
+@with_options
+def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """What the order would be about by the options of the address; with `apart` also a plan."""
+    if collection.aim and not request.GET:
+        return redirect(request.path + stored_in(collection.aim))
+    names = list(collection.systems.order_by("name").values_list("name", flat=True))
+    chosen = [name for name in names if name in request.GET.getlist("system")] or names
+    form = PlanForm(request.GET) if "apart" in request.GET else PlanForm()
+    rounds = collection.rounds.annotate(pairs=Count("drawn")).order_by("-number")
+    context = page(request, collection, "pool", asked) | {
+        "names": names,
+        "chosen": chosen,
+        "plan_form": form,
+        "keep": address([*parts(asked), *(("system", name) for name in chosen if len(chosen) < len(names))]),
+        "hidden": parts(asked),
+        "in_use": collection.order == Collection.Order.DECISIVE,
+        "rounds": rounds[:ROUNDS],
+        "rounds_in_all": rounds.count(),
+    }
+    try:
+        aim = aim_of(collection, asked, chosen)
+        state = State.of(collection, aim.measure, aim.options, aim.rule, aim.adjudications, aim.systems)
+        context |= standing(state)
+        if form.is_bound and form.is_valid():
+            context |= plan(collection, state, form.cleaned_data["apart"])
+    except ValueError as error:
+        context["refused"] = str(error)
+    status = 400 if form.is_bound and not form.is_valid() else 200
+    return render(request, "evaluation/decisive.html", context, status=status)
+
+
+@record_act
+@with_options
+def choose_decisive(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """Give raters pairs in this order from now on. The worker draws the first round."""
+    names = set(collection.systems.values_list("name", flat=True))
+    chosen = [name for name in request.GET.getlist("system") if name in names]
+    try:
+        aim = aim_of(collection, asked, chosen)
+    except ValueError as error:
+        messages.error(request, f"Nothing was changed: {error}")
+        return redirect("decisive", collection.slug)
+    collection.aim, collection.order = aim.stored(), Collection.Order.DECISIVE
+    collection.save(update_fields=["aim", "order"])
+    messages.success(request, "Raters now get what tells these systems apart. The worker draws the first round.")
+    return redirect("decisive", collection.slug)
+
+
+def aim_of(collection: Collection, asked: Asked, chosen: list[str]) -> Aim:
+    """The aim by the options of the address; of all systems, also later ones, where all are chosen."""
+    return Aim.of(
+        collection,
+        measure=str(asked.measure),
+        profile=asked.profile,
+        options=dict(asked.given),
+        rule=asked.rule,
+        adjudications=asked.adjudications,
+        systems=chosen if chosen and len(chosen) < collection.systems.count() else None,
+    )
+
+
+def parts(asked: Asked) -> list[tuple[str, str]]:
+    """The asked options as parameters, the measure always among them."""
+    return [("measure", str(asked.measure)), ("profile", asked.profile), *asked.of_judgments, *asked.given]
+
+
+def stored_in(aim: dict) -> str:
+    """The query string that asks this page what is stored."""
+    options = [
+        (name, text) for name, text in aim.items() if name in ("measure", "profile", "rule", "adjudications")
+    ]
+    systems = [("system", name) for name in aim.get("systems") or ()]
+    return address([*options, *aim.get("options", {}).items(), *systems])
+
+
+def address(parts: Iterable[tuple[str, str]]) -> str:
+    """The query string with all of them, also what is usual: without any, the page asks what is stored."""
+    return f"?{urlencode(list(parts), safe='@()=:,')}"
+
+
+def standing(state: State) -> dict:
+    return {
+        "pairs": state.pool.pairs,
+        "judged": int(state.judged.sum()),
+        "eligible": int(state.askable.sum()),
+        "outside": sum(state.outside().values()),
+        "small": state.pool.pairs < SMALL,
+        "levels": len(state.pool.gains),
+    }
+
+
+def plan(collection: Collection, state: State, apart: float) -> dict:
+    """What the plan says, with its hours at the present pace."""
+    made, speed = planned(state, apart), pace(collection)
+
+    def hours(judged: int | None) -> float | None:
+        return speed.hours(judged - made.judged) if speed and judged and judged > made.judged else None
+
+    return {"plan": made, "hours_middle": hours(made.middle), "hours_all": hours(made.all)}
