@@ -110,7 +110,7 @@ def drawn_from(state: State, size: int, seed: int) -> tuple[DrawnRound, np.ndarr
 
 
 def batches_of(size: int, queries: int) -> tuple[int, int]:
-    """How many queries a round of about `size` pairs has, and how many pairs of each: BATCH, more of few queries."""
+    """How many queries a round of about `size` pairs has, and how many pairs of each: BATCH, or more."""
     batches = max(1, min(round(size / BATCH), queries))
     return batches, max(BATCH, -(-size // batches) if batches == queries else 0)
 
