@@ -1,4 +1,4 @@
-"""Which document to judge next: judgments until the order is right, and how often 90 % intervals hold the truth.
+"""Which document to judge next: judgments until the order is right, and whether intervals cover.
 
 Raters are simulated: they answer by the qrels. Every draw takes ten random systems of a collection and at most 50
 queries; every column judges the same draw in its own order. Budgets are shares of the pool.
