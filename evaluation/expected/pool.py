@@ -145,12 +145,15 @@ def pool_of(
     measure: Measure | str,
     options: Options,
     grades: Sequence[float] = (),
+    unjudged: np.ndarray | None = None,
 ) -> tuple[Pool, np.ndarray]:
     """The pool of some systems, and the level of each pair: int64[pairs], -1 = unjudged.
 
     A document has the same number in all rankings and in the judgments. `grades` are those of the scale. Judged
-    documents that no system retrieves are pairs as well, since the ideal is made of them too. Raises ValueError
-    where there is nothing to expect: another measure or option, one level of gain, no pair at all.
+    documents that no system retrieves are pairs as well, since the ideal is made of them too. `unjudged`: the keys
+    of the other pairs that can be judged (pair_key); documents beyond have no gain, as in plain nDCG. None: all
+    that are retrieved. Raises ValueError where there is nothing to expect: another measure or option, one level of
+    gain, no pair at all.
     """
     measure = parse_measure(measure) if isinstance(measure, str) else measure
     options = effective(measure, options)
@@ -161,14 +164,16 @@ def pool_of(
     depth = max(DEPTH, measure.cutoff)
     lists = [(by_score(each) if options.ties == "score" else each).top(depth) for each in rankings]
     listed = [pair_key(each.query, each.documents) for each in lists]
-    key = distinct(np.concatenate([judgments.key, *listed]))
+    key = distinct(np.concatenate([judgments.key, *(listed if unjudged is None else [unjudged])]))
     if not len(key):
         raise ValueError("there is no document, neither judged nor in a ranking.")
 
     rank = np.full((len(key), len(lists)), depth + 1)
     for system, (ranking, pairs) in enumerate(zip(lists, listed, strict=True)):
         within = np.arange(len(pairs)) - ranking.offsets[ranking.query]
-        rank[np.searchsorted(key, pairs), system] = within + 1
+        place = np.minimum(np.searchsorted(key, pairs), len(key) - 1)
+        known = key[place] == pairs
+        rank[place[known], system] = within[known] + 1
     # By rank, so that the numbers that documents happen to have decide no draw.
     order = np.lexsort((*rank.T[::-1], key >> DOCUMENT_BITS))
     level = np.full(len(key), UNJUDGED)

@@ -35,13 +35,18 @@ def refuse(measure: Measure, options: Options) -> None:
 
 
 def levels_of(measure: Measure, options: Options, grades: Sequence[float], judged: np.ndarray) -> np.ndarray:
-    """The gains that documents can have, distinct and ascending, float64[levels].
+    """The gains that documents can have in the model, distinct and ascending, float64[levels].
 
     grades: those of the scale; judged: the grades of all judgments, which may lie between those of the scale.
-    ValueError for fewer than two levels, and for more than MOST_LEVELS.
+    Where they have more than MOST_LEVELS gains together, the model has those of the scale alone, and of a longer
+    scale MOST_LEVELS, evenly spread with both ends and 0. ValueError for fewer than two levels, and, without a
+    scale, for more than MOST_LEVELS.
     """
+    options = effective(measure, options)
     every = np.unique(np.concatenate([np.asarray(grades, np.float64), judged]))
-    levels = np.unique(gain(every, effective(measure, options)))
+    levels = np.unique(gain(every, options))
+    if len(levels) > MOST_LEVELS and len(grades):
+        levels = _spread(np.unique(gain(np.asarray(grades, np.float64), options)))
     if len(levels) < 2:
         only = f"all have the gain {plain(levels[0])}" if len(levels) else "there is none"
         raise ValueError(f"expected values need grades with at least two different gains; {only}.")
@@ -51,3 +56,15 @@ def levels_of(measure: Measure, options: Options, grades: Sequence[float], judge
             f"{len(levels)}: combine ratings by median or majority, or put grades together with gain=map."
         )
     return levels
+
+
+def _spread(levels: np.ndarray) -> np.ndarray:
+    """At most MOST_LEVELS of these levels: both ends, 0 if it is one, and others evenly between."""
+    if len(levels) <= MOST_LEVELS:
+        return levels
+    zero = np.flatnonzero(levels == 0)
+    even = np.linspace(0, len(levels) - 1, MOST_LEVELS).round().astype(int)
+    if len(zero) and zero[0] not in even:
+        inner = np.abs(even[1:-1] - zero[0]).argmin() + 1
+        even[inner] = zero[0]
+    return levels[np.unique(even)]

@@ -239,8 +239,9 @@ def test_grades_of_one_gain_and_of_too_many_are_refused():
     with pytest.raises(ValueError, match="at least two different gains; there is none"):
         pool_of(*small({}), "nDCG@5", Options())
     many = np.arange(MOST_LEVELS + 1.0)
+    judgments, rankings = pack({"q": {f"d{grade:g}": grade for grade in many}}, {"q": ["d0"]})
     with pytest.raises(ValueError, match="at most 8 different gains, and these grades have 9: combine ratings"):
-        pool_of(*small({"a": 1}), "nDCG@5", Options(), many)
+        pool_of(judgments, [rankings], "nDCG@5", Options())
     put_together = Options(gain="map", gain_map={grade: grade // 2 for grade in many})
     found, level = pool_of(*small({"a": 7, "b": 0}), "nDCG@5", put_together, many)
     assert found.gains.tolist() == [0, 1, 2, 3, 4]

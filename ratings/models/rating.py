@@ -49,6 +49,8 @@ class Pair(models.Model):
     depth = models.PositiveIntegerField(default=UNRANKED, editable=False)
     # How many rounds there were when the pair came to the pool, or came back: only later ones could draw it.
     born = models.PositiveIntegerField(default=0, editable=False)
+    # If it was judged in no round: how many rounds there were before. None: not judged, or not yet looked at.
+    known = models.PositiveIntegerField(null=True, editable=False)
     # If set, nobody gets the pair any more and no pool wants it again. Its ratings stay and count.
     retired_at = models.DateTimeField(null=True, blank=True, editable=False)
 

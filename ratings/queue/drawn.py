@@ -19,6 +19,7 @@ class NewRound(NamedTuple):
     method: str
     seed: int
     aim: dict[str, Any]
+    seen: dict[str, Any]
     threshold: float | None
     precision: float
     frame: int
@@ -39,11 +40,16 @@ class NewDrawn(NamedTuple):
 
 
 def store_round(
-    collection: Collection, new: NewRound, pairs: Sequence[NewDrawn], *, now: datetime | None = None
+    collection: Collection,
+    new: NewRound,
+    pairs: Sequence[NewDrawn],
+    *,
+    known: Sequence[int] = (),
+    now: datetime | None = None,
 ) -> Round | None:
     """The stored round, whose pairs raters get from now on; None where another worker stored this number first.
 
-    `pairs` are in their places.
+    `pairs` are in their places. `known`: ids of pairs that were judged in no round since the last one.
     """
     ids = [row.pair for row in pairs]
     try:
@@ -59,6 +65,9 @@ def store_round(
             )
             for start in range(0, len(ids), CHUNK):
                 Assignment.objects.filter(pair__in=ids[start : start + CHUNK]).update(round=new.number)
+            for start in range(0, len(known), CHUNK):
+                judged = Pair.objects.filter(pk__in=known[start : start + CHUNK], known__isnull=True)
+                judged.update(known=new.number - 1)
     except IntegrityError:
         return None
     return made

@@ -1,0 +1,12 @@
+"""The decisive order: which documents to judge next, and what is expected of the systems meanwhile.
+
+`state` makes the arrays of `expected` from the record; `drawing` draws rounds, in the worker; `report` tells how
+the systems stand.
+"""
+
+from .aims import Aim
+from .drawing import draw_due, draw_next
+from .report import Difference, Expected, Mean, expected_of
+from .state import State
+
+__all__ = ["Aim", "Difference", "Expected", "Mean", "State", "draw_due", "draw_next", "expected_of"]

@@ -1,0 +1,60 @@
+"""What the decisive order is about: a measure and its options, and the systems that are to be told apart."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ratings.models import Collection
+
+from .. import scores
+from ..expected.scope import refuse
+from ..judgments.rules import ADJUDICATIONS, RULES
+from ..measures import Measure, Options, effective
+from ..scores import measure_for, options_for
+
+
+@dataclass(frozen=True)
+class Aim:
+    measure: Measure
+    options: Options
+    profile: str = "default"
+    changes: tuple[tuple[str, str], ...] = ()  # options that depart from the profile
+    rule: str = "mean"
+    adjudications: str = "use"
+    systems: tuple[str, ...] | None = None  # None: all, also those that come later
+
+    @classmethod
+    def of(cls, collection: Collection, **given: Any) -> "Aim":
+        """The aim that the collection stores, or `given` in its form. ValueError where nothing can be expected."""
+        stored = given or collection.aim or {"measure": "nDCG@10"}
+        rule, adjudications = stored.get("rule", "mean"), stored.get("adjudications", "use")
+        if rule not in RULES or adjudications not in ADJUDICATIONS:
+            raise ValueError(f"unknown rule or way with adjudications: {rule}, {adjudications}.")
+        profile, changes = stored.get("profile", "default"), dict(stored.get("options", {}))
+        measure = measure_for(collection, stored["measure"])
+        options = options_for(collection, profile, **changes)
+        refuse(measure, effective(measure, options))
+        systems = stored.get("systems")
+        return cls(
+            measure,
+            options,
+            profile,
+            tuple(sorted(changes.items())),
+            rule,
+            adjudications,
+            None if systems is None else tuple(systems),
+        )
+
+    def stored(self) -> dict[str, Any]:
+        """For `Collection.aim`."""
+        return {
+            "measure": str(self.measure),
+            "profile": self.profile,
+            "options": dict(self.changes),
+            "rule": self.rule,
+            "adjudications": self.adjudications,
+            "systems": None if self.systems is None else list(self.systems),
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        return scores.fingerprint(effective(self.measure, self.options), self.rule, self.adjudications)

@@ -1,0 +1,122 @@
+"""Draw rounds: the worker's part of the decisive order. No request of a rater waits for it."""
+
+import logging
+from secrets import randbits
+from typing import Any
+
+import numpy as np
+
+from ratings import queue
+from ratings.models import Collection, Drawn, Rater, Round
+
+from .. import record
+from ..expected import Round as DrawnRound
+from ..expected import draw_batches, expect, fit, rates, scores
+from .aims import Aim
+from .report import reported
+from .state import State
+
+log = logging.getLogger(__name__)
+
+METHOD = "rounds-1"
+BATCH = 5  # documents of a query: raters read it once for them
+LEAST, SHARE = 15, 0.05  # pairs of a round: at least so many, and this share of what is judged
+A_RATER = 20  # drawn pairs that each rater should find: as many as one can hold
+
+
+def draw_due() -> int:
+    """Draw a round in each collection whose raters soon have done the last one; how many were drawn."""
+    due = Collection.objects.filter(order=Collection.Order.DECISIVE, put_away_at__isnull=True)
+    return sum(bool(_drawn_if_due(collection)) for collection in due)
+
+
+def _drawn_if_due(collection: Collection) -> Round | None:
+    people = Rater.objects.filter(collection=collection, active=True, kind=Rater.Kind.PERSON).count()
+    reserve = max(A_RATER * people // 2, LEAST)
+    if queue.waiting_in_rounds(collection, reserve) >= reserve:
+        return None
+    try:
+        return draw_next(collection)
+    except ValueError as error:
+        # The scale, the systems or the pool changed: raters get pairs of no round, and pages say why.
+        log.info("No round of %s: %s", collection.slug, error)
+        return None
+
+
+def draw_next(collection: Collection, *, seed: int | None = None) -> Round | None:
+    """Draw and store a round; None where nothing is left to draw, or another worker was faster.
+
+    ValueError where there is nothing to expect of the measure.
+    """
+    aim = Aim.of(collection)
+    version = record.version(collection)
+    state = State.of(collection, aim.measure, aim.options, aim.rule, aim.adjudications, aim.systems)
+    seed = randbits(53) if seed is None else seed
+    drawn, chances = drawn_from(state, round_size(state), seed)
+    if not len(drawn.greedy) + len(drawn.drawn):
+        return None
+    return queue.store_round(
+        collection,
+        queue.NewRound(
+            number=len(state.rounds) + 1,
+            method=METHOD,
+            seed=seed,
+            seen=seen(state, aim),
+            aim=aim.stored() | {"systems": list(state.systems), "gains": state.pool.gains.tolist()},
+            threshold=None if np.isinf(drawn.keys[-1]) else float(drawn.keys[-1]),
+            precision=drawn.precision,
+            frame=int(state.eligible.sum()),
+            judged=int(state.judged.sum()),
+            version=version.number,
+        ),
+        rows_of(state, drawn, chances),
+        known=state.newly_known.tolist(),
+    )
+
+
+def seen(state: State, aim: Aim) -> dict[str, Any]:
+    """How the systems stand before the round: for the line of how they developed."""
+    found = reported(state, aim.measure, aim.options, aim.rule, aim.adjudications)
+    rows = [found.of(name) for name in state.systems]
+    columns = {name: [getattr(row, name) for row in rows] for name in ("mean", "low", "high", "best")}
+    return columns | {"wrong": found.wrong}
+
+
+def round_size(state: State) -> int:
+    return max(LEAST, round(SHARE * int(state.judged.sum())))
+
+
+def drawn_from(state: State, size: int, seed: int) -> tuple[DrawnRound, np.ndarray]:
+    """A round of about `size` pairs, and the chances that were predicted of all pairs: float64[pairs, steps]."""
+    pool, level = state.pool, state.level
+    model = fit(pool, level)
+    chances = model.chances()
+    unjudged = np.flatnonzero(~state.judged)
+    score = scores(expect(pool, level, chances, model.spread), chances, unjudged)
+    frame = state.eligible[unjudged]
+    rows, score = unjudged[frame], score[frame]
+    rate = rates(score, pool.top[rows])
+    generator = np.random.default_rng(seed)
+    batches = max(1, round(size / BATCH))
+    return draw_batches(pool.query[rows], rows, score, rate, batches, BATCH, generator), chances
+
+
+def rows_of(state: State, drawn: DrawnRound, chances: np.ndarray) -> list[queue.NewDrawn]:
+    """The pairs to be stored, in their places: greedy ones first, then by the keys of their units."""
+    kind = Drawn.Kind
+    greedy = [
+        queue.NewDrawn(int(state.pair[row]), kind.GREEDY, None, None, None, None, chances[row].tolist())
+        for row in drawn.greedy
+    ]
+    return greedy + [
+        queue.NewDrawn(
+            pair=int(state.pair[row]),
+            kind=kind.RANDOM,
+            unit=int(unit) + 1,
+            key=float(drawn.keys[unit]),
+            rate=float(drawn.rate[unit]),
+            within=float(within),
+            chances=chances[row].tolist(),
+        )
+        for row, unit, within in zip(drawn.drawn, drawn.unit, drawn.within, strict=True)
+    ]

@@ -1,0 +1,217 @@
+"""What is expected of each system's mean while judgments are missing, and how sure that is."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ratings.models import Collection
+
+from .. import cache
+from .. import measures as kernel
+from ..draws import EXPECTED, SEED
+from ..expected import Estimate, estimate, settled
+from ..measures import Judgments, Measure, Options
+from ..measures.gains import gain
+from ..record.drawn import rounds_so_far
+from ..scores import fingerprint
+from .state import State
+
+LEADER = 0.95  # the least chance to be the best that makes a leader
+WRONG = 0.1  # the greatest chance of a wrong order that counts as settled
+MOST_PAIRS = 150_000  # of a pool: the estimate of more takes too long for a page
+NO_ROUNDS = "no round was drawn, so that nobody knows by what chance a document was judged"
+DESIGN, MODEL = "design", "model"  # where the estimate comes from, as `est` in options
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The expected mean of one system; None = no value, or no interval."""
+
+    system: str
+    mean: float | None
+    low: float | None  # the 90 % interval, for missing judgments only
+    high: float | None
+    best: float | None  # the chance to be the best
+    plain: float | None  # unjudged as gain 0
+    outside: int  # documents above the cutoff that are not in the pool: they gain nothing
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The expected mean of `second` less that of `first`, with its 90 % interval for missing judgments."""
+
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """How the systems stand. `means` has the highest expected mean first."""
+
+    measure: str
+    options: str  # the fingerprint, with est
+    est: str  # DESIGN, or MODEL: without an interval
+    without: str  # why there is no interval; "" where there is one
+    means: tuple[Mean, ...]
+    pairs: int  # of the pool
+    judged: int
+    drawn: int  # pairs of all rounds
+    skipped: int  # of them, those that nobody will judge
+    queries: int
+    nothing_found: int  # queries without a gain so far
+    rounds: int
+    wrong: float | None  # the chance that two systems .02 apart or more are shown in the wrong order
+    calibration: float  # squared changes of means by judgments over those expected
+    draws: int = EXPECTED
+    seed: int = SEED
+    estimate: Estimate | None = field(default=None, repr=False)
+    systems: tuple[str, ...] = ()  # in the order of the estimate
+
+    @property
+    def final(self) -> bool:
+        """Whether nothing of the pool is unjudged."""
+        return self.judged == self.pairs
+
+    @property
+    def settled(self) -> bool:
+        """Whether the order of all systems is settled at 90 %."""
+        return self.wrong is not None and self.wrong <= WRONG
+
+    @property
+    def leader(self) -> str | None:
+        """The system that is the best with a chance of at least LEADER."""
+        return next((row.system for row in self.means if (row.best or 0) >= LEADER), None)
+
+    def of(self, system: str) -> Mean:
+        return next(row for row in self.means if row.system == system)
+
+    def difference(self, first: str, second: str) -> Difference | None:
+        """None where there is no interval."""
+        places = [self.systems.index(name) for name in (first, second)]
+        found = self.estimate.difference(*places) if self.estimate else None
+        return None if found is None else Difference(first, second, *found)
+
+
+class TooLarge(ValueError):
+    """The pool is too large for a page; a command computes it."""
+
+
+def expected_of(
+    collection: Collection,
+    measure: Measure,
+    options: Options,
+    rule: str = "mean",
+    adjudications: str = "use",
+    systems: Iterable[str] | None = None,
+    most: int | None = None,
+) -> Expected:
+    """The expected means, from the cache where nothing changed.
+
+    Raises ValueError with the reason where there is nothing to expect, and TooLarge where the pool has more than
+    `most` pairs.
+    """
+    chosen = None if systems is None else frozenset(systems)
+    name = ("expected", measure, options, rule, adjudications, chosen, most, rounds_so_far(collection))
+
+    def make() -> Expected | ValueError:
+        try:
+            state = State.of(collection, measure, options, rule, adjudications, chosen)
+            if most is not None and state.pool.pairs > most:
+                raise TooLarge(f"the pool has {state.pool.pairs:,} pairs; of more than {most:,} a command tells.")
+            return reported(state, measure, options, rule, adjudications)
+        except ValueError as error:
+            return error
+
+    found = cache.whole(collection, name, make)
+    if isinstance(found, ValueError):
+        raise found
+    return found
+
+
+def reported(state: State, measure: Measure, options: Options, rule: str, adjudications: str) -> Expected:
+    pool, judged = state.pool, state.judged
+    exact = plain_means(state, state.judgments, measure, options)
+    found = estimated(state, exact, measure, options)
+    est = MODEL if found.covariance is None else DESIGN
+    ends, best, wrong = found.interval(), None, None
+    if ends is not None and len(state.systems) > 1:
+        wrong, best = settled(found.mean, found.covariance)
+    outside = state.outside()
+    rows = [
+        Mean(
+            system=name,
+            mean=_known(found.mean[place]),
+            low=None if ends is None else _known(ends[0][place]),
+            high=None if ends is None else _known(ends[1][place]),
+            best=None if best is None else float(best[place]),
+            plain=_known(exact[place]),
+            outside=outside[name],
+        )
+        for place, name in enumerate(state.systems)
+    ]
+    with_gain = np.unique(pool.query[judged & (pool.gains[np.maximum(state.level, 0)] != 0)])
+    return Expected(
+        measure=str(measure),
+        options=f"{fingerprint(kernel.effective(measure, options), rule, adjudications)} est={est}",
+        est=est,
+        without=found.without,
+        means=tuple(sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0), row.system))),
+        pairs=pool.pairs,
+        judged=int(judged.sum()),
+        drawn=sum(len(each.greedy) + len(each.drawn) for each in state.rounds),
+        skipped=int(state.skipped.sum()),
+        queries=pool.queries,
+        nothing_found=pool.queries - len(with_gain),
+        rounds=len(state.rounds),
+        wrong=wrong,
+        calibration=found.calibration,
+        draws=found.draws,
+        seed=found.seed,
+        estimate=found,
+        systems=state.systems,
+    )
+
+
+def estimated(state: State, exact: np.ndarray, measure: Measure, options: Options) -> Estimate:
+    """The estimate, with what the levels of the model round away of judgments put back.
+
+    `exact`: the plain means. Where nothing is unjudged they are the estimate.
+    """
+    design = state.design() if state.rounds else None
+    found = estimate(state.pool, state.level, design)
+    if state.judged.all():
+        return replace(found, mean=exact)
+    if not state.rounds:
+        found = replace(found, without=NO_ROUNDS)
+    rounded = _rounded(state, options)
+    if rounded is None:
+        return found
+    return replace(found, mean=found.mean + exact - plain_means(state, rounded, measure, options))
+
+
+def _rounded(state: State, options: Options) -> Judgments | None:
+    """The judgments as the model has them, None where it has them all exactly."""
+    given, levels = state.judgments, state.pool.gains
+    apart = np.abs(gain(given.grade, options)[:, np.newaxis] - levels)
+    if apart.min(axis=1).max(initial=0) < 1e-12:
+        return None
+    # Then the levels are gains of the scale.
+    grade_of = state.scale[np.abs(gain(state.scale, options)[:, np.newaxis] - levels).argmin(axis=0)]
+    return Judgments(given.queries, given.query, given.document, grade_of[apart.argmin(axis=1)])
+
+
+def plain_means(state: State, judgments: Judgments, measure: Measure, options: Options) -> np.ndarray:
+    """The mean of each system with unjudged documents as gain 0, float64[systems]; nan = no query counts."""
+    means = []
+    for ranking in state.record.rankings.values():
+        values = kernel.evaluate([measure], judgments, ranking, options).values[measure]
+        means.append(np.nanmean(values) if (~np.isnan(values)).any() else np.nan)
+    return np.array(means)
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

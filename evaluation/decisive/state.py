@@ -1,0 +1,169 @@
+"""What is known of a collection's pool now: its pairs, their levels, and how each came to be judged."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ratings.models import Collection
+
+from .. import record, scores
+from ..expected import UNJUDGED, Design, Pool, Round, design, pool_of
+from ..measures import Judgments, Measure, Options
+from ..measures.arrays import pair_key
+from ..record import Record
+from ..record.drawn import NOT_KNOWN, DrawnRows, PoolRows, RoundRows, pool_rows, round_rows
+
+NO_PAIR = 0  # the pk of a document that was judged without being in the pool
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The pool as `expected` has it, and beside each of its pairs what the record knows of it."""
+
+    record: Record
+    judgments: Judgments
+    scale: np.ndarray  # float64[grades], ascending
+    systems: tuple[str, ...]
+    pool: Pool
+    level: np.ndarray  # int64[pairs], -1 = unjudged
+    pair: np.ndarray  # int64[pairs], pks
+    born: np.ndarray  # int64[pairs]
+    known: np.ndarray  # int64[pairs], how many rounds there were when it was judged in no round; else 0
+    eligible: np.ndarray  # bool[pairs]: can be drawn
+    skipped: np.ndarray  # bool[pairs]: was drawn, and nobody will judge it
+    rounds: tuple[Round, ...]
+    numbers: tuple[int, ...]  # of the rounds
+
+    @classmethod
+    def of(
+        cls,
+        collection: Collection,
+        measure: Measure,
+        options: Options,
+        rule: str = "mean",
+        adjudications: str = "use",
+        systems: Iterable[str] | None = None,
+    ) -> "State":
+        """ValueError where there is nothing to expect: see `expected.pool_of`. About eight database queries."""
+        found, judgments = scores.read(collection, options, systems, rule, adjudications)
+        # Read after the judgments: a pair that is judged in between then counts as unjudged in both.
+        rows, rounds = pool_rows(collection), round_rows(collection)
+        place = _places(found.queries["pk"].to_numpy(), rows.query)
+        rows = PoolRows(*(column[place >= 0] for column in rows))
+        key = pair_key(place[place >= 0], rows.document)
+        scale = np.array(record.scale(collection))
+        pool, level = pool_of(judgments, [*found.rankings.values()], measure, options, scale, unjudged=key)
+        return cls._joined(found, judgments, scale, pool, level, rows, key, rounds)
+
+    @classmethod
+    def _joined(
+        cls,
+        found: Record,
+        judgments: Judgments,
+        scale: np.ndarray,
+        pool: Pool,
+        level: np.ndarray,
+        rows: PoolRows,
+        key: np.ndarray,
+        rounds: list[RoundRows],
+    ) -> "State":
+        order = np.argsort(key)
+        of_pool = pair_key(pool.number[pool.query], pool.document)
+        at = np.minimum(np.searchsorted(key[order], of_pool), max(len(key) - 1, 0))
+        there = key[order][at] == of_pool if len(key) else np.zeros(len(of_pool), bool)
+        row = order[at] if len(key) else at
+
+        def beside(column: np.ndarray, missing):
+            return np.where(there, column[row], missing) if len(column) else np.full(len(of_pool), missing)
+
+        pair, judged = beside(rows.pair, NO_PAIR), level != UNJUDGED
+        by_pair = np.argsort(pair)
+        in_rows = tuple(_round(each, pair, by_pair) for each in rounds)
+        drawn, born = np.zeros(len(pair), bool), beside(rows.born, 0)
+        for each, stored in zip(in_rows, rounds, strict=True):
+            of_round = np.concatenate([each.greedy, each.drawn])
+            drawn[of_round] = True
+            born[_rows_of(stored.rows.pair, pair, by_pair)] = stored.rows.born
+        waiting, retired = beside(rows.waiting, False), beside(rows.retired, True)
+        known = beside(rows.known, 0)
+        can = waiting & ~retired & (beside(rows.wanted, 0) > 0) & ~beside(rows.anchored, False)
+        return cls(
+            record=found,
+            judgments=judgments,
+            scale=scale,
+            systems=tuple(found.rankings),
+            pool=pool,
+            level=level,
+            pair=pair,
+            born=born,
+            known=np.where(judged & ~drawn, np.where(known == NOT_KNOWN, len(rounds), known), 0),
+            eligible=can & ~judged & ~drawn,
+            skipped=drawn & ~judged & (retired | ~waiting),
+            rounds=in_rows,
+            numbers=tuple(each.number for each in rounds),
+        )
+
+    @property
+    def judged(self) -> np.ndarray:
+        return self.level != UNJUDGED
+
+    @cached_property
+    def newly_known(self) -> np.ndarray:
+        """Pairs (pks) that were judged in no round and are not stored as known yet."""
+        drawn = np.zeros(len(self.pair), bool)
+        for each in self.rounds:
+            drawn[np.concatenate([each.greedy, each.drawn])] = True
+        late = self.judged & ~drawn & (self.known == len(self.rounds))
+        return self.pair[late & (self.pair != NO_PAIR)]
+
+    def design(self) -> Design:
+        return design(self.rounds, self.judged, self.skipped, self.born, self.known)
+
+    def outside(self) -> dict[str, int]:
+        """How many documents each system has above the cutoff that are not in the pool: they gain nothing."""
+        key = pair_key(self.pool.number[self.pool.query], self.pool.document)
+        counts = {}
+        for name, ranking in self.record.rankings.items():
+            top = ranking.top(self.pool.cutoff)
+            counted = np.isin(top.query, self.pool.number)
+            counts[name] = int((~np.isin(pair_key(top.query, top.documents)[counted], key)).sum())
+        return counts
+
+
+def _places(pks: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """The place of each of `asked` among `pks`, -1 where it is not there."""
+    if not len(pks):
+        return np.full(len(asked), -1)
+    order = np.argsort(pks)
+    at = np.minimum(np.searchsorted(pks[order], asked), len(pks) - 1)
+    return np.where(pks[order][at] == asked, order[at], -1)
+
+
+def _rows_of(pairs: np.ndarray, pair: np.ndarray, by_pair: np.ndarray) -> np.ndarray:
+    return by_pair[np.searchsorted(pair[by_pair], pairs)]
+
+
+def _round(stored: RoundRows, pair: np.ndarray, by_pair: np.ndarray) -> Round:
+    """The stored round with rows of the pool in place of pks."""
+    rows: DrawnRows = stored.rows
+    at = _rows_of(rows.pair, pair, by_pair)
+    drawn = rows.unit > 0
+    _, first, unit = np.unique(rows.unit[drawn], return_index=True, return_inverse=True)
+    threshold = np.inf if stored.threshold is None else stored.threshold
+    return Round(
+        greedy=at[~drawn],
+        drawn=at[drawn],
+        unit=unit,
+        within=rows.within[drawn],
+        rate=rows.rate[drawn][first],
+        keys=np.append(rows.key[drawn][first], threshold),
+        precision=stored.precision,
+    )
+
+
+def without_rounds(state: State) -> State:
+    """The state as if nothing had been drawn, for a plan."""
+    none = np.zeros(len(state.pair), np.int64)
+    return replace(state, rounds=(), numbers=(), born=none, known=none, skipped=none.astype(bool))

@@ -1,0 +1,85 @@
+"""A world in the database: its systems, a pool of all they retrieve, and raters who know the true levels."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from evaluation.decisive import draw_next
+from ratings import queue
+from ratings.models import Collection, Document, Grade, Query, Ranking, Rater, System
+from ratings.pool.pooling import pool
+from ratings.tests.cast import make_rater
+
+from .worlds import World
+
+
+@dataclass
+class Judged:
+    """A collection whose raters answer by `truth`: (query id, document id) -> grade."""
+
+    collection: Collection
+    truth: dict[tuple[int, int], Grade]
+
+    def rate(self, rater: Rater, count: int, **when) -> int:
+        """How many of `count` ratings the rater gave: fewer where the queue ran out."""
+        for done in range(count):
+            tasks = queue.claim(rater, **when)
+            if not tasks:
+                return done
+            pair = tasks[0].pair
+            answer = queue.Submission(grade=self.truth[pair.query_id, pair.document_id])
+            queue.save(rater, pair, answer, **when)
+        return count
+
+    def play(self, rater: Rater, rounds: int) -> None:
+        """Draw rounds and rate all of each."""
+        for _ in range(rounds):
+            made = draw_next(self.collection)
+            if made is None:
+                return
+            self.rate(rater, made.drawn.count())
+
+
+def stored(found: World, slug: str = "world", *, depth: int = 100) -> Judged:
+    """The world as a collection with the order `decisive`; document r of a query is its r-th row."""
+    collection = Collection.objects.create(slug=slug, name=slug, order=Collection.Order.DECISIVE)
+    scale = [
+        Grade.objects.create(collection=collection, value=Decimal(f"{value:g}")) for value in found.pool.gains
+    ]
+    queries = Query.objects.bulk_create(
+        Query(collection=collection, key=f"q{number}", text=f"query {number}")
+        for number in range(found.pool.queries)
+    )
+    documents = Document.objects.bulk_create(
+        Document(collection=collection, key=f"d{row:05}", body=f"text {row}") for row in range(found.pool.pairs)
+    )
+    systems = System.objects.bulk_create(
+        System(collection=collection, name=f"system{place}") for place in range(found.pool.systems)
+    )
+    ids = np.array([document.pk for document in documents])
+    rankings = []
+    for place, system in enumerate(systems):
+        for number, query in enumerate(queries):
+            rows = np.arange(*found.pool.first[number : number + 2])
+            rank = found.pool.rank[rows, place]
+            listed = rows[np.argsort(rank, kind="stable")][: (rank <= 100).sum()]
+            rankings.append(Ranking(system=system, query=query, documents=ids[listed].tolist(), scores=None))
+    Ranking.objects.bulk_create(rankings)
+    pool(collection, depth=depth, wanted=1)
+    truth = {
+        (queries[found.pool.query[row]].pk, documents[row].pk): scale[found.truth[row]]
+        for row in range(found.pool.pairs)
+    }
+    return Judged(collection, truth)
+
+
+def true_means(judged: Judged, found: World) -> np.ndarray:
+    """The means of nDCG once everything is judged, float64[systems]."""
+    from evaluation.expected.estimate import means
+
+    (row,) = means(found.pool, found.truth, np.zeros((0, 1), np.int8))
+    return row
+
+
+__all__ = ["Judged", "make_rater", "stored", "true_means"]
