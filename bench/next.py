@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from bench._judging import BUDGETS, Truth, by_depth, collections, exact, in_rounds, read
+from bench._queue import through_queue
 from bench._rounds import processor
 from evaluation.expected import Estimate, settled
 from evaluation.expected.estimate import NORMAL
@@ -25,7 +26,7 @@ HALF = 1e-4  # a truth this near to an interval is held: what is not told by fou
 WIDE = 0.004  # narrower intervals are those of what is all but judged
 GOAL, ERROR = 0.9, 0.05
 WRONG, SURE = 0.10, 0.95  # the order is settled, a leader is named
-DEPTH = "depth-k, 0"
+DEPTH, QUEUE = "depth-k, 0", "queue"
 # Each column: how many documents of a query are judged together, and who plays it.
 PLAYERS = {
     DEPTH: (None, by_depth(zeros=True)),
@@ -33,6 +34,7 @@ PLAYERS = {
     "one by one": (1, in_rounds(1)),
     "batches of 5": (5, in_rounds(5)),
     "batches of 10": (10, in_rounds(10)),
+    "the app's queue": (QUEUE, through_queue),
 }
 
 
@@ -248,7 +250,8 @@ def tasks(chosen: argparse.Namespace, name: str, lines: Sequence[dict]) -> list[
     """What is still to be played of a collection: draws and columns."""
     done = {(line["collection"], line["draw"], line["column"]) for line in lines}
     draws = range(chosen.seed, chosen.seed + chosen.draws)
-    wanted = [column for column, batch in PLAYERS.items() if batch[0] in (None, *chosen.batch)]
+    played_by = (None, *chosen.batch, *[QUEUE] * chosen.queue)
+    wanted = [column for column, (way, _) in PLAYERS.items() if way in played_by]
     return [(draw, column) for draw in draws for column in wanted if (name, draw, column) not in done]
 
 
@@ -279,6 +282,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--seed", type=int, default=9_000, help="of the first draw (9000)")
     parser.add_argument("--batch", type=lambda text: [int(each) for each in words(text)], default=[1, 5, 10])
+    parser.add_argument("--queue", action="store_true", help="also by the app's own queue and worker, on SQLite")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="a file of what was played; it is not played again")
     return parser

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench import _queue
 from bench import next as bench
 from bench._judging import BUDGETS, collections, depth_order, exact
 from evaluation.expected import Estimate, Pool
@@ -99,3 +100,18 @@ def test_an_unknown_collection_is_refused_with_those_there_are(folder, monkeypat
     monkeypatch.setattr(sys, "argv", ["next", "--data", str(folder), "--collections", "large"])
     with pytest.raises(SystemExit, match="No collection large: there are small"):
         bench.main()
+
+
+@pytest.mark.django_db
+@pytest.mark.same_everywhere
+def test_the_queue_plays_the_same_draw_to_its_true_means(folder, monkeypatch):
+    """With systems in the order of the pool, whatever order the app has them in."""
+    monkeypatch.setattr(_queue, "prepared_here", lambda process: None)
+    monkeypatch.setattr(_queue, "BUDGETS", (0.3, 1.0))
+    (make,) = collections(folder, ["cranfield"]).values()
+    pool, truth = make().draw(1)
+    (_, level, early), (_, whole, late) = _queue.through_queue(pool, truth, 1)
+    assert (level >= 0).sum() == round(0.3 * pool.pairs)
+    assert early.covariance.shape == (3, 3)
+    assert (whole == truth).all()
+    assert late.mean == pytest.approx(exact(pool, truth), abs=1e-9)
