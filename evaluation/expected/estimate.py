@@ -80,21 +80,24 @@ def means(pool: Pool, level: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     drawn: int8[unjudged, draws], the levels of the unjudged pairs, in the order of the pool. Returns
     float64[draws, systems], nan where nothing is found at all.
     """
-    whole = np.repeat(level.astype(np.int8)[:, np.newaxis], drawn.shape[1], axis=1)
-    whole[level == UNJUDGED] = drawn
-    count = np.stack([pool.by_query((whole > step).astype(np.int64)) for step in range(pool.steps)], axis=-1)
-    best, worst = pool.extremes(count.transpose(1, 0, 2))  # [draws, queries] each
-    span = best - worst
-    total = np.zeros((drawn.shape[1], pool.systems))
+    draws = drawn.shape[1]
+    place = np.append(0, np.cumsum(level == UNJUDGED))[pool.first]  # in `drawn`, where each query begins
+    count = np.empty((draws, pool.queries, pool.steps), np.int64)
+    gained = np.empty((pool.queries, draws, pool.systems))
     for query in range(pool.queries):
+        rows = slice(*pool.first[query : query + 2])
+        whole = np.repeat(level[rows].astype(np.int8)[:, np.newaxis], draws, axis=1)
+        whole[level[rows] == UNJUDGED] = drawn[slice(*place[query : query + 2])]
+        for step in range(pool.steps):
+            count[:, query, step] = np.count_nonzero(whole > step, axis=0)
         # In the top k of no system, a document has no discount.
-        rows = np.arange(*pool.first[query : query + 2])
-        rows = rows[pool.top[rows]]
-        found = span[:, query] > 0
-        gained = pool.gains[whole[rows][:, found]].T @ pool.discount[rows]
-        total[found] += (gained - worst[found, query, np.newaxis]) / span[found, query, np.newaxis]
-    number = (span > 0).sum(axis=1)[:, np.newaxis].astype(np.float64)
-    return np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
+        top = pool.top[rows]
+        gained[query] = pool.gains[whole[top]].T @ pool.discount[rows][top]
+    best, worst = (each.T[..., np.newaxis] for each in pool.extremes(count))  # [queries, draws, 1] each
+    found = best > worst
+    value = np.divide(gained - worst, best - worst, out=np.zeros(gained.shape), where=found)
+    number = found.sum(axis=0).astype(np.float64)
+    return np.divide(value.sum(axis=0), number, out=np.full(value.shape[1:], np.nan), where=number > 0)
 
 
 def corrected(
@@ -138,15 +141,15 @@ def _bias(expectation: Expectation, level: np.ndarray, chances: np.ndarray) -> t
     The first for shifts that all systems share, by step and by whether a document is above a cutoff; the second
     for a shift of each system alone.
     """
-    pool, rows = expectation.pool, np.flatnonzero(level == UNJUDGED)
+    pool, unjudged = expectation.pool, level == UNJUDGED
     shared, own = np.zeros((pool.systems, pool.systems)), np.zeros(pool.systems)
-    top, share = pool.top[rows], expectation.share[pool.query[rows]]
+    share = expectation.share[pool.query]
     for step in range(pool.steps):
-        moved = chances[rows, step] * (1 - chances[rows, step])
-        for part in (moved * top, BELOW * moved * ~top):
-            along = part @ expectation.influence[step, rows]
+        moved = chances[:, step] * (1 - chances[:, step]) * unjudged
+        for part in (moved * pool.top, BELOW * moved * ~pool.top):
+            along = part @ expectation.influence[step]
             shared += np.outer(along, along)
-        own += pool.rise[step] * (moved * share) @ pool.discount[rows]
+        own += pool.rise[step] * (moved * share) @ pool.discount
     return shared, np.diag(own**2)
 
 

@@ -5,11 +5,13 @@ are expectations over counts, which are nearly normal. Influences are of first o
 their expectations.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 
 import numpy as np
 
-from .pool import Pool
+from .pool import Pool, pieces
 
 # Seven values of a standard normal that stand for it, each with the same chance.
 NODES = np.array([-1.4652, -0.7916, -0.3661, 0.0, 0.3661, 0.7916, 1.4652])
@@ -32,25 +34,29 @@ class Expectation:
     def covariance(self, rows: np.ndarray, chances: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
         """The covariance that these pairs, each times its weight, add to the means: float64[systems, systems]."""
         total = np.zeros((self.pool.systems, self.pool.systems))
-        for low, high, both in self._together(rows, chances):
-            weighted = both if weight is None else both * weight
-            part = (self.influence[low, rows] * weighted[:, np.newaxis]).T @ self.influence[high, rows]
-            total += part if low == high else part + part.T
+        for part in pieces(len(rows)):
+            influence = self.influence[:, rows[part]]
+            for low, high, both in _together(chances[rows[part]]):
+                weighted = both if weight is None else both * weight[part]
+                product = (influence[low] * weighted[:, np.newaxis]).T @ influence[high]
+                total += product if low == high else product + product.T
         return total
 
     def size(self, rows: np.ndarray, chances: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """E|factor' h|² of each pair, h its change of the means, float64[rows]; factor: float64[systems, any]."""
-        along = self.influence[:, rows] @ factor
         total = np.zeros(len(rows))
-        for low, high, both in self._together(rows, chances):
-            total += (1 if low == high else 2) * both * np.einsum("nr,nr->n", along[low], along[high])
+        for part in pieces(len(rows)):
+            along = self.influence[:, rows[part]] @ factor
+            for low, high, both in _together(chances[rows[part]]):
+                square = both * np.einsum("nr,nr->n", along[low], along[high])
+                total[part] += square if low == high else 2 * square
         return total
 
-    def _together(self, rows: np.ndarray, chances: np.ndarray):
-        """Each two steps, and the covariance of whether a pair takes them."""
-        for low in range(self.pool.steps):
-            for high in range(low, self.pool.steps):
-                yield low, high, chances[rows, high] * (1 - chances[rows, low])
+
+def _together(chances: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Each two steps, and the covariance of whether a pair takes them; chances: float64[pairs, steps]."""
+    for low, high in combinations_with_replacement(range(chances.shape[1]), 2):
+        yield low, high, chances[:, high] * (1 - chances[:, low])
 
 
 def expect(pool: Pool, level: np.ndarray, chances: np.ndarray, spread: np.ndarray) -> Expectation:
@@ -83,7 +89,10 @@ def expect(pool: Pool, level: np.ndarray, chances: np.ndarray, spread: np.ndarra
     for step in range(pool.steps):
         lost = value * (pool.rise_above[step] * one_more[:, step])[:, np.newaxis]
         lost += (1 - value) * (pool.rise_below[step] * one_less[:, step])[:, np.newaxis]
-        influence[step] = (pool.rise[step] * pool.discount - lost[pool.query]) * share[pool.query, np.newaxis]
+        for part in pieces(pool.pairs):
+            query = pool.query[part]
+            influence[step, part] = pool.rise[step] * pool.discount[part] - lost[query]
+            influence[step, part] *= share[query, np.newaxis]
     return Expectation(pool, value, share, influence)
 
 

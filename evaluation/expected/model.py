@@ -6,10 +6,11 @@ the posterior.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from .pool import Pool
+from .pool import Pool, pieces
 
 NEWTON = 12  # steps at most
 ENOUGH = 1e-4  # of log posterior: a whole step that gains less is the last
@@ -58,9 +59,9 @@ class Model:
         With `left_out` each judged pair is predicted as if it were not, by one step of Newton's method.
         """
         chances, so_far = np.empty((self.pool.pairs, self.pool.steps)), np.ones(self.pool.pairs)
-        for place, step in enumerate(self.steps):
-            odds, variance = self._predicted(step)
+        for place, (odds, variance) in enumerate(self._predicted):
             if left_out:
+                odds, variance = odds.copy(), variance.copy()
                 rows = np.flatnonzero(self.level >= place)
                 p = logistic(odds[rows])
                 left = np.maximum(1 - p * (1 - p) * variance[rows], 0.05)
@@ -71,25 +72,30 @@ class Model:
             chances[:, place] = so_far
         return chances
 
-    def _predicted(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance of the log odds of every pair, float64[pairs] each."""
-        values, query = self.pool.features.values, self.pool.query
-        moved = values - step.slope[query]
-        variance = np.einsum("nf,nf->n", moved @ step.inverse, moved) + step.own[query]
-        return values @ step.fixed + step.effect[query], variance
+    @cached_property
+    def _predicted(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Mean and variance of the log odds of every pair in each step, float64[pairs] each."""
+        values, query, found = self.pool.features.values, self.pool.query, []
+        for step in self.steps:
+            odds, variance = values @ step.fixed + step.effect[query], step.own[query]
+            for part in pieces(self.pool.pairs):
+                moved = values[part] - step.slope[query[part]]
+                variance[part] += np.einsum("nf,nf->n", moved @ step.inverse, moved)
+            found.append((odds, variance))
+        return found
 
     def draw(self, rows: np.ndarray, draws: int, generator: np.random.Generator) -> np.ndarray:
         """Levels of some pairs from the posterior, int8[rows, draws]."""
-        values, query = self.pool.features.values[rows], self.pool.query[rows]
         level, alive = np.zeros((len(rows), draws), np.int8), np.ones((len(rows), draws), bool)
         for step in self.steps:
             root = np.linalg.cholesky(step.inverse + 1e-12 * np.eye(len(step.inverse)))
             moved = root @ generator.standard_normal((len(root), draws))
             effect = step.effect[:, np.newaxis] - step.slope @ moved
             effect += np.sqrt(step.own)[:, np.newaxis] * generator.standard_normal(effect.shape)
-            odds = values @ (step.fixed[:, np.newaxis] + moved) + effect[query]
-            # 32 bits: the arrays of rows and draws are the largest of all.
-            alive &= generator.random(odds.shape, dtype=np.float32) < logistic(odds.astype(np.float32))
+            coefficients = step.fixed[:, np.newaxis] + moved
+            for part in pieces(len(rows)):
+                odds = self.pool.features.values[rows[part]] @ coefficients + effect[self.pool.query[rows[part]]]
+                alive[part] &= generator.random(odds.shape, dtype=np.float32) < logistic(odds.astype(np.float32))
             level += alive
         return level
 

@@ -1,6 +1,6 @@
 """The (query, document) pairs that systems retrieve or people judged, as arrays. NumPy only."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +15,12 @@ from .features import DEPTH, Features, features
 from .scope import levels_of, refuse
 
 UNJUDGED = -1  # instead of a level
+PIECE = 2_048  # pairs at a time, so that what is between stays small, and in the processor's cache
+
+
+def pieces(pairs: int) -> Iterator[slice]:
+    """All of so many pairs, some at a time."""
+    yield from (slice(low, low + PIECE) for low in range(0, pairs, PIECE))
 
 
 @dataclass(frozen=True, eq=False)

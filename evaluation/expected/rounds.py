@@ -119,46 +119,53 @@ def draw_batches(
     """A round of `batches` queries with `batch` of their documents each, or fewer where a query has fewer.
 
     query: int64[rows], ascending. A third of the batches, at least none, is of the queries whose best documents
-    tell most. No query has two batches. Of at most as many rows as that all are taken.
+    tell most. What they leave of their queries can be drawn like all others, for a document that could not be
+    would be told nothing about: so a query may have two batches. Of at most as many rows as that all are taken.
     """
     if len(rows) <= batches * batch:
         return draw_round(rows, score, rate, len(rows), generator)
-    number, place = np.unique(query, return_inverse=True)
-    batches = min(batches, len(number))
-    best_first = np.lexsort((-score, place))
-    nth = np.arange(len(rows)) - np.searchsorted(place, np.arange(len(number)))[place]
-    top = best_first[nth < batch]
-    worth = np.bincount(place[top], score[top], len(number))
-    greedy = np.argsort(-worth)[: round(GREEDY * batches)]
-    certain = top[np.isin(place[top], greedy)]
-    left = np.delete(np.arange(len(number)), greedy)
-    of_query = np.bincount(place, rate, len(number))
-    chosen, keys = _bottom(of_query[left], batches - len(greedy), generator)
+    place = np.unique(query, return_inverse=True)[1]
+    batches = min(batches, int(place[-1]) + 1)
+    greedy = round(GREEDY * batches)
+    certain = _best_batches(place, score, greedy, batch)
+    rest = np.delete(np.arange(len(rows)), certain)
+    left, place = np.unique(place[rest], return_inverse=True)
+    score, rate = score[rest], rate[rest]
+    of_query = np.bincount(place, rate)
+    chosen, keys = _bottom(of_query, min(batches - greedy, len(left)), generator)
     parts, within = [], []
-    for each in left[chosen]:
-        here = np.flatnonzero(place == each)
-        among, inner = _bottom(rate[here], min(batch, len(here)), generator)
-        parts.append(here[among])
-        within.append(-np.expm1(-rate[here[among]] * inner[-1]))
+    for each in chosen:
+        low, high = np.searchsorted(place, [each, each + 1])
+        among, inner = _bottom(rate[low:high], min(batch, high - low), generator)
+        parts.append(low + among)
+        within.append(-np.expm1(-rate[low + among] * inner[-1]))
     drawn = np.concatenate(parts)
-    unit = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    open_ = np.isin(place, left)
     return Round(
         rows[certain],
-        rows[drawn],
-        unit,
+        rows[rest[drawn]],
+        np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
         np.concatenate(within),
-        of_query[left[chosen]],
+        of_query[chosen],
         keys,
-        _precision(score[open_], _likely(place[open_], rate[open_], of_query, left, len(chosen), batch)),
+        _precision(score, _likely(place, rate, of_query, len(chosen), batch)),
     )
 
 
-def _likely(
-    place: np.ndarray, rate: np.ndarray, of_query: np.ndarray, left: np.ndarray, batches: int, batch: int
-) -> np.ndarray:
+def _best_batches(place: np.ndarray, score: np.ndarray, batches: int, batch: int) -> np.ndarray:
+    """The best documents of the queries whose best tell most: int64[any], places of documents.
+
+    place: int64[documents], ascending: the query of each, from 0 without gaps.
+    """
+    best_first = np.lexsort((-score, place))
+    nth = np.arange(len(place)) - np.searchsorted(place, place)
+    top = best_first[nth < batch]
+    worth = np.bincount(place[top], score[top])
+    return top[np.isin(place[top], np.argsort(-worth)[:batches])]
+
+
+def _likely(place: np.ndarray, rate: np.ndarray, of_query: np.ndarray, batches: int, batch: int) -> np.ndarray:
     """About the chance of each document to be drawn, before anything is, float64[rows]."""
-    of_unit = -np.expm1(-of_query * batches / of_query[left].sum())
+    of_unit = -np.expm1(-of_query * batches / of_query.sum())
     return np.maximum(of_unit[place] * -np.expm1(-rate * batch / of_query[place]), 1e-9)
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.expected import Pool, Round, draw_round, expect, fit, rates, scores
+from evaluation.expected import Pool, Round, draw_batches, draw_round, expect, fit, rates, scores
 
 SCALES = ([0, 1], [0, 1, 2], [0, 1, 3, 7], [-1, 0, 1, 2], [-2, -0.5, 0, 1.5], [0, 0.25, 0.5, 0.75, 1])
 
@@ -46,19 +46,24 @@ def world(
     return World(Pool(np.concatenate(query), np.concatenate(rank), gains, cutoff), np.concatenate(truth))
 
 
-def next_round(pool: Pool, level: np.ndarray, size: int, generator: np.random.Generator) -> Round:
-    """A round drawn as the product does, from what is judged so far."""
+def next_round(pool: Pool, level: np.ndarray, size: int, generator: np.random.Generator, batch: int = 1) -> Round:
+    """A round drawn as the product does, from what is judged so far: one by one, or in batches of one query."""
     model = fit(pool, level)
     chances, unjudged = model.chances(), np.flatnonzero(level < 0)
     score = scores(expect(pool, level, chances, model.spread), chances, unjudged)
-    return draw_round(unjudged, score, rates(score, pool.top[unjudged]), size, generator)
+    rate = rates(score, pool.top[unjudged])
+    if batch == 1:
+        return draw_round(unjudged, score, rate, size, generator)
+    return draw_batches(pool.query[unjudged], unjudged, score, rate, size // batch, batch, generator)
 
 
-def play(found: World, sizes: list[int], generator: np.random.Generator) -> tuple[np.ndarray, list[Round]]:
+def play(
+    found: World, sizes: list[int], generator: np.random.Generator, batch: int = 1
+) -> tuple[np.ndarray, list[Round]]:
     """The levels that are known after rounds of these sizes, and the rounds."""
     level, rounds = np.full(found.pool.pairs, -1), []
     for size in sizes:
-        rounds.append(next_round(found.pool, level, size, generator))
+        rounds.append(next_round(found.pool, level, size, generator, batch))
         rows = np.concatenate([rounds[-1].greedy, rounds[-1].drawn])
         level[rows] = found.truth[rows]
     return level, rounds

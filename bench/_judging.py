@@ -1,0 +1,196 @@
+"""Collections whose truth is known, draws of systems from them, and raters who answer by that truth. No Django.
+
+Lists are cut at 100 and, but for collections that are judged completely, condensed to judged documents: so every
+pair of a draw has its true grade, and the true means are known.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from evaluation.expected import (
+    Design,
+    Estimate,
+    Pool,
+    Round,
+    design,
+    draw_batches,
+    draw_round,
+    estimate,
+    expect,
+    fit,
+    pool_of,
+    rates,
+    scores,
+)
+from evaluation.expected.estimate import means
+from evaluation.files import load
+from evaluation.measures import Judgments, Options, Rankings
+from evaluation.measures.arrays import distinct, pair_key
+
+DEPTH = 100
+RUNS = 10
+QUERIES = 50
+FEWEST = 5  # documents of a query
+MEASURE = "nDCG@10"
+BUDGETS = (0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.10, 0.12, 0.15, 0.20, 0.25, 0.30, 0.40)
+ONE_BY_ONE, BATCHES, SHARE = 10, 3, 0.05  # the least round: documents, batches; and its share of what is judged
+NO_LEVEL = np.zeros((0, 1), np.int8)
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """A collection: what each system returns, and what each pair is worth."""
+
+    name: str
+    judgments: Judgments
+    systems: list[Rankings]
+    scale: list[float]
+
+    def draw(self, seed: int) -> tuple[Pool, np.ndarray]:
+        """The pool of ten random systems, and the true level of every pair: int64[pairs].
+
+        At most 50 queries, each with something to find. The ideal is made of what these systems return.
+        """
+        generator = np.random.default_rng([seed, sum(map(ord, self.name))])
+        number = len(self.systems)
+        chosen = generator.choice(number, min(RUNS, number - 2 if number <= RUNS + 2 else RUNS), replace=False)
+        lists = [self.systems[place] for place in chosen]
+        key = distinct(np.concatenate([pair_key(each.query, each.documents) for each in lists]))
+        kept = np.isin(self.judgments.key, key)
+        found = np.bincount(self.judgments.query[kept & (self.judgments.grade > 0)], minlength=lists[0].queries)
+        pairs = np.bincount(self.judgments.query[kept], minlength=lists[0].queries)
+        good = np.flatnonzero((found > 0) & (pairs >= FEWEST))
+        if len(good) > QUERIES:
+            good = np.sort(generator.choice(good, QUERIES, replace=False))
+        kept &= np.isin(self.judgments.query, good)
+        judged = Judgments(
+            len(good),
+            np.searchsorted(good, self.judgments.query[kept]),
+            self.judgments.document[kept],
+            self.judgments.grade[kept],
+        )
+        return pool_of(judged, [each.of(good) for each in lists], MEASURE, Options(), self.scale)
+
+
+def collections(folder: Path, complete: Sequence[str]) -> dict[str, Callable[[], Truth]]:
+    """What reads each collection below a folder: where a file of qrels stands beside a folder `runs`."""
+    found = {}
+    for runs in sorted(folder.rglob("runs")):
+        qrels = sorted(runs.parent.glob("*qrels*"))
+        if runs.is_dir() and qrels:
+            name = str(runs.parent.relative_to(folder))
+            files = [str(path) for path in sorted(runs.iterdir())]
+            found[name] = lambda name=name, qrels=qrels, files=files: read(
+                name, str(qrels[-1]), files, name in complete
+            )
+    return found
+
+
+def read(name: str, qrels: str, runs: Sequence[str], complete: bool) -> Truth:
+    """One collection. In one that is judged completely, what has no judgment has grade 0."""
+    found = load(qrels, runs, order="score", tiebreak=True, system_from="file", alike=complete)
+    grade = np.maximum(found.judgments.grade, 0)
+    judged = Judgments(len(found.queries), found.judgments.query, found.judgments.document, grade)
+    lists = [each.top(DEPTH) for each in found.rankings.values()]
+    if complete:
+        judged = with_zeros(judged, lists)
+    else:
+        lists = [condensed(each, judged) for each in lists]
+    return Truth(name, judged, lists, np.unique(np.append(grade, 0.0)).tolist())
+
+
+def condensed(rankings: Rankings, judged: Judgments) -> Rankings:
+    """Only the judged documents of each list."""
+    kept = np.isin(pair_key(rankings.query, rankings.documents), judged.key)
+    offsets = np.append(0, np.cumsum(np.bincount(rankings.query[kept], minlength=rankings.queries)))
+    return Rankings(offsets, rankings.documents[kept])
+
+
+def with_zeros(judged: Judgments, lists: Sequence[Rankings]) -> Judgments:
+    query = np.concatenate([judged.query, *(each.query for each in lists)])
+    document = np.concatenate([judged.document, *(each.documents for each in lists)])
+    key, first = np.unique(pair_key(query, document), return_index=True)
+    grade = np.append(judged.grade, np.zeros(len(query) - len(judged.grade)))
+    return Judgments(judged.queries, query[first], document[first], grade[first])
+
+
+# Players: each yields, at every budget, the levels that are known and what is estimated of them.
+
+Seen = Iterator[tuple[float, np.ndarray, Estimate]]
+
+
+def in_rounds(
+    batch: int, size: Callable[[Pool, int], int] | None = None
+) -> Callable[[Pool, np.ndarray, int], Seen]:
+    """Rounds of the core alone, one by one or in batches of one query, answered in their order."""
+
+    def play(pool: Pool, truth: np.ndarray, seed: int) -> Seen:
+        generator, model = np.random.default_rng([7, seed]), None
+        level, rounds, waiting = np.full(pool.pairs, -1), [], np.zeros(0, int)
+        for budget in BUDGETS:
+            left = round(budget * pool.pairs) - int((level >= 0).sum())
+            while left > 0:
+                if not len(waiting):
+                    model = fit(pool, level, start=model)
+                    wanted = (size or usual_size)(batch, int((level >= 0).sum()))
+                    rounds.append(next_round(pool, level, model, wanted, batch, generator))
+                    waiting = np.concatenate([rounds[-1].greedy, rounds[-1].drawn])
+                answered, waiting = waiting[:left], waiting[left:]
+                level[answered] = truth[answered]
+                left -= len(answered)
+            yield budget, level, estimate(pool, level, design_of(rounds, level), seed=seed)
+
+    return play
+
+
+def usual_size(batch: int, judged: int) -> int:
+    """How many documents a round has, about a twentieth of what is judged."""
+    least = ONE_BY_ONE if batch == 1 else BATCHES * batch
+    return max(least, round(SHARE * judged))
+
+
+def next_round(pool: Pool, level: np.ndarray, model, size: int, batch: int, generator) -> Round:
+    chances, unjudged = model.chances(), np.flatnonzero(level < 0)
+    score = scores(expect(pool, level, chances, model.spread), chances, unjudged)
+    rate = rates(score, pool.top[unjudged])
+    if batch == 1:
+        return draw_round(unjudged, score, rate, size, generator)
+    return draw_batches(pool.query[unjudged], unjudged, score, rate, round(size / batch), batch, generator)
+
+
+def design_of(rounds: Sequence[Round], level: np.ndarray) -> Design:
+    nobody = np.zeros(len(level), bool)
+    return design(rounds, level >= 0, nobody, nobody.astype(int))
+
+
+def by_depth(zeros: bool) -> Callable[[Pool, np.ndarray, int], Seen]:
+    """The best ranks of every query first, and what is unjudged is worth nothing, or what the model expects."""
+
+    def play(pool: Pool, truth: np.ndarray, seed: int) -> Seen:
+        order, nothing = depth_order(pool, seed), int(np.searchsorted(pool.gains, 0.0))
+        for budget in BUDGETS:
+            level, rows = np.full(pool.pairs, -1), order[: round(budget * pool.pairs)]
+            level[rows] = truth[rows]
+            if zeros:
+                yield budget, level, Estimate(exact(pool, np.where(level < 0, nothing, level)), None)
+            else:
+                yield budget, level, estimate(pool, level, seed=seed)
+
+    return play
+
+
+def depth_order(pool: Pool, seed: int) -> np.ndarray:
+    """All pairs: by their best rank, then by how many systems return them, the same share of every query."""
+    chance = np.random.default_rng([9, seed]).random(pool.pairs)
+    by_rank = np.lexsort((chance, -(pool.rank <= DEPTH).sum(axis=1), pool.rank.min(axis=1), pool.query))
+    share = (np.arange(pool.pairs) - pool.first[pool.query] + 0.5) / pool.size[pool.query]
+    return by_rank[np.argsort(share, kind="stable")]
+
+
+def exact(pool: Pool, level: np.ndarray) -> np.ndarray:
+    """The means where every level is known, 0 where nothing is found in any query."""
+    (mean,) = means(pool, level, NO_LEVEL)
+    return np.nan_to_num(mean)
