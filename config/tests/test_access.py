@@ -22,7 +22,7 @@ from ratings.pictures import store
 from ratings.pool import anchors
 from ratings.pool.adjudication import adjudicate
 from ratings.set_up import deleting
-from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rated_pair
+from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rated_pair, make_round
 from ratings.tests.thorough import examples
 
 pytestmark = pytest.mark.django_db
@@ -226,6 +226,7 @@ class World:
         at = {"rater": self.rater, "pair": known}
         LostLease.objects.create(**at)
         Check.objects.create(**at, kind="repeat", created_at=timezone.now())
+        make_round(self.collection, [self.pair, known], greedy=1)
         setup = scores.Setup(scores.options_for(self.collection))
         self.frozen, _ = frozen.freeze(self.collection, "first", ["nDCG@10", "AP"], setup)
         frozen.freeze(self.collection, "second", ["nDCG@10"], setup)
@@ -505,6 +506,7 @@ def own_filter(model: str, world: World) -> dict:
         "ratingevent": "pair__query__collection",
         "anchor": "pair__query__collection",
         "check": "rater__collection",
+        "drawn": "round__collection",
         "lostlease": "rater__collection",
     }
     return {paths.get(model, "collection"): world.collection.pk}

@@ -117,7 +117,7 @@ class Migration(migrations.Migration):
             model_name="drawn",
             name="pair",
             field=models.OneToOneField(
-                on_delete=django.db.models.deletion.CASCADE, related_name="drawn", to="ratings.pair"
+                on_delete=django.db.models.deletion.RESTRICT, related_name="drawn", to="ratings.pair"
             ),
         ),
         migrations.AddField(

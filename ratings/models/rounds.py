@@ -62,8 +62,8 @@ class Drawn(models.Model):
         RANDOM = "random", "at random"
 
     round = models.ForeignKey(Round, models.CASCADE, db_index=False, related_name="drawn")
-    # A pair is drawn once: who returns to the pool is in its round already.
-    pair = models.OneToOneField(Pair, models.CASCADE, related_name="drawn")
+    # A pair is drawn once: who returns to the pool is in its round already. No pair goes that a round rests on.
+    pair = models.OneToOneField(Pair, models.RESTRICT, related_name="drawn")
     place = models.PositiveIntegerField(help_text="In the round, from 1: greedy ones first, then by key.")
     kind = models.CharField(max_length=6, choices=Kind.choices)
     unit = models.PositiveIntegerField(null=True, help_text="From 1, in the order of keys.")
