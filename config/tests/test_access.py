@@ -158,6 +158,7 @@ TABLE = {
     "export_judgments": READ,
     "export_run": READ,
     "export_ratings": READ,
+    "export_rounds": READ,
     "export_archive": DECIDE,
     "overview": READ,
     "overview_csv": READ,

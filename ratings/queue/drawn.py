@@ -63,8 +63,21 @@ def store_round(
             for start in range(0, len(ids), CHUNK):
                 Assignment.objects.filter(pair__in=ids[start : start + CHUNK]).update(round=new.number)
     except IntegrityError:
+        if not _overtaken(collection, new.number, ids):
+            raise
         return None
     return made
+
+
+def _overtaken(collection: Collection, number: int, pair_ids: Sequence[int]) -> bool:
+    """Whether another worker stored the round, or one of the pairs is drawn or gone."""
+    if Round.objects.filter(collection=collection, number=number).exists():
+        return True
+    free = (
+        Pair.objects.filter(pk__in=pair_ids[start : start + CHUNK], drawn__isnull=True).count()
+        for start in range(0, len(pair_ids), CHUNK)
+    )
+    return sum(free) < len(pair_ids)
 
 
 def _held(pair_ids: Sequence[int]) -> dict[int, int]:
