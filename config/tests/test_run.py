@@ -329,10 +329,10 @@ def test_a_pytest_that_ran_nothing_says_so(run, tmp_path, status, words):
 @pytest.mark.parametrize(
     ("statuses", "passed"),
     [
-        ([0, 0, 0, 0, 0], [True] * 5),
-        ([5, 0, 5, 5, 5], [True] * 5),
-        ([5, 5, 5, 5, 5], [False] * 5),
-        ([5, 1, 0, 2, 0], [True, False, True, False, True]),
+        ([0, 0, 0, 0, 0, 0], [True] * 6),
+        ([5, 0, 5, 5, 5, 5], [True] * 6),
+        ([5, 5, 5, 5, 5, 5], [False] * 6),
+        ([5, 1, 0, 2, 0, 5], [True, False, True, False, True, True]),
     ],
 )
 def test_in_a_part_there_may_be_nothing_to_run_but_not_in_all(run, tmp_path, monkeypatch, statuses, passed):

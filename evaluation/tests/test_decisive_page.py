@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from evaluation.decisive import Aim, State, draw_due, draw_next, expected_of
@@ -168,3 +169,31 @@ def test_raters_who_agree_make_no_noise_and_slips_make_some(judged):
     slipped = noise_of(judged.collection, NDCG, Options(), expected=told)
     assert slipped.same < 1 and slipped.difference > 0
     assert slipped.second in (True, False) and slipped.missing > 0
+
+
+def test_the_command_draws_a_round_and_gives_raters_the_order(judged, capsys):
+    Collection.objects.update(order="query")
+    call_command("draw_round", "world", measure="nDCG@3", system=["system0", "system1"], seed=4)
+    made = Round.objects.get()
+    assert (
+        f"Round 1: {made.drawn.count()} of 206 pairs, 5 of them the most telling ones" in capsys.readouterr().out
+    )
+    assert Collection.objects.get().order == "decisive"
+    assert (made.seed, made.aim["measure"], made.aim["systems"]) == (4, "nDCG@3", ["system0", "system1"])
+    call_command("draw_round", "world")  # about the same
+    assert Round.objects.get(number=2).aim["measure"] == "nDCG@3"
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"measure": "AP"}, "no expected value of AP"),
+        ({"system": ["bm25"]}, "unknown system 'bm25'"),
+        ({"unjudged": "condensed"}, "need unjudged=zero"),
+    ],
+)
+def test_a_command_that_cannot_draw_changes_nothing(judged, given, says):
+    Collection.objects.update(order="query")
+    with pytest.raises(CommandError, match=says):
+        call_command("draw_round", "world", **given)
+    assert Collection.objects.get().order == "query" and not Round.objects.exists()
