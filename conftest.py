@@ -68,6 +68,10 @@ def of_ratings(item) -> bool:
     return item.path.parent == ROOT / "ratings" / "tests"
 
 
+def of_desk(item) -> bool:
+    return item.path.stem.startswith("test_desk")
+
+
 # Folders without tests of a part. Only parts that are told by folder stand here.
 ELSEWHERE = {
     "SQLite, ratings": {"config", "evaluation"},
@@ -77,7 +81,8 @@ PARTS = {
     "SQLite, ratings": lambda item: on_database(item) and of_ratings(item),
     "SQLite, the rest": lambda item: on_database(item) and not of_ratings(item),
     "PostgreSQL": lambda item: on_database(item) and depends_on_engine(item),
-    "looks": looks,
+    "looks, desk": lambda item: looks(item) and of_desk(item),
+    "looks, pages": lambda item: looks(item) and not of_desk(item),
     "no database": lambda item: not needs_database(item) and not looks(item),
 }
 

@@ -369,8 +369,9 @@ def parts_of(arguments: Sequence[str], environment: Mapping[str, str], server: s
         return Part(name, data, arguments, {**environment, "IDEALIST_DATA": str(data), **own})
 
     postgres = [part("PostgreSQL", DATABASE_URL=server)] if server else []
+    looks = [part("looks, desk"), part("looks, pages")]
     halves = [part("SQLite, ratings"), part("SQLite, the rest")]
-    return [*postgres, part("looks"), *halves, part("no database")]
+    return [*postgres, *looks, *halves, part("no database")]
 
 
 def tests_read(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen:

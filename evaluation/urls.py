@@ -29,6 +29,7 @@ urlpatterns = [
     path("collections/<slug:slug>/export/judgments/", exports.export_judgments, name="export_judgments"),
     path("collections/<slug:slug>/export/run/", exports.export_run, name="export_run"),
     path("collections/<slug:slug>/export/ratings/", exports.export_ratings, name="export_ratings"),
+    path("collections/<slug:slug>/export/rounds/", exports.export_rounds, name="export_rounds"),
     path("collections/<slug:slug>/export/archive/", exports.export_archive, name="export_archive"),
     path("collections/<slug:slug>/scores.csv", overview.overview_files, CSV, name="overview_csv"),
     path("collections/<slug:slug>/scores.json", overview.overview_files, JSON, name="overview_json"),

@@ -1,7 +1,7 @@
 """Django's admin of the record.
 
-Ratings, assignments, adjudications and events are only shown: `ratings.queue` and `ratings.pool.adjudication`
-write them. Rankings are written by imports.
+Ratings, assignments, rounds, adjudications and events are only shown: `ratings.queue` and
+`ratings.pool.adjudication` write them. Rankings are written by imports.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,6 +24,7 @@ from .models import (
     Check,
     Collection,
     Document,
+    Drawn,
     Guidelines,
     Invitation,
     LostLease,
@@ -35,6 +36,7 @@ from .models import (
     Rating,
     RatingEvent,
     Role,
+    Round,
     System,
     plain_value,
 )
@@ -329,6 +331,22 @@ class RatingEventAdmin(ReadOnly, admin.ModelAdmin):
     list_display = ["created_at", "rater", "actor", "kind", "pair", "value", "reason", "seconds"]
     list_select_related = ["pair__query", "pair__document", "rater", "actor"]
     list_filter = ["kind", ("rater", admin.RelatedOnlyFieldListFilter)]
+    search_fields = ["pair__query__key", "pair__document__key"]
+
+
+@admin.register(Round)
+class RoundAdmin(ReadOnly, admin.ModelAdmin):
+    list_display = ["number", "collection", "method", "frame", "judged", "created_at"]
+    list_select_related = ["collection"]
+    list_filter = [("collection", admin.RelatedOnlyFieldListFilter)]
+
+
+@admin.register(Drawn)
+class DrawnAdmin(ReadOnly, admin.ModelAdmin):
+    path_to_collection = "round__collection"
+    list_display = ["round", "place", "pair", "kind", "unit", "rate", "within"]
+    list_select_related = ["round", "pair__query", "pair__document"]
+    list_filter = ["kind"]
     search_fields = ["pair__query__key", "pair__document__key"]
 
 

@@ -22,7 +22,7 @@ from ratings.pictures import store
 from ratings.pool import anchors
 from ratings.pool.adjudication import adjudicate
 from ratings.set_up import deleting
-from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rated_pair
+from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rated_pair, make_round
 from ratings.tests.thorough import examples
 
 pytestmark = pytest.mark.django_db
@@ -137,6 +137,8 @@ TABLE = {
     "save_judging": DECISION,
     "retire": DECISION,
     "bring_back": DECISION,
+    "decisive": DECIDE,
+    "choose_decisive": DECISION,
     "holes": DECIDE,
     "want_holes": DECISION,
     "anchors": DECIDE,
@@ -158,6 +160,7 @@ TABLE = {
     "export_judgments": READ,
     "export_run": READ,
     "export_ratings": READ,
+    "export_rounds": READ,
     "export_archive": DECIDE,
     "overview": READ,
     "overview_csv": READ,
@@ -226,6 +229,7 @@ class World:
         at = {"rater": self.rater, "pair": known}
         LostLease.objects.create(**at)
         Check.objects.create(**at, kind="repeat", created_at=timezone.now())
+        make_round(self.collection, [self.pair, known], greedy=1)
         setup = scores.Setup(scores.options_for(self.collection))
         self.frozen, _ = frozen.freeze(self.collection, "first", ["nDCG@10", "AP"], setup)
         frozen.freeze(self.collection, "second", ["nDCG@10"], setup)
@@ -505,6 +509,7 @@ def own_filter(model: str, world: World) -> dict:
         "ratingevent": "pair__query__collection",
         "anchor": "pair__query__collection",
         "check": "rater__collection",
+        "drawn": "round__collection",
         "lostlease": "rater__collection",
     }
     return {paths.get(model, "collection"): world.collection.pk}

@@ -39,6 +39,7 @@ TABLE = {
     ("post", "/collections/{slug}/rankings"): BRING,
     ("get", "/collections/{slug}/ratings"): READ,
     ("post", "/collections/{slug}/ratings"): BRING,
+    ("get", "/collections/{slug}/drawn"): READ,
     ("get", "/collections/{slug}/unjudged"): READ,
     ("get", "/collections/{slug}/evaluation"): READ,
     ("get", "/collections/{slug}/comparison"): READ,

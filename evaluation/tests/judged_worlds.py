@@ -33,9 +33,9 @@ class Judged:
         return count
 
     def play(self, rater: Rater, rounds: int) -> None:
-        """Draw rounds and rate all of each."""
+        """Draw rounds and rate all of each, by fixed seeds: each time the same."""
         for _ in range(rounds):
-            made = draw_next(self.collection)
+            made = draw_next(self.collection, seed=self.collection.rounds.count())
             if made is None:
                 return
             self.rate(rater, made.drawn.count())

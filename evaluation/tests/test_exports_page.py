@@ -7,6 +7,7 @@ from hashlib import sha256
 
 import pyarrow.parquet
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.urls import reverse
 
@@ -15,7 +16,16 @@ from evaluation.views.agreement import pseudonym
 from ratings import archive, intake, queue
 from ratings.formats.source import Source
 from ratings.models import Collection, Rater, Role
-from ratings.tests.cast import NOW, grade, make_collection, make_member, make_pair, make_ranking, make_rater
+from ratings.tests.cast import (
+    NOW,
+    grade,
+    make_collection,
+    make_member,
+    make_pair,
+    make_ranking,
+    make_rater,
+    make_round,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -125,6 +135,21 @@ def test_the_archive_is_that_of_the_command_and_says_its_snapshot(visit, collect
     assert visit("export_archive").status_code == 404
 
 
+def test_rounds_are_offered_where_there_are_some_and_come_as_the_command_writes_them(visit, collection, capsys):
+    page = visit("exports").content.decode()
+    assert "Download rounds" not in page
+    make_round(collection, [make_pair(collection, "q1", "a"), make_pair(collection, "q2", "c")], greedy=1)
+    assert "in 1 round: a row for each pair" in visit("exports").content.decode()
+    response = visit("export_rounds")
+    content = body(response).decode()
+    version = Collection.objects.get().version
+    assert name_of(response) == f"hills-rounds-v{version}.csv"
+    assert response["Idealist-Snapshot"] == f"hills v{version}"
+    assert content.count("\r\n") == 3
+    call_command("export_rounds", "hills")
+    assert capsys.readouterr().out == content
+
+
 def test_the_page_offers_what_the_reader_may_have(visit, client, django_assert_max_num_queries):
     page = visit("exports").content.decode()
     assert "Download judgments" in page
@@ -171,7 +196,7 @@ def test_a_table_is_of_one_moment_while_raters_write(visit, collection, monkeypa
 
 def test_the_page_asks_for_its_systems_once(visit, django_assert_num_queries):
     client = visit("exports").client
-    # The session, the account, the collection, the role, the frozen evaluations, the systems.
-    with django_assert_num_queries(6):
+    # The session, the account, the collection, the role, the rounds, the frozen evaluations, the systems.
+    with django_assert_num_queries(7):
         page = client.get("/collections/hills/export/")
     assert [name for _, name in page.context["run_form"].systems] == ["-dense", "bm25"]

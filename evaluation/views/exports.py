@@ -1,4 +1,4 @@
-"""Exports of a collection: judgments, runs, ratings, and an archive of everything.
+"""Exports of a collection: judgments, runs, ratings, rounds, and an archive of everything.
 
 Each file is made whole from one snapshot before it is sent: slow downloads hold no transaction open, and an error
 is shown on the page instead of truncating the file.
@@ -15,8 +15,10 @@ from django.utils.functional import cached_property
 from django.views.decorators.http import require_safe
 
 from ratings import archive, downloads
+from ratings.archive import rounds
 from ratings.archive import rows as record_rows
 from ratings.database.snapshot import snapshot
+from ratings.formats import spreadsheet
 from ratings.formats.registry import BY_NAME, Format, writable
 from ratings.models import Collection, Role
 from ratings.people.access import READERS, of_collection
@@ -139,6 +141,17 @@ def export_ratings(request: HttpRequest, collection: Collection) -> HttpResponse
 
 
 @require_safe
+@of_collection(*READERS)
+def export_rounds(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """What was drawn to be rated, with its chances, as CSV."""
+    with snapshot():
+        version = version_of(collection)
+        lines = spreadsheet.written(rounds.table(collection), raw=request.GET.get("raw") == "1")
+        file = downloads.whole(lines)
+    return of_snapshot(file, f"{collection.slug}-rounds-v{version}.csv", f"{collection.slug} v{version}")
+
+
+@require_safe
 @of_collection(Role.ADMIN)
 def export_archive(request: HttpRequest, collection: Collection) -> HttpResponse:
     """All of the collection, for admins."""
@@ -160,7 +173,7 @@ def export(
         return exports_page(request, collection, **{what: form})
     try:
         with snapshot():
-            version = Collection.objects.values_list("version", flat=True).get(pk=collection.pk)
+            version = version_of(collection)
             found = rows(collection, form.cleaned_data, form.chosen)
             file = downloads.whole(form.chosen.written(form.kind, found, raw=form.cleaned_data["raw"]))
     except ValueError as error:
@@ -169,6 +182,11 @@ def export(
     parts = [collection.slug, what, more(form.cleaned_data), f"v{version}"]
     name = f"{'-'.join(filter(None, parts))}.{form.chosen.ending}"
     return of_snapshot(file, name, f"{collection.slug} v{version}")
+
+
+def version_of(collection: Collection) -> int:
+    """The version of the record now."""
+    return Collection.objects.values_list("version", flat=True).get(pk=collection.pk)
 
 
 def of_snapshot(file: BinaryIO, name: str, held: str) -> FileResponse:
@@ -181,6 +199,7 @@ def exports_page(request: HttpRequest, collection: Collection, **asked: ExportFo
     """The page with the form that was refused, if one was: 400."""
     shown = {f"{name}_form": asked.get(name) or form(collection=collection) for name, form in FORMS.items()}
     context = {"collection": collection, "role": collection.role, "section": "export", **shown}
+    context["rounds"] = collection.rounds.count()
     context["frozen"] = collection.frozen_evaluations.count()
     return render(request, "evaluation/exports.html", context, status=400 if asked else 200)
 

@@ -1,7 +1,7 @@
 """Reading by program: collections, queries, documents, systems, ratings, and unjudged documents."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import Count
@@ -10,8 +10,9 @@ from ninja import Query as Q
 from ninja import Schema
 from pydantic import Field, StringConstraints
 
+from ..archive import rounds
 from ..formats import values
-from ..models import Collection, Rating, Role, Scope
+from ..models import Collection, Drawn, Rating, Role, Scope
 from ..people.privacy import pseudonym
 from ..pool import pooling
 from ..set_up import making
@@ -93,6 +94,35 @@ class RatingOut(Schema):
     reason: str
     comment: str
     changed_at: datetime
+
+
+class DrawnOut(Schema):
+    round: int
+    method: str = Field(description="The version of the method that drew the round.")
+    seed: int
+    measure: Any = Field(description="What the round was drawn for; so are options, systems and gains.")
+    options: Any
+    systems: Any
+    gains: Any
+    threshold: float | None = Field(
+        None, description="The key of the first unit that was not drawn; null: all were."
+    )
+    precision: float
+    frame: int = Field(description="How many pairs could be drawn.")
+    judged: int = Field(description="How many pairs were judged before.")
+    version: int
+    drawn_at: datetime
+    query: str
+    document: str
+    place: int
+    kind: str = Field(description="greedy or random")
+    unit: int | None
+    key: float | None
+    rate: float | None
+    within: float | None
+    chance: float = Field(description="(1 - exp(-rate x threshold)) x within; 1 for a greedy one.")
+    born: int = Field(description="How many rounds there were before the pair came to the pool.")
+    predicted: list[float] = Field(description="The chance of each gain or a higher one, without the lowest.")
 
 
 class UnjudgedOut(Schema):
@@ -194,6 +224,13 @@ def ratings(request: HttpRequest, slug: str, asked: Q[OfRatings]):
     rows = rows.select_related("query", "document").defer("document__body", "document__fields")
     named = names_people(collection)
     return page(rows, asked, lambda each: rating_shown(each, named=named))
+
+
+@router.get("/collections/{slug:slug}/drawn", response=Page[DrawnOut], tags=["record"], summary="Drawn pairs")
+def drawn(request: HttpRequest, slug: str, asked: Q[OfPage]):
+    """The pairs that were drawn to be rated, round by round, with the chances that they had."""
+    rows = Drawn.objects.filter(round__collection=collection_in(request, slug, Scope.READ))
+    return page(rounds.with_keys(rows.select_related("round")), asked, lambda each: rounds.pair_of(each)._asdict())
 
 
 @router.get(

@@ -29,6 +29,7 @@ DIGEST = re.compile("[0-9a-f]{64}")
 # The file of a picture, under the SHA-256 of its content.
 PICTURE = re.compile(f"pictures/({DIGEST.pattern})\\.webp")
 LARGEST = 2**31 - 1  # integer that both databases store
+LARGEST_LONG = 2**63 - 1
 NUMBER = "number"  # of a line
 
 
@@ -206,6 +207,12 @@ def _object(value: Any) -> str:
     return json.dumps(value)
 
 
+def _chances(value: Any) -> str:
+    if not isinstance(value, list) or not all(type(each) in (int, float) and 0 <= each <= 1 for each in value):
+        raise ValueError(f"{values.shown(value)} is no list of numbers from 0 to 1")
+    return json.dumps(value)
+
+
 def _presentation(value: Any) -> str:
     return json.dumps(Presented.read(value).as_json())
 
@@ -277,6 +284,7 @@ FLAG = Form(_flag, lambda value: "true" if value else "false")
 MOMENT = Form(_moment, _written_moment)
 TOKEN = Form(_token, _written_token)
 OBJECT = Form(_object, _written_json)
+CHANCES = Form(_chances, _written_json)
 PRESENTATION = Form(_presentation, _written_json)
 TAGS = Form(_tags, _written_json)
 FILE_NAMES = Form(_files, _written_files)
@@ -310,6 +318,15 @@ def _has_files(row: dict) -> str:
     files = [row["small"], row["large"]]
     fits = all(files) if row["state"] == "ready" else not any(files)
     return "" if fits else "what is ready, and nothing else, has a small and a large picture"
+
+
+def _what_is_random_has_its_chance(row: dict) -> str:
+    facts = [row["unit"], row["key"], row["rate"], row["within"]]
+    if row["kind"] == "greedy":
+        fits = facts == [None] * 4
+    else:
+        fits = None not in facts and row["rate"] > 0 and 0 < row["within"] <= 1
+    return "" if fits else "what is random, and nothing else, has a unit, a key and its chances"
 
 
 def _is_explained(row: dict) -> str:
@@ -353,6 +370,7 @@ MEMBERS = (
             "gold_share": SHARE,
             "repeat_share": SHARE,
             "break_after": whole(high=32767),
+            "aim": OBJECT,
             "scale_version": whole(),
             "created_at": MOMENT,
         },
@@ -431,9 +449,52 @@ MEMBERS = (
     ),
     Member(
         "pairs",
-        OF_PAIR | {"token": TOKEN, "wanted": whole(high=32767), "depth": whole(), "retired_at": maybe(MOMENT)},
+        OF_PAIR
+        | {
+            "token": TOKEN,
+            "wanted": whole(high=32767),
+            "depth": whole(),
+            "born": whole(),
+            "known": maybe(whole()),
+            "retired_at": maybe(MOMENT),
+        },
         unique=(PAIR, ("token",)),
         refers=TO_QUERY | TO_DOCUMENT,
+    ),
+    Member(
+        "rounds",
+        {
+            NUMBER: whole(1),
+            "method": text(20),
+            "seed": whole(-LARGEST_LONG - 1, LARGEST_LONG),
+            "aim": OBJECT,
+            "seen": OBJECT,
+            "threshold": maybe(number()),
+            "precision": number(0),
+            "frame": whole(),
+            "judged": whole(),
+            "version": whole(high=LARGEST_LONG),
+            "created_at": MOMENT,
+        },
+        unique=((NUMBER,),),
+    ),
+    Member(
+        "drawn",
+        {"round": whole(1)}
+        | OF_PAIR
+        | {
+            "place": whole(1),
+            "kind": one_of("greedy", "random"),
+            "unit": maybe(whole(1)),
+            "key": maybe(number(0)),
+            "rate": maybe(number(0)),
+            "within": maybe(number(0)),
+            "born": whole(),
+            "chances": CHANCES,
+        },
+        unique=(PAIR, ("round", "place")),
+        refers=TO_PAIR | {"round": ("rounds", ("round",))},
+        rule=_what_is_random_has_its_chance,
     ),
     Member(
         "anchors",

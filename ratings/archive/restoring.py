@@ -21,12 +21,14 @@ from ..intake.publishing import GROWING, Landing, land, remove_dead_archives
 from ..intake.report import Report, counted
 from ..intake.stage import Progress, silent, staged
 from ..models import (
+    UNDRAWN,
     Adjudication,
     Anchor,
     Assignment,
     Check,
     Collection,
     Document,
+    Drawn,
     Grade,
     Guidelines,
     Job,
@@ -40,12 +42,13 @@ from ..models import (
     Rating,
     RatingEvent,
     Role,
+    Round,
     System,
 )
 from ..people.members import settle_staff
 from ..pictures import store
 from .checking import TABLES, check, joined, pieces
-from .members import BY_NAME, MEMBERS, NUMBER, Member
+from .members import BY_NAME, MEMBERS, NUMBER, PAIR, Member
 from .reading import Archive
 
 MODELS: dict[str, type[Model]] = {
@@ -60,6 +63,8 @@ MODELS: dict[str, type[Model]] = {
     "raters": Rater,
     "queries_of_raters": Rater.queries.through,
     "pairs": Pair,
+    "rounds": Round,
+    "drawn": Drawn,
     "anchors": Anchor,
     "assignments": Assignment,
     "ratings": Rating,
@@ -121,7 +126,8 @@ def wrong_slug(slug: str) -> str:
 def _about(stage: sqlite3.Connection) -> dict[str, Any]:
     names = BY_NAME["collection"].fields
     (row,) = stage.execute("SELECT " + ", ".join(f'"{name}"' for name in names) + " FROM collection")
-    return dict(zip(names, row, strict=True))
+    about = dict(zip(names, row, strict=True))
+    return about | {"aim": json.loads(about["aim"])}
 
 
 def _tell(archive: Archive, name: str, checking: bool, report: Report) -> None:
@@ -203,7 +209,8 @@ class _Copy:
     def _select(self, member: Member, fields: Sequence[Field]) -> tuple[str, list]:
         """A SELECT and its parameters: the size of each line, and a value for each column of the model.
 
-        A value is the number of a line that is referred to, a field of the line, or a default.
+        A value is the number of a line that is referred to, a field of the line, or a default. The round of an
+        assignment, a copy that leads to it in the queue, is made anew: so it is always that of its pair.
         """
         values, joins, parameters = ["m.size"], [], []
         for field in fields:
@@ -213,6 +220,9 @@ class _Copy:
                 values.append(f"{name}.{NUMBER}")
             elif field.name in member.fields:
                 values.append(f'm."{field.name}"')
+            elif member.name == "assignments" and field.name == "round":
+                joins.append(joined(member, "of_pair", ("drawn", PAIR)))
+                values.append(f"COALESCE(of_pair.round, {UNDRAWN})")
             else:
                 values.append("?")
                 parameters.append(self._default(member, field))

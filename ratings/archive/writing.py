@@ -18,6 +18,7 @@ from ..models import (
     Check,
     Collection,
     Document,
+    Drawn,
     Guidelines,
     Job,
     Pair,
@@ -27,6 +28,7 @@ from ..models import (
     Rater,
     Rating,
     RatingEvent,
+    Round,
     System,
 )
 from ..pictures import store
@@ -120,7 +122,7 @@ def _ids(rows: QuerySet) -> np.ndarray:
 
 
 def _collection(collection: Collection) -> Rows:
-    yield [getattr(collection, name) for name in BY_NAME["collection"].fields]
+    return _rows(Collection.objects.filter(pk=collection.pk), "collection")
 
 
 def _grades(collection: Collection) -> Rows:
@@ -210,6 +212,16 @@ def _pairs(collection: Collection) -> Rows:
     return _rows(Pair.objects.filter(query__collection=collection), "pairs", BY_KEY)
 
 
+def _rounds(collection: Collection) -> Rows:
+    """The rounds. Their numbers are those of the lines, as they are stored one after the other."""
+    return _rows(Round.objects.filter(collection=collection), "rounds")
+
+
+def _drawn(collection: Collection) -> Rows:
+    rows = Drawn.objects.filter(round__collection=collection)
+    return _rows(rows, "drawn", OF_PAIR | {"round": "round__number"})
+
+
 def _anchors(collection: Collection) -> Rows:
     return _rows(
         Anchor.objects.filter(pair__query__collection=collection), "anchors", OF_PAIR | {"grade": "grade__value"}
@@ -282,6 +294,8 @@ WRITERS: dict[str, Callable[[Collection], Rows]] = {
     "raters": _raters,
     "queries_of_raters": _queries_of_raters,
     "pairs": _pairs,
+    "rounds": _rounds,
+    "drawn": _drawn,
     "anchors": _anchors,
     "assignments": _assignments,
     "ratings": _ratings,

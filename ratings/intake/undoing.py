@@ -88,6 +88,9 @@ def obstacles(job: Job) -> Iterator[str]:
         return
     if n := pairs_of(job).filter(_in_use()).count():
         yield f"{counted(n, 'pair')} of what it brought {'has' if n == 1 else 'have'} been rated, or will be soon."
+    if n := pairs_of(job).filter(drawn__isnull=False).count():
+        stands = "stands in a round" if n == 1 else "stand in rounds"
+        yield f"{counted(n, 'pair')} of what it brought {stands}: the chances of others rest on it."
     if n := Rating.objects.filter(changed_at__gt=job.ended_at, document__other_texts__job=job).count():
         yield f"{counted(n, 'rating')} came after it, of documents whose text it changed."
     others = Ranking.written.exclude(job=job)

@@ -123,7 +123,7 @@ class Migration(migrations.Migration):
             model_name="drawn",
             name="pair",
             field=models.OneToOneField(
-                on_delete=django.db.models.deletion.CASCADE, related_name="drawn", to="ratings.pair"
+                on_delete=django.db.models.deletion.RESTRICT, related_name="drawn", to="ratings.pair"
             ),
         ),
         migrations.AddField(
@@ -182,6 +182,10 @@ class Migration(migrations.Migration):
                         ("unit__gte", 1),
                         ("within__gt", 0),
                         ("within__lte", 1),
+                        ("key__isnull", False),
+                        ("rate__isnull", False),
+                        ("unit__isnull", False),
+                        ("within__isnull", False),
                     ),
                     _connector="OR",
                 ),

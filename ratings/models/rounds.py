@@ -4,6 +4,8 @@
 so that every later number is computed from the same log.
 """
 
+import math
+
 from django.db import models
 from django.db.models import Q
 
@@ -19,7 +21,24 @@ class Logged(models.QuerySet):
         raise TypeError("Rounds are written once and never deleted.")
 
 
-class Round(models.Model):
+class Log(models.Model):
+    """Rows that are written once."""
+
+    objects = Logged.as_manager()
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args, **kwargs):
+        if self.pk is not None:
+            raise TypeError("Rounds are written once and never changed.")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args, **kwargs):
+        raise TypeError("Rounds are written once and never deleted.")
+
+
+class Round(Log):
     """One round. Append-only."""
 
     collection = models.ForeignKey(Collection, models.CASCADE, db_index=False, related_name="rounds")
@@ -38,8 +57,6 @@ class Round(models.Model):
     version = models.PositiveBigIntegerField(help_text="The version of the collection that was read.")
     created_at = models.DateTimeField()
 
-    objects = Logged.as_manager()
-
     class Meta:
         ordering = ["number"]
         constraints = [
@@ -52,7 +69,12 @@ class Round(models.Model):
         return f"round {self.number}"
 
 
-class Drawn(models.Model):
+def _random(*, isnull: bool) -> dict[str, bool]:
+    """The lookup for all that only a pair drawn at random has. Comparisons alone would let NULL pass."""
+    return {f"{name}__isnull": isnull for name in ("unit", "key", "rate", "within")}
+
+
+class Drawn(Log):
     """One pair of a round. Append-only.
 
     A unit is what is drawn together: the pairs of one query. The chance of a pair at random is that of its unit,
@@ -64,8 +86,8 @@ class Drawn(models.Model):
         RANDOM = "random", "at random"
 
     round = models.ForeignKey(Round, models.CASCADE, db_index=False, related_name="drawn")
-    # A pair is drawn once: who returns to the pool is in its round already.
-    pair = models.OneToOneField(Pair, models.CASCADE, related_name="drawn")
+    # A pair is drawn once: who returns to the pool is in its round already. No pair goes that a round rests on.
+    pair = models.OneToOneField(Pair, models.RESTRICT, related_name="drawn")
     place = models.PositiveIntegerField(help_text="In the round, from 1: greedy ones first, then by key.")
     kind = models.CharField(max_length=6, choices=Kind.choices)
     unit = models.PositiveIntegerField(null=True, help_text="From 1, in the order of keys.")
@@ -76,21 +98,26 @@ class Drawn(models.Model):
     # The chance, as it was drawn, of each gain of `aim["gains"]` or a higher one, without the lowest.
     chances = models.JSONField()
 
-    objects = Logged.as_manager()
-
     class Meta:
         verbose_name_plural = "drawn pairs"
         ordering = ["round", "place"]
         constraints = [
             models.UniqueConstraint(fields=["round", "place"], name="one_pair_per_place"),
             models.CheckConstraint(
-                condition=Q(
-                    kind="greedy", unit__isnull=True, key__isnull=True, rate__isnull=True, within__isnull=True
-                )
-                | Q(kind="random", unit__gte=1, key__gte=0, rate__gt=0, within__gt=0, within__lte=1),
+                condition=Q(kind="greedy", **_random(isnull=True))
+                | Q(kind="random", unit__gte=1, key__gte=0, rate__gt=0, within__gt=0, within__lte=1)
+                & Q(**_random(isnull=False)),
                 name="what_is_random_has_its_chance",
             ),
         ]
 
     def __str__(self) -> str:
         return f"{self.pair}, {self.get_kind_display()}"
+
+    @property
+    def chance(self) -> float:
+        """The chance that the pair had in its round. Where all units were drawn, that of each is 1."""
+        if self.kind == self.Kind.GREEDY:
+            return 1.0
+        limit = self.round.threshold
+        return self.within if limit is None else -math.expm1(-self.rate * limit) * self.within

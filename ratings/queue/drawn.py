@@ -48,15 +48,18 @@ def store_round(
     known: Sequence[int] = (),
     now: datetime | None = None,
 ) -> Round | None:
-    """The stored round, whose pairs raters get from now on; None where another worker stored this number first.
+    """The stored round, whose pairs raters get from now on; None where it was overtaken, and nothing is stored.
 
-    `pairs` are in their places. `known`: ids of pairs that were judged in no round since the last one.
+    So it is where another worker stored this number first, or one of the pairs is drawn or gone. `pairs` are in
+    their places. `known`: ids of pairs that were judged in no round since the last one.
     """
     ids = [row.pair for row in pairs]
     try:
         with transaction.atomic():
             made = Round.objects.create(collection=collection, **new._asdict(), created_at=now or timezone.now())
-            born = dict(Pair.objects.filter(pk__in=ids).values_list("pk", "born"))
+            born = _held(ids)
+            if len(born) < len(ids):
+                raise IntegrityError("a pair is gone")
             Drawn.objects.bulk_create(
                 [
                     Drawn(round=made, pair_id=row.pair, place=place, born=born[row.pair], **_facts(row))
@@ -70,8 +73,30 @@ def store_round(
                 judged = Pair.objects.filter(pk__in=known[start : start + CHUNK], known__isnull=True)
                 judged.update(known=new.number - 1)
     except IntegrityError:
+        if not _overtaken(collection, new.number, ids):
+            raise
         return None
     return made
+
+
+def _overtaken(collection: Collection, number: int, pair_ids: Sequence[int]) -> bool:
+    """Whether another worker stored the round, or one of the pairs is drawn or gone."""
+    if Round.objects.filter(collection=collection, number=number).exists():
+        return True
+    free = (
+        Pair.objects.filter(pk__in=pair_ids[start : start + CHUNK], drawn__isnull=True).count()
+        for start in range(0, len(pair_ids), CHUNK)
+    )
+    return sum(free) < len(pair_ids)
+
+
+def _held(pair_ids: Sequence[int]) -> dict[int, int]:
+    """Pair id → born, of those that exist. Locked: who makes assignments of them meanwhile waits for the round."""
+    held = {}
+    for start in range(0, len(pair_ids), CHUNK):
+        some = Pair.objects.filter(pk__in=pair_ids[start : start + CHUNK]).order_by("pk")
+        held |= dict(some.select_for_update(no_key=True).values_list("pk", "born"))
+    return held
 
 
 def _facts(row: NewDrawn) -> dict[str, Any]:

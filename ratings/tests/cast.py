@@ -9,7 +9,20 @@ from typing import NamedTuple
 from django.contrib.auth import get_user_model
 
 from ratings import queue
-from ratings.models import Collection, Document, Grade, Job, Membership, Pair, Query, Ranking, Rater, Role, System
+from ratings.models import (
+    Collection,
+    Document,
+    Grade,
+    Job,
+    Membership,
+    Pair,
+    Query,
+    Ranking,
+    Rater,
+    Role,
+    Round,
+    System,
+)
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 SCALE = {"-1": "Harmful", "0": "Irrelevant", "1": "Related", "2": "Good", "3": "Perfect"}
@@ -81,6 +94,27 @@ def make_pair(collection: Collection, query: str = "q1", document: str = "a", *,
     pk = queue.pairs_for([ids])[ids]
     queue.want([pk], wanted)
     return collection.queries.get(key=query).pairs.get(pk=pk)
+
+
+def make_round(collection: Collection, pairs: Iterable[Pair], *, greedy: int = 0) -> Round:
+    """The next round, of these pairs in their places: the first `greedy` for certain, the rest at random."""
+    drawn = [
+        queue.NewDrawn(pair.pk, "greedy", None, None, None, None, [0.5, 0.25])
+        if place < greedy
+        else queue.NewDrawn(
+            pair.pk, "random", 1 + place - greedy, 0.125 * (1 + place - greedy), 0.5, 0.75, [0.5, 0.25]
+        )
+        for place, pair in enumerate(pairs)
+    ]
+    facts = {"method": "1", "seed": 17, "threshold": 0.125 * (1 + len(drawn) - greedy), "precision": 2.5}
+    aim = {"measure": "nDCG@10", "options": {}, "gains": [0, 1, 2]}
+    number = collection.rounds.count() + 1
+    new = queue.NewRound(
+        number=number, aim=aim, seen={}, frame=len(drawn), judged=0, version=collection.version, **facts
+    )
+    made = queue.store_round(collection, new, drawn, now=NOW)
+    assert made
+    return made
 
 
 def make_rated_pair(rater: str = "rater") -> tuple[Pair, Rater]:

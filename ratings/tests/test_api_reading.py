@@ -1,6 +1,7 @@
 """The record over the API: pages that miss nothing and what they cost, who reads names, and rating by program."""
 
 from copy import deepcopy
+from math import exp
 from uuid import uuid4
 
 import pytest
@@ -11,7 +12,7 @@ from ratings.people import privacy
 from ratings.pool.anchors import set_anchor
 
 from .calls import Caller, items, make_caller
-from .cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
+from .cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater, make_round
 
 pytestmark = pytest.mark.django_db
 
@@ -30,6 +31,8 @@ def built(standing):
             queue.save(
                 rater, make_pair(collection, "q0", document), queue.Submission(grade=grade(collection, "2"))
             )
+    make_round(collection, [make_pair(collection, "q0", document) for document in "ce"], greedy=1)
+    make_round(collection, [make_pair(collection, "q1", "d")])
     return collection
 
 
@@ -61,6 +64,7 @@ LISTS = {
     "documents": {},
     "systems": {},
     "ratings": {},
+    "drawn": {},
     "unjudged": {"system": "bm25"},
     "judgments": {},
 }
@@ -89,7 +93,7 @@ def test_a_page_that_does_not_exist_is_refused(reader, asked):
 
 
 # The token with its owner; its collection; the role of the owner; and of a list the rows.
-COST = {"queries": 4, "documents": 4, "systems": 4, "ratings": 4, "unjudged": 10, "judgments": 10}
+COST = {"queries": 4, "documents": 4, "systems": 4, "ratings": 4, "drawn": 4, "unjudged": 10, "judgments": 10}
 
 
 @pytest.mark.parametrize("path", LISTS)
@@ -116,6 +120,17 @@ def test_what_is_unjudged_is_what_the_page_of_holes_has(reader, collection):
     ]
     assert items(reader.get(f"{HILLS}/unjudged", system="bm25", k=1)) == [found[1]]
     assert reader.get(f"{HILLS}/unjudged", system="nowhere").status_code == 404
+
+
+def test_a_drawn_pair_comes_with_its_round_and_its_chance(reader):
+    greedy, random, later = items(reader.get(f"{HILLS}/drawn"))
+    assert (greedy["document"], greedy["kind"], greedy["key"], greedy["chance"]) == ("c", "greedy", None, 1.0)
+    assert random["chance"] == pytest.approx((1 - exp(-0.5 * 0.25)) * 0.75)
+    assert (random["round"], random["measure"], random["gains"], random["predicted"]) == (
+        *(1, "nDCG@10", [0, 1, 2]),
+        [0.5, 0.25],
+    )
+    assert (later["round"], later["query"], later["place"]) == (2, "q1", 1)
 
 
 def test_only_admins_read_names(reader, collection):

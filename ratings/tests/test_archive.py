@@ -21,14 +21,25 @@ from ratings import archive, intake, queue
 from ratings.archive.members import BY_NAME, FILES, MANIFEST, MEMBERS
 from ratings.formats.source import Source
 from ratings.management.commands._collection_command import Refused
-from ratings.models import Assignment, Check, Collection, Document, Pair, Rater, Rating, RatingEvent
+from ratings.models import (
+    UNDRAWN,
+    Assignment,
+    Check,
+    Collection,
+    Document,
+    Pair,
+    Rater,
+    Rating,
+    RatingEvent,
+    Round,
+)
 from ratings.people import members as people
 from ratings.people import privacy
 from ratings.pictures import store
 from ratings.pool import adjudication, anchors
 from ratings.presentation.presets import PRESETS
 
-from .cast import NOW, grade, make_collection, make_pair, make_ranking, make_rater, next_pair
+from .cast import NOW, grade, make_collection, make_pair, make_ranking, make_rater, make_round, next_pair
 
 SHOWN = [preset.as_json() for preset in PRESETS.values()]
 EXAMPLES = int(os.environ.get("IDEALIST_ROUND_TRIPS", "20"))
@@ -38,10 +49,16 @@ WEBP = b"RIFF\x24\0\0\0WEBPVP8 \x18\0\0\0\x30\x01\0\x9d\x01*\x01\0\x01\0\x02\0\x
 PICTURE = sha256(WEBP).hexdigest()
 READY = {"state": "ready", "small": PICTURE, "large": PICTURE, "width": 1, "height": 1}
 NOT_READY = {"state": "wanted", "small": "", "large": "", "width": 0, "height": 0}
+CHOSEN = [
+    {"kind": "greedy", "unit": None, "key": None, "rate": None, "within": None},
+    {"kind": "random", "unit": 1, "key": 0.0, "rate": 1e-300, "within": 1.0},
+    {"kind": "random", "unit": 7, "key": 0.1, "rate": 1e300, "within": 0.30000000000000004},
+]
 # The whole of a small collection, in the form that it must have on every server and database.
 HILLS = {
     "collection": '{"name":"Hills","description":"Walks","relevant_from":"0.5","order":"depth","gold_share":"0.1",'
-    '"repeat_share":"0","break_after":50,"scale_version":2,"created_at":"2026-03-01T08:00:00+00:00"}\n',
+    '"repeat_share":"0","break_after":50,"aim":{"measure":"nDCG@10","systems":["my system"]},'
+    '"scale_version":2,"created_at":"2026-03-01T08:00:00+00:00"}\n',
     "grades": '{"value":"-1","label":"Harmful","meaning":""}\n{"value":"0.5","label":"","meaning":"a\\nb"}\n',
     "guidelines": '{"version":1,"text":"## 1","created_at":"2026-03-01T08:00:00.000001+00:00"}\n',
     "presentations": '{"version":2,"content":{"document":[{"kind":"title","path":"title"},{"kind":"number",'
@@ -65,9 +82,18 @@ HILLS = {
     '"warmed_up_at":null}\n',
     "queries_of_raters": '{"rater":"rater 1f","query":"q10"}\n{"rater":"rater 1f","query":"=q2"}\n',
     "pairs": '{"query":"=q2","document":"d1","token":"00000000-0000-4000-8000-000000000001","wanted":2,"depth":3,'
-    '"retired_at":null}\n'
+    '"born":0,"known":null,"retired_at":null}\n'
     '{"query":"q10","document":"-d2","token":"00000000-0000-4000-8000-000000000002","wanted":1,"depth":2147483647,'
-    '"retired_at":"2026-03-02T08:00:00+00:00"}\n',
+    '"born":1,"known":1,"retired_at":"2026-03-02T08:00:00+00:00"}\n',
+    "rounds": '{"number":1,"method":"1","seed":-9223372036854775808,"aim":{"gains":[0,0.5],"measure":"nDCG@10"},'
+    '"seen":{"wrong":null},"threshold":null,"precision":100000000000000.0,"frame":1,"judged":0,"version":9223372036854775807,'
+    '"created_at":"2026-03-01T08:00:00+00:00"}\n'
+    '{"number":2,"method":"1","seed":7,"aim":{},"seen":{},"threshold":0.30000000000000004,"precision":0.0,"frame":2,'
+    '"judged":1,"version":8,"created_at":"2026-03-02T08:00:00.000001+00:00"}\n',
+    "drawn": '{"round":1,"query":"=q2","document":"d1","place":1,"kind":"greedy","unit":null,"key":null,'
+    '"rate":null,"within":null,"born":0,"chances":[0.25]}\n'
+    '{"round":2,"query":"q10","document":"-d2","place":1,"kind":"random","unit":1,"key":1e-07,'
+    '"rate":0.1,"within":1.0,"born":1,"chances":[1e-07,0.0]}\n',
     "anchors": '{"query":"=q2","document":"d1","use":"gold","grade":"0.5","explanation":"",'
     '"created_at":"2026-03-01T08:00:00+00:00"}\n',
     "assignments": '{"query":"=q2","document":"d1","rater":"rater 1f","state":"done",'
@@ -163,6 +189,9 @@ def test_what_is_written_by_hand_comes_back_the_same_on_every_database(tmp_path)
     assert (rater.user, [query.key for query in rater.queries.order_by("key")]) == (None, ["=q2", "q10"])
     assert [event.undoes and event.undoes.value for event in RatingEvent.objects.order_by("pk")[:2]] == [None, -1]
     assert Assignment.objects.filter(state="done", rater=rater).count() == 1
+    assert set(Assignment.objects.values_list("round", flat=True)) == {1}  # that of their pair
+    assert Collection.objects.get().aim == {"measure": "nDCG@10", "systems": ["my system"]}
+    assert [drawn.pair.document.key for drawn in Round.objects.get(number=2).drawn.all()] == ["-d2"]
     assert Check.objects.get().event.kind == "repeat"
 
 
@@ -219,11 +248,14 @@ def test_the_snapshot_id_is_what_sha256sum_says_of_the_files(tmp_path):
 def lived_in() -> Collection:
     """A collection in which something of every kind has happened."""
     collection = make_collection()
+    Collection.objects.update(order="decisive", aim={"measure": "nDCG@10", "systems": ["bm25", "dense"]})
+    collection.refresh_from_db()
     make_ranking(collection, "bm25", "q1", "abcd")
     make_ranking(collection, "dense", "q2", "dc")
     alice, bob = make_rater(collection, "alice"), make_rater(collection, "bob")
     for document in "abc":
         make_pair(collection, "q1", document, wanted=2)
+    make_round(collection, [make_pair(collection, "q1", document) for document in "ba"])
     gold = make_pair(collection, "q2", "d")
     anchors.set_anchor(gold, use="gold", grade=grade(collection, "2"))
     warm = make_pair(collection, "q2", "c")
@@ -254,6 +286,9 @@ def test_a_collection_that_was_lived_in_comes_back_to_the_byte_on_another_server
     assert set(Pair.objects.values_list("token", flat=True)) == pairs
     assert RatingEvent.objects.count() == events > 5
     assert not Assignment.objects.filter(state="leased").exists()
+    assert set(Pair.objects.values_list("drawn__place", "born")) == {(1, 0), (2, 0), (None, 0), (None, 1)}
+    facts = Assignment.objects.values_list("round", "pair__drawn__round__number")
+    assert {(number, of_pair or UNDRAWN) for number, of_pair in facts} == {(1, 1), (UNDRAWN, UNDRAWN)}
 
 
 @pytest.mark.django_db
@@ -351,6 +386,21 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
         ("raters", '"machine"', '"robot"', "line 2: the field kind: 'robot' is none of person, imported"),
         ("queries_of_raters", '"query":"q10"', '"query":"q11"', "line 1: the file queries.jsonl has no q11"),
         ("pairs", "0000000002", "0000000001", "000-000000000001 stands already on line 1"),
+        ("rounds", '"number":2', '"number":3', "rounds.jsonl, line 2: the number is 3"),
+        ("rounds", '"precision":0.0', '"precision":-0.5', "line 2: the field precision: -0.5 is no number from 0"),
+        ("drawn", '"round":2', '"round":3', "drawn.jsonl, line 2: the file rounds.jsonl has no 3"),
+        (
+            "drawn",
+            '"query":"q10"',
+            '"query":"=q2"',
+            "drawn.jsonl, line 2: the file pairs.jsonl has no =q2 and -d2",
+        ),
+        ("drawn", '"round":2', '"round":1', "line 2: the entry 1 and 1 stands already on line 1"),
+        ("drawn", '"unit":null', '"unit":1', "line 1: what is random, and nothing else, has a unit, a key"),
+        ("drawn", '"key":1e-07', '"key":null', "line 2: what is random, and nothing else, has a unit, a key"),
+        ("drawn", '"rate":0.1', '"rate":0.0', "line 2: what is random, and nothing else, has a unit, a key"),
+        ("drawn", '"within":1.0', '"within":1.5', "line 2: what is random, and nothing else, has a unit, a key"),
+        ("drawn", "[0.25]", "[25]", "line 1: the field chances: [25] is no list of numbers from 0 to 1"),
         ("anchors", '"grade":"0.5"', '"grade":"2"', "anchors.jsonl, line 1: the file grades.jsonl has no 2"),
         ("anchors", '"gold"', '"warm_up"', "line 1: a warm-up has no explanation"),
         ("documents", '"fields":{}', '"fields":[]', "documents.jsonl, line 2: the field fields: [] is no object"),
@@ -533,6 +583,9 @@ def collections(draw) -> dict[str, list[dict]]:
     by_rater = draw(st.lists(st.tuples(some, one_of["r"]), unique=True, max_size=6)) if pairs else []
     tokens = draw(st.lists(uuids, unique=True, min_size=40, max_size=40))
     weight = st.floats(0, 1e6).map(lambda value: value + 0.0)
+    chance = st.floats(0, 1).map(lambda value: value + 0.0)
+    aims = st.dictionaries(texts, jsons, max_size=2).map(json.dumps)
+    rounds = draw(st.integers(0, 3))
 
     def row(**facts) -> dict:
         return {
@@ -592,10 +645,11 @@ def collections(draw) -> dict[str, list[dict]]:
                 name=names,
                 description=texts,
                 relevant_from=grades,
-                order=st.sampled_from(["query", "depth", "random"]),
+                order=st.sampled_from(["query", "depth", "random", "decisive"]),
                 gold_share=share,
                 repeat_share=share,
                 break_after=st.integers(0, 32767),
+                aim=aims,
                 scale_version=st.integers(0, 9),
                 created_at=moments,
             )
@@ -662,9 +716,36 @@ def collections(draw) -> dict[str, list[dict]]:
                 token=tokens.pop(),
                 wanted=st.integers(0, 9),
                 depth=st.integers(0, 2**31 - 1),
+                born=st.integers(0, 9),
+                known=st.none() | st.integers(0, 9),
                 retired_at=st.none() | moments,
             )
             for pair in pairs
+        ],
+        "rounds": [
+            row(
+                number=number,
+                method=texts,
+                seed=st.integers(-(2**63), 2**63 - 1),
+                aim=aims,
+                seen=aims,
+                threshold=st.none() | weight,
+                precision=weight,
+                frame=st.integers(0, 99),
+                judged=st.integers(0, 99),
+                version=st.integers(0, 2**63 - 1),
+                created_at=moments,
+            )
+            for number in range(1, rounds + 1)
+        ],
+        "drawn": [
+            {"round": draw(st.integers(1, rounds))}
+            | of(pair)
+            | {"place": place}
+            | draw(st.sampled_from(CHOSEN))
+            | row(born=st.integers(0, 9), chances=st.lists(chance, max_size=3).map(json.dumps))
+            for place, pair in enumerate(pairs, 1)
+            if rounds and draw(st.booleans())
         ],
         "anchors": [
             of(pair)

@@ -37,7 +37,17 @@ from ratings.pool.adjudication import adjudicate
 from ratings.presentation.presets import WEB_PAGE
 from ratings.set_up import deleting, making
 
-from .cast import NOW, grade, make_collection, make_member, make_pair, make_ranking, make_rater, make_user
+from .cast import (
+    NOW,
+    grade,
+    make_collection,
+    make_member,
+    make_pair,
+    make_ranking,
+    make_rater,
+    make_round,
+    make_user,
+)
 from .races import race
 
 pytestmark = pytest.mark.django_db
@@ -68,6 +78,7 @@ def make_whole(slug: str) -> Collection:
     known = make_pair(collection, "q2", "a")
     anchors.set_anchor(known, use="gold", grade=grade(collection, "1"))
     adjudicate(pair, grade(collection, "3"), reason="clear", actor=admin)
+    make_round(collection, [pair, known], greedy=1)
     Check.objects.create(rater=rater, pair=known, kind="repeat", created_at=NOW)
     LostLease.objects.get_or_create(rater=rater, pair=pair)
     rater.queries.add(collection.queries.first())

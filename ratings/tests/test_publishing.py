@@ -26,6 +26,7 @@ from ratings.models import (
     Assignment,
     Collection,
     Document,
+    Drawn,
     Grade,
     Job,
     OtherText,
@@ -40,7 +41,7 @@ from ratings.models import (
 )
 from ratings.pool import adjudication
 
-from .cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
+from .cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater, make_round
 
 pytestmark = pytest.mark.django_db
 
@@ -316,6 +317,19 @@ def test_an_import_on_which_something_rests_stays():
     assert undone(run)[2:] == ["A later import changed what it brought. Undo that one first."]
     assert seen(collection)["systems"] == ["bm25", "dense"]
     assert undone(Job.objects.first()) == []
+
+
+def test_what_a_round_drew_stays():
+    collection = make_collection(documents="b")
+    intake.import_run(collection, [source(RUN)])
+    run, pairs = Job.objects.get(), [make_pair(collection, "q1", "x"), make_pair(collection, "q1", "b")]
+    make_round(collection, pairs)
+    said = "1 pair of what it brought stands in a round: the chances of others rest on it."
+    assert undone(run) == [said]
+    for gone in (pairs[0], collection.queries.get(key="q1"), collection.documents.filter(key="x")):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            gone.delete()
+    assert (Pair.objects.count(), Drawn.objects.count()) == (2, 2)
 
 
 def test_what_was_rated_after_its_text_changed_keeps_that_text():

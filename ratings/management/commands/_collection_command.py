@@ -173,7 +173,7 @@ def pairs(text: str, option: str, *, none: bool = False) -> dict[str, str]:
 class OutputCommand(BaseCommand):
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--output", metavar="FILE", help="write here instead of to standard output")
+        parser.add_argument("-o", "--output", metavar="FILE", help="write here instead of to standard output")
 
     def put_out(self, lines: Iterable[str | bytes], output: str | None) -> None:
         """Write the lines as they come; bytes only to a file, which appears when complete. Raises Refused."""
