@@ -13,6 +13,7 @@ import numpy as np
 from evaluation.expected import (
     Design,
     Estimate,
+    Model,
     Pool,
     Round,
     design,
@@ -36,7 +37,7 @@ QUERIES = 50
 FEWEST = 5  # documents of a query
 MEASURE = "nDCG@10"
 BUDGETS = (0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.10, 0.12, 0.15, 0.20, 0.25, 0.30, 0.40)
-ONE_BY_ONE, BATCHES, SHARE = 10, 3, 0.05  # the least round: documents, batches; and its share of what is judged
+ONE_BY_ONE, BATCHES, SHARE = 10, 6, 0.05  # the least round: documents, batches; and its share of what is judged
 NO_LEVEL = np.zeros((0, 1), np.int8)
 
 
@@ -122,9 +123,7 @@ def with_zeros(judged: Judgments, lists: Sequence[Rankings]) -> Judgments:
 Seen = Iterator[tuple[float, np.ndarray, Estimate]]
 
 
-def in_rounds(
-    batch: int, size: Callable[[Pool, int], int] | None = None
-) -> Callable[[Pool, np.ndarray, int], Seen]:
+def in_rounds(batch: int) -> Callable[[Pool, np.ndarray, int], Seen]:
     """Rounds of the core alone, one by one or in batches of one query, answered in their order."""
 
     def play(pool: Pool, truth: np.ndarray, seed: int) -> Seen:
@@ -135,8 +134,7 @@ def in_rounds(
             while left > 0:
                 if not len(waiting):
                     model = fit(pool, level, start=model)
-                    wanted = (size or usual_size)(batch, int((level >= 0).sum()))
-                    rounds.append(next_round(pool, level, model, wanted, batch, generator))
+                    rounds.append(next_round(pool, level, model, batch, generator))
                     waiting = np.concatenate([rounds[-1].greedy, rounds[-1].drawn])
                 answered, waiting = waiting[:left], waiting[left:]
                 level[answered] = truth[answered]
@@ -146,19 +144,16 @@ def in_rounds(
     return play
 
 
-def usual_size(batch: int, judged: int) -> int:
-    """How many documents a round has, about a twentieth of what is judged."""
-    least = ONE_BY_ONE if batch == 1 else BATCHES * batch
-    return max(least, round(SHARE * judged))
-
-
-def next_round(pool: Pool, level: np.ndarray, model, size: int, batch: int, generator) -> Round:
+def next_round(pool: Pool, level: np.ndarray, model: Model, batch: int, generator: np.random.Generator) -> Round:
+    """A round of about a twentieth of what is judged."""
     chances, unjudged = model.chances(), np.flatnonzero(level < 0)
     score = scores(expect(pool, level, chances, model.spread), chances, unjudged)
     rate = rates(score, pool.top[unjudged])
+    size = SHARE * (pool.pairs - len(unjudged))
     if batch == 1:
-        return draw_round(unjudged, score, rate, size, generator)
-    return draw_batches(pool.query[unjudged], unjudged, score, rate, round(size / batch), batch, generator)
+        return draw_round(unjudged, score, rate, max(ONE_BY_ONE, round(size)), generator)
+    batches = max(BATCHES, round(size / batch))
+    return draw_batches(pool.query[unjudged], unjudged, score, rate, batches, batch, generator)
 
 
 def design_of(rounds: Sequence[Round], level: np.ndarray) -> Design:

@@ -13,7 +13,8 @@ import numpy as np
 
 from .influence import Expectation
 
-GREEDY = 1 / 3  # of a round
+GREEDY = 1 / 3  # of a round; half tells more where the model is right, and covers less where it is wrong
+AT_RANDOM = 3  # batches at least: with fewer the threshold is often tiny, and weights are huge
 BY_SCORE, IN_TOP, ELSEWHERE = 0.6, 0.3, 0.1  # of the rates: by the root of the score, in the top k, in no top k
 OPEN = 0.02  # the least weight of a pair of systems, however far apart
 LEVELS = 0.25  # the weight of each system's own mean, against that of the differences
@@ -118,15 +119,15 @@ def draw_batches(
 ) -> Round:
     """A round of `batches` queries with `batch` of their documents each, or fewer where a query has fewer.
 
-    query: int64[rows], ascending. A third of the batches, at least none, is of the queries whose best documents
-    tell most. What they leave of their queries can be drawn like all others, for a document that could not be
-    would be told nothing about: so a query may have two batches. Of at most as many rows as that all are taken.
+    query: int64[rows], ascending. Up to a third of the batches is of the queries whose best documents tell most.
+    What they leave of their queries can be drawn like all others, for a document that could not be would be told
+    nothing about: so a query may have two batches. Of at most as many rows as that all are taken.
     """
     if len(rows) <= batches * batch:
         return draw_round(rows, score, rate, len(rows), generator)
     place = np.unique(query, return_inverse=True)[1]
     batches = min(batches, int(place[-1]) + 1)
-    greedy = round(GREEDY * batches)
+    greedy = max(min(round(GREEDY * batches), batches - AT_RANDOM), 0)
     certain = _best_batches(place, score, greedy, batch)
     rest = np.delete(np.arange(len(rows)), certain)
     left, place = np.unique(place[rest], return_inverse=True)

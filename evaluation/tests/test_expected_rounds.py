@@ -76,22 +76,24 @@ def test_a_third_is_greedy_and_the_same_seed_draws_the_same():
     assert once.drawn.tolist() == again.drawn.tolist()
 
 
+SCORE = np.array([9, 4, 1, 1, 0.5, 2, 3, 0.1, 5, 0.5] * 2)
+
+
 def weight_of_each(draw: Callable[..., Round], birth: np.ndarray) -> np.ndarray:
-    """How many standard errors the mean weight of each of ten pairs is from 1, over many draws of three rounds.
+    """How many standard errors the mean weight of each pair is from 1, over many draws of three rounds.
 
     draw: of open rows, their scores and rates, and a generator. Some pairs come after the first round.
     """
-    generator = np.random.default_rng(11)
-    score = np.array([9, 4, 1, 1, 0.5, 2, 3, 0.1, 5, 0.5])
-    total = np.zeros((DRAWS, 10))
+    generator, pairs = np.random.default_rng(11), len(birth)
+    score, total = SCORE[:pairs], np.zeros((DRAWS, pairs))
     for number in range(DRAWS):
-        open_pairs, rounds = np.ones(10, bool), []
+        open_pairs, rounds = np.ones(pairs, bool), []
         for place in range(3):
             rows = np.flatnonzero(open_pairs & (birth <= place))
             each = draw(rows, score[rows], np.sqrt(score[rows]), generator)
             rounds.append(replace(each, precision=1.0 + place))  # as if scores were known before the first round
             open_pairs[each.greedy] = open_pairs[each.drawn] = False
-        found = design(rounds, ~open_pairs, np.zeros(10, bool), birth)
+        found = design(rounds, ~open_pairs, np.zeros(pairs, bool), birth)
         total[number, found.rows] = found.weight
     return (total.mean(axis=0) - 1) / np.maximum(total.std(axis=0) / np.sqrt(DRAWS), 1e-12)
 
@@ -123,16 +125,16 @@ def test_without_the_threshold_weights_are_not_1_on_average():
 
 # Batches: units of several documents
 
-QUERY = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 3])
-# Of each query but the last, one pair comes after the first round.
-LATE_IN_QUERIES = np.array([0, 0, 0, 1, 0, 0, 1, 0, 1, 0])
+QUERY = np.repeat(np.arange(7), [4, 2, 3, 2, 4, 1, 4])
+# Of some queries the last pair comes after the first round.
+LATE_IN_QUERIES = np.isin(np.arange(20), [3, 8, 14, 19]).astype(int)
 
 
-def two_batches_of(batch: int) -> Callable[..., Round]:
-    """One greedy and one at random."""
+def four_batches_of(batch: int) -> Callable[..., Round]:
+    """One greedy and three at random."""
 
     def drawn(rows, score, rate, generator) -> Round:
-        return draw_batches(QUERY[rows], rows, score, rate, 2, batch, generator)
+        return draw_batches(QUERY[rows], rows, score, rate, 4, batch, generator)
 
     return drawn
 
@@ -176,16 +178,16 @@ def test_a_batch_counts_when_all_its_answers_are_there():
 
 @pytest.mark.parametrize("batch", [1, 2, 3])
 def test_every_weight_of_batches_is_1_on_average_while_the_pool_grows(batch):
-    assert np.abs(weight_of_each(two_batches_of(batch), LATE_IN_QUERIES)).max() < 4
+    assert np.abs(weight_of_each(four_batches_of(batch), LATE_IN_QUERIES)).max() < 4
 
 
 def forgetting_within(*given) -> Round:
     """Whoever forgets that a batch is a sample of its query."""
-    each = two_batches_of(2)(*given)
+    each = four_batches_of(2)(*given)
     return replace(each, within=np.ones(len(each.drawn)))
 
 
-@pytest.mark.parametrize("draw", [without_threshold(two_batches_of(2)), forgetting_within])
+@pytest.mark.parametrize("draw", [without_threshold(four_batches_of(2)), forgetting_within])
 def test_weights_of_batches_need_the_threshold_and_the_chance_within(draw):
     assert np.abs(weight_of_each(draw, LATE_IN_QUERIES)).max() > 6
 
@@ -204,11 +206,18 @@ def test_a_third_of_the_batches_is_greedy_and_the_same_seed_draws_the_same():
     assert once.drawn.tolist() == again.drawn.tolist()
 
 
+@pytest.mark.parametrize(("batches", "greedy"), [(1, 0), (2, 0), (3, 0), (4, 1), (5, 2), (6, 2), (8, 3)])
+def test_at_least_three_batches_are_at_random(batches, greedy):
+    query, score = np.repeat(np.arange(9), 10), np.linspace(1, 2, 90)
+    each = draw_batches(query, np.arange(90), score, score, batches, 5, die())
+    assert (len(each.greedy), len(each.rate)) == (5 * greedy, batches - greedy)
+
+
 def test_what_a_greedy_batch_leaves_of_its_query_can_be_drawn():
-    query, score = np.repeat(np.arange(3), 4), np.arange(12.0) + 1
-    each = [draw_batches(query, np.arange(12), score, score, 3, 2, np.random.default_rng(s)) for s in range(20)]
-    assert all(sorted(one.greedy) == [10, 11] for one in each)
-    assert any({8, 9} <= set(one.drawn) for one in each)
+    query, score = np.repeat(np.arange(4), 4), np.arange(16.0) + 1
+    each = [draw_batches(query, np.arange(16), score, score, 4, 2, np.random.default_rng(s)) for s in range(20)]
+    assert all(sorted(one.greedy) == [14, 15] for one in each)
+    assert any({12, 13} <= set(one.drawn) for one in each)
 
 
 def test_fewer_rows_than_asked_for_are_all_drawn_for_certain():
@@ -217,15 +226,14 @@ def test_fewer_rows_than_asked_for_are_all_drawn_for_certain():
 
 
 def test_a_query_smaller_than_a_batch_gives_all_it_has():
-    """Three queries of one document and one of ten: two batches, of which a large one is cut."""
-    query = np.array([0, 1, 2] + [3] * 10)
-    each = draw_batches(query, np.arange(13), np.ones(13), np.ones(13), 2, 5, die())
-    assert each.greedy.tolist() == sorted(each.greedy)
-    assert (query[each.greedy] == 3).all()
-    sizes = np.bincount(each.unit)
-    for unit, size in enumerate(sizes):
+    """Five queries of one document and one of twenty, of which a batch is cut."""
+    query, rows = np.array([0, 1, 2, 3, 4] + [5] * 20), np.arange(25)
+    each = draw_batches(query, rows, np.ones(25), np.ones(25), 4, 5, die())
+    assert query[each.greedy].tolist() == [5] * 5
+    assert len(each.rate) == 3
+    for unit, size in enumerate(np.bincount(each.unit)):
         (of,) = set(query[each.drawn[each.unit == unit]])
-        assert size == min(5, (query == of).sum() - len(each.greedy) * (of == 3))
+        assert size == (5 if of == 5 else 1)
 
 
 def test_of_one_query_a_sample_is_drawn():
