@@ -293,14 +293,14 @@ class Game(RuleBasedStateMachine):
     def a_new_system(self, place: int, wanted: int, depth: int) -> None:
         self.ask(self.places[place : place + 2], wanted, depth)
 
-    @rule(place=places, n=st.integers(1, 6), greedy=st.integers(0, 2))
-    def a_round_is_stored(self, place: int, n: int, greedy: int) -> None:
-        """Of pairs that are wanted and in no round, whoever holds or rated them."""
+    @rule(place=places, step=st.sampled_from([1, 5]), n=st.integers(1, 6), greedy=st.integers(0, 2))
+    def a_round_is_stored(self, place: int, step: int, n: int, greedy: int) -> None:
+        """Of pairs that are wanted and in no round, of one query or of several, whoever holds or rated them."""
         drawn, gone = dict(drawn_pairs()), self.retired()
         born = dict(Pair.objects.values_list("pk", "born"))
         wanted = {pair for pair, _, n, _ in pairs_wanted() if n} - drawn.keys() - gone
-        pairs = [pair for pair in self.pairs[place % len(self.pairs) :] + self.pairs if pair.pk in wanted]
-        pairs = list(dict.fromkeys(pairs))[:n]
+        around = (self.pairs[(place + step * k) % len(self.pairs)] for k in range(len(self.pairs)))
+        pairs = list(dict.fromkeys(pair for pair in around if pair.pk in wanted))[:n]
         if not pairs:
             return
         made = make_round(self.collection, pairs, greedy=greedy)
@@ -309,11 +309,30 @@ class Game(RuleBasedStateMachine):
         assert {each.pair_id: each.born for each in made.drawn.all()} == {pair.pk: born[pair.pk] for pair in pairs}
         self.seen["rounds stored"] += 1
 
-    @rule(place=places, n=st.integers(1, 6), who=raters, count=counts)
-    def a_round_is_stored_and_worked_at(self, place: int, n: int, who: int, count: int) -> None:
+    @rule(place=places, n=st.integers(2, 6), who=raters)
+    def a_round_is_stored_and_worked_at(self, place: int, n: int, who: int) -> None:
         self.another_order("decisive")
-        self.a_round_is_stored(place, n, 1)
-        self.claim(who, count)
+        self.a_round_is_stored(place, 5, n, 1)
+        self.active_or_not(who, True)
+        self.stop(who)
+        self.claim(who, 20)
+
+    @rule(place=places, comes_back=st.booleans())
+    def more_is_wanted_of_a_drawn_pair(self, place: int, comes_back: bool) -> None:
+        """By a higher number of ratings, or because it comes back: what is asked anew is of its round."""
+        drawn = dict(drawn_pairs())
+        pairs = [pair for pair in self.pairs if pair.pk in drawn]
+        if not pairs:
+            return
+        pair = pairs[place % len(pairs)]
+        if comes_back:
+            queue.retire([pair.pk], now=self.now)
+            if not Anchor.objects.filter(pair=pair, use="warm_up").exists():
+                queue.unretire([pair.pk])
+        else:
+            queue.want([pair.pk], min(3, 1 + Pair.objects.get(pk=pair.pk).wanted))
+        self.ask([], 0, 0)
+        assert dict(drawn_pairs()) == drawn
 
     @rule(order=st.sampled_from(Collection.Order.values))
     def another_order(self, order: str) -> None:
