@@ -19,14 +19,18 @@ from bench._rounds import arguments, goal, machine
 SIZES = {"a thousand": 1_000, "a million": 1_000_000}
 SMALL = {"a thousand": 1_000, "ten thousand": 10_000}
 WANTED, DOCUMENTS, BATCH, RATERS = 2, 50, 10, 20
+DRAWN = 5  # documents of each query in the first round
 GOALS = {"SQLite": "<= 30", "PostgreSQL": "<= 20"}  # ms, of the slowest of twenty
 
 
 def fill(assignments: int):
-    """A collection with so many open assignments: two of each pair, 50 pairs a query. By SQL, to be there soon."""
+    """A collection with so many open assignments: two of each pair, 50 pairs a query, five of them in a round.
+
+    By SQL, to be there soon. Who claims reads the round of an assignment alone.
+    """
     from django.db import connection
 
-    from ratings.models import Collection, Document, Grade, Query, Rater
+    from ratings.models import UNDRAWN, Collection, Document, Grade, Query, Rater
 
     pairs = assignments // WANTED
     collection = Collection.objects.create(slug="bench", name="Bench")
@@ -40,15 +44,16 @@ def fill(assignments: int):
     lot = "abs(random() % 2147483647)" if sqlite else "floor(random() * 2147483647)::int"
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO ratings_pair (query_id, document_id, token, wanted, depth)"
-            f" SELECT q.id, d.id, {token}, {WANTED}, 0 FROM ratings_query q CROSS JOIN ratings_document d"
+            "INSERT INTO ratings_pair (query_id, document_id, token, wanted, depth, born)"
+            f" SELECT q.id, d.id, {token}, {WANTED}, 0, 0 FROM ratings_query q CROSS JOIN ratings_document d"
         )
         for _ in range(WANTED):
             cursor.execute(
                 "INSERT INTO ratings_assignment"
-                " (pair_id, query_id, collection_id, state, extra, depth, lot, turn)"
+                " (pair_id, query_id, collection_id, state, extra, depth, lot, turn, round)"
                 f" SELECT p.id, p.query_id, %s, 'open', {'0' if sqlite else 'false'}, 1 + p.id %% {DOCUMENTS},"
-                f" {lot}, 0 FROM ratings_pair p",
+                f" {lot}, 0, CASE WHEN p.id %% {DOCUMENTS // DRAWN} = 0 THEN 1 ELSE {UNDRAWN} END"
+                " FROM ratings_pair p",
                 [collection.pk],
             )
         cursor.execute("ANALYZE")
@@ -74,6 +79,7 @@ def claims(order: str, rounds: int) -> tuple[list[float], list[float]]:
             "query": line.filter(query=first.pair.query_id),
             "depth": line.filter(collection=rater.collection_id, depth=1),
             "random": line.filter(collection=rater.collection_id),
+            "decisive": line.filter(collection=rater.collection_id, round=1, query=first.pair.query_id),
         }[order]
         bare.append(milliseconds(lambda line=line: list(line.values_list("pk")[:BATCH])))
     return took, bare
@@ -100,7 +106,7 @@ def measured(name: str, rounds: int) -> None:
 
     call_command("migrate", verbosity=0)
     fill({**SIZES, **SMALL}[name.partition(": ")[2]])
-    for order in ("query", "depth", "random"):
+    for order in ("query", "depth", "random", "decisive"):
         claims(order, RATERS)  # what is cold stays out
         took, bare = claims(order, rounds)
         times = statistics.median(took), of_twenty(took), statistics.median(bare), of_twenty(bare)

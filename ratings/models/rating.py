@@ -104,7 +104,7 @@ class Assignment(models.Model):
     lot = models.PositiveIntegerField(
         default=drawn_lot, help_text="Drawn once: the order of pairs that are otherwise equal."
     )
-    # That of its pair, copied for the index.
+    # That of its pair, copied for the index. Of an extra one, to which no index leads, it says nothing.
     round = models.PositiveIntegerField(default=UNDRAWN, editable=False)
     # While it is leased: its place among the tasks of its rater.
     turn = models.IntegerField(default=0, editable=False)

@@ -34,7 +34,8 @@ class Candidate(NamedTuple):
     pair: int
     query: int
     rater: int | None  # whose lease on it expired
-    lot: int = 0
+    lot: int
+    round: int
 
 
 class ExtraGold(NamedTuple):
@@ -236,8 +237,8 @@ def _candidates(key: StatementKey) -> PreparedUnion:
 
     def parts() -> list[QuerySet]:
         holding = [
-            leased_to(RATER).values_list("pk", "pair", "query", "lot", "turn"),
-            held_checks(RATER).values_list("pk", "pair", "pair__query", "rater", "turn"),
+            leased_to(RATER).values_list("pk", "pair", "query", "lot", "lot", "turn"),
+            held_checks(RATER).values_list("pk", "pair", "pair__query", "rater", "rater", "turn"),
         ]
         if not key.count:
             return holding

@@ -110,6 +110,7 @@ def raters_at_work(collection: Collection) -> int:
 
 
 def waiting_in_rounds(collection: Collection, most: int) -> int:
-    """How many ratings of drawn pairs are still to be given, at most `most`. One query, by an index."""
-    rows = Assignment.objects.waiting().filter(collection=collection, round__lt=UNDRAWN).order_by("round")
+    """How many wanted ratings of drawn pairs are still to be given, at most `most`. One query, by an index."""
+    rows = Assignment.objects.waiting().filter(collection=collection, round__lt=UNDRAWN, extra=False)
+    rows = rows.order_by("round")
     return rows[:most].count()

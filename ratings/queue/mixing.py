@@ -4,7 +4,8 @@ A rater must not be able to tell gold and repeats from other pairs: neither by t
 back nor by how long an answer of the server takes. Most of what is strange below is for that.
 """
 
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
@@ -13,11 +14,11 @@ from math import sqrt
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
 from ..database.prepared import Blank, Prepared, PreparedInsert, PreparedUnion
-from ..models import LOTS, Anchor, Assignment, Check, LostLease, Pair, Rater, Rating, RatingEvent
+from ..models import LOTS, UNDRAWN, Anchor, Assignment, Check, LostLease, Pair, Rater, Rating, RatingEvent
 from . import order
 from .choosing import COLLECTION, Candidate, Choice, Claimant, ExtraGold, Item, RepeatPair, extra_golds, skips
 from .leases import LEASE, NOW, RATER, State, assignment_of, takable, turn_before_all
@@ -88,7 +89,8 @@ def mixed(me: Claimant, choice: Choice, now: datetime) -> list[Item]:
     and who met all of it would know that none comes any more.
 
     In the orders that go by query a repeat comes only between two queries or within its own; extra gold is sorted
-    among the candidates of its query by a lot of its own (`_sorted_by_lot`).
+    among the candidates of its query by a lot of its own (`_sorted_by_lot`). By rounds, so is wanted gold that was
+    not drawn: its own turn would come after all rounds.
     """
     gold, repeat = float(me.rater.collection.gold_share), float(me.rater.collection.repeat_share)
     new, places = choice.new, choice.quota.tasks
@@ -128,27 +130,58 @@ def _most(expected: float) -> float:
     return expected + sqrt(expected)
 
 
-def _sorted_by_lot(me: Claimant, choice: Choice, golds: list[Item], share: float) -> list[Candidate | ExtraGold]:
-    """The new candidates, and with those of each query its extra gold, sorted by lot from the start point on.
+class Block(NamedTuple):
+    """Pairs of a query that come after each other: all, or in the orders by round those of one."""
 
-    If the last query may have further candidates, extra gold after its last one is left for later. Extra gold of
-    the current query comes even if that has no candidate left.
+    query: int | None
+    round: int  # 0: not by rounds
+
+
+def _sorted_by_lot(me: Claimant, choice: Choice, golds: list[Item], share: float) -> list[Candidate | ExtraGold]:
+    """The new candidates, and with those of each block its gold, sorted by lot from the start point on.
+
+    If the last block may have further candidates, gold after its last one is left for later. Gold of the current
+    block comes even if that has no candidate left.
     """
-    start = order.start_point(me.rater.pk, me.last_pair)
-    blocks = {query: list(rows) for query, rows in groupby(choice.new, key=lambda row: row.query)}
-    if blocks and me.last_query not in blocks:
-        blocks = {me.last_query: [], **blocks}
-    extra = [gold for gold in golds if isinstance(gold, ExtraGold) and gold.query in blocks]
-    sampled = _sampled(me.rater, extra, share)
+    start, by_round = (
+        order.start_point(me.rater.pk, me.last_pair),
+        order.ORDERS[me.rater.collection.order].by_round,
+    )
+    by_block = groupby(choice.new, key=lambda row: Block(row.query, row.round if by_round else 0))
+    blocks = {block: list(rows) for block, rows in by_block}
+    gold_of = _sampled(me.rater, golds, share, by_round)
+    current = _current_block(me, by_round)
+    # A later round than the first one here is not at its end: an older one came in between.
+    if blocks and current not in blocks and current.round <= next(iter(blocks)).round:
+        blocks = {current: [], **blocks}
     items: list[Candidate | ExtraGold] = []
-    for place, (query, rows) in enumerate(blocks.items(), 1):
-        of_query = [gold for gold in sampled if gold.query == query]
-        block = sorted(rows + of_query, key=lambda item: (_lot(me.rater, item) - start) % LOTS)
+    placed: set[Item] = set()
+    for place, (block, rows) in enumerate(blocks.items(), 1):
+        beside = set(gold_of(block)) - placed
+        sorted_rows = sorted([*rows, *beside], key=lambda item: (_lot(me.rater, item) - start) % LOTS)
         if place == len(blocks) and not choice.all:
-            while block and isinstance(block[-1], ExtraGold):
-                block.pop()
-        items += block
+            while sorted_rows and sorted_rows[-1] in beside:
+                sorted_rows.pop()
+        items += sorted_rows
+        placed |= beside
     return items
+
+
+def _comes_beside(gold: Item, block: Block) -> bool:
+    """Whether gold comes beside the candidates of its query: other gold has a turn of its own.
+
+    By rounds, gold that was not drawn has none before all rounds are done.
+    """
+    waits = isinstance(gold, Candidate) and gold.round == UNDRAWN and 0 < block.round < UNDRAWN
+    return gold.query == block.query and (waits or isinstance(gold, ExtraGold))
+
+
+def _current_block(me: Claimant, by_round: bool) -> Block:
+    """The block of the rater's last task or act; the latest of its query, as gold may be of any round."""
+    if not by_round:
+        return Block(me.last_query, 0)
+    own = Assignment.objects.filter(rater=me.rater, query=me.last_query, extra=False)
+    return Block(me.last_query, own.aggregate(latest=Max("round"))["latest"] or 0)
 
 
 def _with_lost_gold(
@@ -176,20 +209,30 @@ def _with_lost_gold(
 
 
 def _lot(me: Rater, item: Candidate | ExtraGold) -> int:
-    return item.lot if isinstance(item, Candidate) else int(keyed_random("lot", me.pk, item.pair) * LOTS)
+    return item.lot if isinstance(item, Candidate) else _drawn_lot(me, item.pair)
 
 
-def _sampled(me: Rater, golds: list[ExtraGold], share: float) -> list[ExtraGold]:
-    """A random sample of the extra gold of each query, about as many as `share` of the query's pairs."""
+def _drawn_lot(me: Rater, pair_id: int) -> int:
+    """The lot of gold, which no assignment has: the same for a rater each time."""
+    return int(keyed_random("lot", me.pk, pair_id) * LOTS)
+
+
+def _sampled(me: Rater, golds: list[Item], share: float, by_round: bool) -> Callable[[Block], list[Item]]:
+    """A function to a random sample of the gold of each block, about as many as `share` of the block's pairs."""
     pairs = Pair.objects.filter(query__in={gold.query for gold in golds}, retired_at__isnull=True)
     is_gold = Count("pk", filter=Q(anchor__use=Anchor.Use.GOLD))
-    counts = {query: (n, gold) for query, n, gold in pairs.values_list("query").annotate(n=Count("pk"), g=is_gold)}
+    of_block, gold_of_query = Counter(), Counter()
+    for query, number, n, gold in pairs.values_list("query", "drawn__round__number").annotate(
+        n=Count("pk"), g=is_gold
+    ):
+        of_block[Block(query, (number or UNDRAWN) if by_round else 0)] += n
+        gold_of_query[query] += gold
 
-    def drawn(gold: ExtraGold) -> bool:
-        n_pairs, n_gold = counts[gold.query]
-        return keyed_random("kept", me.pk, gold.pair) < share * n_pairs / n_gold
+    def drawn(gold: Item, block: Block) -> bool:
+        key = ("kept", me.pk, gold.pair, *([block.round] if by_round else []))
+        return keyed_random(*key) < share * of_block[block] / gold_of_query[block.query]
 
-    return [gold for gold in golds if drawn(gold)]
+    return lambda block: [gold for gold in golds if _comes_beside(gold, block) and drawn(gold, block)]
 
 
 def hold_extras(me: Rater, turns: dict[ExtraGold, int], now: datetime) -> None:
@@ -241,7 +284,12 @@ def _gold_for(me: Claimant, new: list[Candidate], now: datetime) -> Golds:
     rows, had = _golds(me.restricted)(rater=me.rater.pk, collection=me.rater.collection_id, now=now)
     left = [row for row in rows if row[1] not in chosen]
     left.sort(key=lambda row: keyed_random(me.rater.pk, me.acts, row[1]))
-    items = [ExtraGold(row[1], row[2]) if row[0] is None else Candidate(*row) for row in left]
+    items = [
+        ExtraGold(pair, query)
+        if free is None
+        else Candidate(free, pair, query, holder, _drawn_lot(me.rater, pair), number)
+        for free, pair, query, holder, number in left
+    ]
     return Golds(items, {row[1] for row in rows}, len(had))
 
 
@@ -250,12 +298,13 @@ def _golds(restricted: bool) -> PreparedUnion:
     """The gold that a rater has not had; and that which they have had or hold, of which only the number counts."""
     golds = extra_golds(restricted).filter(~Exists(skips().filter(pair=OuterRef("pair"))))
     free = Assignment.objects.filter(takable(NOW), pair=OuterRef("pair")).order_by("pk")
-    golds = golds.annotate(free=Subquery(free.values("pk")[:1]), holder=Subquery(free.values("rater")[:1]))
+    facts = {"free": "pk", "holder": "rater", "number": "round"}
+    golds = golds.annotate(**{name: Subquery(free.values(fact)[:1]) for name, fact in facts.items()})
     had = Anchor.objects.of(COLLECTION).filter(Exists(assignment_of(OuterRef("pair"), RATER)), use=Anchor.Use.GOLD)
     return PreparedUnion(
         lambda: [
-            golds.values_list("free", "pair", "pair__query", "holder"),
-            had.values_list("pk", "pair", "pair__query", "pk"),
+            golds.values_list("free", "pair", "pair__query", "holder", "number"),
+            had.values_list("pk", "pair", "pair__query", "pk", "pk"),
         ]
     )
 

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from operator import attrgetter
 from uuid import UUID, uuid4
 
 import pytest
@@ -15,6 +16,7 @@ from ratings.models import (
     Assignment,
     Check,
     Grade,
+    Pair,
     Picture,
     Presentation,
     Query,
@@ -48,11 +50,27 @@ CANARIES = {
     "grade that a gold pair has": "-0.515625",
     "description": "canary-description",
     "file of a picture": "5" * 64,
+    "round": "4445557",
+    "method": "canary-method",
+    "seed": "9911823",
+    "aim": "canary-aim",
+    "threshold": "5151.625",
+    "precision": "6262.125",
+    "frame": "3332221",
+    "judged pairs": "6667778",
+    "kind of a draw": "greedy",
+    "unit": "8889991",
+    "key of a draw": "3131.375",
+    "rate": "2424.875",
+    "chance within a unit": "0.640625",
+    "chance of a draw": "0.6406",
+    "predicted chance": "0.734375",
+    "rounds before": "1212123",
 }
 PHOTO = "https://canary-system.example/canary-document-key/canary-field.png"
 
 
-@pytest.fixture(params=["a web page", "every kind of part"])
+@pytest.fixture(params=["a web page", "every kind of part", "rounds"])
 def collection(request):
     keys = ["a", "b", "c", "d", "e", "canary-document-key"]
     collection = make_collection(queries=["canary-query-key", "q2"], documents=keys)
@@ -79,12 +97,26 @@ def collection(request):
             pair,
             queue.Submission(grade=grade(collection, "-1"), comment="canary-comment", seconds=4242.125),
         )
+    if request.param == "rounds":
+        draw(collection, pairs)
     Assignment.objects.update(lot=1234567, depth=7654321)
     # A step that no button shows any more, so that its number can only come from the anchor.
     hidden = Grade.objects.create(collection=collection, value="-0.515625", label="hidden")
     set_anchor(pairs[0], use=Anchor.Use.GOLD, grade=hidden, explanation="canary-explanation")
     make_rater(collection, "alice")
     return collection
+
+
+def draw(collection, pairs: list[Pair]) -> None:
+    """A round of some of these pairs, one of them chosen for certain."""
+    type(collection).objects.update(order="decisive", aim={"measure": "canary-aim", "systems": ["canary-system"]})
+    Pair.objects.update(born=1212123)
+    facts = {"number": 4445557, "method": "canary-method", "seed": 9911823, "aim": {"measure": "canary-aim"}}
+    facts |= {"threshold": 5151.625, "precision": 6262.125, "frame": 3332221, "judged": 6667778, "version": 0}
+    chance = (8889991, 3131.375, 2424.875, 0.640625)
+    drawn = [queue.NewDrawn(pair.pk, "random", *chance, [0.734375]) for pair in (pairs[3], pairs[1], pairs[5])]
+    drawn.append(queue.NewDrawn(pairs[2].pk, "greedy", None, None, None, None, [0.734375]))
+    assert queue.store_round(collection, queue.NewRound(**facts), drawn)
 
 
 def show_photos(collection) -> None:
@@ -238,6 +270,16 @@ def test_a_leak_would_be_seen(client):
     client.defaults["HTTP_ACCEPT"] = "application/json"
     answer = everything(client.post(reverse("claim", args=["hills"]), {"count": 3}))
     assert leaks([answer]) == ["system"]
+
+
+@pytest.mark.parametrize("collection", ["rounds"], indirect=True)
+@pytest.mark.parametrize("told", ["drawn.kind", "drawn.chance", "drawn.round.number", "born", "drawn.chances"])
+def test_a_leak_of_a_round_would_be_seen(client, collection, told):
+    """The twin for rounds: what a pair's draw says is found where a document tells it."""
+    (pair,) = Pair.objects.filter(drawn__kind="greedy" if told == "drawn.kind" else "random")[:1]
+    type(pair.document).objects.update(body=f"it is {attrgetter(told)(pair)}")
+    page = everything(client.post(reverse("claim", args=["hills"]), follow=True))
+    assert leaks([without_the_hidden_step(page)]) != []
 
 
 def test_a_leak_in_a_compressed_answer_would_be_seen(client):

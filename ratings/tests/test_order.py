@@ -174,6 +174,7 @@ def plans(act, asks: str = " AS part0 ", begins: str = "SELECT") -> str:
         ("query", "assignment_by_query"),
         ("depth", "assignment_by_depth"),
         ("random", "assignment_at_random"),
+        ("decisive", "assignment_by_round"),
     ],
 )
 def test_an_index_leads_to_the_next_pair(chosen, index):

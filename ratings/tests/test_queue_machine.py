@@ -24,12 +24,24 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from ratings import queue
 from ratings.intake.undoing import undone
-from ratings.models import Anchor, Assignment, Check, Collection, Job, Pair, Rater, Rating, RatingEvent
+from ratings.models import (
+    UNDRAWN,
+    Anchor,
+    Assignment,
+    Check,
+    Collection,
+    Drawn,
+    Job,
+    Pair,
+    Rater,
+    Rating,
+    RatingEvent,
+)
 from ratings.people import members
 from ratings.pool.anchors import remove_anchor, set_anchor
 from ratings.queue import mixing
 
-from .cast import NOW, make_collection, make_rater
+from .cast import NOW, make_collection, make_rater, make_round
 
 pytestmark = pytest.mark.django_db
 
@@ -83,7 +95,17 @@ class Table:
 
 
 assignments = Table(Assignment, *Row._fields)
-places_of_assignments = Table(Assignment, "collection", "query", "pair__query", "pair__query__collection")
+places_of_assignments = Table(
+    Assignment,
+    "collection",
+    "pair__query__collection",
+    "query",
+    "pair__query",
+    "round",
+    "pair__drawn__round__number",
+    "extra",
+)
+drawn_pairs = Table(Drawn, "pair", "round__number")
 ratings_given = Table(Rating, "pair", "rater", "grade__value", "reason", "comment", "pk", "grade", "revision")
 pairs_wanted = Table(Pair, "pk", "query", "wanted", "retired_at")
 events = Table(RatingEvent, "kind", "pair", "rater", "value", "reason", "undone_by__pk", "pk")
@@ -271,6 +293,47 @@ class Game(RuleBasedStateMachine):
     def a_new_system(self, place: int, wanted: int, depth: int) -> None:
         self.ask(self.places[place : place + 2], wanted, depth)
 
+    @rule(place=places, step=st.sampled_from([1, 5]), n=st.integers(1, 6), greedy=st.integers(0, 2))
+    def a_round_is_stored(self, place: int, step: int, n: int, greedy: int) -> None:
+        """Of pairs that are wanted and in no round, of one query or of several, whoever holds or rated them."""
+        drawn, gone = dict(drawn_pairs()), self.retired()
+        born = dict(Pair.objects.values_list("pk", "born"))
+        wanted = {pair for pair, _, n, _ in pairs_wanted() if n} - drawn.keys() - gone
+        around = (self.pairs[(place + step * k) % len(self.pairs)] for k in range(len(self.pairs)))
+        pairs = list(dict.fromkeys(pair for pair in around if pair.pk in wanted))[:n]
+        if not pairs:
+            return
+        made = make_round(self.collection, pairs, greedy=greedy)
+        assert made.number == 1 + max(drawn.values(), default=0)
+        assert dict(drawn_pairs()) == drawn | {pair.pk: made.number for pair in pairs}
+        assert {each.pair_id: each.born for each in made.drawn.all()} == {pair.pk: born[pair.pk] for pair in pairs}
+        self.seen["rounds stored"] += 1
+
+    @rule(place=places, n=st.integers(2, 6), who=raters)
+    def a_round_is_stored_and_worked_at(self, place: int, n: int, who: int) -> None:
+        self.another_order("decisive")
+        self.a_round_is_stored(place, 5, n, 1)
+        self.active_or_not(who, True)
+        self.stop(who)
+        self.claim(who, 20)
+
+    @rule(place=places, comes_back=st.booleans())
+    def more_is_wanted_of_a_drawn_pair(self, place: int, comes_back: bool) -> None:
+        """By a higher number of ratings, or because it comes back: what is asked anew is of its round."""
+        drawn = dict(drawn_pairs())
+        pairs = [pair for pair in self.pairs if pair.pk in drawn]
+        if not pairs:
+            return
+        pair = pairs[place % len(pairs)]
+        if comes_back:
+            queue.retire([pair.pk], now=self.now)
+            if not Anchor.objects.filter(pair=pair, use="warm_up").exists():
+                queue.unretire([pair.pk])
+        else:
+            queue.want([pair.pk], min(3, 1 + Pair.objects.get(pk=pair.pk).wanted))
+        self.ask([], 0, 0)
+        assert dict(drawn_pairs()) == drawn
+
     @rule(order=st.sampled_from(Collection.Order.values))
     def another_order(self, order: str) -> None:
         Collection.objects.filter(pk=self.collection.pk).update(order=order)
@@ -300,11 +363,17 @@ class Game(RuleBasedStateMachine):
             if self.stored(player.rater, pair) is None:
                 self.save(player, pair, "0")
 
-    @rule(place=places, who=raters)
-    def a_filled_gold_pair_is_mixed_in(self, place: int, who: int) -> None:
+    @rule(place=places, who=raters, order=st.sampled_from(["random", *Collection.Order.values]))
+    def a_filled_gold_pair_is_mixed_in(self, place: int, who: int, order: str) -> None:
+        """Nothing else keeps it from the rater: an earlier step may have."""
         self.others_fill_a_gold_pair(place, who)
         self.other_shares("0.5", "0")
-        self.claim(who, 5)
+        self.another_order(order)
+        self.active_or_not(who, True)
+        self.a_limit(who, None)
+        self.queries_of_their_own(who, [])
+        self.stop(who)
+        self.claim(who, 20)
 
     @rule(place=places, n=st.integers(1, 2))
     def retire(self, place: int, n: int) -> None:
@@ -386,6 +455,7 @@ class Game(RuleBasedStateMachine):
         new = [task for task in tasks if task not in held]
         assert len(tasks) <= max(count, len(held))
         self.new_tasks(player, new, free, put_off)
+        self.older_rounds_come_first(new, tasks, free - set(put_off))
         if len(held) < count and room > len(held) and free:
             assert tasks, "a false 'nothing left'"
         if not free:
@@ -394,6 +464,22 @@ class Game(RuleBasedStateMachine):
         for row in self.rows():
             if row.rater_id == rater.pk and row.state == "leased":
                 assert row.leased_until == self.now + queue.LEASE
+
+    def older_rounds_come_first(self, new: list, tasks: list, fresh: set[int]) -> None:
+        """In the decisive order: nobody gets what was drawn later, or not at all, before what was drawn earlier.
+
+        Gold is placed by other rules, and what was put off comes last.
+        """
+        if Collection.objects.get(pk=self.collection.pk).order != "decisive":
+            return
+        golds = set(Anchor.objects.filter(use="gold").values_list("pair", flat=True))
+        fresh, drawn = fresh - golds, dict(drawn_pairs())
+        got = [task.pair.pk for task in new if task.kind == "pair" and task.pair.pk in fresh]
+        numbers = [drawn.get(pair, UNDRAWN) for pair in got]
+        assert numbers == sorted(numbers), "a later round came first"
+        left = {drawn.get(pair, UNDRAWN) for pair in fresh - {task.pair.pk for task in tasks}}
+        assert not got or not left or numbers[-1] <= min(left), "an older round was passed over"
+        self.seen["drawn before others"] += bool(left) and bool(got) and numbers[0] < max(left)
 
     def new_tasks(self, player: Player, new: list, free: set[int], put_off: list[int]) -> None:
         golds = set(Anchor.objects.filter(use="gold").values_list("pair", flat=True))
@@ -736,6 +822,13 @@ class Game(RuleBasedStateMachine):
             brought.standing = False
             self.seen["imports taken back"] += 1
 
+    @rule(place=places, value=grades, who=raters)
+    def an_import_is_taken_back_at_once(self, place: int, value: str | None, who: int) -> None:
+        """Or as soon as a rater has rated meanwhile."""
+        self.grades_are_imported(ELSEWHERE[:1], place, [value])
+        self.rate_what_is_held(who, "0", 0)
+        self.an_import_is_taken_back(0)
+
     # What always holds
 
     @invariant()
@@ -770,8 +863,9 @@ class Game(RuleBasedStateMachine):
 
     @invariant()
     def an_assignment_knows_its_pair(self) -> None:
-        for collection, query, query_of_pair, collection_of_pair in places_of_assignments():
+        for collection, collection_of_pair, query, query_of_pair, number, drawn, extra in places_of_assignments():
             assert collection == collection_of_pair == self.collection.pk and query == query_of_pair
+            assert extra or number == (drawn or UNDRAWN)
 
     @invariant()
     def what_is_said_can_be_rebuilt_from_the_events(self) -> None:
@@ -813,5 +907,7 @@ def test_the_queue_keeps_its_promises_in_any_order_of_acts(monkeypatch, capsys):
         play(GAMES_AT_A_TIME, the_same=False)
         with capsys.disabled():
             print(dict(Game.seen), flush=True)
+
     rare = ("given", "gold beside what is wanted", "grades imported", "imports taken back")
+    rare += ("rounds stored", "drawn before others")
     assert all(Game.seen[what] for what in rare), dict(Game.seen)

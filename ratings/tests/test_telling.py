@@ -30,7 +30,7 @@ from ratings.desk import shown
 from ratings.models import Anchor, Assignment, Check, Collection, Pair, Rating
 from ratings.queue import mixing
 
-from .cast import NOW, grade, make_rater
+from .cast import NOW, grade, make_rater, make_round
 from .test_queue_batches import make_pool
 
 pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
@@ -83,8 +83,20 @@ def make_world(number: int) -> Collection:
             ratings.append(Rating(pair=pair, rater=rater, grade=one, **facts))
     Assignment.objects.bulk_update(done, ["rater", "state"])
     Rating.objects.bulk_create(ratings)
+    if collection.order == "decisive":
+        draw_rounds(collection, pairs, chance)
     Collection.objects.filter(pk=collection.pk).update(gold_share="0.12", repeat_share="0.12")
     return collection
+
+
+def draw_rounds(collection: Collection, pairs: list[Pair], chance: random.Random) -> None:
+    """Three rounds of some queries with some documents each, a third of them chosen for certain."""
+    left = list(pairs)
+    for _ in range(3):
+        queries = set(chance.sample(sorted({pair.query_id for pair in left}), 7))
+        some = chance.sample([pair for pair in left if pair.query_id in queries], 36)
+        make_round(collection, some, greedy=12)
+        left = [pair for pair in left if pair not in some]
 
 
 class Attacker:
@@ -302,6 +314,8 @@ def labels(collection: Collection) -> dict[str, set[str]]:
         "extra": pairs.filter(pk__in=extra).values_list("token", flat=True),
         "repeat": Check.objects.filter(kind="repeat").values_list("token", flat=True),
         "second": pairs.filter(pk__in=others, anchor=None).values_list("token", flat=True),
+        "drawn": pairs.filter(drawn__isnull=False).values_list("token", flat=True),
+        "greedy": pairs.filter(drawn__kind="greedy").values_list("token", flat=True),
     }
     found = {name: set(map(str, tokens)) for name, tokens in sets.items()}
     return found | {"beside": found["extra"] | found["repeat"]}
@@ -344,13 +358,15 @@ class Table(NamedTuple):
 def table(rows: list, kind: str) -> Table:
     # A query that comes again says by itself that its document is a repeat, as its text does.
     if kind in ("repeat", "beside"):
-        rows = [row for row in rows if row[1] != "query"]
+        rows = [row for row in rows if row[1] not in ("query", "decisive")]
     else:
         rows = [row for row in rows if "repeat" not in row[3]]
     if kind == "second":
         rows = [row for row in rows if "gold" not in row[3]]
     if kind == "extra":
         rows = [row for row in rows if "gold" not in row[3] or "extra" in row[3]]
+    if kind == "greedy":  # what is drawn comes before the rest: that is no secret
+        rows = [row for row in rows if "drawn" in row[3]]
     names = sorted({name for _, _, facts, _ in rows for name in facts})
     x = np.array([[facts.get(name, -99) for name in names] for _, _, facts, _ in rows], dtype=float)
     y = np.array([kind in kinds for *_, kinds in rows])
@@ -407,6 +423,29 @@ def test_nobody_can_tell_gold_repeats_and_extras(monkeypatch, capsys):
                 print(f"{kind}: {count}, AUC {area:.3f}, by chance {mean:.3f} ± {error:.3f}")
     for kind, (area, mean, error) in found.items():
         assert area < mean + ERRORS * error, (kind, area, mean, error)
+
+
+def test_nobody_can_tell_what_was_chosen_for_certain_from_what_was_drawn_nor_gold_in_rounds(monkeypatch):
+    monkeypatch.setitem(globals(), "ORDERS", ("decisive",))
+    rows = play(USUAL, monkeypatch)
+    for kind in ("gold", "extra", "greedy"):
+        tasks = table(rows, kind)
+        area, (mean, error) = auc(tasks), by_chance(tasks)
+        assert 5 < tasks.y.sum() < len(tasks.y) - 5
+        assert area < mean + ERRORS * error, (kind, area, mean, error)
+
+
+def test_a_count_that_rises_by_what_was_chosen_for_certain_would_be_seen(monkeypatch):
+    def leaking(outlook: queue.Outlook) -> dict:
+        rows = Assignment.objects.filter(rater__name="alice", extra=False)
+        greedy = rows.filter(pair__drawn__kind="greedy").count()
+        return {**shown_before(outlook), "left": f"about {1_000 + 2 * greedy - rows.count()}"}
+
+    shown_before = shown.outlook_shown
+    for module in ("ratings.views.acts", "ratings.views.rate"):
+        monkeypatch.setattr(f"{module}.outlook_shown", leaking)
+    monkeypatch.setitem(globals(), "ORDERS", ("decisive",))
+    assert auc(table(play(USUAL, monkeypatch, probes=False), "greedy")) > 0.8
 
 
 def test_a_count_that_rises_by_what_is_held_would_be_seen(monkeypatch):
