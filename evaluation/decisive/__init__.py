@@ -4,9 +4,20 @@
 the systems stand.
 """
 
-from .aims import Aim
+from .aims import Aim, systems_of
 from .drawing import draw_due, draw_next
-from .report import Difference, Expected, Mean, expected_of
+from .report import Difference, Expected, Mean, expected_of, with_expected
 from .state import State
 
-__all__ = ["Aim", "Difference", "Expected", "Mean", "State", "draw_due", "draw_next", "expected_of"]
+__all__ = [
+    "Aim",
+    "Difference",
+    "Expected",
+    "Mean",
+    "State",
+    "draw_due",
+    "draw_next",
+    "expected_of",
+    "systems_of",
+    "with_expected",
+]
