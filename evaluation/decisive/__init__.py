@@ -6,7 +6,7 @@ the systems stand.
 
 from .aims import Aim, systems_of
 from .drawing import draw_due, draw_next
-from .report import Difference, Expected, Mean, expected_of, with_expected
+from .report import Difference, Expected, Mean, expected_of, not_expected, with_expected
 from .state import State
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "draw_due",
     "draw_next",
     "expected_of",
+    "not_expected",
     "systems_of",
     "with_expected",
 ]

@@ -39,6 +39,11 @@ class Mean:
     outside: int  # documents above the cutoff that are not in the pool: they gain nothing
 
 
+def not_expected(system: str) -> Mean:
+    """The mean of a system that the estimate is not about."""
+    return Mean(system, None, None, None, None, None, 0)
+
+
 @dataclass(frozen=True)
 class Difference:
     """The expected mean of `second` less that of `first`, with its 90 % interval for missing judgments."""
@@ -79,7 +84,7 @@ class Expected:
 
     def row(self, system: str) -> dict[str, float | str | None]:
         """The columns that it adds to a summary; empty for a system that the order is not about."""
-        found = self.of(system) if system in self.systems else Mean(system, *[None] * 5, 0)
+        found = self.of(system) if system in self.systems else not_expected(system)
         return {
             "expected": found.mean,
             "expected_low": found.low,
