@@ -96,10 +96,15 @@ class Evaluation:
         made = fingerprint(self.options, self.rule, self.adjudications)
         return " ".join([made, *sorted({outlook.estimated for outlook in self.expected.values()})])
 
-    def fingerprint_of(self, measure: Measure | str) -> str:
-        """The fingerprint of the options in force for this measure."""
+    def plain_fingerprint_of(self, measure: Measure | str) -> str:
+        """The fingerprint of the options in force for this measure, of plain values alone."""
         measure = parse_measure(measure) if isinstance(measure, str) else measure
-        made = fingerprint(kernel.effective(measure, self.options), self.rule, self.adjudications)
+        return fingerprint(kernel.effective(measure, self.options), self.rule, self.adjudications)
+
+    def fingerprint_of(self, measure: Measure | str) -> str:
+        """The same, with what the expected values that stand beside plain ones rest on."""
+        measure = parse_measure(measure) if isinstance(measure, str) else measure
+        made = self.plain_fingerprint_of(measure)
         return f"{made} {self.expected[measure].estimated}" if measure in self.expected else made
 
     @property

@@ -205,7 +205,7 @@ def every_query(every: Sequence[Compared], profile: str) -> report.Table:
     header = ["measure", "baseline", "system", "query", "baseline_value", "system_value", "difference", "reason"]
     rows = []
     for each in every:
-        made_by = [profile, each.evaluation.fingerprint_of(each.measure)]
+        made_by = [profile, each.evaluation.plain_fingerprint_of(each.measure)]
         values = _values(each.evaluation, each.measure, each.systems)
         for pair in each.pairs:
             first, second = (values[:, each.systems.index(name)].tolist() for name in pair)

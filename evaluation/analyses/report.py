@@ -86,7 +86,7 @@ def every_query(evaluation: Evaluation, profile: str) -> Table:
         both = [frame.get(column) for frame in ends.values()]
         for query, value in evaluation.per_query[column].items():
             bounds = [None if end is None else known(end[query]) for end in both]
-            made_by = [profile, evaluation.fingerprint_of(measure)]
+            made_by = [profile, evaluation.plain_fingerprint_of(measure)]
             table.append([system, measure, query, known(value), reasons[query], *bounds, *made_by])
     return [*header, "profile", "options"], table
 
