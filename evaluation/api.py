@@ -13,6 +13,8 @@ from ratings.models import Collection, Scope
 
 from . import record, scores
 from .analyses import comparison, report
+from .decisive import with_expected
+from .decisive.report import MOST_PAIRS
 from .draws import MOST_TESTS_OVER_API, TESTS_ON_PAGES
 from .judgments.rules import ADJUDICATIONS, RULES, combine
 from .measures import PROFILES
@@ -47,12 +49,15 @@ class How(OfJudgments):
     ties: Word | None = Field(None, description="rank, score or average")
     relevant_from: Word | None = Field(None, description="The least grade that is relevant.")
     bounds: bool = Field(False, description="Also what nDCG can still become once the pool is judged.")
+    expected: bool = Field(
+        False, description="Also what the means of nDCG@k are expected to be once everything is judged."
+    )
     per_query: bool = Field(False, description="Every query, too.")
 
     @property
     def changes(self) -> dict[str, str]:
         """The options that depart from the profile."""
-        others = {"measure", "profile", "bounds", "per_query", "rule", "adjudications"}
+        others = {"measure", "profile", "bounds", "expected", "per_query", "rule", "adjudications"}
         options = {name: getattr(self, name) for name in How.model_fields if name not in others}
         return {name: value for name, value in options.items() if value is not None}
 
@@ -85,7 +90,9 @@ class EvaluationOut(MadeBy):
     results: list[dict[str, Any]] = Field(
         description="For each system and measure: system, measure, fingerprint, mean, low and high (its 95 %"
         " interval), lowest and highest (with `bounds`), queries, undefined, why, judged (the judged share of what"
-        " the measure looked at), and with `per_query` the values of every query. null: there is no value."
+        " the measure looked at), and with `per_query` the values of every query. With `expected` also expected,"
+        " expected_low and expected_high (its 90 % interval for missing judgments), best (the chance to be the"
+        " best system) and est (design, or model: without an interval). null: there is no value."
     )
 
 
@@ -98,7 +105,8 @@ class ComparisonOut(MadeBy):
     dropped: dict[str, Any]
     critical_difference: dict[str, Any]
     results: list[dict[str, Any]] = Field(
-        description="For each measure and pair: baseline, system, difference, low, high, p, verdict, …"
+        description="For each measure and pair: baseline, system, difference, low, high, p, verdict, … With"
+        " `expected` also the expected difference, its 90 % interval for missing judgments, and est."
     )
 
 
@@ -166,9 +174,10 @@ def evaluated(collection: Collection, asked: How, systems: list[str] | None) -> 
         if measure.cutoff is None or queries * all_systems * measure.cutoff > MOST_BOUNDED:
             refuse(f"the bounds of {measure} take too long here; `evaluate --bounds` computes them.", "bounds")
     try:
-        return scores.evaluate(
+        found = scores.evaluate(
             collection, measures, options, systems, asked.rule, asked.adjudications, bounds=bounded
         )
+        return with_expected(collection, found, most=MOST_PAIRS) if asked.expected else found
     except ValueError as error:
         refuse(error)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -35,8 +36,41 @@ from .significance import bootstrap_interval
 
 # Measures without an upper bound. Others exceed 1 or fall below 0 only under unusual options.
 SIGNED = {"CG", "DCG", "IDCG"}
-EXPECTATION = f"est=model draws={EXPECTED} seed={SEED}"
 SUMS = SIGNED | {name for name, definition in MEASURES.items() if definition.counts}
+
+
+class Outlook(Protocol):
+    """What the means of one measure are expected to be once nothing is unjudged."""
+
+    est: str  # what the estimate rests on
+    estimated: str  # that and what else made it, for the fingerprint
+
+    def row(self, system: str) -> dict[str, float | str | None]:
+        """The columns that it adds to a summary."""
+
+    def between(self, first: str, second: str) -> dict[str, float | str | None]:
+        """The columns that it adds to a comparison: `second` less `first`."""
+
+    def facts(self) -> dict:
+        """What the estimate rests on, for JSON."""
+
+
+@dataclass(frozen=True)
+class ModelMeans:
+    """The means that a model expects, by system. Nothing says how the documents were chosen: no interval."""
+
+    means: Mapping[str, float]
+    est: str = "model"
+    estimated: str = f"est=model draws={EXPECTED} seed={SEED}"
+
+    def row(self, system: str) -> dict[str, float]:
+        return {"expected": self.means[system]}
+
+    def between(self, first: str, second: str) -> dict[str, float]:
+        return {"expected": self.means[second] - self.means[first]}
+
+    def facts(self) -> dict:
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +87,30 @@ class Evaluation:
     # documents that the measure reads.
     table: Columns
     bounds: dict[tuple[Measure, str], Bounds]  # where they were asked for
-    # Means that a model expects once everything is judged, where they were asked for.
-    expected: dict[tuple[Measure, str], float] = field(default_factory=dict)
+    # What is expected once everything is judged, where it was asked for.
+    expected: Mapping[Measure, Outlook] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
         """The options in short, without the parameters of measures."""
         made = fingerprint(self.options, self.rule, self.adjudications)
-        return f"{made} {EXPECTATION}" if self.expected else made
+        return " ".join([made, *sorted({outlook.estimated for outlook in self.expected.values()})])
+
+    def plain_fingerprint_of(self, measure: Measure | str) -> str:
+        """The fingerprint of the options in force for this measure, of plain values alone."""
+        measure = parse_measure(measure) if isinstance(measure, str) else measure
+        return fingerprint(kernel.effective(measure, self.options), self.rule, self.adjudications)
 
     def fingerprint_of(self, measure: Measure | str) -> str:
-        """The fingerprint of the options in force for this measure."""
+        """The same, with what the expected values that stand beside plain ones rest on."""
         measure = parse_measure(measure) if isinstance(measure, str) else measure
-        made = fingerprint(kernel.effective(measure, self.options), self.rule, self.adjudications)
-        return f"{made} {EXPECTATION}" if self.expected else made
+        made = self.plain_fingerprint_of(measure)
+        return f"{made} {self.expected[measure].estimated}" if measure in self.expected else made
+
+    @property
+    def est(self) -> str:
+        """What the expected values rest on; "" where none were asked for."""
+        return " ".join(sorted({outlook.est for outlook in self.expected.values()}))
 
     @cached_property
     def per_query(self) -> pd.DataFrame:
@@ -83,15 +127,15 @@ class Evaluation:
         """A row for each (system, measure), both text.
 
         mean; low and high, its 95 % interval over queries; lowest and highest, its bounds (where asked for);
-        expected (a column only where asked for), the mean that a model expects once everything is judged;
+        the columns of `Outlook.row` (only where asked for), what is expected once everything is judged;
         weighted, the mean by query weight; total, of a count; queries (how many count), undefined (how many do
         not), why ({reason: how many}), judged (mean Judged@cutoff of those that count).
         """
         intervals = self.table.remember("intervals", lambda: _intervals(self.columns, self.table))
         index = pd.MultiIndex.from_product([self.systems, map(str, self.measures)], names=["system", "measure"])
         order = [(measure, system) for system in self.systems for measure in self.measures]
-        names = [*SUMMARY, "expected"] if self.expected else list(SUMMARY)
-        return pd.DataFrame([self._row(column, *intervals[column]) for column in order], index, names)
+        rows = [self._row(column, *intervals[column]) for column in order]
+        return pd.DataFrame(rows, index, list(dict.fromkeys([*SUMMARY, *(name for row in rows for name in row)])))
 
     @property
     def is_weighted(self) -> bool:
@@ -143,7 +187,7 @@ class Evaluation:
             "undefined": sum(tally.values()),
             "why": {reason: count for reason, count in tally.items() if count},
             "judged": kernel.mean(seen, counted & ~np.isnan(seen)),
-            "expected": self.expected.get(column, np.nan),
+            **(self.expected[column[0]].row(column[1]) if column[0] in self.expected else {}),
         }
 
 
@@ -267,7 +311,7 @@ def of_arrays(
 
 def _expected(
     judgments: Judgments, rankings: Mapping[str, Rankings], measures: Iterable[Measure], options: Options
-) -> dict[tuple[Measure, str], float]:
+) -> dict[Measure, Outlook]:
     """What a model expects of each measure's means; documents have the same numbers in all rankings."""
     expected = {}
     for measure in measures:
@@ -279,7 +323,7 @@ def _expected(
                 "give the least grade the gain 0, for example gain=map:1=0,2=1,3=2."
             )
         means = estimate(pool, level).mean.tolist()
-        expected |= {(measure, system): mean for system, mean in zip(rankings, means, strict=True)}
+        expected[measure] = ModelMeans(dict(zip(rankings, means, strict=True)))
     return expected
 
 

@@ -6,6 +6,7 @@ from .views import (
     decisive,
     differences,
     drift,
+    expected,
     exports,
     frozen,
     frozen_changes,
@@ -50,6 +51,15 @@ urlpatterns = [
     path("collections/<slug:slug>/compare/", compare.compare, name="compare"),
     path("collections/<slug:slug>/compare/differences.csv", compare.compare_files, CSV, name="compare_csv"),
     path("collections/<slug:slug>/compare/differences.json", compare.compare_files, JSON, name="compare_json"),
+    path("collections/<slug:slug>/expected/", expected.expected, name="expected"),
+    path("collections/<slug:slug>/expected/differences.csv", expected.expected_files, CSV, name="expected_csv"),
+    path("collections/<slug:slug>/expected/expected.json", expected.expected_files, JSON, name="expected_json"),
+    path(
+        "collections/<slug:slug>/expected/rounds.csv",
+        expected.expected_rounds_files,
+        CSV,
+        name="expected_rounds_csv",
+    ),
     path("collections/<slug:slug>/differences/", differences.differences, name="differences"),
     path(
         "collections/<slug:slug>/differences/queries.csv",

@@ -12,7 +12,10 @@ PURE = [
     "evaluation/agreement",
     "evaluation/significance",
     "evaluation/expected",
-    *(f"evaluation/charts/{name}.py" for name in ("spec", "systems", "queries", "raters", "over_time")),
+    *(
+        f"evaluation/charts/{name}.py"
+        for name in ("spec", "systems", "queries", "raters", "over_time", "expected")
+    ),
 ]
 PURE += ["evaluation/judgments", "evaluation/draws.py", "evaluation/files", "ratings/formats"]
 WRITERS = {

@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from evaluation.tests.judged_worlds import unfinished
 from ratings import queue
 from ratings.guidelines import versions
 from ratings.models import Adjudication, Anchor, Rating, Role
@@ -291,6 +292,7 @@ def pages(role: str, collection) -> list[str]:
         f"{base}/systems/{system.pk}/",
         f"{base}/compare/",
         f"{base}/compare/?baseline=dense&pairs=all",
+        f"{base}/expected/",
         f"{base}/differences/",
         f"{base}/differences/?baseline=dense&system=bm25&sort=text",
         f"{base}/agreement/",
@@ -383,3 +385,16 @@ def test_long_and_foreign_documents_are_readable_on_a_phone(visit, collection):
         before = shown(page)
         page.locator("button.grade").nth(1).click()
         page.wait_for_function(MOVED_ON, arg=before)
+
+
+def test_expected_values_are_drawn_and_axe_finds_nothing(visit):
+    judged = unfinished()
+    make_member(judged.collection, "eva", Role.ADMIN)
+    page = visit.sign_in(visit.page(), "eva")
+    for address in ("", "expected/", "compare/", "?measure=AP", "expected/?measure=AP"):
+        page.goto(f"/collections/world/{address}")
+        examine(page, address)
+    page.goto("/collections/world/?measure=nDCG@5")
+    follow(page.get_by_role("link", name="Every pair, and how it developed"))
+    page.get_by_text("The same numbers as a table").click()
+    assert page.get_by_role("row", name=re.compile("before round 2")).is_visible()

@@ -95,6 +95,8 @@ class Compared:
             if self.evaluation.bounds:
                 result = _bounded(result, bounds)
                 row |= dict(zip(("lowest", "highest"), bounds or (None, None), strict=True))
+            if self.measure in self.evaluation.expected:
+                row |= self.evaluation.expected[self.measure].between(baseline, system)
             rows.append(row | asdict(result))
         return rows
 
@@ -159,15 +161,20 @@ def _bounded(result: Comparison, bounds: tuple[float, float] | None) -> Comparis
 def document(every: Sequence[Compared], profile: str, per_query: bool = False) -> dict:
     """The JSON document: the settings of the tests, then an entry for each measure and pair."""
     first = every[0].tests
-    made_by = report.made_by(every[0].evaluation, profile) | {
-        "systems": list(every[0].systems),
-        "alpha": ALPHA,
-        "correction": first.correction,
-        "draws": first.draws,
-        "seed": first.seed,
-        "dropped": {str(each.measure): each.dropped for each in every},
-        "critical_difference": {str(each.measure): each.tests.critical for each in every},
-    }
+    evaluation = every[0].evaluation
+    made_by = (
+        report.made_by(evaluation, profile)
+        | report.expectations(evaluation)
+        | {
+            "systems": list(every[0].systems),
+            "alpha": ALPHA,
+            "correction": first.correction,
+            "draws": first.draws,
+            "seed": first.seed,
+            "dropped": {str(each.measure): each.dropped for each in every},
+            "critical_difference": {str(each.measure): each.tests.critical for each in every},
+        }
+    )
     results = []
     for each in every:
         stated = {"fingerprint": each.evaluation.fingerprint_of(each.measure), "exact": each.tests.exact}
@@ -198,7 +205,7 @@ def every_query(every: Sequence[Compared], profile: str) -> report.Table:
     header = ["measure", "baseline", "system", "query", "baseline_value", "system_value", "difference", "reason"]
     rows = []
     for each in every:
-        made_by = [profile, each.evaluation.fingerprint_of(each.measure)]
+        made_by = [profile, each.evaluation.plain_fingerprint_of(each.measure)]
         values = _values(each.evaluation, each.measure, each.systems)
         for pair in each.pairs:
             first, second = (values[:, each.systems.index(name)].tolist() for name in pair)

@@ -19,14 +19,18 @@ Table = tuple[list[str], list[list]]  # names of the columns, and the rows
 def document(evaluation: Evaluation, profile: str, per_query: bool = False) -> dict:
     """The options, then an entry for each system and measure; with `per_query` also the value of every query."""
     frames = ({"per_query": evaluation.per_query} | _bounds(evaluation)) if per_query else {}
-    return made_by(evaluation, profile) | {
-        "results": [
-            {"system": system, "measure": measure, "fingerprint": evaluation.fingerprint_of(measure)}
-            | row
-            | _queries(frames, measure, system)
-            for system, measure, row in rows(evaluation)
-        ]
-    }
+    return (
+        made_by(evaluation, profile)
+        | expectations(evaluation)
+        | {
+            "results": [
+                {"system": system, "measure": measure, "fingerprint": evaluation.fingerprint_of(measure)}
+                | row
+                | _queries(frames, measure, system)
+                for system, measure, row in rows(evaluation)
+            ]
+        }
+    )
 
 
 def made_by(evaluation: Evaluation, profile: str) -> dict:
@@ -36,8 +40,14 @@ def made_by(evaluation: Evaluation, profile: str) -> dict:
         "rule": evaluation.rule,
         "adjudications": evaluation.adjudications,
         "fingerprint": evaluation.fingerprint,
-        "options": evaluation.options.as_dict() | ({"est": "model"} if evaluation.expected else {}),
+        "options": evaluation.options.as_dict() | ({"est": evaluation.est} if evaluation.expected else {}),
     }
+
+
+def expectations(evaluation: Evaluation) -> dict[str, dict]:
+    """What expected values rest on, by measure; nothing where there is nothing to say."""
+    facts = {str(measure): outlook.facts() for measure, outlook in evaluation.expected.items()}
+    return {"expected": facts} if any(facts.values()) else {}
 
 
 def _queries(frames: Mapping[str, DataFrame], measure: str, system: str) -> dict[str, dict]:
@@ -76,7 +86,7 @@ def every_query(evaluation: Evaluation, profile: str) -> Table:
         both = [frame.get(column) for frame in ends.values()]
         for query, value in evaluation.per_query[column].items():
             bounds = [None if end is None else known(end[query]) for end in both]
-            made_by = [profile, evaluation.fingerprint_of(measure)]
+            made_by = [profile, evaluation.plain_fingerprint_of(measure)]
             table.append([system, measure, query, known(value), reasons[query], *bounds, *made_by])
     return [*header, "profile", "options"], table
 

@@ -67,7 +67,7 @@ def _means(evaluation: Evaluation) -> Figure | None:
         title=f"Mean {measure} by system",
         sentence=f"Dots are means of {measure}, lines their 95 % intervals over queries; the dotted one "
         "stands at the best; "
-        f"{evaluation.fingerprint_of(measure)}, n = {max(row['queries'] for row in rows):,}.",
+        f"{evaluation.plain_fingerprint_of(measure)}, n = {max(row['queries'] for row in rows):,}.",
         alt="; ".join(_mean_in_words(row) for row in rows) + ".",
         spec=charts.means(rows, bounded=measure.name not in SUMS),
     )
@@ -96,7 +96,8 @@ def _curves(evaluation: Evaluation) -> Figure | None:
     return Figure(
         name="cutoffs",
         title=f"Mean {first.name}@k for k from {first.cutoff} to {last.cutoff}",
-        sentence=f"Means of {first.name} at growing cutoffs, bands to 95 %; {evaluation.fingerprint_of(first)}. "
+        sentence=f"Means of {first.name} at growing cutoffs, bands to 95 %; "
+        f"{evaluation.plain_fingerprint_of(first)}. "
         "Where lines cross, the choice of k decides which system looks better.",
         alt=f"At {last.cutoff}: " + ", ".join(f"{name} {decimals(value)}" for name, value in ends.items()) + ".",
         spec=charts.curves(rows, bounded=first.name not in SUMS),
@@ -131,7 +132,7 @@ def _heat(evaluation: Evaluation) -> Figure | None:
         name="queries",
         title=f"{measure} of each query and system",
         sentence=f"Queries from easiest to hardest by their median, in five equal steps from 0 to {top:g}: "
-        f"the stronger the shade, the higher. {evaluation.fingerprint_of(measure)}.",
+        f"the stronger the shade, the higher. {evaluation.plain_fingerprint_of(measure)}.",
         alt=f"{len(values):,} queries by {len(order)} systems, {undefined:,} of them undefined (hatched). "
         "per_query.csv has the numbers.",
         spec=charts.heat_map(cells, queries, systems=order, top=top),

@@ -37,11 +37,35 @@ def methods(
         f"({asked.interval['draws']:,} resamples, seed {asked.interval['seed']}, distances from the mean "
         "widened by sqrt(n / (n - 1))).",
         f"Mean {text(str(measure))}: {_means(evaluation, text)}.",
+        *_expected(evaluation, text),
         comparisons.in_words(found, text),
         f"Computed with {facts.software} and frozen on {date_format(frozen.created_at, 'j F Y')} as "
         f"“{text(frozen.name)}”, SHA-256 {_code(frozen.hash, markdown)}.",
     ]
     return " ".join(sentences) + "\n"
+
+
+def _expected(evaluation: Evaluation, text) -> list[str]:
+    """The sentence about expected values of the first measure; none where there are none."""
+    measure = evaluation.measures[0]
+    if measure not in evaluation.expected:
+        return []
+    outlook, said = evaluation.expected[measure], []
+    for name in best_first(evaluation, measure):
+        row = outlook.row(name)
+        if row["expected"] is not None:
+            ends = (decimals(row["expected_low"]), decimals(row["expected_high"]))
+            interval = "" if row["expected_low"] is None else f" ({ends[0]} to {ends[1]})"
+            said.append(f"{text(name)} {decimals(row['expected'])}{interval}")
+    facts = outlook.facts()
+    without = f", without intervals: {facts['without']}" if facts["without"] else ""
+    given = "" if facts["without"] else " with 90 % intervals for missing judgments alone"
+    rounds = counted(facts["rounds"], "round", "rounds")
+    return [
+        f"These means are plain. {facts['judged']:,} of {facts['pairs']:,} pairs were judged, and "
+        f"{facts['drawn']:,} pairs were drawn in {rounds}. Expected once all are judged{given} "
+        f"({outlook.estimated}{without}): {', '.join(said)}."
+    ]
 
 
 def _markdown(text: str) -> str:
@@ -81,7 +105,7 @@ def _measured(asked: Settings, evaluation: Evaluation, text) -> str:
     listed = "; ".join(
         f"{line.label.lower()}: {text(line.words)}" for line in held if line.label not in _OF_JUDGMENTS
     )
-    return f"The measure is {text(str(measure))} ({text(evaluation.fingerprint_of(measure))}) with {listed}."
+    return f"The measure is {text(str(measure))} ({text(evaluation.plain_fingerprint_of(measure))}) with {listed}."
 
 
 _OF_JUDGMENTS = {options.ABOUT[name][0] for name in options.OF_JUDGMENTS}
@@ -146,6 +170,7 @@ def readme(frozen: FrozenEvaluation, drawn: Iterable[Figure], compared: bool) ->
             f"| {system.run} | what {_markdown(system.system)} returned, as a TREC run |"
             for system in asked.systems
         ),
+        *(_OF_EXPECTED if asked.expected else []),
         "",
         "## What came out",
         "",
@@ -183,6 +208,10 @@ def readme(frozen: FrozenEvaluation, drawn: Iterable[Figure], compared: bool) ->
     return "\n".join(lines)
 
 
+_OF_EXPECTED = (
+    "| pool.jsonl | the pairs that can be judged, and when each came and was judged |",
+    "| rounds.jsonl | which pairs were drawn to be judged, by which chances |",
+)
 _JUDGMENTS = {
     True: "the judgments as TREC qrels",
     False: "the judgments, one JSON object a line: qrels cannot hold grades that are negative or decimal",

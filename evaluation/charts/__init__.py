@@ -4,6 +4,7 @@ spec.py has the colours and axes that all charts share, pictures.py draws SVG, P
 the script that draws charts in the browser.
 """
 
+from .expected import expected_means, over_rounds, wrong_over_rounds
 from .queries import by_query, deltas, heat_map
 from .raters import confusion, courses, mixes
 from .spec import ACCENT, EDGE, INK, PAPER, SHADES, SOFT, WARN, score_domain, shortened
@@ -23,11 +24,14 @@ __all__ = [
     "curves",
     "deltas",
     "differences",
+    "expected_means",
     "heat_map",
     "means",
     "mixes",
+    "over_rounds",
     "running",
     "score_domain",
     "shortened",
     "spread",
+    "wrong_over_rounds",
 ]

@@ -60,7 +60,7 @@ def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> 
         on_paper = layers[-1].mark_text(dy=-15, stroke=PAPER, strokeWidth=4)
         layers = [line.encode(x=at_mean), *layers[:-1], on_paper, layers[-1]]
     if any(row.get("lowest") is not None for row in rows):
-        layers = _whisker(base.transform_filter("isValid(datum.lowest)"), scale) + layers
+        layers = whisker(base.transform_filter("isValid(datum.lowest)"), scale) + layers
     if neutral is not None:
         tick = base.mark_tick(size=14, thickness=2, color=WARN)
         says = alt.TooltipValue(f"An empty list scores {neutral:.4f}")
@@ -71,7 +71,7 @@ def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> 
     )
 
 
-def _whisker(base: alt.Chart, scale: alt.Scale) -> list[alt.Chart]:
+def whisker(base: alt.Chart, scale: alt.Scale) -> list[alt.Chart]:
     """A thin line with caps, visible even within the interval."""
     says = [
         alt.Tooltip("system:N", title="System"),

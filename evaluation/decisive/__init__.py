@@ -4,9 +4,22 @@
 the systems stand.
 """
 
-from .aims import Aim
+from .aims import Aim, systems_of
 from .drawing import DRAW_EVERY, draw_due, draw_next
-from .report import Difference, Expected, Mean, expected_of
+from .report import Difference, Expected, Mean, expected_of, not_expected, with_expected
 from .state import State
 
-__all__ = ["DRAW_EVERY", "Aim", "Difference", "Expected", "Mean", "State", "draw_due", "draw_next", "expected_of"]
+__all__ = [
+    "DRAW_EVERY",
+    "Aim",
+    "Difference",
+    "Expected",
+    "Mean",
+    "State",
+    "draw_due",
+    "draw_next",
+    "expected_of",
+    "not_expected",
+    "systems_of",
+    "with_expected",
+]

@@ -55,6 +55,16 @@ class Aim:
             "systems": None if self.systems is None else list(self.systems),
         }
 
+    def is_of(self, measure: Measure, fingerprint: str) -> bool:
+        """Whether the aim is this measure by these options."""
+        return (self.measure, self.fingerprint) == (measure, fingerprint)
+
     @property
     def fingerprint(self) -> str:
         return scores.fingerprint(effective(self.measure, self.options), self.rule, self.adjudications)
+
+
+def systems_of(collection: Collection) -> tuple[str, ...] | None:
+    """The systems that the decisive order is about; None: all."""
+    named = (collection.aim or {}).get("systems") if collection.order == Collection.Order.DECISIVE else None
+    return None if named is None else tuple(named)

@@ -14,13 +14,15 @@ from ..expected import Estimate, estimate, settled
 from ..measures import Judgments, Measure, Options
 from ..measures.gains import gain
 from ..record.drawn import rounds_so_far
-from ..scores import fingerprint
+from ..scores import Evaluation, fingerprint
+from .aims import systems_of
 from .state import State
 
 LEADER = 0.95  # the least chance to be the best that makes a leader
 WRONG = 0.1  # the greatest chance of a wrong order that counts as settled
 MOST_PAIRS = 150_000  # of a pool: the estimate of more takes too long for a page
 NO_ROUNDS = "no round was drawn, so that nobody knows by what chance a document was judged"
+UNFINISHED = "no document that a round drew at random is judged yet"
 DESIGN, MODEL = "design", "model"  # where the estimate comes from, as `est` in options
 
 
@@ -35,6 +37,11 @@ class Mean:
     best: float | None  # the chance to be the best
     plain: float | None  # unjudged as gain 0
     outside: int  # documents above the cutoff that are not in the pool: they gain nothing
+
+
+def not_expected(system: str) -> Mean:
+    """The mean of a system that the estimate is not about."""
+    return Mean(system, None, None, None, None, None, 0)
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,41 @@ class Expected:
     seed: int = SEED
     estimate: Estimate | None = field(default=None, repr=False)
     systems: tuple[str, ...] = ()  # in the order of the estimate
+
+    @property
+    def estimated(self) -> str:
+        return f"est={self.est}"
+
+    def row(self, system: str) -> dict[str, float | str | None]:
+        """The columns that it adds to a summary; empty for a system that the order is not about."""
+        found = self.of(system) if system in self.systems else not_expected(system)
+        return {
+            "expected": found.mean,
+            "expected_low": found.low,
+            "expected_high": found.high,
+            "best": found.best,
+            "est": self.est,
+        }
+
+    def between(self, first: str, second: str) -> dict[str, float | str | None]:
+        """The columns that it adds to a comparison: `second` less `first`; `best` is the chance of `second`."""
+        of_first, of_second = self.row(first), self.row(second)
+        known = None not in (of_first["expected"], of_second["expected"])
+        told = self.difference(first, second) if known else None
+        apart = of_second["expected"] - of_first["expected"] if known else None
+        return of_second | {
+            "expected": told.difference if told else apart,
+            "expected_low": told.low if told else None,
+            "expected_high": told.high if told else None,
+        }
+
+    def facts(self) -> dict:
+        """What the estimate rests on, for JSON."""
+        names = ("est", "without", "pairs", "judged", "drawn", "skipped", "queries", "nothing_found", "rounds")
+        names += ("wrong", "settled", "leader", "calibration", "draws", "seed")
+        return {name: getattr(self, name) for name in names} | {
+            "outside": {row.system: row.outside for row in self.means}
+        }
 
     @property
     def final(self) -> bool:
@@ -132,6 +174,22 @@ def expected_of(
     return found
 
 
+def with_expected(
+    collection: Collection,
+    evaluation: Evaluation,
+    measures: Iterable[Measure] | None = None,
+    most: int | None = None,
+) -> Evaluation:
+    """The evaluation with what is expected of the means of `measures` (None: all of its own).
+
+    The estimate knows all systems that the order is about, whichever the evaluation has. Raises ValueError as
+    `expected_of`.
+    """
+    how = (evaluation.options, evaluation.rule, evaluation.adjudications, systems_of(collection), most)
+    chosen = evaluation.measures if measures is None else measures
+    return replace(evaluation, expected={measure: expected_of(collection, measure, *how) for measure in chosen})
+
+
 def reported(state: State, measure: Measure, options: Options, rule: str, adjudications: str) -> Expected:
     pool, judged = state.pool, state.judged
     exact = plain_means(state, state.judgments, measure, options)
@@ -185,8 +243,8 @@ def estimated(state: State, exact: np.ndarray, measure: Measure, options: Option
     found = estimate(state.pool, state.level, design)
     if state.judged.all():
         return replace(found, mean=exact)
-    if not state.rounds:
-        found = replace(found, without=NO_ROUNDS)
+    if found.covariance is None:
+        found = replace(found, without=UNFINISHED if state.rounds else NO_ROUNDS)
     rounded = _rounded(state, options)
     if rounded is None:
         return found

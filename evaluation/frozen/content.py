@@ -5,6 +5,8 @@
     qrels.txt         "query 0 document grade", by query and then by document, in the order of code points
     judgments.jsonl   {"query", "document", "grade"} instead, where a grade is negative or no whole number
     runs/1-bm25.run   "query Q0 document rank score tag" of each system, in the order of their names
+    pool.jsonl        what expected values rest on, only where they were frozen: see `expected`
+    rounds.jsonl      and the rounds that were drawn
 
 All is UTF-8 with \\n at the end of every line; numbers are written as Python's repr writes them, whole grades
 without a point. The hash of an evaluation is the SHA-256 of these lines, one for each file in the order above:
@@ -28,6 +30,7 @@ from ..measures import Judgments, Measure, Options, Rankings, parse_measure
 
 FORMAT = 1
 SETTINGS, QUERIES, QRELS, GRADES = "settings.json", "queries.jsonl", "qrels.txt", "judgments.jsonl"
+POOL, ROUNDS = "pool.jsonl", "rounds.jsonl"
 PIECE = 1 << 20  # bytes of text that are compressed together
 
 BLANK = re.compile(r"\s+")  # not allowed in the system's column of a run
@@ -64,6 +67,8 @@ class Settings:
     interval: dict  # level, draws and seed of the bootstrap
     judgments: str  # QRELS or GRADES
     systems: tuple[System, ...]
+    # Where expected values were frozen: their measures and systems, and the grades of the scale.
+    expected: dict | None = None
 
     def as_text(self) -> str:
         known = {
@@ -75,7 +80,7 @@ class Settings:
             "interval": self.interval,
             "judgments": self.judgments,
             "systems": [asdict(system) for system in self.systems],
-        }
+        } | ({"expected": self.expected} if self.expected else {})
         return json.dumps(known, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
     @classmethod
@@ -97,6 +102,7 @@ class Settings:
                 systems=tuple(
                     System(row["system"], row["run"], row["tag"], tuple(row["empty"])) for row in known["systems"]
                 ),
+                expected=known.get("expected"),
             )
         except Broken:
             raise
@@ -106,7 +112,8 @@ class Settings:
     @property
     def names(self) -> list[str]:
         """The canonical files, in their order."""
-        return [SETTINGS, QUERIES, self.judgments, *(system.run for system in self.systems)]
+        of_expected = [POOL, ROUNDS] if self.expected else []
+        return [SETTINGS, QUERIES, self.judgments, *(system.run for system in self.systems), *of_expected]
 
 
 @dataclass(frozen=True)
@@ -255,14 +262,16 @@ class Judged:
 
 
 def read_queries(lines: Iterable[bytes]) -> pd.DataFrame:
-    rows = [(row["query"], row["text"], row["weight"]) for row in _objects(QUERIES, lines, "query text weight")]
+    rows = [
+        (row["query"], row["text"], row["weight"]) for row in read_objects(QUERIES, lines, "query text weight")
+    ]
     return pd.DataFrame(rows, columns=["key", "text", "weight"])
 
 
 def read_judgments(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, str, float]]:
     """(query, document, grade) in the order of the file."""
     if name == GRADES:
-        for row in _objects(name, lines, "query document grade"):
+        for row in read_objects(name, lines, "query document grade"):
             yield row["query"], row["document"], float(row["grade"])
         return
     for number, line in enumerate(lines, 1):
@@ -273,7 +282,7 @@ def read_judgments(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, str
             raise Broken(f"{name}, line {number}: is no line of qrels.") from error
 
 
-def _objects(name: str, lines: Iterable[bytes], members: str) -> Iterator[dict]:
+def read_objects(name: str, lines: Iterable[bytes], members: str) -> Iterator[dict]:
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)

@@ -6,9 +6,9 @@ import json
 import tempfile
 import tomllib
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -22,13 +22,15 @@ from ratings.models import Collection
 from .. import record, scores
 from ..analyses import report
 from ..cache import Columns
-from ..measures import Judgments, Measure, Rankings
+from ..decisive import State, systems_of
+from ..measures import Judgments, Measure, Options, Rankings, parse_measure
 from ..models import FrozenEvaluation, FrozenPart
 from ..record import Record
 from ..scores import Evaluation, Setup
 from ..significance import bootstrap_interval
 from . import content
 from .content import File, Settings
+from .expected import defined, expected_in, pool_lines, round_lines, stored
 
 IN_MEMORY = 1 << 24  # bytes of compressed content; more is buffered in a temporary file
 AT_ONCE = 16  # parts that are written with one statement
@@ -57,6 +59,7 @@ class About:
     raters: int
     adjudicated: int  # adjudicated pairs, whether used or not
     software: str
+    expected: dict = field(default_factory=dict)  # the expected values by measure: see StoredOutlook
 
 
 def freeze(
@@ -66,10 +69,12 @@ def freeze(
     setup: Setup,
     note: str = "",
     by=None,
+    expected: bool = False,
 ) -> tuple[FrozenEvaluation, bool]:
     """The frozen evaluation of what `evaluate` gives now, and whether it is new: one content is frozen once.
 
-    `by` is the account that froze it. Raises NameTaken, and ValueError as `evaluate` does.
+    `by` is the account that froze it; `expected`: with the expected values of the measures that have them. Raises
+    NameTaken, and ValueError as `evaluate` does.
     """
     measures = tuple(dict.fromkeys(scores.measure_for(collection, str(measure)) for measure in measures))
     options = setup.options
@@ -86,6 +91,7 @@ def freeze(
         interval=interval(),
         judgments=content.QRELS if content.fits_qrels(judgments.grade) else content.GRADES,
         systems=tuple(_with_empty(found)),
+        expected=_to_expect(collection, measures, options, found.systems) if expected else None,
     )
     evaluation = scored(collection.slug, found.queries, judgments, found.rankings, asked)
     about = About(
@@ -106,6 +112,11 @@ def freeze(
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as room:
         parts = Parts(room)
         files = _write_content(collection, found, judgments, asked, parts)
+        if asked.expected:
+            # From the files, so that whoever computes them again has the same order of documents.
+            told = expected_in(asked, parts.lines)
+            evaluation = replace(evaluation, expected=told)
+            about = replace(about, expected=stored(told, found.systems))
         _write_numbers(evaluation, parts)
         made = FrozenEvaluation(
             collection=collection,
@@ -120,6 +131,20 @@ def freeze(
             summary=json.dumps(list(summary_rows(evaluation)), allow_nan=False),
         )
         return _saved(made, parts)
+
+
+def _to_expect(
+    collection: Collection, measures: Iterable[Measure], options: Options, systems: Sequence[str]
+) -> dict:
+    """What `Settings.expected` has. ValueError where nothing can be expected, or without all of its systems."""
+    about = [*(systems_of(collection) or collection.systems.order_by("name").values_list("name", flat=True))]
+    if not set(about) <= set(systems):
+        raise ValueError("expected values rest on the rankings of all systems: leave out --system.")
+    return {
+        "measures": [str(measure) for measure in defined(measures, options)],
+        "scale": record.scale(collection),
+        "systems": [name for name in systems if name in about],
+    }
 
 
 def _saved(made: FrozenEvaluation, parts: "Parts") -> tuple[FrozenEvaluation, bool]:
@@ -149,6 +174,16 @@ class Parts:
         packed = zlib.compress(data)
         self.known.append((name, place, len(packed)))
         self.room.write(packed)
+
+    def lines(self, name: str) -> Iterator[bytes]:
+        """The lines of a file that was kept, each with its \\n."""
+        place = 0
+        for known, _, length in self.known:
+            if known == name:
+                self.room.seek(place)
+                yield from zlib.decompress(self.room.read(length)).splitlines(keepends=True)
+            place += length
+        self.room.seek(place)
 
     def write(self, frozen: FrozenEvaluation) -> None:
         self.room.seek(0)
@@ -211,7 +246,20 @@ def _write_content(
     for system in asked.systems:
         files.append(writer.write(system.run, digests.seen(_run_lines(collection, found, system, keys))))
         digests.keep(system.run, parts)
+    if asked.expected:
+        files += _write_rounds(collection, asked, writer)
     return files
+
+
+def _write_rounds(collection: Collection, asked: Settings, writer: content.Writer) -> list[File]:
+    measure = parse_measure(asked.expected["measures"][0])
+    how = (asked.options, asked.rule, asked.adjudications, asked.expected["systems"])
+    state = State.of(collection, measure, *how)
+    keys = record.Keys([state.pool.document])
+    return [
+        writer.write(content.POOL, pool_lines(state, keys)),
+        writer.write(content.ROUNDS, round_lines(state, keys)),
+    ]
 
 
 class Digests:

@@ -3,6 +3,7 @@
 import json
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,13 @@ from django.db.models import QuerySet
 from ratings.models import Collection
 
 from ..cache import Columns
+from ..measures import parse_measure
 from ..models import FrozenEvaluation, FrozenPart
 from ..record import Record
 from ..scores import SUMMARY, Evaluation
 from . import content
 from .content import File, Lines, Settings
+from .expected import StoredOutlook, expected_in
 from .freezing import DIGEST, NUMBERS, About, scored
 
 AT_ONCE = 4  # parts that are fetched together
@@ -49,8 +52,9 @@ def summary_of(frozen: FrozenEvaluation) -> pd.DataFrame:
     """The stored means, in the shape of `Evaluation.summary`."""
     rows = json.loads(frozen.summary)
     index = pd.MultiIndex.from_tuples([(row["system"], row["measure"]) for row in rows])
-    values = [{name: np.nan if row[name] is None else row[name] for name in SUMMARY} for row in rows]
-    return pd.DataFrame(values, index.set_names(["system", "measure"]), list(SUMMARY))
+    names = [*SUMMARY, *(name for name in rows[0] if name not in (*SUMMARY, "system", "measure"))]
+    values = [{name: np.nan if row[name] is None else row[name] for name in names} for row in rows]
+    return pd.DataFrame(values, index.set_names(["system", "measure"]), names)
 
 
 def pieces(frozen: FrozenEvaluation, name: str) -> Iterator[bytes]:
@@ -81,7 +85,8 @@ def computed(name: str, asked: Settings, lines: Lines) -> Evaluation:
     rankings = {
         system.system: judged.rankings(system, lines(system.run), asked.options.ties) for system in asked.systems
     }
-    return scored(name, judged.queries, judged.judgments, rankings, asked)
+    evaluation = scored(name, judged.queries, judged.judgments, rankings, asked)
+    return replace(evaluation, expected=expected_in(asked, lines))
 
 
 def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
@@ -104,6 +109,9 @@ def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
         systems=systems,
         table=Columns(found, of),
         bounds={},
+        expected={
+            parse_measure(measure): StoredOutlook(**told) for measure, told in about(frozen).expected.items()
+        },
     )
     # Means and intervals as they were stored, not as a later version would compute them.
     vars(evaluation)["summary"] = summary_of(frozen)

@@ -33,6 +33,7 @@ class Answer:
     systems: dict[str, System]
     record: Record
     judgments: Judgments
+    first: tuple[str, ...] = ()  # systems that come first, in this order; others follow by their means
 
     @classmethod
     def of(
@@ -101,9 +102,11 @@ class Answer:
 
     @cached_property
     def standings(self) -> list[Standing]:
-        """Highest mean first; systems without a mean last; equal ones by name."""
+        """Highest mean first, unless others are named; systems without a mean last; equal ones by name."""
         rows = [self.standing(name) for name in self.systems]
-        return sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0), row.system.name))
+        by_mean = sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0), row.system.name))
+        place = {name: number for number, name in enumerate(self.first)}
+        return sorted(by_mean, key=lambda row: place.get(row.system.name, len(place)))
 
     @property
     def names(self) -> list[str]:

@@ -37,7 +37,7 @@ OFFERED = (
     "Judged@10",
 )
 # Other parameters of pages, which stay when the options change.
-KEPT = ("sort", "q", "segment", "baseline", "system", "pairs")
+KEPT = ("sort", "q", "segment", "baseline", "system", "pairs", "expected")
 
 
 class CannotAnswer(ValueError):
@@ -80,6 +80,11 @@ class Asked:
     def keep(self) -> str:
         """The query string that asks another page the same; empty for the defaults."""
         return ending([("measure", str(self.measure)), ("profile", self.profile), *self.of_judgments, *self.given])
+
+    @property
+    def keep_expected(self) -> str:
+        """`keep`, asking for expected values, too."""
+        return f"{self.keep}{'&' if self.keep else '?'}expected=1"
 
     @property
     def bounded(self) -> bool:

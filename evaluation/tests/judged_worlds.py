@@ -11,7 +11,7 @@ from ratings.models import Collection, Document, Grade, Query, Ranking, Rater, S
 from ratings.pool.pooling import pool
 from ratings.tests.cast import make_rater
 
-from .worlds import World
+from .worlds import World, world
 
 
 @dataclass
@@ -74,6 +74,18 @@ def stored(found: World, slug: str = "world", *, depth: int = 100) -> Judged:
     return Judged(collection, truth)
 
 
+def unfinished(rounds: int = 2, slug: str = "world") -> Judged:
+    """Three systems on eight queries, judged for so many rounds that were drawn for nDCG@5."""
+    judged = stored(world(np.random.default_rng(3), queries=8, systems=3, gains=[0, 1, 3], cutoff=5), slug)
+    Collection.objects.filter(pk=judged.collection.pk).update(aim={"measure": "nDCG@5"})
+    judged.collection.refresh_from_db()
+    rater = make_rater(judged.collection)
+    for number in range(rounds):
+        made = draw_next(judged.collection, seed=number)
+        judged.rate(rater, made.drawn.count())
+    return judged
+
+
 def true_means(judged: Judged, found: World) -> np.ndarray:
     """The means of nDCG once everything is judged, float64[systems]."""
     from evaluation.expected.estimate import means
@@ -82,4 +94,4 @@ def true_means(judged: Judged, found: World) -> np.ndarray:
     return row
 
 
-__all__ = ["Judged", "make_rater", "stored", "true_means"]
+__all__ = ["Judged", "make_rater", "stored", "true_means", "unfinished"]

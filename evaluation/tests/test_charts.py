@@ -220,3 +220,67 @@ def test_a_course_without_intervals_can_be_drawn_and_every_strip_has_its_line_of
     # From the line in the middle of its strip: 0.8 high for 1 from end to end.
     calculated = spec["layer"][2]["transform"][0]
     assert calculated == {"calculate": "datum.place + 0.5 - 0.8 * clamp(datum.bias, -0.5, 0.5)", "as": "at"}
+
+
+def expected_row(system="good", **changes) -> dict:
+    row = {"expected": 0.6, "expected_low": 0.5, "expected_high": 0.7, "final": False}
+    return mean_row(system, 0.4, 0.3, 0.5) | row | {"lowest": 0.1, "highest": 0.9} | changes
+
+
+def test_an_expected_mean_is_hollow_until_it_is_final():
+    spec = checked(charts.expected_means([expected_row(), expected_row("b", final=True)]))
+    dot = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
+    assert dot["encoding"]["fill"]["value"] == charts.PAPER
+    tests = [(each["test"], each["value"]) for each in dot["encoding"]["fill"]["condition"]]
+    assert tests == [("datum.final && datum.leader", charts.ACCENT), ("datum.final", charts.INK)]
+    assert [row["system"] for row in spec["datasets"]["means"]] == ["good", "b"]
+
+
+def test_missing_judgments_are_a_thick_bar_bounds_a_thin_line_and_queries_a_lighter_bar_below():
+    spec = checked(charts.expected_means([expected_row()]))
+    bars = {
+        layer["encoding"]["x"]["field"]: layer["mark"]
+        for layer in spec["layer"]
+        if layer["mark"]["type"] == "rule"
+    }
+    assert bars["lowest"]["strokeWidth"] < bars["low"]["strokeWidth"] < bars["expected_low"]["strokeWidth"]
+    assert bars["low"]["yOffset"] > 0 and "yOffset" not in bars["expected_low"]
+    assert bars["low"]["color"] == charts.EDGE
+    plain = [layer for layer in spec["layer"] if layer["encoding"]["x"]["field"] == "mean"]
+    assert plain[0]["mark"]["type"] == "tick"
+    unknown = checked(charts.expected_means([expected_row(lowest=None, highest=None, low=None, high=None)]))
+    assert len(unknown["layer"]) == len(spec["layer"]) - 3
+
+
+def round_row(system: str, judged: int, low=0.3, barred=True) -> dict:
+    return {
+        "system": system,
+        "judged": judged,
+        "expected": 0.5,
+        "low": low,
+        "high": None if low is None else 0.7,
+        "when": "now",
+        "leader": False,
+        "barred": barred,
+    }
+
+
+def test_over_rounds_only_barred_systems_have_intervals_side_by_side():
+    rows = [round_row(name, judged, barred=name != "c") for name in "abc" for judged in (10, 25)]
+    spec = checked(charts.over_rounds(rows))
+    assert {row["system"] for row in spec["datasets"]["bars"]} == {"a", "b"}
+    bars = [layer["mark"]["xOffset"] for layer in spec["layer"] if layer["mark"]["type"] == "rule"]
+    assert bars == [-2, 2]
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == [10, 25]
+
+
+def test_over_rounds_without_an_interval_and_at_one_place_can_be_drawn():
+    spec = checked(charts.over_rounds([round_row("a", 0, low=None)]))
+    assert spec["datasets"]["bars"] == [] and not [x for x in spec["layer"] if x["mark"]["type"] == "rule"]
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0, 1]
+
+
+def test_a_line_stands_where_the_order_counts_as_settled():
+    rows = [{"judged": 10, "wrong": 0.8, "when": "before round 2"}, {"judged": 30, "wrong": 0.05, "when": "now"}]
+    spec = checked(charts.wrong_over_rounds(rows, 0.1))
+    assert spec["datasets"]["settled"] == [{"wrong": 0.1}] and spec["datasets"]["rounds"] == rows

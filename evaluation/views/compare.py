@@ -1,7 +1,7 @@
 """Is a difference between systems real: pairs of them on the same queries, in words first."""
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
@@ -22,8 +22,11 @@ from ..pages.answer import NextStep, evaluated, holdings, next_step
 from ..pages.asked import Asked, CannotAnswer, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
+from ..pages.expecting import expecting, with_expected_in
 from ..record import unknown_system
+from ..record.drawn import rounds_so_far
 from ..significance import ALPHA, CANNOT_TELL, FEWEST, HIGHER, LOWER, POWER
+from ..words import expectations
 from ..words.numbers import decimals, signed
 from ..words.sentences import counted, named, uneven
 
@@ -64,7 +67,12 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     rows = shown(result, selection)
     for row in rows:
         row["url"] = address_of_queries(request, collection, row)
+    found = expecting(collection, asked, rounds_so_far(collection))
+    for row in rows if found.interval else []:
+        row |= found.interval.between(row["baseline"], row["system"])
+    with_these = {"expected": "1"} if found.interval else {}
     context |= {
+        "expecting": found,
         "selection": selection,
         "chosen": selection.systems,
         "compared": result,
@@ -76,14 +84,15 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         "judged_by": judged_by(result),
         "tests": result.tests.queries >= FEWEST,
         "signs": signs(result),
-        "files": ending_with(request),
+        "files": ending_with(request, **with_these),
         "hidden": hidden(request),
         "label": asked.label,
         "alpha": ALPHA,
         "power": f"{POWER:.0%}".replace("%", " %"),
-        "keep_all": ending_with(request, pairs=ALL),
+        "keep_all": ending_with(request, pairs=ALL, **with_these),
     }
     judged = {name: known(evaluation.summary["judged"][name, str(asked.measure)]) for name in selection.systems}
+    context["misleads"] = expectations.MISLEADS if found.misleads(asked, judged.values()) else ""
     context["uneven"], least = uneven(judged, str(asked.at("Judged")), asked.options.unjudged == "zero")
     if least:
         context["least_judged"] = collection.systems.filter(name=least).first()
@@ -345,7 +354,8 @@ def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> Comp
     selection = selection_in(request, evaluation, ranked)
     if selection is None:
         raise CannotAnswer(NOTHING)
-    return compared(evaluation, asked, selection)
+    result = compared(evaluation, asked, selection)
+    return replace(result, evaluation=with_expected_in(request, collection, asked, evaluation))
 
 
 def ending_with(request: HttpRequest, **changes: str) -> str:
@@ -362,7 +372,7 @@ def address_of_queries(request: HttpRequest, collection: Collection, row: dict) 
 
 def hidden(request: HttpRequest) -> list[tuple[str, str]]:
     """What the form of this page does not ask, to be sent along."""
-    return kept_parameters(request, ("baseline", "system", "pairs"))
+    return kept_parameters(request, ("baseline", "system", "pairs", "expected"))
 
 
 def kept_parameters(request: HttpRequest, without: Container[str]) -> list[tuple[str, str]]:

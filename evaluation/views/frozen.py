@@ -29,6 +29,8 @@ from ..pages.answer import Answer
 from ..pages.asked import Asked, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import csv_response, json_response
+from ..pages.expecting import is_defined
+from ..record.drawn import rounds_so_far
 from ..scores import SUMS, Evaluation
 from ..words import options, sentences
 from ..words.numbers import decimals
@@ -217,7 +219,8 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "standings": standings,
         "lead": sentences.leading(standings, str(measure)),
         "queries": len(evaluation.table.record.queries),
-        "label": f"{measure} {evaluation.fingerprint_of(measure)}",
+        "label": f"{measure} {evaluation.plain_fingerprint_of(measure)}",
+        "expected": expected_of(evaluation, standings),
         "described": options.described(asked.options, asked.rule, asked.adjudications),
         "charts": {figure.name: chart for figure, chart in drawn},
         "figures": [(figure, chart) for figure, chart in drawn if figure.name != "means"],
@@ -247,6 +250,17 @@ def standings_of(evaluation: Evaluation, measure: str | None = None) -> list[Sta
             )
         )
     return rows
+
+
+def expected_of(evaluation: Evaluation, standings: list[Standing]) -> dict | None:
+    """The expected means of the first measure beside the plain ones; None where none were frozen."""
+    outlook = evaluation.expected.get(evaluation.measures[0])
+    if outlook is None:
+        return None
+    facts = outlook.facts()
+    rows = [(standing, outlook.row(standing.system.name)) for standing in standings]
+    label = f"{evaluation.measures[0]} {evaluation.fingerprint_of(evaluation.measures[0])}"
+    return {"rows": rows, "facts": facts, "without": facts["without"], "label": label}
 
 
 def others(evaluation: Evaluation) -> dict:
@@ -295,6 +309,16 @@ class FreezeForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text="Why it is frozen, or what is special about it. Its page and its bundle show this note.",
     )
+    expected = forms.BooleanField(
+        required=False,
+        label="Expected values, too",
+        help_text="With the rounds that they rest on, so that the bundle can be computed again.",
+    )
+
+    def __init__(self, *args, rounds: int, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        if not rounds:
+            del self.fields["expected"]
 
     def clean_name(self) -> str:
         return " ".join(self.cleaned_data["name"].split())
@@ -312,7 +336,8 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
     cutoffs, _ = overview.curves(answer)
     measures = dict.fromkeys([asked.measure, *overview.gains(asked), *map(asked.to, cutoffs)])
     today = date_format(timezone.now(), "j F Y")
-    form = FreezeForm(request.POST or None, initial={"name": f"{asked.measure}, {today}"})
+    initial = {"name": f"{asked.measure}, {today}", "expected": is_defined(asked)}
+    form = FreezeForm(request.POST or None, initial=initial, rounds=rounds_so_far(collection))
     if request.method == "POST" and form.is_valid():
         try:
             return frozen_now(request, collection, asked, list(measures), **form.cleaned_data)
@@ -333,9 +358,15 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
 
 
 def frozen_now(
-    request: HttpRequest, collection: Collection, asked: Asked, measures: list, name: str, note: str
+    request: HttpRequest,
+    collection: Collection,
+    asked: Asked,
+    measures: list,
+    name: str,
+    note: str,
+    expected: bool = False,
 ) -> HttpResponse:
-    found, new = frozen.freeze(collection, name, measures, asked.setup, note, request.user)
+    found, new = frozen.freeze(collection, name, measures, asked.setup, note, request.user, expected)
     if new:
         messages.success(request, f"Frozen as “{found.name}”. It never changes.")
     else:

@@ -54,7 +54,9 @@ def compare_frozen(request: HttpRequest, collection: Collection) -> HttpResponse
         context |= {
             "measure": measure,
             "means": means(changes, evaluations, measure),
-            "labels": list(dict.fromkeys(f"{measure} {each.fingerprint_of(measure)}" for each in evaluations)),
+            "labels": list(
+                dict.fromkeys(f"{measure} {each.plain_fingerprint_of(measure)}" for each in evaluations)
+            ),
         }
         if shared:
             order = sorted(shared, key=lambda name: -(known(evaluations[1].summary["mean"][name, measure]) or 0))
@@ -271,7 +273,7 @@ def compare_frozen_csv(request: HttpRequest, collection: Collection) -> HttpResp
         raise Http404("They have no measure in common.")
     measure = asked(request, "measure", changes.measures)
     evaluations = [frozen.evaluation_of(each) for each in changes.both]
-    labels = [each.fingerprint_of(measure) for each in evaluations]
+    labels = [each.plain_fingerprint_of(measure) for each in evaluations]
     header = ["system", "measure", "query", "before", "after", "difference", "options before", "options after"]
     rows = (
         [system, measure, key, row.before, row.after, row.difference, *labels]

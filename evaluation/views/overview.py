@@ -1,7 +1,10 @@
 """The overview of results: which system is best, how reliable that is, and where systems differ."""
 
+from dataclasses import replace
+
 import numpy as np
 from django.http import HttpRequest, HttpResponse
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from ratings.models import Collection
@@ -11,13 +14,16 @@ from ratings.progress.counts import gold_hits
 from .. import cache, charts, scores
 from ..analyses import report
 from ..analyses.standings import Standing
+from ..decisive import Expected, not_expected
 from ..measures import MEASURES, Measure, cautions
 from ..pages import heat
 from ..pages.answer import Answer, bounded_in, evaluated, holdings, next_step
 from ..pages.asked import Asked, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
-from ..words import options, sentences
+from ..pages.expecting import Expecting, expecting, is_defined, key_of, wanted_in, with_expected_in
+from ..record.drawn import rounds_so_far
+from ..words import expectations, options, sentences
 from ..words.numbers import decimals
 from . import agreement, compare
 
@@ -40,13 +46,18 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
     if held.systems and held.queries and held.judged:
         # Not cached with the results: a pair that becomes gold changes no score.
         context["gold"] = gold_hits(collection)
-        context |= cache.whole(collection, ("overview", asked), lambda: results(collection, asked))
+        rounds, wanted = rounds_so_far(collection), wanted_in(request)
+        key = ("overview", asked, key_of(collection, rounds, wanted))
+        context |= cache.whole(collection, key, lambda: results(collection, asked, rounds, wanted))
     return charted(request, "evaluation/overview.html", context)
 
 
-def results(collection: Collection, asked: Asked) -> dict:
+def results(collection: Collection, asked: Asked, rounds: int, wanted: bool) -> dict:
     """The context about scores, which is the same for all readers of this version."""
+    expected = expecting(collection, asked, rounds, wanted)
     answer = Answer.of(collection, asked, [*gains(asked), *steps(asked)], bounds=True)
+    if expected.headline:
+        answer = replace(answer, first=tuple(row.system for row in expected.headline.means))
     shown = heat.rows(answer)
     shades = heat.picture(answer, shown)
     below = sum(cell.below for row in shown for cell in row.values)
@@ -56,11 +67,22 @@ def results(collection: Collection, asked: Asked) -> dict:
         (standing, [answer.standing(standing.system.name, measure).mean for measure in gains(asked)])
         for standing in answer.standings
     ]
+    told = expected.told
+    means = {row.system: row for row in told.means} if told else {}
     cutoffs, curve = curves(answer)
     judged = {standing.system.name: standing.judged for standing in answer.standings}
     uneven, least = sentences.uneven(judged, str(asked.at("Judged")), asked.options.unjudged == "zero")
     return {
-        "lead": sentences.leading(answer.standings, str(asked.measure), compare.of_best(collection, asked)),
+        "lead": lead(collection, asked, answer, expected),
+        "expecting": expected,
+        "could_expect": not expected.rounds and is_defined(asked),
+        "expected_rows": [
+            (standing, means.get(standing.system.name) or not_expected(standing.system.name))
+            for standing in answer.standings
+        ],
+        "expected_order": expectations.order(told) if expected.interval else "",
+        "left_out": expectations.left_out(told) if told else [],
+        "misleads": expectations.MISLEADS if expected.misleads(asked, judged.values()) else "",
         "uneven": uneven,
         "least_judged": answer.systems.get(least),
         "alpha": agreement.alpha_in(collection),
@@ -86,11 +108,19 @@ def results(collection: Collection, asked: Asked) -> dict:
         "curve": curve,
         "curve_label": f"{asked.to(None)}@k {asked.fingerprint}",
         "charts": {
-            "means": means_chart(answer, neutral),
+            "means": expected_chart(answer, expected.interval)
+            if expected.interval
+            else means_chart(answer, neutral),
             **({"heat": shades["chart"]} if "chart" in shades else {}),
             **drawn_curves(answer, cutoffs, curve),
         },
     }
+
+
+def lead(collection: Collection, asked: Asked, answer: Answer, expected: Expecting) -> SafeString:
+    if expected.headline:
+        return expectations.standing(expected.headline)
+    return sentences.leading(answer.standings, str(asked.measure), compare.of_best(collection, asked))
 
 
 def gains(asked: Asked) -> list[Measure]:
@@ -156,6 +186,32 @@ def means_chart(answer: Answer, neutral: float | None) -> Chart:
     return Chart("means", charts.means(dots(answer), bounded=answer.asked.bounded, neutral=neutral), alt_text)
 
 
+def expected_chart(answer: Answer, told: Expected) -> Chart:
+    """The expected means with their intervals, and the plain ones beside them."""
+    means = {row.system: row for row in told.means}
+    rows = [
+        {name: getattr(standing, name) for name in ("mean", "low", "high", "lowest", "highest")}
+        | {
+            "system": standing.system.name,
+            "expected": means[standing.system.name].mean,
+            "expected_low": means[standing.system.name].low,
+            "expected_high": means[standing.system.name].high,
+            "final": told.final,
+            "leader": told.leader == standing.system.name,
+        }
+        for standing in answer.standings
+        if standing.system.name in means
+    ]
+    parts = [
+        f"{row['system']} {decimals(row['expected'])} ({decimals(row['expected_low'])} to "
+        f"{decimals(row['expected_high'])}), plain {decimals(row['mean'])}"
+        for row in rows
+    ]
+    alt_text = f"Expected mean {told.measure} by system, with its 90 % interval for missing judgments: "
+    spec = charts.expected_means(rows, bounded=answer.asked.bounded)
+    return Chart("means", spec, f"{alt_text}{'; '.join(parts)}.")
+
+
 def curves(answer: Answer) -> tuple[list[int], list[tuple[str, list[Standing]]]]:
     """The cutoffs down to the deepest ranking, and how each system stands at them."""
     deepest = max((int(answer.record.rankings[name].length.max(initial=0)) for name in answer.systems), default=0)
@@ -191,6 +247,7 @@ def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list
 def overview_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """A row for each system and measure of the page's first tables, as `evaluate` writes CSV and JSON."""
     evaluation = evaluated(collection, asked, [asked.measure, *gains(asked)], bounds=bounded_in(collection, asked))
+    evaluation = with_expected_in(request, collection, asked, evaluation)
     return Files(
         f"{collection.slug}-systems-{asked.measure}",
         csv=lambda: report.means(evaluation, asked.profile),

@@ -37,6 +37,14 @@ def chance(value: float | None) -> str:
     return exact(value, "<0.0001" if value < 0.0001 else "")
 
 
+def likely(value: float | None) -> str:
+    """A chance as 62 %, with all digits in the tooltip; what is not sure is neither 0 % nor 100 %."""
+    if value is None or isnan(value):
+        return "–"
+    edge = "<1 %" if 0 < value < 0.01 else ">99 %" if 0.99 < value < 1 else ""
+    return exact(value, edge or f"{100 * value:.0f} %")
+
+
 def percent(value: float) -> str:
     """95.4 %, never rounded to a full 100 % or 0 %."""
     if 0.9995 <= value < 1:

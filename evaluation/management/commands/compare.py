@@ -1,6 +1,7 @@
 from evaluation import scores
 from evaluation.analyses import comparison, report
 from evaluation.analyses.comparison import Compared
+from evaluation.decisive import with_expected
 from evaluation.draws import SEED, TESTS
 from evaluation.significance import ALPHA, FEWEST, POWER
 from ratings.formats import spreadsheet
@@ -8,18 +9,22 @@ from ratings.management.commands._collection_command import ExportCommand, Refus
 
 from .evaluate import (
     NO_VALUE,
+    add_expected,
     add_format,
     add_measures,
     add_options,
     add_rule,
     aligned,
     between,
+    chance_of,
     changes,
     chosen,
     fingerprint_lines,
     four,
     lacking,
+    refuse_expected_queries,
     refuse_format,
+    without_interval,
 )
 
 MANY = 100_000  # queries: nobody judges more to see a difference
@@ -49,12 +54,14 @@ class Command(ExportCommand):
             action="store_true",
             help="also what a difference of nDCG can still become; no verdict where that can be either",
         )
+        add_expected(parser)
         parser.add_argument("--per-query", action="store_true", help="the difference on every query, too")
         add_format(parser)
 
     def handle(self, *, slug: str, baseline: str, others: list[str], measure: list[str], **given) -> None:
         collection = self.collection(slug)
         refuse_format(given["format"])
+        refuse_expected_queries(given)
         measures = measure or ["nDCG@10"]
         try:
             evaluation = scores.evaluate(
@@ -66,13 +73,15 @@ class Command(ExportCommand):
                 adjudications=given["adjudications"],
                 bounds=measures if given["bounds"] else (),
             )
+            if given["expected"]:
+                evaluation = with_expected(collection, evaluation)
             every = comparison.compared(
                 evaluation, baseline, others, given["all_pairs"], given["draws"], given["seed"]
             )
         except ValueError as error:
             raise Refused(str(error)) from error
         self.put_out([chosen(FORMATS, given)(every, given["profile"], given["per_query"])], given["output"])
-        for line in lacking(evaluation):
+        for line in [*lacking(evaluation), *without_interval(evaluation)]:
             self.stderr.write(line)
 
 
@@ -125,6 +134,12 @@ COLUMNS = {
     ),
     "low": ("95 % interval", lambda row: between(row["low"], row["high"])),
     "lowest": ("can become", lambda row: between(row["lowest"], row["highest"])),
+    "expected": (
+        "expected",
+        lambda row: NO_VALUE if row["expected"] is None else f"{row['expected']:+.4f}",
+    ),
+    "expected_low": ("90 % for missing", lambda row: between(row["expected_low"], row["expected_high"])),
+    "best": ("best", lambda row: chance_of(row["best"])),
     "effect": ("effect", lambda row: NO_VALUE if row["effect"] is None else f"{row['effect']:+.2f}"),
     "wins": ("better/same/worse", lambda row: f"{row['wins']}/{row['ties']}/{row['losses']}"),
     "p": ("p", lambda row: chance(row["p"])),

@@ -7,8 +7,8 @@ from .evaluate import add_options, add_rule, add_systems, changes
 
 class Command(CollectionCommand):
     help = (
-        "Draw a round of pairs that tell most about which system is better, and give raters this order. A worker does"
-        " it by itself whenever raters have done half of the last round."
+        "Draw a round of pairs that tell most about which system is better, and give raters this order. A worker"
+        " does it by itself whenever raters have done half of the last round."
     )
 
     def add_arguments(self, parser) -> None:
@@ -35,8 +35,8 @@ class Command(CollectionCommand):
         greedy = made.drawn.filter(kind=Drawn.Kind.GREEDY).count()
         queries = made.drawn.values("pair__query").distinct().count()
         self.stdout.write(
-            f"Round {made.number}: {made.drawn.count():,} of {made.frame:,} pairs, {greedy:,} of them the most telling"
-            f" ones and the others drawn with seed {made.seed}, of {queries:,} queries."
+            f"Round {made.number}: {made.drawn.count():,} of {made.frame:,} pairs, {greedy:,} of them the most"
+            f" telling ones and the others drawn with seed {made.seed}, of {queries:,} queries."
         )
 
     def aim(self, collection: Collection, measure: str | None, system: list[str], given: dict) -> Aim:

@@ -4,6 +4,7 @@ from math import isnan
 
 from evaluation import scores
 from evaluation.analyses import report
+from evaluation.decisive import with_expected
 from evaluation.judgments.rules import ADJUDICATIONS, RULES
 from evaluation.measures import PROFILES
 from evaluation.scores import Evaluation, Setup
@@ -36,10 +37,12 @@ class Command(ExportCommand):
         parser.add_argument(
             "--bounds", action="store_true", help="also what nDCG can still become once the pool is judged"
         )
+        add_expected(parser)
 
     def handle(self, *, slug: str, measure: list[str], system: list[str], **given) -> None:
         collection = self.collection(slug)
         refuse_format(given["format"])
+        refuse_expected_queries(given)
         try:
             options = scores.options_for(collection, given["profile"], **changes(given))
             measures = measure or ["nDCG@10"]
@@ -52,11 +55,13 @@ class Command(ExportCommand):
                 adjudications=given["adjudications"],
                 bounds=measures if given["bounds"] else (),
             )
+            if given["expected"]:
+                evaluation = with_expected(collection, evaluation)
         except ValueError as error:
             raise Refused(str(error)) from error
         text = chosen(FORMATS, given)(evaluation, given["profile"], given["per_query"])
         self.put_out([text], given["output"])
-        for line in lacking(evaluation):
+        for line in [*lacking(evaluation), *without_interval(evaluation)]:
             self.stderr.write(line)
 
 
@@ -93,6 +98,11 @@ def add_rule(parser) -> None:
     parser.add_argument("--adjudications", default="use", help=said)
 
 
+def add_expected(parser) -> None:
+    said = "also the mean of nDCG@k that is expected once everything is judged, with a 90 % interval for that"
+    parser.add_argument("--expected", action="store_true", help=said)
+
+
 def add_format(parser) -> None:
     parser.add_argument("--format", default="table", help=f"{', '.join(FORMATS)} (table)")
     parser.add_argument("--raw", action="store_true", help=RAW)
@@ -115,6 +125,11 @@ def refuse_format(name: str) -> None:
         raise Refused(f"unknown format {name!r}; known are {', '.join(FORMATS)}.")
 
 
+def refuse_expected_queries(given: dict) -> None:
+    if given["expected"] and given["per_query"] and given["format"] == "csv":
+        raise Refused("An expected value is a mean: leave out --per-query or give another format.")
+
+
 def chosen(formats: dict[str, Callable], given: dict) -> Callable:
     """The format that was asked for, in the form that was asked for."""
     form = formats[given["format"]]
@@ -131,6 +146,14 @@ def lacking(evaluation: Evaluation) -> list[str]:
     if (evaluation.reasons == "not judged").all(axis=None):
         return [f"{slug} has no ratings yet: import_qrels {slug} FILE, or pool {slug} and let people rate"]
     return []
+
+
+def without_interval(evaluation: Evaluation) -> list[str]:
+    """Why expected values have no interval, measure by measure."""
+    facts = ((measure, outlook.facts()) for measure, outlook in evaluation.expected.items())
+    return [
+        f"The expected {measure} has no interval: {told['without']}." for measure, told in facts if told["without"]
+    ]
 
 
 # The three formats: (evaluation, profile, per query) -> text
@@ -171,12 +194,18 @@ def between(low: float | None, high: float | None) -> str:
     return NO_VALUE if low is None else f"{four(low)} to {four(high)}"
 
 
+def chance_of(value: float | None) -> str:
+    return NO_VALUE if value is None else f"{value:.0%}"
+
+
 # The columns of the table by name in the summary: a title, and how a row fills it.
 COLUMNS = {
     "mean": ("mean", lambda row: four(row["mean"])),
     "low": ("95 % interval", lambda row: between(row["low"], row["high"])),
     "lowest": ("can become", lambda row: between(row["lowest"], row["highest"])),
     "expected": ("expected", lambda row: four(row["expected"])),
+    "expected_low": ("90 % for missing", lambda row: between(row["expected_low"], row["expected_high"])),
+    "best": ("best", lambda row: chance_of(row["best"])),
     "weighted": ("weighted mean", lambda row: four(row["weighted"])),
     "total": ("total", lambda row: NO_VALUE if row["total"] is None else f"{row['total']:.0f}"),
     "queries": ("queries", lambda row: str(row["queries"])),

@@ -2,7 +2,7 @@ from evaluation import files, record, scores
 from ratings.formats.rankings import ORDERS, SYSTEM_FROM
 from ratings.management.commands._collection_command import OutputCommand, Refused, TellingCommand
 
-from .evaluate import FORMATS, add_scoring, changes, chosen, refuse_format
+from .evaluate import FORMATS, add_scoring, changes, chosen, refuse_expected_queries, refuse_format
 
 WITHOUT_INTERVAL = (
     "The expected values have no interval: files do not say how the judged documents were chosen. They are too"
@@ -37,8 +37,7 @@ class Command(TellingCommand, OutputCommand):
     def handle(self, *, qrels: str, runs: list[str], measure: list[str], system: list[str], **given) -> None:
         refuse_format(given["format"])
         expected = given["expected"]
-        if expected and given["per_query"] and given["format"] == "csv":
-            raise Refused("An expected value is a mean: leave out --per-query or give another format.")
+        refuse_expected_queries(given)
         try:
             options = scores.options_for(None, given["profile"], **changes(given))
             found = files.load(

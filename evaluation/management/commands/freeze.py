@@ -23,6 +23,8 @@ class Command(CollectionCommand):
         add_systems(parser)
         add_options(parser)
         add_rule(parser)
+        said = "also the means of nDCG@k that are expected once everything is judged, and the rounds behind them"
+        parser.add_argument("--expected", action="store_true", help=said)
 
     def handle(self, *, slug: str, name: str, measure: list[str], system: list[str], **given) -> None:
         collection = self.collection(slug)
@@ -32,7 +34,9 @@ class Command(CollectionCommand):
         try:
             setup = setup_in(collection, system, given)
             by = self.account(given["by"])
-            found, new = frozen.freeze(collection, name, measure or ["nDCG@10"], setup, given["note"], by)
+            found, new = frozen.freeze(
+                collection, name, measure or ["nDCG@10"], setup, given["note"], by, given["expected"]
+            )
         except ValueError as error:
             raise Refused(f"{error} Nothing was frozen.") from error
         if not new:

@@ -1,0 +1,159 @@
+"""Charts of expected means, as Vega-Lite documents. No Django."""
+
+import altair as alt
+
+from .spec import (
+    ACCENT,
+    EDGE,
+    INK,
+    LABEL,
+    PAPER,
+    SHORT,
+    WARN,
+    Rows,
+    end_labels,
+    leading,
+    score_domain,
+    vega_lite,
+)
+from .systems import ROW, spread, whisker
+
+BELOW = 10  # pixels from the dot down to the interval over queries
+BESIDE = 2  # pixels: half the distance of two intervals
+HEIGHT, LOW = 300, 180  # pixels of the charts over rounds
+
+
+def expected_means(rows: Rows, *, bounded: bool = True) -> dict:
+    """A dot for each system's expected mean: hollow, until its row is `final`. In the order given.
+
+    A row: system, expected, expected_low and expected_high (its interval for missing judgments, the thick bar),
+    mean (the plain one, a tick), low and high (its interval over queries, the lighter bar; or None), lowest and
+    highest (the bounds, the thin whisker; or None), final and leader (bool).
+    """
+    numbers = ("expected", "expected_low", "expected_high", "mean", "low", "high", "lowest", "highest")
+    scale = alt.Scale(
+        domain=score_domain([row.get(name) for row in rows for name in numbers], bounded), nice=False
+    )
+    tone = leading(alt.StrokeValue, ACCENT, INK)
+    full = [{"test": "datum.final && datum.leader", "value": ACCENT}, {"test": "datum.final", "value": INK}]
+    base = alt.Chart(alt.NamedData("means")).encode(
+        y=alt.Y("system:N").sort(None).title(None).axis(grid=False, labelColor=INK),
+        tooltip=[
+            alt.Tooltip("system:N", title="System"),
+            alt.Tooltip("expected:Q", title="Expected", format=".4f"),
+            alt.Tooltip("expected_low:Q", title="90 % from", format=".4f"),
+            alt.Tooltip("expected_high:Q", title="to", format=".4f"),
+            alt.Tooltip("mean:Q", title="Plain mean", format=".4f"),
+            alt.Tooltip("low:Q", title="95 % over queries from", format=".4f"),
+            alt.Tooltip("high:Q", title="to", format=".4f"),
+        ],
+    )
+
+    def at(name: str, **axis) -> alt.X:
+        return alt.X(f"{name}:Q", scale=scale, title=None, **axis)
+
+    layers = [
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=3, color=EDGE, yOffset=BELOW)
+        .encode(x=at("low"), x2=alt.X2("high:Q")),
+        base.transform_filter("isValid(datum.mean)")
+        .mark_tick(size=10, thickness=2, opacity=1, color=INK, yOffset=BELOW)
+        .encode(x=at("mean")),
+        base.mark_rule(strokeWidth=6).encode(x=at("expected_low"), x2=alt.X2("expected_high:Q"), stroke=tone),
+        base.mark_point(size=120, strokeWidth=2, opacity=1).encode(
+            x=at("expected", axis=alt.Axis(format=SHORT)),
+            stroke=tone,
+            fill=alt.FillValue(PAPER, condition=full),
+        ),
+        base.mark_text(dy=-15).encode(
+            x=at("expected"), text=alt.Text("expected:Q", format=".4f"), tooltip=alt.TooltipValue(None)
+        ),
+    ]
+    if any(row.get("lowest") is not None for row in rows):
+        layers = whisker(base.transform_filter("isValid(datum.lowest)"), scale) + layers
+    return vega_lite(alt.layer(*layers), height=ROW * max(len(rows), 1), means=rows)
+
+
+def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
+    """A line for each system over what was judged when each round was drawn, and now.
+
+    A row: system, judged (pairs), expected, low, high (None without an interval), when (text), leader (bool), and
+    barred (bool): whether the interval is drawn.
+    """
+    last = {row["system"]: row for row in rows}
+    height = max(HEIGHT, LABEL * (len(last) + 2))
+    bars = [row for row in rows if row["low"] is not None and row["barred"]]
+    barred = list(dict.fromkeys(row["system"] for row in bars))
+    reached = [row[name] for row in bars for name in ("low", "high")]
+    domain = score_domain([row["expected"] for row in rows] + reached, bounded, whole=False)
+    scale = alt.Scale(domain=domain, nice=False)
+    stroke = leading(alt.StrokeValue, ACCENT, INK)
+    base = alt.Chart(alt.NamedData("rounds")).encode(
+        x=_judged(rows),
+        detail=alt.Detail("system:N"),
+        tooltip=[
+            alt.Tooltip("system:N", title="System"),
+            alt.Tooltip("when:N", title="When"),
+            alt.Tooltip("judged:Q", title="Judged", format=","),
+            alt.Tooltip("expected:Q", title="Expected", format=".4f"),
+            alt.Tooltip("low:Q", title="90 % from", format=".4f"),
+            alt.Tooltip("high:Q", title="to", format=".4f"),
+        ],
+    )
+    at_mean = alt.Y("expected:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT))
+    layers = [
+        *(_bar(rows, name, scale, BESIDE * (2 * place + 1 - len(barred))) for place, name in enumerate(barred)),
+        base.mark_line().encode(y=at_mean, stroke=stroke, strokeWidth=leading(alt.StrokeWidthValue, 2.5, 1.25)),
+        base.mark_point(size=40, opacity=1, strokeWidth=1.5).encode(
+            y=at_mean, stroke=stroke, fill=leading(alt.FillValue, ACCENT, PAPER)
+        ),
+        end_labels(scale),
+    ]
+    places = spread([row["expected"] for row in last.values()], LABEL * (domain[1] - domain[0]) / height)
+    named = [{"system": name, "place": place} for name, place in zip(last, places, strict=True)]
+    return vega_lite(alt.layer(*layers), height=height, rounds=rows, bars=bars, names=named)
+
+
+def _bar(rows: Rows, system: str, scale: alt.Scale, beside: float) -> alt.Chart:
+    """The intervals of one system, so many pixels beside its dots: those of several would cover each other."""
+    bars = alt.Chart(alt.NamedData("bars")).transform_filter(alt.FieldEqualPredicate(field="system", equal=system))
+    return bars.mark_rule(strokeWidth=3, xOffset=beside).encode(
+        x=_judged(rows),
+        y=alt.Y("low:Q", title=None, scale=scale),
+        y2=alt.Y2("high:Q"),
+        stroke=leading(alt.StrokeValue, ACCENT, EDGE),
+    )
+
+
+def wrong_over_rounds(rows: Rows, settled: float) -> dict:
+    """The chance of a wrong order over what was judged, with a line at `settled`.
+
+    A row: judged (pairs), wrong (from 0 to 1), when (text).
+    """
+    scale = alt.Scale(domain=[0, 1], nice=False)
+    base = alt.Chart(alt.NamedData("rounds")).encode(
+        x=_judged(rows),
+        y=alt.Y("wrong:Q", title=None, scale=scale, axis=alt.Axis(format=".0%", tickCount=5)),
+        tooltip=[
+            alt.Tooltip("when:N", title="When"),
+            alt.Tooltip("judged:Q", title="Judged", format=","),
+            alt.Tooltip("wrong:Q", title="Chance of a wrong order", format=".1%"),
+        ],
+    )
+    rule = alt.Chart(alt.NamedData("settled")).mark_rule(color=WARN, strokeWidth=1.5, strokeDash=[3, 3])
+    layers = [
+        rule.encode(y=alt.Y("wrong:Q", title=None, scale=scale)),
+        base.mark_line(strokeWidth=2, color=INK),
+        base.mark_point(size=40, opacity=1, strokeWidth=1.5, color=INK, fill=PAPER),
+    ]
+    return vega_lite(alt.layer(*layers), height=LOW, rounds=rows, settled=[{"wrong": settled}])
+
+
+def _judged(rows: Rows) -> alt.X:
+    judged = [row["judged"] for row in rows]
+    least, most = min(judged), max(judged)
+    axis = alt.Axis(grid=False, format=",d", tickMinStep=1)
+    # Without a domain Vega warns of the intervals where there is none.
+    return alt.X("judged:Q", title="pairs judged", axis=axis).scale(
+        domain=[least, max(most, least + 1)], nice=False
+    )

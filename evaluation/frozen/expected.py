@@ -1,0 +1,218 @@
+"""Expected values of a frozen evaluation: what they rest on as canonical files, and the estimate from these.
+
+    pool.jsonl    {"query", "document", "born", "known", "skipped"} of each pair: how many rounds there were when
+                  it came, how many when it was judged in none, and whether it was drawn and nobody will judge it
+    rounds.jsonl  {"round", "precision", "threshold", "greedy", "units"} of each round, oldest first; a unit is
+                  {"key", "rate", "pairs"}. A pair is [query, document], in a unit with its chance within
+
+Both stand behind the runs, and only where expected values were frozen.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from operator import itemgetter
+
+import numpy as np
+
+from .. import record
+from ..decisive import Expected, State
+from ..decisive.report import reported
+from ..expected import Round, pool_of
+from ..expected.scope import refuse
+from ..measures import Measure, Options, effective
+from ..measures.arrays import pair_key
+from ..record import Record
+from . import content
+from .content import Broken, Judged, Lines, Settings
+
+FACTS = ("born", "known", "skipped")
+
+
+@dataclass(frozen=True)
+class StoredOutlook:
+    """Expected values as they were frozen. See `scores.Outlook`."""
+
+    est: str
+    estimated: str
+    told: dict  # facts
+    rows: dict[str, dict]  # by system
+    pairs: list[dict]  # with the systems as first and second
+
+    @classmethod
+    def of(cls, told: Expected, systems: Sequence[str]) -> "StoredOutlook":
+        rows = {name: told.row(name) for name in systems}
+        pairs = [
+            {"first": first, "second": second} | told.between(first, second)
+            for first in systems
+            for second in systems
+            if first != second
+        ]
+        return cls(told.est, told.estimated, told.facts(), rows, pairs)
+
+    def row(self, system: str) -> dict[str, float | str | None]:
+        return self.rows[system]
+
+    def between(self, first: str, second: str) -> dict[str, float | str | None]:
+        found = next(pair for pair in self.pairs if (pair["first"], pair["second"]) == (first, second))
+        return {name: value for name, value in found.items() if name not in ("first", "second")}
+
+    def facts(self) -> dict:
+        return self.told
+
+
+def stored(expected: Mapping[Measure, Expected], systems: Sequence[str]) -> dict[str, dict]:
+    return {str(measure): asdict(StoredOutlook.of(told, systems)) for measure, told in expected.items()}
+
+
+def defined(measures: Iterable[Measure], options: Options) -> list[Measure]:
+    """Those of the measures that have expected values. ValueError where none has."""
+    found, why = [], None
+    for measure in measures:
+        try:
+            refuse(measure, effective(measure, options))
+            found.append(measure)
+        except ValueError as error:
+            why = why or error
+    if not found:
+        raise why or ValueError("there is no measure to expect a value of.")
+    return found
+
+
+# To lines
+
+
+def pool_lines(state: State, keys: record.Keys) -> Iterator[str]:
+    queries, names = _named(state, keys)
+    order = sorted(range(state.pool.pairs), key=lambda row: (state.pool.query[row], names[row]))
+    for row in order:
+        facts = {"born": int(state.born[row]), "known": int(state.known[row]), "skipped": bool(state.skipped[row])}
+        yield content.as_line({"query": queries[row], "document": names[row]} | facts)
+
+
+def round_lines(state: State, keys: record.Keys) -> Iterator[str]:
+    queries, names = _named(state, keys)
+    for number, each in zip(state.numbers, state.rounds, strict=True):
+        drawn = zip(each.unit.tolist(), each.drawn.tolist(), each.within.tolist(), strict=True)
+        units = [
+            {
+                "key": float(each.keys[unit]),
+                "rate": float(each.rate[unit]),
+                "pairs": [[queries[row], names[row], within] for _, row, within in rows],
+            }
+            for unit, rows in groupby(drawn, key=itemgetter(0))
+        ]
+        threshold = float(each.keys[-1])
+        yield content.as_line(
+            {
+                "round": number,
+                "precision": float(each.precision),
+                "threshold": None if np.isinf(threshold) else threshold,
+                "greedy": [[queries[row], names[row]] for row in each.greedy.tolist()],
+                "units": units,
+            }
+        )
+
+
+def _named(state: State, keys: record.Keys) -> tuple[list[str], list[str]]:
+    """The query and the document of each pair, by their keys."""
+    of_query = state.record.queries["key"].tolist()
+    queries = [of_query[place] for place in state.pool.number[state.pool.query].tolist()]
+    return queries, keys.of(state.pool.document)
+
+
+# From lines
+
+
+def expected_in(asked: Settings, lines: Lines) -> dict[Measure, Expected]:
+    """The expected values of these files, by measure; none where none were frozen. Raises Broken."""
+    if not asked.expected:
+        return {}
+    judged = Judged.read(asked, lines)
+    pairs = list(content.read_objects(content.POOL, lines(content.POOL), "query document born known skipped"))
+    for pair in pairs:
+        numbers = judged.numbers[_place(judged, pair["query"])]
+        numbers.setdefault(pair["document"], len(numbers))
+    rankings = {
+        system.system: judged.rankings(system, lines(system.run), asked.options.ties)
+        for system in asked.systems
+        if system.system in asked.expected["systems"]
+    }
+    found = Record("", judged.queries, tuple(rankings), ratings=None, values=None, rankings=rankings)
+    rounds = list(
+        content.read_objects(content.ROUNDS, lines(content.ROUNDS), "round precision threshold greedy units")
+    )
+    told = {}
+    for measure in map(content.parse_measure, asked.expected["measures"]):
+        state = _state(asked, measure, judged, found, pairs, rounds)
+        told[measure] = reported(state, measure, asked.options, asked.rule, asked.adjudications)
+    return told
+
+
+def _state(
+    asked: Settings, measure: Measure, judged: Judged, found: Record, pairs: list[dict], rounds: list[dict]
+) -> State:
+    scale = np.array(asked.expected["scale"], np.float64)
+    key = _keys(judged, ((pair["query"], pair["document"]) for pair in pairs))
+    every = [*found.rankings.values()]
+    pool, level = pool_of(judged.judgments, every, measure, asked.options, scale, unjudged=key)
+    of_pool = pair_key(pool.number[pool.query], pool.document)
+    order = np.argsort(key)
+    at = np.minimum(np.searchsorted(key[order], of_pool), len(key) - 1)
+    there = key[order][at] == of_pool
+    born, known, skipped = (
+        np.where(there, np.array([pair[name] for pair in pairs], np.int64)[order][at], 0) for name in FACTS
+    )
+    row_of = dict(zip(of_pool.tolist(), range(pool.pairs), strict=True))
+    return State(
+        record=found,
+        judgments=judged.judgments,
+        scale=scale,
+        systems=tuple(found.rankings),
+        pool=pool,
+        level=level,
+        pair=np.arange(pool.pairs),
+        born=born,
+        known=known,
+        eligible=np.zeros(pool.pairs, bool),
+        skipped=skipped > 0,
+        rounds=tuple(_round(each, judged, row_of) for each in rounds),
+        numbers=tuple(each["round"] for each in rounds),
+    )
+
+
+def _round(line: dict, judged: Judged, row_of: Mapping[int, int]) -> Round:
+    units = line["units"]
+
+    def rows(pairs: list[list]) -> np.ndarray:
+        keys = _keys(judged, ((query, document) for query, document, *_ in pairs))
+        return np.array([row_of[key] for key in keys.tolist()], np.int64)
+
+    drawn = [pair for unit in units for pair in unit["pairs"]]
+    threshold = np.inf if line["threshold"] is None else line["threshold"]
+    return Round(
+        greedy=rows(line["greedy"]),
+        drawn=rows(drawn),
+        unit=np.repeat(np.arange(len(units)), [len(unit["pairs"]) for unit in units]),
+        within=np.array([within for *_, within in drawn], np.float64),
+        rate=np.array([unit["rate"] for unit in units], np.float64),
+        keys=np.array([*(unit["key"] for unit in units), threshold], np.float64),
+        precision=line["precision"],
+    )
+
+
+def _keys(judged: Judged, pairs: Iterable[tuple[str, str]]) -> np.ndarray:
+    places = []
+    for query, document in pairs:
+        place = _place(judged, query)
+        if document not in judged.numbers[place]:
+            raise Broken(f"{content.ROUNDS}: document {document!r} of query {query!r} is not in {content.POOL}.")
+        places.append((place, judged.numbers[place][document]))
+    columns = np.array(places, np.int64).reshape(len(places), 2)
+    return pair_key(columns[:, 0], columns[:, 1])
+
+
+def _place(judged: Judged, query: str) -> int:
+    if query not in judged.place:
+        raise Broken(f"{content.POOL}: query {query!r} is not in {content.QUERIES}.")
+    return judged.place[query]

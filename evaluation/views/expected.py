@@ -1,0 +1,147 @@
+"""What is expected of the systems while judgments are missing, how sure that is, and how it developed."""
+
+from collections.abc import Sequence
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from ratings.models import Collection
+from ratings.people.access import READERS, of_collection
+
+from .. import charts
+from ..analyses import expectations as analyses
+from ..analyses.expectations import Stage
+from ..decisive import Aim, Difference, Expected
+from ..decisive.report import WRONG
+from ..expected.order import APART
+from ..pages.answer import NextStep, holdings, next_step
+from ..pages.asked import Asked, ending, page, with_options
+from ..pages.charts import Chart, charted
+from ..pages.downloads import Files, files
+from ..pages.expecting import Expecting, expecting
+from ..record.drawn import rounds_so_far
+from ..words import expectations
+from ..words.numbers import decimals
+
+MOST_IN_MATRIX = 20  # systems
+FEW, HIGHEST = 4, 2  # systems whose intervals are drawn over rounds: all of few, else the highest
+
+
+@require_safe
+@of_collection(*READERS)
+@with_options
+def expected(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    context = page(request, collection, "compare", asked)
+    found = expecting(collection, asked, rounds_so_far(collection))
+    if not found.rounds:
+        context["next_step"] = next_step(collection, holdings(collection)) or no_rounds(found)
+        return charted(request, "evaluation/expected.html", context)
+    context |= {"expecting": found, "told": found.told, "apart": APART}
+    if found.told:
+        every, others = developed(collection, asked, found.told)
+        context |= {
+            "lead": expectations.standing(found.told),
+            "order": expectations.order(found.told),
+            "left_out": expectations.left_out(found.told),
+            "matrix": matrix(found.told),
+            "most_in_matrix": MOST_IN_MATRIX,
+            "stages": [(stage, in_order(stage, found.told)) for stage in every] if len(every) > 1 else [],
+            "others": [(aim, address_for(collection, aim)) for aim in others],
+            "charts": drawn(every, found.told, asked) if len(every) > 1 else {},
+        }
+    return charted(request, "evaluation/expected.html", context)
+
+
+def no_rounds(found: Expecting) -> NextStep:
+    """What to do for expected values."""
+    lack = "No round was drawn yet, so there is no interval for what is not judged."
+    if found.decisive:
+        return NextStep(lack, "The first one is drawn within minutes of the time that raters can be given pairs.")
+    return NextStep(
+        lack,
+        f"Choose the order “{found.ordered}” on the page Pool. Then what is judged is drawn by known chances, and "
+        "the means have an interval long before all is judged.",
+    )
+
+
+def developed(collection: Collection, asked: Asked, told: Expected) -> tuple[list[Stage], list[Aim]]:
+    """How the systems stood before each round and stand now; and what else rounds were drawn for."""
+    every, others = analyses.stages(collection, asked.measure, asked.fingerprint)
+    return [*every, analyses.now(told)], others
+
+
+def in_order(stage: Stage, told: Expected) -> list[float | None]:
+    """The expected means of a stage in the order of the table; None for a system that was not there."""
+    return [stage.means[row.system][0] if row.system in stage.means else None for row in told.means]
+
+
+def address_for(collection: Collection, aim: Aim) -> str:
+    """This page about the measure and options of an aim."""
+    asked = [("measure", str(aim.measure)), ("profile", aim.profile), ("rule", aim.rule)]
+    asked += [("adjudications", aim.adjudications), *aim.changes]
+    return f"{reverse('expected', args=[collection.slug])}{ending(asked)}"
+
+
+def matrix(told: Expected) -> list[tuple[str, list[Difference | None]]]:
+    """By system, the highest expected mean first, the difference to each of the others; None on the diagonal."""
+    names = [row.system for row in told.means if row.mean is not None][:MOST_IN_MATRIX]
+    if told.without or len(names) < 2:
+        return []
+    return [(name, [None if name == other else told.difference(other, name) for other in names]) for name in names]
+
+
+def drawn(every: Sequence[Stage], told: Expected, asked: Asked) -> dict[str, Chart]:
+    """The lines of the means, and of the chance of a wrong order where it is known more than once."""
+    barred = [row.system for row in told.means][: FEW if len(told.means) <= FEW else HIGHEST]
+    rows = [
+        {
+            "system": name,
+            "when": stage.when,
+            "judged": stage.judged,
+            "expected": stage.means[name][0],
+            "low": stage.means[name][1],
+            "high": stage.means[name][2],
+            "leader": name == told.leader,
+            "barred": name in barred,
+        }
+        for stage in every
+        for name in stage.means
+        if stage.means[name][0] is not None
+    ]
+    ends = ", ".join(f"{row.system} {decimals(row.mean)}" for row in told.means if row.mean is not None)
+    alt_text = f"Expected mean {asked.measure} by system before each round and now. Now: {ends}."
+    spec = charts.over_rounds(rows, bounded=asked.bounded)
+    found = {"rounds": Chart("rounds", spec, alt_text)} if rows else {}
+    known = [stage for stage in every if stage.wrong is not None]
+    if len(known) > 1:
+        line = [{"judged": stage.judged, "wrong": stage.wrong, "when": stage.when} for stage in known]
+        steps = ", ".join(f"{stage.wrong:.0%} at {stage.judged:,}" for stage in (known[0], known[-1]))
+        alt_text = f"Chance of a wrong order by pairs judged, from {steps}."
+        found["wrong"] = Chart("wrong", charts.wrong_over_rounds(line, WRONG), alt_text)
+    return found
+
+
+# As files
+
+
+@files
+def expected_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
+    """A row for each pair of systems, and everything as a document."""
+    found = expecting(collection, asked, rounds_so_far(collection))
+    every = developed(collection, asked, found.told)[0] if found.told else []
+    why = found.why if found.rounds else "No round was drawn."
+    return Files(
+        f"{collection.slug}-expected-{asked.measure}",
+        csv=lambda: analyses.table(found.told),
+        json=lambda: analyses.document(collection.slug, asked.label, found.told, why, every),
+    )
+
+
+@files
+def expected_rounds_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
+    """A row for each system and round: how it stood when the round was drawn."""
+    found = expecting(collection, asked, rounds_so_far(collection))
+    every = developed(collection, asked, found.told)[0] if found.told else []
+    label = found.told.options if found.told else asked.fingerprint
+    return Files(f"{collection.slug}-expected-rounds-{asked.measure}", csv=lambda: analyses.table_of(every, label))
