@@ -264,11 +264,8 @@ def _rounded(state: State, options: Options) -> Judgments | None:
 
 def plain_means(state: State, judgments: Judgments, measure: Measure, options: Options) -> np.ndarray:
     """The mean of each system with unjudged documents as gain 0, float64[systems]; nan = no query counts."""
-    means = []
-    for ranking in state.record.rankings.values():
-        values = kernel.evaluate([measure], judgments, ranking, options).values[measure]
-        means.append(np.nanmean(values) if (~np.isnan(values)).any() else np.nan)
-    return np.array(means)
+    every = (kernel.evaluate([measure], judgments, each, options) for each in state.record.rankings.values())
+    return np.array([each.mean(measure) for each in every])
 
 
 def _known(value: float) -> float | None:

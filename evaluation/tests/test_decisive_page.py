@@ -132,7 +132,7 @@ def test_a_plan_from_what_is_judged_ends_with_intervals_of_nothing(judged):
 
 def test_the_forecast_names_open_pairs_and_falls_with_judgments(judged):
     rater = make_rater(judged.collection)
-    judged.play(rater, 2)
+    judged.play(rater, 1)
     aim = Aim.of(judged.collection, measure="nDCG@5")
     told = expected_of(judged.collection, NDCG, Options())
     early = forecast(judged.collection, aim, told)
@@ -176,7 +176,7 @@ def test_the_command_draws_a_round_and_gives_raters_the_order(judged, capsys):
     call_command("draw_round", "world", measure="nDCG@3", system=["system0", "system1"], seed=4)
     made = Round.objects.get()
     assert (
-        f"Round 1: {made.drawn.count()} of 206 pairs, 5 of them the most telling ones" in capsys.readouterr().out
+        f"Round 1: {made.drawn.count()} of 206 pairs, 10 of them the most telling ones" in capsys.readouterr().out
     )
     assert Collection.objects.get().order == "decisive"
     assert (made.seed, made.aim["measure"], made.aim["systems"]) == (4, "nDCG@3", ["system0", "system1"])

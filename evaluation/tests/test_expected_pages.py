@@ -140,7 +140,7 @@ def test_without_rounds_nothing_is_estimated_unless_it_is_asked_for(client, monk
     assert "Expected" not in page and "est=" not in page
     asked = text_of(client.get(URL, ASKED | {"expected": "1"}))
     assert "These means have no interval, because no round was drawn" in asked
-    assert "“what tells systems apart” draws what is judged by known chances" in asked
+    assert "“what tells which system is better” draws what is judged by known chances" in asked
     assert f"{told.means[0].system} {decimals(told.means[0].mean)}" in asked
     assert "90 % for missing judgments" not in asked and "est=model" in asked
 
@@ -313,7 +313,9 @@ def test_without_rounds_it_says_what_to_do_next(client):
     judged.rate(make_rater(judged.collection, "first"), 3)
     assert "The first one is drawn within minutes" in text_of(client.get(EXPECTED))
     as_order(judged, "depth")
-    assert "Choose the order “what tells systems apart” on the page Pool." in text_of(client.get(EXPECTED))
+    assert "Choose the order “what tells which system is better” on the page Pool." in text_of(
+        client.get(EXPECTED)
+    )
 
 
 def test_rounds_of_which_nothing_is_judged_give_the_model_and_the_reason(client):

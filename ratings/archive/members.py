@@ -22,6 +22,7 @@ import numpy as np
 from ..formats import values
 from ..formats.zipped import sums_as_text
 from ..presentation.parts import Presented
+from . import aims
 
 FORMAT, VERSION = "idealist collection", 1
 MANIFEST = "manifest.json"
@@ -284,6 +285,8 @@ FLAG = Form(_flag, lambda value: "true" if value else "false")
 MOMENT = Form(_moment, _written_moment)
 TOKEN = Form(_token, _written_token)
 OBJECT = Form(_object, _written_json)
+AIM, AIM_OF_ROUND = (Form(read, _written_json) for read in (aims.aim_of_collection, aims.aim_of_round))
+SEEN = Form(aims.seen, _written_json)
 CHANCES = Form(_chances, _written_json)
 PRESENTATION = Form(_presentation, _written_json)
 TAGS = Form(_tags, _written_json)
@@ -370,7 +373,7 @@ MEMBERS = (
             "gold_share": SHARE,
             "repeat_share": SHARE,
             "break_after": whole(high=32767),
-            "aim": OBJECT,
+            "aim": AIM,
             "scale_version": whole(),
             "created_at": MOMENT,
         },
@@ -467,8 +470,8 @@ MEMBERS = (
             NUMBER: whole(1),
             "method": text(20),
             "seed": whole(-LARGEST_LONG - 1, LARGEST_LONG),
-            "aim": OBJECT,
-            "seen": OBJECT,
+            "aim": AIM_OF_ROUND,
+            "seen": SEEN,
             "threshold": maybe(number()),
             "precision": number(0),
             "frame": whole(),
@@ -477,6 +480,7 @@ MEMBERS = (
             "created_at": MOMENT,
         },
         unique=((NUMBER,),),
+        rule=aims.fits,
     ),
     Member(
         "drawn",

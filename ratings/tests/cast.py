@@ -107,10 +107,14 @@ def make_round(collection: Collection, pairs: Iterable[Pair], *, greedy: int = 0
         for place, pair in enumerate(pairs)
     ]
     facts = {"method": "1", "seed": 17, "threshold": 0.125 * (1 + len(drawn) - greedy), "precision": 2.5}
-    aim = {"measure": "nDCG@10", "options": {}, "gains": [0, 1, 2]}
+    systems = sorted(collection.systems.values_list("name", flat=True))
+    unknown = [None for _ in systems]
+    seen = {"mean": unknown, "low": unknown, "high": unknown, "best": unknown, "wrong": None}
+    of = {"measure": "nDCG@10", "profile": "default", "options": {}, "rule": "mean", "adjudications": "use"}
+    aim = of | {"systems": systems, "gains": [0, 1, 2]}
     number = collection.rounds.count() + 1
     new = queue.NewRound(
-        number=number, aim=aim, seen={}, frame=len(drawn), judged=0, version=collection.version, **facts
+        number=number, aim=aim, seen=seen, frame=len(drawn), judged=0, version=collection.version, **facts
     )
     made = queue.store_round(collection, new, drawn, now=NOW)
     assert made

@@ -18,6 +18,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from ratings import archive, intake, queue
+from ratings.archive import aims as aims_of
 from ratings.archive.members import BY_NAME, FILES, MANIFEST, MEMBERS
 from ratings.formats.source import Source
 from ratings.management.commands._collection_command import Refused
@@ -55,9 +56,11 @@ CHOSEN = [
     {"kind": "random", "unit": 7, "key": 0.1, "rate": 1e300, "within": 0.30000000000000004},
 ]
 # The whole of a small collection, in the form that it must have on every server and database.
+ABOUT = {"measure": "nDCG@10", "profile": "default", "options": {}, "rule": "mean", "adjudications": "use"}
 HILLS = {
     "collection": '{"name":"Hills","description":"Walks","relevant_from":"0.5","order":"depth","gold_share":"0.1",'
-    '"repeat_share":"0","break_after":50,"aim":{"measure":"nDCG@10","systems":["my system"]},'
+    '"repeat_share":"0","break_after":50,"aim":{"adjudications":"use","measure":"nDCG@10","options":{},'
+    '"profile":"default","rule":"mean","systems":["my system"]},'
     '"scale_version":2,"created_at":"2026-03-01T08:00:00+00:00"}\n',
     "grades": '{"value":"-1","label":"Harmful","meaning":""}\n{"value":"0.5","label":"","meaning":"a\\nb"}\n',
     "guidelines": '{"version":1,"text":"## 1","created_at":"2026-03-01T08:00:00.000001+00:00"}\n',
@@ -85,10 +88,14 @@ HILLS = {
     '"born":0,"known":null,"retired_at":null}\n'
     '{"query":"q10","document":"-d2","token":"00000000-0000-4000-8000-000000000002","wanted":1,"depth":2147483647,'
     '"born":1,"known":1,"retired_at":"2026-03-02T08:00:00+00:00"}\n',
-    "rounds": '{"number":1,"method":"1","seed":-9223372036854775808,"aim":{"gains":[0,0.5],"measure":"nDCG@10"},'
-    '"seen":{"wrong":null},"threshold":null,"precision":100000000000000.0,"frame":1,"judged":0,"version":9223372036854775807,'
+    "rounds": '{"number":1,"method":"1","seed":-9223372036854775808,"aim":{"adjudications":"use","gains":[0,0.5],'
+    '"measure":"nDCG@10","options":{"gain":"linear"},"profile":"default","rule":"mean","systems":["bm25"]},'
+    '"seen":{"best":[null],"high":[1],"low":[0.25],"mean":[0.5],"wrong":null},'
+    '"threshold":null,"precision":100000000000000.0,"frame":1,"judged":0,"version":9223372036854775807,'
     '"created_at":"2026-03-01T08:00:00+00:00"}\n'
-    '{"number":2,"method":"1","seed":7,"aim":{},"seen":{},"threshold":0.30000000000000004,"precision":0.0,"frame":2,'
+    '{"number":2,"method":"1","seed":7,"aim":{"adjudications":"use","gains":[],"measure":"nDCG@10","options":{},'
+    '"profile":"default","rule":"mean","systems":[]},"seen":{"best":[],"high":[],"low":[],"mean":[],"wrong":0.1},'
+    '"threshold":0.30000000000000004,"precision":0.0,"frame":2,'
     '"judged":1,"version":8,"created_at":"2026-03-02T08:00:00.000001+00:00"}\n',
     "drawn": '{"round":1,"query":"=q2","document":"d1","place":1,"kind":"greedy","unit":null,"key":null,'
     '"rate":null,"within":null,"born":0,"chances":[0.25]}\n'
@@ -190,7 +197,7 @@ def test_what_is_written_by_hand_comes_back_the_same_on_every_database(tmp_path)
     assert [event.undoes and event.undoes.value for event in RatingEvent.objects.order_by("pk")[:2]] == [None, -1]
     assert Assignment.objects.filter(state="done", rater=rater).count() == 1
     assert set(Assignment.objects.values_list("round", flat=True)) == {1}  # that of their pair
-    assert Collection.objects.get().aim == {"measure": "nDCG@10", "systems": ["my system"]}
+    assert Collection.objects.get().aim == ABOUT | {"systems": ["my system"]}
     assert [drawn.pair.document.key for drawn in Round.objects.get(number=2).drawn.all()] == ["-d2"]
     assert Check.objects.get().event.kind == "repeat"
 
@@ -248,7 +255,7 @@ def test_the_snapshot_id_is_what_sha256sum_says_of_the_files(tmp_path):
 def lived_in() -> Collection:
     """A collection in which something of every kind has happened."""
     collection = make_collection()
-    Collection.objects.update(order="decisive", aim={"measure": "nDCG@10", "systems": ["bm25", "dense"]})
+    Collection.objects.update(order="decisive", aim=ABOUT | {"systems": ["bm25", "dense"]})
     collection.refresh_from_db()
     make_ranking(collection, "bm25", "q1", "abcd")
     make_ranking(collection, "dense", "q2", "dc")
@@ -387,6 +394,13 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
         ("queries_of_raters", '"query":"q10"', '"query":"q11"', "line 1: the file queries.jsonl has no q11"),
         ("pairs", "0000000002", "0000000001", "000-000000000001 stands already on line 1"),
         ("rounds", '"number":2', '"number":3', "rounds.jsonl, line 2: the number is 3"),
+        ("rounds", '"systems":["bm25"]', '"systems":null', "line 1: the field aim: the systems are missing"),
+        ("rounds", '"gains":[0,0.5]', '"gains":["0"]', "line 1: the field aim: ['0'] is no list of gains"),
+        ("rounds", '"gain":"linear"', '"gain":1', "line 1: the field aim:"),
+        ("rounds", '"measure":"nDCG@10",', "", "line 1: the field aim:"),
+        ("rounds", '"low":[0.25]', '"low":["0"]', "line 1: the field seen: ['0'] is no list of numbers"),
+        ("rounds", '"wrong":null', '"wrong":"no"', "line 1: the field seen: 'no' is no chance"),
+        ("rounds", '"mean":[0.5]', '"mean":[]', "line 1: seen has not a number for each system of the aim"),
         ("rounds", '"precision":0.0', '"precision":-0.5', "line 2: the field precision: -0.5 is no number from 0"),
         ("drawn", '"round":2', '"round":3', "drawn.jsonl, line 2: the file rounds.jsonl has no 3"),
         (
@@ -584,7 +598,17 @@ def collections(draw) -> dict[str, list[dict]]:
     tokens = draw(st.lists(uuids, unique=True, min_size=40, max_size=40))
     weight = st.floats(0, 1e6).map(lambda value: value + 0.0)
     chance = st.floats(0, 1).map(lambda value: value + 0.0)
-    aims = st.dictionaries(texts, jsons, max_size=2).map(json.dumps)
+    about = dict.fromkeys(("measure", "profile", "rule", "adjudications"), names)
+    about |= {"options": st.dictionaries(names, names, max_size=2)}
+    aims = st.just("{}") | st.fixed_dictionaries(about | {"systems": st.none() | st.lists(names, max_size=2)}).map(
+        json.dumps
+    )
+    maybe = st.none() | chance
+    of_rounds = st.fixed_dictionaries(
+        about | {"systems": st.just(systems), "gains": st.lists(weight, max_size=2)}
+    ).map(json.dumps)
+    columns = {name: st.lists(maybe, min_size=len(systems), max_size=len(systems)) for name in aims_of.COLUMNS}
+    seen = st.fixed_dictionaries(columns | {"wrong": maybe}).map(json.dumps)
     rounds = draw(st.integers(0, 3))
 
     def row(**facts) -> dict:
@@ -727,8 +751,8 @@ def collections(draw) -> dict[str, list[dict]]:
                 number=number,
                 method=texts,
                 seed=st.integers(-(2**63), 2**63 - 1),
-                aim=aims,
-                seen=aims,
+                aim=of_rounds,
+                seen=seen,
                 threshold=st.none() | weight,
                 precision=weight,
                 frame=st.integers(0, 99),

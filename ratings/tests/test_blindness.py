@@ -112,6 +112,7 @@ def draw(collection, pairs: list[Pair]) -> None:
     type(collection).objects.update(order="decisive", aim={"measure": "canary-aim", "systems": ["canary-system"]})
     Pair.objects.update(born=1212123)
     facts = {"number": 4445557, "method": "canary-method", "seed": 9911823, "aim": {"measure": "canary-aim"}}
+    facts["seen"] = {"mean": [0.98765432]}
     facts |= {"threshold": 5151.625, "precision": 6262.125, "frame": 3332221, "judged": 6667778, "version": 0}
     chance = (8889991, 3131.375, 2424.875, 0.640625)
     drawn = [queue.NewDrawn(pair.pk, "random", *chance, [0.734375]) for pair in (pairs[3], pairs[1], pairs[5])]

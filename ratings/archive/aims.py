@@ -1,0 +1,67 @@
+"""The shapes of what rounds are about, as JSON: `Collection.aim`, `Round.aim` and `Round.seen`.
+
+They are stored by others and read by pages, so that an archive may hold nothing but these shapes.
+"""
+
+import json
+from typing import Any
+
+from ..formats import values
+
+TEXTS = ("measure", "profile", "rule", "adjudications")
+LONGEST = 500
+COLUMNS = ("mean", "low", "high", "best")
+
+
+def aim_of_collection(value: Any) -> str:
+    """JSON text of an aim, which may be empty: nothing was chosen."""
+    return json.dumps(value) if value == {} else _aim(value, {*TEXTS, "options", "systems"})
+
+
+def aim_of_round(value: Any) -> str:
+    """JSON text of an aim with the systems and gains of its round."""
+    text = _aim(value, {*TEXTS, "options", "systems", "gains"})
+    if not _is_list(value["gains"], int, float):
+        raise ValueError(f"{values.shown(value['gains'])} is no list of gains")
+    if value["systems"] is None:
+        raise ValueError("the systems are missing")
+    return text
+
+
+def seen(value: Any) -> str:
+    """JSON text of how the systems stood."""
+    if not isinstance(value, dict) or value.keys() != {*COLUMNS, "wrong"}:
+        raise ValueError(f"{values.shown(value)} has not just {', '.join(COLUMNS)} and wrong")
+    for name in COLUMNS:
+        if not _is_list(value[name], int, float, type(None)):
+            raise ValueError(f"{values.shown(value[name])} is no list of numbers")
+    if not _is_list([value["wrong"]], int, float, type(None)):
+        raise ValueError(f"{values.shown(value['wrong'])} is no chance")
+    return json.dumps(value)
+
+
+def fits(row: dict) -> str:
+    """What is wrong with the line of a round as a whole: its columns are those of its systems."""
+    systems = row["aim"]["systems"]
+    same = all(len(row["seen"][name]) == len(systems) for name in COLUMNS)
+    return "" if same else "seen has not a number for each system of the aim"
+
+
+def _aim(value: Any, names: set[str]) -> str:
+    if not isinstance(value, dict) or value.keys() != names:
+        raise ValueError(f"{values.shown(value)} has not just {', '.join(sorted(names))}")
+    texts = [value[name] for name in TEXTS]
+    if isinstance(value["options"], dict):
+        texts += [*value["options"], *value["options"].values()]
+    else:
+        raise ValueError(f"{values.shown(value['options'])} is no object of options")
+    texts += value["systems"] if isinstance(value["systems"], list) else []
+    if not all(isinstance(text, str) and len(text) <= LONGEST for text in texts):
+        raise ValueError(f"{values.shown(value)} has something else than texts of {LONGEST} characters at most")
+    if value["systems"] is not None and not isinstance(value["systems"], list):
+        raise ValueError(f"{values.shown(value['systems'])} is no list of systems")
+    return json.dumps(value)
+
+
+def _is_list(value: Any, *types: type) -> bool:
+    return isinstance(value, list) and all(type(each) in types for each in value)
