@@ -108,7 +108,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="assignment",
             index=models.Index(
-                condition=models.Q(("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"),
+                condition=models.Q(
+                    models.Q(("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"),
+                    ("round__isnull", False),
+                ),
                 fields=["collection", "round", "query", "lot"],
                 name="assignment_by_round",
             ),

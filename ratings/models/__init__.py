@@ -23,6 +23,7 @@ from .job import LEASE, MAKERS, Job
 from .picture import Picture, digest_of
 from .ranking import Ranking, System
 from .rating import (
+    HAS_ROUND,
     LOTS,
     UNDRAWN,
     UNRANKED,
@@ -42,6 +43,7 @@ from .token import SCOPES_OF, ApiToken, Receipt, Scope
 
 __all__ = [
     "LEASE",
+    "HAS_ROUND",
     "LOTS",
     "MAKERS",
     "SCOPES_OF",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from ..models import UNDRAWN, Assignment, Collection, Drawn, Pair, Round
+from ..models import HAS_ROUND, UNDRAWN, Assignment, Collection, Drawn, Pair, Round
 from .leases import State
 
 CHUNK = 5_000
@@ -111,6 +111,6 @@ def raters_at_work(collection: Collection) -> int:
 
 def waiting_in_rounds(collection: Collection, most: int) -> int:
     """How many wanted ratings of drawn pairs are still to be given, at most `most`. One query, by an index."""
-    rows = Assignment.objects.waiting().filter(collection=collection, round__lt=UNDRAWN, extra=False)
+    rows = Assignment.objects.waiting().filter(HAS_ROUND, collection=collection, round__lt=UNDRAWN, extra=False)
     rows = rows.order_by("round")
     return rows[:most].count()

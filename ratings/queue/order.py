@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from ..models import LOTS, Assignment, Collection
+from ..models import HAS_ROUND, LOTS, Assignment, Collection
 
 IntOrBlank = Any
 
@@ -45,7 +45,7 @@ def by_round(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], st
 
     After all rounds come pairs that were not drawn, so that raters have work while the next round is being drawn.
     """
-    rest = free
+    rest = free.filter(HAS_ROUND)  # as the index says it
     for last in seen:
         row = Assignment.objects.filter(pk=last)
         rest = rest.exclude(round=Subquery(row.values("round")), query=Subquery(row.values("query")))
