@@ -170,6 +170,8 @@ def test_a_pool_that_is_too_large_for_a_page_is_left_to_the_command(client, judg
     page = text_of(analyst(client, judged.collection).get(URL, ASKED))
     assert "The command evaluate --expected computes them." in page
     assert "mislead" in page and "has the highest mean nDCG@5" in page
+    page = text_of(client.get(EXPECTED, ASKED))
+    assert "The command evaluate --expected computes them." in page and "Another measure" not in page
 
 
 def test_the_files_of_the_overview_name_both_numbers(client, judged):

@@ -200,7 +200,7 @@ def expected_chart(answer: Answer, told: Expected) -> Chart:
             "leader": told.leader == standing.system.name,
         }
         for standing in answer.standings
-        if standing.system.name in means
+        if standing.system.name in means and means[standing.system.name].mean is not None
     ]
     parts = [
         f"{row['system']} {decimals(row['expected'])} ({decimals(row['expected_low'])} to "
