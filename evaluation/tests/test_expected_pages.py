@@ -277,7 +277,10 @@ def text_of_html(text: str) -> str:
 def test_the_order_is_settled_from_ten_percent_down(client, judged, monkeypatch):
     wrong = told_of(judged).wrong
     analyst(client, judged.collection)
-    for most, said in ((wrong, "Settled: no two systems 0.02 apart"), (wrong - 1e-9, "Not settled: two systems")):
+    for most, said in (
+        (wrong, "Settled at 90 %: no two systems 0.02 apart"),
+        (wrong - 1e-9, "Not settled: two systems"),
+    ):
         monkeypatch.setattr("evaluation.decisive.report.WRONG", most)
         assert said in text_of(client.get(EXPECTED, ASKED))
 

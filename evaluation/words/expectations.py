@@ -53,7 +53,7 @@ def order(told: Expected) -> str:
     if told.wrong is None or told.final:
         return ""
     if told.settled:
-        return f"Settled: no two systems {APART:.2f} apart or more are likely shown in the wrong order."
+        return f"Settled at 90 %: no two systems {APART:.2f} apart or more are likely shown in the wrong order."
     return f"Not settled: two systems {APART:.2f} apart or more can be shown in the wrong order."
 
 
