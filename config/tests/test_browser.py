@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from evaluation import frozen, scores
 from evaluation.tests.judged_worlds import unfinished
 from ratings import queue
 from ratings.guidelines import versions
@@ -391,7 +392,10 @@ def test_expected_values_are_drawn_and_axe_finds_nothing(visit):
     judged = unfinished()
     make_member(judged.collection, "eva", Role.ADMIN)
     page = visit.sign_in(visit.page(), "eva")
-    for address in ("", "expected/", "compare/", "?measure=AP", "expected/?measure=AP"):
+    setup = scores.Setup(scores.options_for(judged.collection))
+    found, _ = frozen.freeze(judged.collection, "Spring", ["nDCG@10"], setup, expected=True)
+    of_frozen = ("frozen/new/", f"frozen/{found.short}/")
+    for address in ("", "expected/", "compare/", "?measure=AP", "expected/?measure=AP", *of_frozen):
         page.goto(f"/collections/world/{address}")
         examine(page, address)
     page.goto("/collections/world/?measure=nDCG@5")

@@ -16,15 +16,17 @@ from .spec import (
     score_domain,
     vega_lite,
 )
-from .systems import ROW, spread, whisker
+from .systems import ROW, neutral_tick, spread, whisker
 
 BELOW = 10  # pixels from the dot down to the interval over queries
 BESIDE = 2  # pixels: half the distance of two intervals
 HEIGHT, LOW = 300, 180  # pixels of the charts over rounds
 
 
-def expected_means(rows: Rows, *, bounded: bool = True) -> dict:
+def expected_means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> dict:
     """A dot for each system's expected mean: hollow, until its row is `final`. In the order given.
+
+    `neutral`, what an empty list scores on average, is a tick, as in `means`.
 
     A row: system, expected, expected_low and expected_high (its interval for missing judgments, the thick bar),
     mean (the plain one, a tick), low and high (its interval over queries, the lighter bar; or None), lowest and
@@ -71,6 +73,9 @@ def expected_means(rows: Rows, *, bounded: bool = True) -> dict:
     ]
     if any(row.get("lowest") is not None for row in rows):
         layers = whisker(base.transform_filter("isValid(datum.lowest)"), scale) + layers
+    if neutral is not None:
+        layers.insert(0, neutral_tick(base, scale, neutral))
+        rows = [{**row, "neutral": neutral} for row in rows]
     return vega_lite(alt.layer(*layers), height=ROW * max(len(rows), 1), means=rows)
 
 

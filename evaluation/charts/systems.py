@@ -62,13 +62,18 @@ def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> 
     if any(row.get("lowest") is not None for row in rows):
         layers = whisker(base.transform_filter("isValid(datum.lowest)"), scale) + layers
     if neutral is not None:
-        tick = base.mark_tick(size=14, thickness=2, color=WARN)
-        says = alt.TooltipValue(f"An empty list scores {neutral:.4f}")
-        layers.insert(0, tick.encode(x=alt.X("neutral:Q", scale=scale, title=None), tooltip=says))
+        layers.insert(0, neutral_tick(base, scale, neutral))
         rows = [{**row, "neutral": neutral} for row in rows]
     return vega_lite(
         alt.layer(*layers), height=ROW * max(len(rows), 1), means=rows, **({"best": best} if best else {})
     )
+
+
+def neutral_tick(base: alt.Chart, scale: alt.Scale, neutral: float) -> alt.Chart:
+    """What an empty list scores, in each row."""
+    says = alt.TooltipValue(f"An empty list scores {neutral:.4f}")
+    tick = base.mark_tick(size=14, thickness=2, color=WARN)
+    return tick.encode(x=alt.X("neutral:Q", scale=scale, title=None), tooltip=says)
 
 
 def whisker(base: alt.Chart, scale: alt.Scale) -> list[alt.Chart]:

@@ -27,6 +27,10 @@ class Expecting:
     why: str = ""  # why there are none
 
     @property
+    def too_large(self) -> bool:
+        return self.why == TOO_LARGE
+
+    @property
     def ordered(self) -> str:
         """The name of the order that draws rounds."""
         return Collection.Order.DECISIVE.label

@@ -4,6 +4,7 @@ import altair as alt
 import pytest
 
 from evaluation import charts
+from evaluation.charts import pictures
 
 
 def checked(spec: dict) -> dict:
@@ -250,6 +251,22 @@ def test_missing_judgments_are_a_thick_bar_bounds_a_thin_line_and_queries_a_ligh
     assert plain[0]["mark"]["type"] == "tick"
     unknown = checked(charts.expected_means([expected_row(lowest=None, highest=None, low=None, high=None)]))
     assert len(unknown["layer"]) == len(spec["layer"]) - 3
+
+
+def test_the_neutral_point_is_in_the_chart_of_expected_means_too():
+    spec = checked(charts.expected_means([expected_row()], neutral=0.25))
+    assert spec["datasets"]["means"][0]["neutral"] == 0.25
+    assert spec["layer"][0]["encoding"]["x"]["field"] == "neutral"
+
+
+@pytest.mark.parametrize("name", ["it's", '"a"', "a\\b", "var(--accent)", "</script>"])
+def test_over_rounds_any_name_is_drawn(name):
+    rows = [round_row(each, judged) for each in (name, "b") for judged in (10, 25)]
+    svg = pictures.svg(charts.over_rounds(rows))
+    plain = pictures.svg(charts.over_rounds([{**row, "system": row["system"].replace(name, "a")} for row in rows]))
+    # As many lines, dots and bars as with a plain name.
+    assert svg.count("<path") == plain.count("<path") and svg.count("<line") == plain.count("<line") > 3
+    assert "<script" not in svg
 
 
 def round_row(system: str, judged: int, low=0.3, barred=True) -> dict:

@@ -170,6 +170,8 @@ def test_a_pool_that_is_too_large_for_a_page_is_left_to_the_command(client, judg
     page = text_of(analyst(client, judged.collection).get(URL, ASKED))
     assert "The command evaluate --expected computes them." in page
     assert "mislead" in page and "has the highest mean nDCG@5" in page
+    page = text_of(client.get(EXPECTED, ASKED))
+    assert "The command evaluate --expected computes them." in page and "Another measure" not in page
 
 
 def test_the_files_of_the_overview_name_both_numbers(client, judged):
@@ -275,7 +277,10 @@ def text_of_html(text: str) -> str:
 def test_the_order_is_settled_from_ten_percent_down(client, judged, monkeypatch):
     wrong = told_of(judged).wrong
     analyst(client, judged.collection)
-    for most, said in ((wrong, "Settled: no two systems 0.02 apart"), (wrong - 1e-9, "Not settled: two systems")):
+    for most, said in (
+        (wrong, "Settled at 90 %: no two systems 0.02 apart"),
+        (wrong - 1e-9, "Not settled: two systems"),
+    ):
         monkeypatch.setattr("evaluation.decisive.report.WRONG", most)
         assert said in text_of(client.get(EXPECTED, ASKED))
 

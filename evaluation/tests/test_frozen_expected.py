@@ -12,6 +12,7 @@ from evaluation.decisive import draw_next, expected_of
 from evaluation.frozen import content
 from evaluation.frozen.content import Broken
 from evaluation.measures import Options, parse_measure
+from evaluation.words.numbers import decimals
 from ratings import queue
 from ratings.management.commands._collection_command import Refused
 from ratings.models import Collection
@@ -187,10 +188,14 @@ def test_only_the_systems_of_the_order_have_them(judged, tmp_path):
 def test_the_form_offers_them_where_rounds_exist_and_the_page_shows_them(client, judged):
     analyst(client, judged.collection)
     address = "/collections/world/frozen/new/?measure=nDCG@5"
-    assert "Expected values, too" in text_of(client.get(address))
+    offered = text_of(client.get(address))
+    assert "Expected values, too" in offered and "has the highest expected mean nDCG@5" in offered
     response = client.post(address, {"name": "first", "expected": "on"}, follow=True)
     page = text_of(response)
     told = expected_of(judged.collection, parse_measure("nDCG@5"), Options())
+    first = told.means[0]
+    assert f"{first.system} has the highest expected mean nDCG@5, {decimals(first.mean)}" in page
+    assert "Plain, with unjudged documents as the options say:" in page
     assert "Expected once all is judged With 90 % intervals for missing judgments alone." in page
     assert f"{told.judged} of {told.pairs} pairs were judged" in page
     assert "nDCG@5 lin log2 ideal=judged unj=0 neg=minmax est=design" in page

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_safe
 
 from ratings import downloads
@@ -23,16 +24,17 @@ from ..analyses.report import known
 from ..analyses.standings import NUMBERS, Standing
 from ..bundle import figures, latex, words
 from ..charts.over_time import over_time as line_chart
+from ..decisive import Mean
 from ..frozen import over_time
 from ..models import FrozenEvaluation
 from ..pages.answer import Answer
 from ..pages.asked import Asked, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import csv_response, json_response
-from ..pages.expecting import is_defined
+from ..pages.expecting import expecting, is_defined
 from ..record.drawn import rounds_so_far
 from ..scores import SUMS, Evaluation
-from ..words import options, sentences
+from ..words import expectations, options, sentences
 from ..words.numbers import decimals
 from . import overview
 
@@ -221,6 +223,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "queries": len(evaluation.table.record.queries),
         "label": f"{measure} {evaluation.plain_fingerprint_of(measure)}",
         "expected": expected_of(evaluation, standings),
+        "expected_lead": expected_lead(evaluation),
         "described": options.described(asked.options, asked.rule, asked.adjudications),
         "charts": {figure.name: chart for figure, chart in drawn},
         "figures": [(figure, chart) for figure, chart in drawn if figure.name != "means"],
@@ -261,6 +264,23 @@ def expected_of(evaluation: Evaluation, standings: list[Standing]) -> dict | Non
     rows = [(standing, outlook.row(standing.system.name)) for standing in standings]
     label = f"{evaluation.measures[0]} {evaluation.fingerprint_of(evaluation.measures[0])}"
     return {"rows": rows, "facts": facts, "without": facts["without"], "label": label}
+
+
+def expected_lead(evaluation: Evaluation) -> SafeString | str:
+    """The sentence about the expected means; "" where none were frozen with intervals, or all are final."""
+    measure = evaluation.measures[0]
+    outlook = evaluation.expected.get(measure)
+    facts = outlook.facts() if outlook else {}
+    if not facts or facts["without"] or facts["judged"] == facts["pairs"]:
+        return ""
+    rows = [(name, outlook.row(name)) for name in evaluation.systems]
+    means = [
+        Mean(name, row["expected"], row["expected_low"], row["expected_high"], row["best"], None, 0)
+        for name, row in rows
+        if row["expected"] is not None
+    ]
+    means.sort(key=lambda row: (-row.mean, row.system))
+    return expectations.highest(str(measure), means, facts["leader"], False)
 
 
 def others(evaluation: Evaluation) -> dict:
@@ -337,7 +357,8 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
     measures = dict.fromkeys([asked.measure, *overview.gains(asked), *map(asked.to, cutoffs)])
     today = date_format(timezone.now(), "j F Y")
     initial = {"name": f"{asked.measure}, {today}", "expected": is_defined(asked)}
-    form = FreezeForm(request.POST or None, initial=initial, rounds=rounds_so_far(collection))
+    found = expecting(collection, asked, rounds_so_far(collection))
+    form = FreezeForm(request.POST or None, initial=initial, rounds=found.rounds)
     if request.method == "POST" and form.is_valid():
         try:
             return frozen_now(request, collection, asked, list(measures), **form.cleaned_data)
@@ -347,7 +368,9 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
             form.add_error(None, f"Nothing was frozen: {error}")
     context = page(request, collection, "results", asked) | {
         "freeze_form": form,
-        "lead": sentences.leading(answer.standings, str(asked.measure)),
+        "lead": expectations.standing(found.headline)
+        if found.headline
+        else sentences.leading(answer.standings, str(asked.measure)),
         "heading": sentences.heading(collection.name, len(answer.systems), len(answer.record.queries)),
         "described": options.described(asked.options, asked.rule, asked.adjudications, asked.departing),
         "measures": list(map(str, measures)),

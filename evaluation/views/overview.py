@@ -108,7 +108,7 @@ def results(collection: Collection, asked: Asked, rounds: int, wanted: bool) -> 
         "curve": curve,
         "curve_label": f"{asked.to(None)}@k {asked.fingerprint}",
         "charts": {
-            "means": expected_chart(answer, expected.interval)
+            "means": expected_chart(answer, expected.interval, neutral)
             if expected.interval
             else means_chart(answer, neutral),
             **({"heat": shades["chart"]} if "chart" in shades else {}),
@@ -186,7 +186,7 @@ def means_chart(answer: Answer, neutral: float | None) -> Chart:
     return Chart("means", charts.means(dots(answer), bounded=answer.asked.bounded, neutral=neutral), alt_text)
 
 
-def expected_chart(answer: Answer, told: Expected) -> Chart:
+def expected_chart(answer: Answer, told: Expected, neutral: float | None) -> Chart:
     """The expected means with their intervals, and the plain ones beside them."""
     means = {row.system: row for row in told.means}
     rows = [
@@ -200,7 +200,7 @@ def expected_chart(answer: Answer, told: Expected) -> Chart:
             "leader": told.leader == standing.system.name,
         }
         for standing in answer.standings
-        if standing.system.name in means
+        if standing.system.name in means and means[standing.system.name].mean is not None
     ]
     parts = [
         f"{row['system']} {decimals(row['expected'])} ({decimals(row['expected_low'])} to "
@@ -208,7 +208,7 @@ def expected_chart(answer: Answer, told: Expected) -> Chart:
         for row in rows
     ]
     alt_text = f"Expected mean {told.measure} by system, with its 90 % interval for missing judgments: "
-    spec = charts.expected_means(rows, bounded=answer.asked.bounded)
+    spec = charts.expected_means(rows, bounded=answer.asked.bounded, neutral=neutral)
     return Chart("means", spec, f"{alt_text}{'; '.join(parts)}.")
 
 

@@ -1,9 +1,11 @@
 """Sentences about expected values. None claims more than the interval: missing judgments, and nothing else."""
 
-from django.utils.html import format_html
+from collections.abc import Sequence
+
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from ..decisive import Expected
+from ..decisive import Expected, Mean
 from ..expected.order import APART
 from .numbers import exact, likely
 from .sentences import counted
@@ -16,28 +18,34 @@ MISLEADS = (
 
 def standing(told: Expected) -> SafeString:
     """A sentence or two: which system has the highest expected mean, and whether it is surely the best."""
-    known = [row for row in told.means if row.mean is not None]
+    return highest(told.measure, told.means, told.leader, told.final)
+
+
+def highest(measure: str, means: Sequence[Mean], leader: str | None, final: bool) -> SafeString:
+    """The same of `means`, those with the highest first."""
+    known = [row for row in means if row.mean is not None]
     if not known:
-        return format_html("Nothing relevant is found yet, so that no mean {} can be expected.", told.measure)
+        return format_html("Nothing relevant is found yet, so that no mean {} can be expected.", measure)
     best = known[0]
-    if told.final:
-        final = "<b>{}</b> has the highest mean {}, {}. It is final: all of the pool is judged."
-        return format_html(final, best.system, told.measure, exact(best.mean))
-    start = format_html(
-        "<b>{}</b> has the highest expected mean {}, {}", best.system, told.measure, exact(best.mean)
-    )
+    if final:
+        said = "<b>{}</b> has the highest mean {}, {}. It is final: all of the pool is judged."
+        return format_html(said, best.system, measure, exact(best.mean))
+    start = format_html("<b>{}</b> has the highest expected mean {}, {}", best.system, measure, exact(best.mean))
     if best.low is not None:
         start = format_html("{} ({} to {})", start, exact(best.low), exact(best.high))
     if len(known) == 1 or best.best is None:
         return format_html("{}.", start)
-    if told.leader:
-        return format_html("{}. It is the best with a chance of {}.", start, likely(best.best))
+    if leader:
+        return format_html("{}. {} is the best with a chance of {}.", start, *_leader(known, leader))
     second = sorted(known, key=lambda row: -(row.best or 0))[:2]
-    chances = " and ".join(["{}"] * len(second))
-    said = format_html(
-        chances, *(format_html("<b>{}</b> with {}", row.system, likely(row.best)) for row in second)
-    )
-    return format_html("{}. Which is the best <em>is not settled</em>: {}.", start, said)
+    chances = format_html_join(" and ", "<b>{}</b> with {}", ((row.system, likely(row.best)) for row in second))
+    return format_html("{}. Which is the best <em>is not settled</em>: {}.", start, chances)
+
+
+def _leader(known: Sequence[Mean], leader: str) -> tuple[SafeString | str, str]:
+    """How the leader is called after the sentence about the first, and its chance."""
+    found = next(row for row in known if row.system == leader)
+    return "It" if found is known[0] else format_html("<b>{}</b>", leader), likely(found.best)
 
 
 def order(told: Expected) -> str:
@@ -45,7 +53,7 @@ def order(told: Expected) -> str:
     if told.wrong is None or told.final:
         return ""
     if told.settled:
-        return f"Settled: no two systems {APART:.2f} apart or more are likely shown in the wrong order."
+        return f"Settled at 90 %: no two systems {APART:.2f} apart or more are likely shown in the wrong order."
     return f"Not settled: two systems {APART:.2f} apart or more can be shown in the wrong order."
 
 
