@@ -198,8 +198,8 @@ def held(found: Lines) -> str:
             wide = [budget for budget in BUDGETS if found.mean(name, column, budget, "levels wide") > WIDE]
             each = [[found.mean(name, column, budget, f"{way} held") for budget in wide] for way in ways]
             below = sum(round(share, 3) < 0.86 for shares in each for share in shares)
-            ranges = "; ".join(f"{min(shares):.2f}-{max(shares):.2f}" for shares in each)
-            text += row(name, column, *cells, f"{ranges}; {below} of {2 * len(wide)}")
+            ranges = [f"{min(shares):.2f}-{max(shares):.2f}" for shares in each if shares]
+            text += row(name, column, *cells, "; ".join([*ranges, f"{below} of {2 * len(wide)}"]))
     return text
 
 
