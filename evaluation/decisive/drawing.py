@@ -79,6 +79,7 @@ def draw_next(collection: Collection, *, least: int = LEAST, seed: int | None = 
         ),
         rows_of(state, drawn, chances),
         known=state.newly_known.tolist(),
+        of_all=version.of_all,
     )
 
 

@@ -197,3 +197,32 @@ def test_a_command_that_cannot_draw_changes_nothing(judged, given, says):
     with pytest.raises(CommandError, match=says):
         call_command("draw_round", "world", **given)
     assert Collection.objects.get().order == "query" and not Round.objects.exists()
+
+
+def test_a_pool_that_changes_while_a_round_is_drawn_overtakes_it(judged, monkeypatch):
+    """Its new pairs could not be drawn, and would count as if they could."""
+    read = State.of
+
+    def read_then_changed(*args, **kwargs) -> State:
+        state = read(*args, **kwargs)
+        judged.collection.touch()
+        return state
+
+    monkeypatch.setattr(State, "of", read_then_changed)
+    assert draw_next(judged.collection) is None and not Round.objects.exists()
+    monkeypatch.setattr(State, "of", read)
+    assert draw_next(judged.collection).number == 1
+
+
+def test_the_page_of_expected_means_says_when_to_stop_and_what_other_raters_would_make_of_it(client, judged):
+    client.force_login(make_member(judged.collection, "ann", Role.ANALYST))
+    alice, bob = make_rater(judged.collection, "alice"), make_rater(judged.collection, "bob")
+    judged.play(alice, 1)
+    asked = "?measure=nDCG@5"
+    first = client.get(page(judged.collection, asked, "expected"))
+    assert not first.context["stop"].settled and "The order is not settled" in text_of(first)
+    assert "fewer than 20" in first.context["noise"].why
+    queue.want(list(judged.collection.queries.values_list("pairs", flat=True)), 2)
+    judged.rate(bob, 25)
+    second = client.get(page(judged.collection, asked, "expected"))
+    assert second.context["noise"].same == 1 and "New documents buy more" in text_of(second)

@@ -264,7 +264,7 @@ def test_the_page_has_standings_pairs_and_the_rule(client, judged):
     first, second = told.means[0].system, told.means[1].system
     apart = told.difference(second, first)
     assert f"{signed(apart.low)} to {signed(apart.high)}" in page
-    assert "3 of 200 such stops were wrong" in page and "Not the noise of raters" in page
+    assert "6 of 380 such stops were wrong" in page and "Not the noise of raters" in page
     assert f"chance of a wrong order {text_of_html(likely(told.wrong))}" in page
 
 

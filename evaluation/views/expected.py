@@ -9,11 +9,13 @@ from django.views.decorators.http import require_safe
 from ratings.models import Collection
 from ratings.people.access import READERS, of_collection
 
-from .. import charts
+from .. import cache, charts
 from ..analyses import expectations as analyses
 from ..analyses.expectations import Stage
-from ..decisive import Aim, Difference, Expected
+from ..decisive import Aim, Difference, Expected, systems_of
+from ..decisive.noise import noise_of
 from ..decisive.report import WRONG
+from ..decisive.stop import forecast
 from ..expected.order import APART
 from ..pages.answer import NextStep, holdings, next_step
 from ..pages.asked import Asked, ending, page, with_options
@@ -49,8 +51,21 @@ def expected(request: HttpRequest, collection: Collection, asked: Asked) -> Http
             "stages": [(stage, in_order(stage, found.told)) for stage in every] if len(every) > 1 else [],
             "others": [(aim, address_for(collection, aim)) for aim in others],
             "charts": drawn(every, found.told, asked) if len(every) > 1 else {},
+            **beside(collection, asked, found.told),
         }
     return charted(request, "evaluation/expected.html", context)
+
+
+def beside(collection: Collection, asked: Asked, told: Expected) -> dict:
+    """When to stop, and what other raters would have made of it. Cached: each takes as long as the estimate."""
+    systems = systems_of(collection)
+    aim = Aim(asked.measure, asked.options, asked.profile, asked.given, asked.rule, asked.adjudications, systems)
+    how = (asked.measure, asked.options, asked.rule, asked.adjudications, systems)
+
+    def both() -> dict:
+        return {"stop": forecast(collection, aim, told), "noise": noise_of(collection, *how, expected=told)}
+
+    return cache.whole(collection, ("beside", how, told.rounds), both)
 
 
 def no_rounds(found: Expecting) -> NextStep:
