@@ -174,6 +174,7 @@ def _state(
         pair=np.arange(pool.pairs),
         born=born,
         known=known,
+        askable=np.zeros(pool.pairs, bool),
         eligible=np.zeros(pool.pairs, bool),
         skipped=skipped > 0,
         rounds=tuple(_round(each, judged, row_of) for each in rounds),
