@@ -121,7 +121,7 @@ def test_a_row_has_all_of_a_drawn_pair_and_of_its_round(collection):
         "seed": "17",
         "measure": "nDCG@10",
         "options": "{}",
-        "systems": "",
+        "systems": "[]",
         "gains": "[0, 1, 2]",
         "threshold": "0.25",
         "precision": "2.5",
