@@ -395,7 +395,15 @@ def test_expected_values_are_drawn_and_axe_finds_nothing(visit):
     setup = scores.Setup(scores.options_for(judged.collection))
     found, _ = frozen.freeze(judged.collection, "Spring", ["nDCG@10"], setup, expected=True)
     of_frozen = ("frozen/new/", f"frozen/{found.short}/")
-    for address in ("", "expected/", "compare/", "?measure=AP", "expected/?measure=AP", *of_frozen):
+    for address in (
+        "",
+        "expected/",
+        "compare/",
+        "?measure=AP",
+        "expected/?measure=AP",
+        "pool/decisive/?apart=0.1",
+        *of_frozen,
+    ):
         page.goto(f"/collections/world/{address}")
         examine(page, address)
     page.goto("/collections/world/?measure=nDCG@5")
