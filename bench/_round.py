@@ -1,5 +1,6 @@
 """A round of rating in the database, and whether it holds what a ledger says. Import it once Django is set up."""
 
+import random
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from django.db.models import Count, F, Q
 from bench._raters import PASSWORD, SAVE, SKIP, UNDO
 from ratings import queue
 from ratings.models import (
+    UNDRAWN,
     Assignment,
     Collection,
     Document,
@@ -20,20 +22,26 @@ from ratings.models import (
     Membership,
     Pair,
     Query,
+    Ranking,
     Rating,
     RatingEvent,
     Role,
+    System,
     plain_value,
 )
 
 DOCUMENTS = 100  # of a query
+SYSTEMS = 3
 BODY = "What the page says about it, in a sentence of some length. " * 35  # 2 KB
 KINDS = {SAVE: RatingEvent.Kind.GRADE, SKIP: RatingEvent.Kind.SKIP, UNDO: RatingEvent.Kind.UNDO}
 
 
-def made(slug: str, *, raters: int, pairs: int, wanted: int) -> Collection:
-    """A collection where `pairs` want so many ratings each, and raters with the password of the bench."""
-    collection = Collection.objects.create(slug=slug, name="Ledger")
+def made(slug: str, *, raters: int, pairs: int, wanted: int, order: str = Collection.Order.QUERY) -> Collection:
+    """A collection where `pairs` want so many ratings each, and raters with the password of the bench.
+
+    In the decisive order SYSTEMS rank all documents by chance, so that the worker draws rounds.
+    """
+    collection = Collection.objects.create(slug=slug, name="Ledger", order=order)
     Grade.objects.bulk_create(Grade(collection=collection, value=Decimal(value)) for value in range(4))
     texts = (f"{slug} {number}" for number in range(-(-pairs // DOCUMENTS)))
     queries = Query.objects.bulk_create(
@@ -45,6 +53,8 @@ def made(slug: str, *, raters: int, pairs: int, wanted: int) -> Collection:
     )
     places = [(query.pk, document.pk) for query in queries for document in documents][:pairs]
     queue.want(list(queue.pairs_for(places).values()), wanted)
+    if order == Collection.Order.DECISIVE:
+        rank(collection, queries, [document.pk for document in documents])
     # One hash for all: to make each would take longer than the rest.
     password = make_password(PASSWORD, hasher=Argon2PasswordHasher())
     people = get_user_model().objects.bulk_create(
@@ -55,6 +65,18 @@ def made(slug: str, *, raters: int, pairs: int, wanted: int) -> Collection:
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     return collection
+
+
+def rank(collection: Collection, queries: Sequence[Query], documents: list[int]) -> None:
+    chance = random.Random(SYSTEMS)
+    systems = System.objects.bulk_create(
+        System(collection=collection, name=f"system {number}") for number in range(SYSTEMS)
+    )
+    Ranking.objects.bulk_create(
+        Ranking(system=system, query=query, documents=chance.sample(documents, len(documents)))
+        for system in systems
+        for query in queries
+    )
 
 
 @dataclass(frozen=True)
@@ -69,6 +91,7 @@ class Findings:
     wrong_now: int  # pairs whose present rating is not what its rater said last
     over_quota: int  # pairs with more ratings counted than wanted
     false_places: int  # assignments that say done and have no grade
+    false_rounds: int  # rounds without a number before theirs, and places in another round than their pair
     damage: int  # lines of what the database finds wrong with its own files
 
     @property
@@ -95,6 +118,7 @@ def compared(collection: Collection, ledger: Sequence[dict]) -> Findings:
         wrong_now=len(said_last(ledger).items() ^ rated(collection).items()),
         over_quota=over_quota(collection),
         false_places=false_places(collection),
+        false_rounds=false_rounds(collection),
         damage=damage(),
     )
 
@@ -140,6 +164,15 @@ def false_places(collection: Collection) -> int:
     done = Assignment.objects.filter(collection=collection.pk, state=Assignment.State.DONE)
     graded = Q(pair__ratings__rater=F("rater"), pair__ratings__grade__isnull=False)
     return done.count() - done.filter(graded).count()
+
+
+def false_rounds(collection: Collection) -> int:
+    numbers = collection.rounds.order_by("number").values_list("number", flat=True)
+    gaps = sum(number != place for place, number in enumerate(numbers, 1))
+    places = Assignment.objects.filter(collection=collection.pk, extra=False)
+    drawn = places.filter(pair__drawn__isnull=False).exclude(round=F("pair__drawn__round__number"))
+    undrawn = places.filter(pair__drawn__isnull=True).exclude(round=UNDRAWN)
+    return gaps + drawn.count() + undrawn.count()
 
 
 def surplus(collection: Collection) -> int:

@@ -112,7 +112,7 @@ def measured(engine: str, chosen: argparse.Namespace) -> bool:
 
     # Every rater can rate every pair once: enough for as fast as they are to go, for all of the time.
     pairs = int(chosen.seconds * chosen.rate / WANTED * 1.5) + chosen.raters
-    collection = _round.made(SLUG, raters=chosen.raters, pairs=pairs, wanted=WANTED)
+    collection = _round.made(SLUG, raters=chosen.raters, pairs=pairs, wanted=WANTED, order=chosen.order)
     connection.close()
     folder = Path(os.environ["IDEALIST_DATA"])
     address = ("127.0.0.1", free_port())
@@ -149,6 +149,7 @@ def measured(engine: str, chosen: argparse.Namespace) -> bool:
     print(f"- acknowledged {found.acknowledged:,}, lost {found.lost}, doubled {found.doubled}")
     print(f"- stored otherwise {found.otherwise}, wrong now {found.wrong_now}, over quota {found.over_quota},")
     print(f"  false places {found.false_places}, damage {found.damage}; surplus {_round.surplus(collection)}")
+    print(f"- rounds drawn by the worker {collection.rounds.count()}, false {found.false_rounds}")
     print(f"- stored though the answer never came, and met by a retry: {found.unheard}")
     for what, times in took.items():
         print(f"- {what} killed {len(times)} times; until all rated again: {seconds_words(times)}")
@@ -165,6 +166,7 @@ def main() -> None:
     parser.add_argument("--raters", type=int, default=40, help="(40)")
     parser.add_argument("--rate", type=float, default=200, help="acts a second that all try to reach (200)")
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--order", choices=["query", "decisive"], default="query", help="of rating (query)")
     parser.add_argument("--postgres", metavar="URL", help="a server of your own, too: its processes are killed")
     parser.add_argument("--engine", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
