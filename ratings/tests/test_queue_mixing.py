@@ -173,14 +173,14 @@ def late_gold(order: str) -> int:
 
 @pytest.mark.same_everywhere
 def test_gold_comes_until_the_end_where_it_is_no_rarer_than_its_share():
-    assert late_gold("random") >= 17  # without a share 32, with a standard deviation of 3.8
+    assert late_gold("random") >= 20  # without a share 32, with a standard deviation of 3.8; here 23 to 28
 
 
 @pytest.mark.same_everywhere
 def test_gold_at_its_own_turn_must_count_against_the_share(monkeypatch):
     """The twin of the test above: it would see that gold runs out."""
     monkeypatch.setattr(mixing, "_most", lambda expected: 1000.0)
-    assert late_gold("random") < 17
+    assert late_gold("random") < 20
 
 
 def test_a_gold_pair_that_is_wanted_takes_the_place_that_is_open():
