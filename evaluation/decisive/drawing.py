@@ -1,6 +1,7 @@
 """Draw rounds: the worker's part of the decisive order. No request of a rater waits for it."""
 
 import logging
+from datetime import datetime
 from secrets import randbits
 from typing import Any
 
@@ -24,7 +25,8 @@ BATCH = 5  # documents of a query: raters read it once for them
 LEAST, SHARE = 30, 0.05  # pairs of a round: at least so many, and this share of what is judged
 A_RATER = 20  # drawn pairs that each rater at work should find: as many as one can hold
 
-_nothing_to_draw: dict[int, int] = {}  # collection -> its version at which there was nothing to draw
+# Collection -> when it was made, and its version at which there was nothing to draw.
+_nothing_to_draw: dict[int, tuple[datetime, int]] = {}
 
 
 def draw_due() -> int:
@@ -34,10 +36,11 @@ def draw_due() -> int:
 
 
 def _drawn_if_due(collection: Collection) -> Round | None:
+    now = collection.created_at, collection.version
+    if _nothing_to_draw.get(collection.pk) == now:
+        return None
     at_work = queue.raters_at_work(collection)
     reserve = max(A_RATER * at_work // 2, LEAST)
-    if _nothing_to_draw.get(collection.pk) == collection.version:
-        return None
     if queue.waiting_in_rounds(collection, reserve) >= reserve:
         return None
     try:
@@ -47,7 +50,7 @@ def _drawn_if_due(collection: Collection) -> Round | None:
         log.info("No round of %s: %s", collection.slug, error)
         made = None
     if made is None:
-        _nothing_to_draw[collection.pk] = collection.version
+        _nothing_to_draw[collection.pk] = now
     return made
 
 
