@@ -1,6 +1,5 @@
 """What other raters would have made of the same documents: an interval of its own, never part of the others."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,15 +7,13 @@ from django.db.models import F
 
 from ratings.models import Check, Collection
 
-from .. import cache, scores
-from .. import measures as kernel
 from ..draws import NOISE, SEED
 from ..expected.estimate import NORMAL
 from ..judgments.rules import Ratings, combine
-from ..measures import Measure, Options
 from ..measures.arrays import groups, pair_key
 from ..record import Record
-from .report import Expected
+from .aims import Aim
+from .report import Expected, plain_means
 from .state import State
 from .stop import remaining
 
@@ -49,42 +46,18 @@ class Noise:
     seed: int = SEED
 
 
-def noise_of(
-    collection: Collection,
-    measure: Measure,
-    options: Options,
-    rule: str = "mean",
-    adjudications: str = "use",
-    systems: Iterable[str] | None = None,
-    expected: Expected | None = None,
-) -> Noise:
-    """How much the means depend on who rated, from second ratings and repeats. Cached with the record.
+def noise_of(collection: Collection, aim: Aim, state: State, expected: Expected) -> Noise:
+    """How much the means depend on who rated, from second ratings and repeats.
 
     Each rating is given again by chance, as others graded what one graded like this, and all is computed again.
-    With `expected` also which buys more, second ratings or new documents. Adjudicated grades stay.
+    Where there are intervals for missing judgments, it also says which buys more, second ratings or new documents.
+    Adjudicated grades stay.
     """
-    chosen = None if systems is None else frozenset(systems)
-    name = ("noise", measure, options, rule, adjudications, chosen)
-
-    def make() -> Noise:
-        found, _ = scores.read(collection, options, chosen, rule, adjudications)
-        return _noise(found, _repeats(collection), measure, options, rule, adjudications)
-
-    noise = cache.whole(collection, name, make)
-    if noise.why or expected is None or expected.wrong is None:
-        return noise
-    state = State.of(collection, measure, options, rule, adjudications, chosen)
-    return _with_advice(noise, state, expected)
+    noise = _noise(state.record, aim, _repeats(collection))
+    return noise if noise.why or expected.wrong is None else _with_advice(noise, state, expected)
 
 
-def _noise(
-    found: Record,
-    repeats: np.ndarray,
-    measure: Measure,
-    options: Options,
-    rule: str,
-    adjudications: str,
-) -> Noise:
+def _noise(found: Record, aim: Aim, repeats: np.ndarray) -> Noise:
     ratings = found.ratings
     pairs = np.concatenate([_pairs_of_grades(ratings), repeats])
     if len(ratings.grade) > MOST_RATINGS:
@@ -93,9 +66,8 @@ def _noise(
         return Noise(f"fewer than {FEWEST} documents have a second rating or a repeat", len(pairs))
 
     def means(given: Ratings) -> np.ndarray:
-        judgments = combine(given, rule, adjudications=adjudications)
-        every = (kernel.evaluate([measure], judgments, ranking, options) for ranking in found.rankings.values())
-        return np.array([each.mean(measure) for each in every])
+        judgments = combine(given, aim.rule, adjudications=aim.adjudications)
+        return plain_means(found, judgments, aim.measure, aim.options)
 
     generator, now = np.random.default_rng(SEED), means(ratings)
     grades, chances = _answers(pairs, ratings.grade)

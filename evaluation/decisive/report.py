@@ -13,6 +13,7 @@ from ..draws import EXPECTED, SEED
 from ..expected import Estimate, estimate, settled
 from ..measures import Judgments, Measure, Options
 from ..measures.gains import gain
+from ..record import Record
 from ..record.drawn import rounds_so_far
 from ..scores import Evaluation, fingerprint
 from .aims import systems_of
@@ -192,7 +193,7 @@ def with_expected(
 
 def reported(state: State, measure: Measure, options: Options, rule: str, adjudications: str) -> Expected:
     pool, judged = state.pool, state.judged
-    exact = plain_means(state, state.judgments, measure, options)
+    exact = plain_means(state.record, state.judgments, measure, options)
     found = estimated(state, exact, measure, options)
     est = MODEL if found.covariance is None else DESIGN
     ends, best, wrong = found.interval(), None, None
@@ -248,7 +249,7 @@ def estimated(state: State, exact: np.ndarray, measure: Measure, options: Option
     rounded = _rounded(state, options)
     if rounded is None:
         return found
-    return replace(found, mean=found.mean + exact - plain_means(state, rounded, measure, options))
+    return replace(found, mean=found.mean + exact - plain_means(state.record, rounded, measure, options))
 
 
 def _rounded(state: State, options: Options) -> Judgments | None:
@@ -262,9 +263,9 @@ def _rounded(state: State, options: Options) -> Judgments | None:
     return Judgments(given.queries, given.query, given.document, grade_of[apart.argmin(axis=1)])
 
 
-def plain_means(state: State, judgments: Judgments, measure: Measure, options: Options) -> np.ndarray:
+def plain_means(found: Record, judgments: Judgments, measure: Measure, options: Options) -> np.ndarray:
     """The mean of each system with unjudged documents as gain 0, float64[systems]; nan = no query counts."""
-    every = (kernel.evaluate([measure], judgments, each, options) for each in state.record.rankings.values())
+    every = (kernel.evaluate([measure], judgments, each, options) for each in found.rankings.values())
     return np.array([each.mean(measure) for each in every])
 
 

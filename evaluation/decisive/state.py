@@ -1,7 +1,7 @@
 """What is known of a collection's pool now: its pairs, their levels, and how each came to be judged."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -163,9 +163,3 @@ def _round(stored: RoundRows, pair: np.ndarray, by_pair: np.ndarray) -> Round:
         keys=np.append(rows.key[drawn][first], threshold),
         precision=stored.precision,
     )
-
-
-def without_rounds(state: State) -> State:
-    """The state as if nothing had been drawn, for a plan."""
-    none = np.zeros(len(state.pair), np.int64)
-    return replace(state, rounds=(), numbers=(), born=none, known=none, skipped=none.astype(bool))

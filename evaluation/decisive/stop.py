@@ -9,7 +9,6 @@ from ratings.models import Collection
 from ratings.progress.counts import pace
 
 from ..expected import expect, fit, rates, scores, settled
-from .aims import Aim
 from .report import WRONG, Expected
 from .state import State
 
@@ -35,7 +34,7 @@ class Forecast:
     open: tuple[Open, ...]  # the likeliest to be wrong first
 
 
-def forecast(collection: Collection, aim: Aim, expected: Expected) -> Forecast | None:
+def forecast(collection: Collection, state: State, expected: Expected) -> Forecast | None:
     """What would settle the order; None where there is no interval.
 
     The covariance of the means shrinks with the variance that the pairs which are still unjudged then have. The
@@ -43,7 +42,6 @@ def forecast(collection: Collection, aim: Aim, expected: Expected) -> Forecast |
     """
     if expected.wrong is None:
         return None
-    state = State.of(collection, aim.measure, aim.options, aim.rule, aim.adjudications, aim.systems)
     left = int((~state.judged).sum())
     more = None if expected.settled else _judgments(state, expected)
     speed = pace(collection)

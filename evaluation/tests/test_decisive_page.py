@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from evaluation.decisive import Aim, State, draw_due, draw_next, expected_of
-from evaluation.decisive.noise import noise_of
+from evaluation.decisive.noise import Noise, noise_of
 from evaluation.decisive.plan import planned
 from evaluation.decisive.stop import forecast
 from evaluation.measures import Options, parse_measure
@@ -32,6 +32,15 @@ def judged() -> Judged:
 def admin(client, judged):
     client.force_login(make_member(judged.collection, "ada", Role.ADMIN))
     return client
+
+
+def state_of(judged: Judged) -> State:
+    return State.of(judged.collection, NDCG, Options())
+
+
+def noise_in(judged: Judged) -> Noise:
+    told = expected_of(judged.collection, NDCG, Options())
+    return noise_of(judged.collection, Aim(NDCG, Options()), state_of(judged), told)
 
 
 def page(collection: Collection, query: str = "", name: str = "decisive") -> str:
@@ -133,31 +142,30 @@ def test_a_plan_from_what_is_judged_ends_with_intervals_of_nothing(judged):
 def test_the_forecast_names_open_pairs_and_falls_with_judgments(judged):
     rater = make_rater(judged.collection)
     judged.play(rater, 1)
-    aim = Aim.of(judged.collection, measure="nDCG@5")
     told = expected_of(judged.collection, NDCG, Options())
-    early = forecast(judged.collection, aim, told)
+    early = forecast(judged.collection, state_of(judged), told)
     assert not early.settled and early.open and (early.more is None or 0 < early.more <= early.left)
     assert early.open[0].wrong == max(row.wrong for row in early.open)
     judged.play(rater, 100)
-    late = forecast(judged.collection, aim, expected_of(judged.collection, NDCG, Options()))
+    late = forecast(judged.collection, state_of(judged), expected_of(judged.collection, NDCG, Options()))
     assert late.settled and (late.more, late.left, late.open) == (0, 0, ())
 
 
 def test_without_rounds_nothing_is_forecast(judged):
     judged.rate(make_rater(judged.collection), 10)
     told = expected_of(judged.collection, NDCG, Options())
-    assert forecast(judged.collection, Aim.of(judged.collection, measure="nDCG@5"), told) is None
+    assert forecast(judged.collection, state_of(judged), told) is None
 
 
 def test_raters_who_agree_make_no_noise_and_slips_make_some(judged):
     alice, bob = make_rater(judged.collection, "alice"), make_rater(judged.collection, "bob")
-    few = noise_of(judged.collection, NDCG, Options())
+    few = noise_in(judged)
     assert "fewer than 20" in few.why and not few.shifts
     pairs = list(judged.collection.queries.values_list("pairs", flat=True))
     queue.want(pairs, 2)
     judged.play(alice, 3)
     judged.rate(bob, 30)
-    agreed = noise_of(judged.collection, NDCG, Options())
+    agreed = noise_in(judged)
     assert (agreed.same, agreed.difference) == (1, pytest.approx(0, abs=1e-12))
     assert all(row.shift == pytest.approx(0, abs=1e-12) for row in agreed.shifts)
 
@@ -165,8 +173,7 @@ def test_raters_who_agree_make_no_noise_and_slips_make_some(judged):
     judged.truth = {key: worst if key[1] % 3 == 0 else grade for key, grade in judged.truth.items()}
     judged.rate(bob, 10)
     judged.rate(alice, 10)
-    told = expected_of(judged.collection, NDCG, Options())
-    slipped = noise_of(judged.collection, NDCG, Options(), expected=told)
+    slipped = noise_in(judged)
     assert slipped.same < 1 and slipped.difference > 0
     assert slipped.second in (True, False) and slipped.missing > 0
 

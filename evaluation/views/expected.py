@@ -12,7 +12,7 @@ from ratings.people.access import READERS, of_collection
 from .. import cache, charts
 from ..analyses import expectations as analyses
 from ..analyses.expectations import Stage
-from ..decisive import Aim, Difference, Expected, systems_of
+from ..decisive import Aim, Difference, Expected, State, systems_of
 from ..decisive.noise import noise_of
 from ..decisive.report import WRONG
 from ..decisive.stop import forecast
@@ -60,12 +60,12 @@ def beside(collection: Collection, asked: Asked, told: Expected) -> dict:
     """When to stop, and what other raters would have made of it. Cached: each takes as long as the estimate."""
     systems = systems_of(collection)
     aim = Aim(asked.measure, asked.options, asked.profile, asked.given, asked.rule, asked.adjudications, systems)
-    how = (asked.measure, asked.options, asked.rule, asked.adjudications, systems)
 
     def both() -> dict:
-        return {"stop": forecast(collection, aim, told), "noise": noise_of(collection, *how, expected=told)}
+        state = State.of(collection, aim.measure, aim.options, aim.rule, aim.adjudications, aim.systems)
+        return {"stop": forecast(collection, state, told), "noise": noise_of(collection, aim, state, told)}
 
-    return cache.whole(collection, ("beside", how, told.rounds), both)
+    return cache.whole(collection, ("beside", aim, told.rounds), both)
 
 
 def no_rounds(found: Expecting) -> NextStep:
