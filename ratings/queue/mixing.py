@@ -143,10 +143,8 @@ def _sorted_by_lot(me: Claimant, choice: Choice, golds: list[Item], share: float
     If the last block may have further candidates, gold after its last one is left for later. Gold of the current
     block comes even if that has no candidate left.
     """
-    start, by_round = (
-        order.start_point(me.rater.pk, me.last_pair),
-        order.ORDERS[me.rater.collection.order].by_round,
-    )
+    start = order.start_point(me.rater.pk, me.last_pair)
+    by_round = order.ORDERS[me.rater.collection.order].by_round
     by_block = groupby(choice.new, key=lambda row: Block(row.query, row.round if by_round else 0))
     blocks = {block: list(rows) for block, rows in by_block}
     gold_of = _sampled(me.rater, golds, share, by_round)
