@@ -1,7 +1,7 @@
 """A cache of what was read of a collection and computed from it, brought up to date query by query.
 
-A rating changes the judgments of one query. The collection has a version number that rises with every change, and
-each event has the version that it made, so that only the queries that changed since are read and computed again.
+A rating changes the judgments of one query. The version of a collection says which act of each rater was the last,
+so that only the queries that changed since are read and computed again.
 """
 
 from collections.abc import Callable, Hashable
@@ -18,7 +18,6 @@ from .measures import Judgments
 from .record import Record, Version
 
 FEW = 500  # changed queries; where more changed, everything is read again
-MANY = 10_000  # changes; after more, everything is read again without asking which queries changed
 
 
 @dataclass(frozen=True)
@@ -115,17 +114,17 @@ def _current(
     renewed: Callable[[object, list[int]], object] | None = None,
 ):
     """The value under `name`, brought up to date by `renewed` where few queries changed, else by `whole`."""
-    number, value = kept.get((version.basis, name)) or (None, None)
-    if number == version.number:
+    former, value = kept.get((version.basis, name)) or (None, None)
+    if former and former.number == version.number:
         return value
     changed = None
-    if renewed and number is not None and number < version.number <= number + MANY:
-        changed = record.changed_queries(collection, number)
+    if renewed and former and former.number < version.number:
+        changed = record.changed_queries(collection, former, version)
     if changed is None or len(changed) > FEW:
         value = whole()
     elif changed:
         value = renewed(value, changed)
-    kept.put((version.basis, name), (version.number, value))
+    kept.put((version.basis, name), (version, value))
     return value
 
 

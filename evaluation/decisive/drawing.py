@@ -1,7 +1,6 @@
 """Draw rounds: the worker's part of the decisive order. No request of a rater waits for it."""
 
 import logging
-from datetime import datetime
 from secrets import randbits
 from typing import Any
 
@@ -25,8 +24,7 @@ BATCH = 5  # documents of a query: raters read it once for them
 LEAST, SHARE = 30, 0.05  # pairs of a round: at least so many, and this share of what is judged
 A_RATER = 20  # drawn pairs that each rater at work should find: as many as one can hold
 
-# Collection -> when it was made, and its version at which there was nothing to draw.
-_nothing_to_draw: dict[int, tuple[datetime, int]] = {}
+_nothing_to_draw: dict[int, record.Version] = {}  # collection -> the version at which there was nothing to draw
 
 
 def draw_due() -> int:
@@ -36,7 +34,7 @@ def draw_due() -> int:
 
 
 def _drawn_if_due(collection: Collection) -> Round | None:
-    now = collection.created_at, collection.version
+    now = record.version(collection)
     if _nothing_to_draw.get(collection.pk) == now:
         return None
     at_work = queue.raters_at_work(collection)
@@ -82,7 +80,7 @@ def draw_next(collection: Collection, *, least: int = LEAST, seed: int | None = 
         ),
         rows_of(state, drawn, chances),
         known=state.newly_known.tolist(),
-        of_all=version.of_all,
+        version=version.whole,
     )
 
 

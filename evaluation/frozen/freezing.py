@@ -49,7 +49,7 @@ class About:
     collection: str  # slug
     collection_name: str
     profile: str
-    record_version: int  # Collection.version
+    record_version: int  # record.Version.number
     scale_version: int
     guidelines_version: int  # 0: there were none
     presentation_version: int  # likewise

@@ -1,13 +1,21 @@
-"""The version of a collection's data, and which queries changed between two versions."""
+"""The version of a collection's data, and which queries changed between two versions.
+
+An act of a rater raises no number: all raters of the collection would wait for each other to raise it. The version
+names the last act of each rater instead. The acts of one rater can be seen in the order of their ids, since each
+locks the rater's row. Decisions lock that of the collection.
+"""
 
 from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from ratings.models import Collection, RatingEvent
+
+FEW = 500  # raters; where more acted, nobody asks which queries changed
+MANY = 10_000  # acts; likewise
 
 
 class Version(NamedTuple):
@@ -16,13 +24,18 @@ class Version(NamedTuple):
     collection: int
     created_at: datetime  # differs from that of a collection with the same pk whose creation was rolled back
     slug: str
-    of_all: int  # rises with every change that is not of the judgments of single queries
-    number: int  # rises with every change
+    whole: int  # rises with every change that is not of the judgments of single queries
+    acts: dict[int | None, int]  # rater → id of their last act; None → that of the last decision
 
     @property
     def basis(self) -> tuple:
         """Equal for two versions that differ only in the judgments of some queries."""
         return self[:-1]
+
+    @property
+    def number(self) -> int:
+        """A number that rises with every change."""
+        return self.whole + sum(self.acts.values())
 
 
 def version(collection: Collection) -> Version:
@@ -32,29 +45,39 @@ def version(collection: Collection) -> Version:
     """
     with connection.cursor() as cursor:
         cursor.execute(_version_statement(), [collection.pk])
-        row = cursor.fetchone()
-    if row is None:
+        rows = cursor.fetchall()
+    if not rows:
         raise Collection.DoesNotExist
-    return Version(*row)
+    *facts, decided, _, _ = rows[0]
+    acts = {rater: act for *_, rater, act in rows if act}
+    return Version(*facts, {None: decided, **acts})
 
 
-def changed_queries(collection: Collection, since: int) -> list[int]:
-    """The queries whose judgments changed after the version `since`, by pk. One database query."""
-    with connection.cursor() as cursor:
-        cursor.execute(_changed_statement(), [collection.pk, since])
-        return [pk for (pk,) in cursor.fetchall()]
+def changed_queries(collection: Collection, since: Version, now: Version) -> list[int] | None:
+    """The queries, by pk, whose judgments may have changed between two versions; None where too much happened to
+    ask. At most two database queries."""
+    before = {who: since.acts.get(who, 0) for who, last in now.acts.items() if last > since.acts.get(who, 0)}
+    if len(before) > FEW:
+        return None
+    queries = []
+    if None in before:
+        decided = Q(pair__query__collection=collection, pk__gt=before.pop(None))
+        queries += _queries_of(Q(rater=None) & decided)
+    if before:
+        queries += _queries_of(Q(*(Q(rater=who, pk__gt=last) for who, last in before.items()), _connector=Q.OR))
+    return None if len(queries) > MANY else sorted(set(queries))
+
+
+def _queries_of(acts: Q) -> list[int]:
+    found = RatingEvent.objects.order_by().filter(acts).values_list("pair__query", flat=True)
+    return list(found[: MANY + 1])
 
 
 @cache
 def _version_statement() -> str:
-    columns = ("pk", "created_at", "slug", "version_of_all", "version")
-    return sql_of(Collection.objects.order_by().filter(pk=0).values_list(*columns))
-
-
-@cache
-def _changed_statement() -> str:
-    acts = RatingEvent.objects.order_by().filter(collection_id=0, version__gt=0)
-    return sql_of(acts.values_list("pair__query").distinct())
+    acts = RatingEvent.objects.filter(rater=OuterRef("raters")).order_by("-pk").values("pk")
+    states = Collection.objects.order_by().filter(pk=0).annotate(last_act=Subquery(acts[:1]))
+    return sql_of(states.values_list("pk", "created_at", "slug", "version", "decided", "raters", "last_act"))
 
 
 def sql_of(rows: QuerySet) -> str:

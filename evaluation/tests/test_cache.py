@@ -1,15 +1,17 @@
 """Numbers brought up to date query by query are those of computing everything again."""
 
+import threading
 from decimal import Decimal
 
 import numpy as np
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from evaluation import cache, record, scores
 from evaluation.judgments.rules import RULES, RULES_OF_ALL
 from evaluation.measures import Options
+from evaluation.record import versions
 from ratings import queue
 from ratings.models import Pair, Rater
 from ratings.pool import adjudication
@@ -112,12 +114,11 @@ def test_what_changes_everything_is_computed_anew(collection):
     assert ("third", "RR") in after.index
 
 
-def test_a_change_that_concerns_no_number_reads_nothing_again(collection):
-    scores.evaluate(collection, ["RR"], Options())
-    collection.advance()
-    with CaptureQueriesContext(connection) as captured:
-        scores.evaluate(collection, ["RR"], Options())
-    assert len(captured) == 2
+def test_an_act_that_changes_no_judgment_changes_no_number(collection):
+    before = everything(collection)
+    rater, pair = rater_of(collection, "somebody"), Pair.objects.filter(query__collection=collection).first()
+    queue.skip(rater, pair)
+    assert everything(collection) == before
 
 
 def test_many_changed_queries_are_read_together(collection, monkeypatch):
@@ -131,19 +132,72 @@ def test_many_changed_queries_are_read_together(collection, monkeypatch):
     assert everything(collection) == brought_up_to_date
 
 
-def test_each_query_remembers_the_version_that_changed_it(collection):
-    number = record.version(collection).number
-    pair = Pair.objects.get(query__key="q3", query__collection=collection, document__key="c")
-    queue.save(rater_of(collection, "somebody"), pair, queue.Submission(grade=collection.grades.first()))
-    assert record.version(collection).number == number + 1
-    assert record.changed_queries(collection, number) == [pair.query_id]
-    assert record.changed_queries(collection, number + 1) == []
+def pair_of(collection, query: str, document: str = "c") -> Pair:
+    return Pair.objects.get(query__key=query, query__collection=collection, document__key=document)
+
+
+def test_the_queries_that_changed_between_two_versions_are_those_of_acts_and_decisions(collection):
+    elsewhere = make_collection("elsewhere", queries=["q1"])
+    grades, versions, pairs = list(collection.grades.all()), [record.version(collection)], []
+    for who, query in (("one", "q3"), ("other", "q7"), ("one", "q5"), (None, "q2")):
+        pairs.append(pair_of(collection, query))
+        if who:
+            queue.save(rater_of(collection, who), pairs[-1], queue.Submission(grade=grades[0]))
+        else:
+            adjudication.adjudicate(pairs[-1], grades[0], reason="clear", actor=None)
+            rate(elsewhere, "q1", a="2")
+        versions.append(record.version(collection))
+    numbers = [version.number for version in versions]
+    assert numbers == sorted(set(numbers))
+    for start in range(len(versions)):
+        changed = record.changed_queries(collection, versions[start], versions[-1])
+        assert changed == sorted({pair.query_id for pair in pairs[start:]})
+
+
+@pytest.mark.parametrize("most", ["FEW", "MANY"])
+def test_where_too_much_happened_nobody_asks_which_queries_changed(collection, most, monkeypatch):
+    monkeypatch.setattr(versions, most, 1)
+    before = record.version(collection)
+    for who, query in (("one", "q3"), ("other", "q7")):
+        grade = collection.grades.first()
+        queue.save(rater_of(collection, who), pair_of(collection, query), queue.Submission(grade=grade))
+    assert record.changed_queries(collection, before, record.version(collection)) is None
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
+@pytest.mark.django_db(transaction=True)
+def test_a_save_that_commits_late_is_not_missed_and_keeps_nobody_waiting(collection):
+    """The twin takes the highest id for the last act of everybody."""
+    slow, quick = rater_of(collection, "slow"), rater_of(collection, "quick")
+    late, early = pair_of(collection, "q3"), pair_of(collection, "q5")
+    submission = queue.Submission(grade=collection.grades.first())
+    saved, over = threading.Event(), threading.Event()
+
+    def save_slowly() -> None:
+        with transaction.atomic():
+            queue.save(slow, late, submission)
+            saved.set()
+            over.wait(30)
+        connection.close()
+
+    thread = threading.Thread(target=save_slowly)
+    thread.start()
+    assert saved.wait(30)
+    queue.save(quick, early, submission)  # would wait for a row that both of them lock
+    assert not over.is_set()
+    between = record.version(collection)
+    over.set()
+    thread.join()
+    after = record.version(collection)
+    assert record.changed_queries(collection, between, after) == [late.query_id]
+    highest = between._replace(acts=dict.fromkeys(after.acts, max(between.acts.values())))
+    assert record.changed_queries(collection, highest, after) == []
 
 
 def test_an_edited_copy_of_a_query_does_not_turn_its_version_back(collection):
     copy = collection.queries.get(key="q3")
     everything(collection)
-    pair = Pair.objects.get(query__key="q3", query__collection=collection, document__key="c")
+    pair = pair_of(collection, "q3")
     queue.save(rater_of(collection, "somebody"), pair, queue.Submission(grade=collection.grades.first()))
     copy.text = "Another wording"
     copy.save()

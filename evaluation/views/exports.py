@@ -23,6 +23,7 @@ from ratings.formats.registry import BY_NAME, Format, writable
 from ratings.models import Collection, Role
 from ratings.people.access import READERS, of_collection
 
+from .. import record
 from ..analyses import judgment_rows
 from ..judgments.rules import ADJUDICATIONS, RULES_SAID
 from .agreement import names_in
@@ -145,7 +146,7 @@ def export_ratings(request: HttpRequest, collection: Collection) -> HttpResponse
 def export_rounds(request: HttpRequest, collection: Collection) -> HttpResponse:
     """What was drawn to be rated, with its chances, as CSV."""
     with snapshot():
-        version = version_of(collection)
+        version = record.version(collection).number
         lines = spreadsheet.written(rounds.table(collection), raw=request.GET.get("raw") == "1")
         file = downloads.whole(lines)
     return of_snapshot(file, f"{collection.slug}-rounds-v{version}.csv", f"{collection.slug} v{version}")
@@ -173,7 +174,7 @@ def export(
         return exports_page(request, collection, **{what: form})
     try:
         with snapshot():
-            version = version_of(collection)
+            version = record.version(collection).number
             found = rows(collection, form.cleaned_data, form.chosen)
             file = downloads.whole(form.chosen.written(form.kind, found, raw=form.cleaned_data["raw"]))
     except ValueError as error:
@@ -182,11 +183,6 @@ def export(
     parts = [collection.slug, what, more(form.cleaned_data), f"v{version}"]
     name = f"{'-'.join(filter(None, parts))}.{form.chosen.ending}"
     return of_snapshot(file, name, f"{collection.slug} v{version}")
-
-
-def version_of(collection: Collection) -> int:
-    """The version of the record now."""
-    return Collection.objects.values_list("version", flat=True).get(pk=collection.pk)
 
 
 def of_snapshot(file: BinaryIO, name: str, held: str) -> FileResponse:

@@ -230,8 +230,7 @@ class _Copy:
         return select, parameters
 
     def _default(self, member: Member, field: Field) -> Any:
-        # An event has a collection only together with the version that it made here.
-        if field.name == "collection" and member.name != "events":
+        if field.name == "collection":
             return self.place.job.collection_id
         default = OF_IMPORTS.get(field.name) if member.name == "imports" else None
         default = field.get_default() if default is None else default

@@ -223,13 +223,10 @@ class PreparedUpdate:
 
 
 class PreparedInsert:
-    """Inserts a model instance and sets its primary key. No signals are sent and no `save` of the model is called.
+    """Inserts a model instance and sets its primary key, without signals and without the model's `save`."""
 
-    `expressions`: SQL expressions for some of the fields, whose blanks are named as the other fields are.
-    """
-
-    def __init__(self, model: type[models.Model], **expressions: Expression) -> None:
-        self._model, self._expressions = model, expressions
+    def __init__(self, model: type[models.Model]) -> None:
+        self._model = model
         self._fields = [field for field in model._meta.local_concrete_fields if not field.primary_key]
 
     def __call__(self, row: models.Model) -> None:
@@ -243,7 +240,7 @@ class PreparedInsert:
         alias = router.db_for_write(self._model)
         blanks = {field.attname: Blank(field.attname, self._model, field.name) for field in self._fields}
         query = sql.InsertQuery(self._model)
-        query.insert_values(self._fields, [self._model(**{**blanks, **self._expressions})])
+        query.insert_values(self._fields, [self._model(**blanks)])
         compiler = query.get_compiler(using=alias)
         compiler.returning_fields = [self._model._meta.pk]
         ((statement, params),) = compiler.as_sql()

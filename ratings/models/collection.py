@@ -5,7 +5,7 @@ from decimal import Decimal
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
-from django.db.models import F, Q, Subquery
+from django.db.models import F, Q
 from django.urls import reverse
 
 
@@ -17,7 +17,7 @@ class Role(models.TextChoices):
 
 # Fields that acts change by an update of their own: a save of the whole row could bring old values back, and with
 # the slug a deleted collection.
-ACTED_ON = ("version", "slug", "put_away_at")
+ACTED_ON = ("version", "decided", "slug", "put_away_at")
 
 
 class CollectionQuerySet(models.QuerySet):
@@ -89,10 +89,11 @@ class Collection(models.Model):
         help_text="After how many ratings in a row a rater is offered a break. 0: never.",
     )
     scale_version = models.PositiveIntegerField(default=1, editable=False)
-    # Raised with every change of the record: numbers that were computed from it are cached by it.
+    # Rises with every change of the record but single acts of raters and decisions, which are known by their
+    # events: evaluation.record.versions.
     version = models.PositiveBigIntegerField(default=0, editable=False)
-    # The last version that changed more than single judgments, whose versions are in RatingEvent.version.
-    version_of_all = models.PositiveBigIntegerField(default=0, editable=False)
+    # The id of the event of the latest decision: pool.adjudication.
+    decided = models.PositiveBigIntegerField(default=0, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     # If set, nobody rates in it and nothing is imported; its numbers can be read.
     put_away_at = models.DateTimeField(null=True, editable=False)
@@ -135,22 +136,11 @@ class Collection(models.Model):
         return self.memberships.get(user=user).role
 
     def touch(self) -> None:
-        """Raise both versions, after a change of more than one judgment.
+        """Raise the version, after a change of more than one judgment.
 
         It locks the row: call it last in a transaction.
         """
-        this = Collection.objects.filter(pk=self.pk)
-        this.update(version=F("version") + 1, version_of_all=F("version") + 1)
-
-    def advance(self) -> Subquery:
-        """Raise the version after a change of one judgment; an expression for `RatingEvent.version`.
-
-        It locks the row until the end of the transaction, so that versions become visible in their order: call it
-        last, with the event.
-        """
-        this = Collection.objects.filter(pk=self.pk)
-        this.update(version=F("version") + 1)
-        return Subquery(this.order_by().values("version"))
+        Collection.objects.filter(pk=self.pk).update(version=F("version") + 1)
 
     def latest_guidelines(self) -> "Guidelines | None":
         return self.guidelines.order_by("-version").first()

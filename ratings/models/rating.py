@@ -297,11 +297,6 @@ class RatingEvent(models.Model):
     client_key = models.UUIDField(
         null=True, help_text="Made by the client: a retry has the same key and is the same act."
     )
-    # The version of the collection after this act, where it changed the judgment of its pair: Collection.advance.
-    version = models.PositiveBigIntegerField(null=True, editable=False)
-    collection = models.ForeignKey(
-        Collection, models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
-    )
     # The import that made it, so that it can be undone.
     job = models.ForeignKey(
         Job,
@@ -321,9 +316,6 @@ class RatingEvent(models.Model):
         indexes = [
             models.Index(fields=["rater", "-id"], name="event_latest_of_rater"),
             models.Index(fields=["pair", "rater"], name="event_of_rater_on_pair"),
-            models.Index(
-                fields=["collection", "version"], condition=Q(version__isnull=False), name="event_of_version"
-            ),
             models.Index(fields=["job"], condition=Q(job__isnull=False), name="event_of_import"),
         ]
         constraints = [

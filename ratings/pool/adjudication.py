@@ -108,14 +108,16 @@ def _stripped(reason: str) -> str:
 def _event(pair: Pair, kind: str, now: datetime, **fields) -> None:
     collection = pair.query.collection
     guidelines, presentation = collection.latest_guidelines(), collection.latest_presentation()
-    RatingEvent.objects.create(
+    # Locked before the event gets its id, so that decisions can be seen in the order of their ids.
+    this = Collection.written.filter(pk=collection.pk)
+    this.order_by().select_for_update(no_key=True).get()
+    event = RatingEvent.objects.create(
         pair=pair,
         kind=kind,
         scale_version=collection.scale_version,
         guidelines_version=guidelines.version if guidelines else 0,
         presentation_version=presentation.version if presentation else 0,
         created_at=now,
-        collection=collection,
-        version=collection.advance(),
         **fields,
     )
+    this.update(decided=event.pk)

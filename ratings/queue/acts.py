@@ -9,10 +9,10 @@ from typing import ParamSpec, TypeVar
 from uuid import UUID
 
 from django.db import IntegrityError, OperationalError, transaction
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 
-from ..database.prepared import Blank, Prepared, PreparedInsert, PreparedUpdate
-from ..models import Collection, Guidelines, Pair, Presentation, Rater, Rating, RatingEvent
+from ..database.prepared import Blank, Prepared, PreparedInsert
+from ..models import Guidelines, Pair, Presentation, Rater, Rating, RatingEvent
 
 AGAIN = 3
 
@@ -85,14 +85,12 @@ def record(
     *,
     guidelines: int | None = None,
     presentation: int | None = None,
-    judgment_changed: bool = False,
     **fields,
 ) -> RatingEvent:
     """Write the event of an act by a rater who came from `lock`.
 
     `guidelines` and `presentation` are the versions that the rater had before them, None for the latest.
-    `judgment_changed` raises the version of the collection, which locks its row: so the event is written last in a
-    transaction.
+    The lock on the rater's row puts their events in the order of their ids: evaluation.record.versions needs that.
     """
     event = RatingEvent(
         rater=rater,
@@ -105,12 +103,7 @@ def record(
         created_at=now,
         **fields,
     )
-    if judgment_changed:
-        event.collection_id = rater.collection_id
-        _advance(collection_id=rater.collection_id)
-        _insert_with_version(event)
-    else:
-        _insert(event)
+    _insert(event)
     return event
 
 
@@ -118,11 +111,7 @@ def _before_them(version: int | None, latest: int | None) -> int:
     return (latest or 0) if version is None else min(version, latest or 0)
 
 
-_collection = Blank("collection_id", Rater, "collection")
-# The same as Collection.advance.
-_advance = PreparedUpdate(lambda: Collection.objects.filter(pk=_collection), version=F("version") + 1)
-_version = Subquery(Collection.objects.filter(pk=_collection).order_by().values("version"))
-_insert, _insert_with_version = PreparedInsert(RatingEvent), PreparedInsert(RatingEvent, version=_version)
+_insert = PreparedInsert(RatingEvent)
 
 
 def event_of_key(rater: Rater, client_key: UUID | None) -> RatingEvent | None:

@@ -46,18 +46,18 @@ def store_round(
     pairs: Sequence[NewDrawn],
     *,
     known: Sequence[int] = (),
-    of_all: int | None = None,
+    version: int | None = None,
     now: datetime | None = None,
 ) -> Round | None:
     """The stored round, whose pairs raters get from now on; None where it was overtaken, and nothing is stored.
 
     So it is where another worker stored this number first, or one of the pairs is drawn or gone. `pairs` are in
-    their places. `known`: ids of pairs that were judged in no round since the last one. `of_all`: the
-    `version_of_all` that was read. Where it has changed the round is overtaken too: pairs that came to the pool
-    meanwhile could not be drawn, and would count as if they could.
+    their places. `known`: ids of pairs that were judged in no round since the last one. `version`: that
+    of the collection when it was read. Where it has changed, the round is overtaken too: pairs that came to the
+    pool meanwhile could not be drawn, and would count as if they could.
     """
     ids = [row.pair for row in pairs]
-    if of_all is not None and not Collection.objects.filter(pk=collection.pk, version_of_all=of_all).exists():
+    if version is not None and not Collection.objects.filter(pk=collection.pk, version=version).exists():
         return None
     try:
         with transaction.atomic():

@@ -77,7 +77,7 @@ def save(rater: Rater, task: Task | Pair, sent: Submission, *, now: datetime | N
     """Save a rating of the pair, or the answer to a check.
 
     Raises Conflict where `base_revision` is not the stored revision, and ValueError for a grade or pair of another
-    collection. A rating that comes after the lease was lost or the pair was retired is kept. Five queries for a
+    collection. A rating that comes after the lease was lost or the pair was retired is kept. Four queries for a
     grade of a pair that the rater holds.
     """
     now = now or timezone.now()
@@ -97,7 +97,7 @@ def save(rater: Rater, task: Task | Pair, sent: Submission, *, now: datetime | N
     rating = write(me, pair, state.rating, sent, now)
     counted = settle(me, pair, state.assignment, rating, now)
     kind = Kind.GRADE if sent.grade else Kind.CANNOT
-    event = record(me, pair, kind, now, **sent.event_fields, judgment_changed=True)
+    event = record(me, pair, kind, now, **sent.event_fields)
     return Saved(event, rating, _fate(state.retired, counted))
 
 

@@ -44,16 +44,7 @@ def undo(
             _take_back_check(me, check, event)
         else:
             _take_back(me, event, now)
-        judgment_changed = not check and event.kind != Kind.SKIP
-        record(
-            me,
-            event.pair,
-            Kind.UNDO,
-            now,
-            undoes=event,
-            client_key=client_key,
-            judgment_changed=judgment_changed,
-        )
+        record(me, event.pair, Kind.UNDO, now, undoes=event, client_key=client_key)
         give_back_surplus(me)
     if check:
         return check_task(OwnCheck.read(checks_of(me).filter(pk=check.pk))[0])

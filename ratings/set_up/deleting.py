@@ -72,7 +72,7 @@ def _restored(deletion: Deletion, slug: str) -> Collection:
     collection = Collection.written.get(pk=deletion.collection_id)
     collection.slug = slug
     collection.save(update_fields=["slug"])
-    # A save that was under way during the deletion could not raise the version.
+    # An import that was under way during the deletion could not raise the version.
     collection.touch()
     return collection
 

@@ -266,8 +266,8 @@ def test_an_act_asks_the_database_a_fixed_number_of_times(client, collection, dj
             make_pair(collection, query, document)
     tokens = claimed(client)["order"]
     # Django's session and user 2, the rater with collection and role 1, the task 1, the grade 1, the queue's save
-    # 5; and 2 for the savepoint that a test has where a server has the transaction.
-    with django_assert_num_queries(12):
+    # 4; and 2 for the savepoint that a test has where a server has the transaction.
+    with django_assert_num_queries(11):
         save(client, tokens[0], client_key=UUID(int=1))
     # The same 3, the queue's claim 6 (4 and what is left to share near the end), the savepoint 2.
     with django_assert_num_queries(11):

@@ -34,14 +34,13 @@ def test_an_adjudication_is_kept_with_who_when_and_why_and_leaves_the_ratings_al
     collection = make_collection()
     pair, rater, admin = make_pair(collection), make_rater(collection), make_user("dora")
     queue.save(rater, pair, queue.Submission(grade=grade(collection, "3")), now=NOW)
-    before = Collection.objects.get().version
     adjudicate(pair, grade(collection, "-1"), reason=" It sells something else. ", actor=admin, now=NOW)
     stored = Adjudication.objects.get()
     assert (stored.pair, stored.grade.plain, stored.reason) == (pair, "-1", "It sells something else.")
     assert (stored.actor, stored.created_at) == (admin, NOW)
     assert Rating.objects.get().grade.plain == "3"
     assert events(pair)[1:] == [("adjudicate", -1.0, "It sells something else.", None, admin)]
-    assert Collection.objects.get().version == before + 1
+    assert Collection.objects.get().decided == pair.events.last().pk
 
 
 def test_an_event_tells_under_which_scale_and_guidelines():
@@ -57,12 +56,11 @@ def test_withdrawn_it_is_gone_and_its_history_stays():
     collection = make_collection()
     pair = make_pair(collection)
     adjudicate(pair, grade(collection, "2"), reason="clear", actor=None)
-    before = Collection.objects.get().version
     withdraw(pair, reason="it was not", actor=None)
     assert not Adjudication.objects.exists()
     assert events(pair) == [("adjudicate", 2.0, "clear", None, None), ("undo", None, "it was not", None, None)]
     assert pair.events.last().undoes == pair.events.first()
-    assert Collection.objects.get().version == before + 1
+    assert Collection.objects.get().decided == pair.events.last().pk
     adjudicate(pair, grade(collection, "1"), reason="on a second look", actor=None)
     withdraw(pair, reason="on a third", actor=None)
     assert [e.undoes_id for e in pair.events.all()][2:] == [None, pair.events.all()[2].pk]
@@ -72,12 +70,12 @@ def test_a_second_adjudication_is_refused_and_told_of_the_first():
     collection = make_collection()
     pair = make_pair(collection)
     adjudicate(pair, grade(collection, "2"), reason="clear", actor=make_user("dora"), now=NOW)
-    before = Collection.objects.get().version
+    before = Collection.objects.get().decided
     with pytest.raises(Adjudicated, match=r"already: 2 Good by dora on 2026-03-02 \(clear\)") as refused:
         adjudicate(pair, grade(collection, "0"), reason="no", actor=make_user("erik"))
     assert refused.value.current == Adjudication.objects.get()
     assert Adjudication.objects.get().grade.plain == "2"
-    assert (len(events(pair)), Collection.objects.get().version) == (1, before)
+    assert (len(events(pair)), Collection.objects.get().decided) == (1, before)
 
 
 def test_the_same_adjudication_again_is_the_same_act():

@@ -276,7 +276,7 @@ def test_another_weight_makes_numbers_old_and_another_limit_does_not(collection)
 
 
 def version(collection: Collection) -> int:
-    return Collection.objects.get(pk=collection.pk).version_of_all
+    return Collection.objects.get(pk=collection.pk).version
 
 
 def test_queries_are_found_by_tag(collection):

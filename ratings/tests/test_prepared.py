@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 from django.db import connection, transaction
-from django.db.models import Count, Exists, F, FilteredRelation, OuterRef, Q, Subquery
+from django.db.models import Exists, F, FilteredRelation, OuterRef, Q, Subquery
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -112,14 +112,6 @@ def test_an_inserted_row_is_as_if_it_had_been_saved(collection, pairs, django_as
         assert not event._state.adding
         with pytest.raises(TypeError):
             event.save()
-
-
-def test_an_expression_of_an_insert_may_have_blanks(collection, pairs):
-    counted = Pair.objects.filter(query=Blank("query_id", Pair, "query")).order_by().values("query")
-    insert = PreparedInsert(Pair, wanted=Subquery(counted.annotate(n=Count("pk")).values("n")))
-    document = collection.documents.get(key="d")
-    insert(Pair(query=pairs[0].query, document=document))
-    assert Pair.objects.get(document=document).wanted == 3
 
 
 @pytest.mark.django_db(transaction=True)

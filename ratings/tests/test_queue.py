@@ -297,13 +297,6 @@ def test_outlook_counts_own_work_and_tells_all_done_from_all_taken(collection):
     assert queue.outlook(bob, now=NOW) == queue.Outlook(0, 0, False, 0, None)
 
 
-def test_every_save_moves_the_version_of_the_collection(collection):
-    pair, alice = make_pair(collection), make_rater(collection)
-    queue.save(alice, pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
-    collection.refresh_from_db()
-    assert collection.version == 1
-
-
 def test_events_cannot_be_changed_or_deleted(collection):
     pair, alice = make_pair(collection), make_rater(collection)
     queue.save(alice, pair, queue.Submission(grade=grade(collection, "1")), now=NOW)

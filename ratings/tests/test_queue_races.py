@@ -302,15 +302,3 @@ def test_without_the_lock_and_the_second_look_a_double_press_is_an_error(monkeyp
     save = unqueued(queue.save)
     got = race([alice] * 4, lambda rater: save(rater, pair, queue.Submission(grade=two, client_key=key), now=NOW))
     assert any(isinstance(saved, IntegrityError) for saved in got), got
-
-
-def test_versions_come_in_the_order_in_which_they_can_be_seen():
-    """Of two who save at once, nobody who has seen the later version has missed the earlier one."""
-    collection = make_pool(pairs=8, wanted=1)
-    raters = [make_rater(collection, f"rater{i}") for i in range(8)]
-    pairs = dict(zip((rater.pk for rater in raters), Pair.objects.select_related("query"), strict=True))
-    one = grade(collection, "1")
-    got = race(raters, lambda rater: queue.save(rater, pairs[rater.pk], queue.Submission(grade=one), now=NOW))
-    assert not any(isinstance(saved, Exception) for saved in got), got
-    assert sorted(RatingEvent.objects.values_list("version", flat=True)) == list(range(1, 9))
-    assert Collection.objects.get().version == 8
