@@ -102,10 +102,10 @@ def stored(pool: Pool, truth: np.ndarray, seed: int):
 
 def expected(collection, systems: int) -> Estimate:
     """What the app tells now, with the systems in the order of the pool."""
-    from evaluation.decisive import expected_of
+    from evaluation.decisive import Aim, expected_of
     from evaluation.measures import parse_measure
 
-    found = expected_of(collection, parse_measure(MEASURE), Options())
+    found = expected_of(collection, Aim(parse_measure(MEASURE), Options()))
     order = [found.systems.index(f"s{place:02}") for place in range(systems)]
     given = found.estimate
     if given.covariance is None:

@@ -59,7 +59,7 @@ def draw_next(collection: Collection, *, least: int = LEAST, seed: int | None = 
     """
     aim = Aim.of(collection)
     version = record.version(collection)
-    state = State.of(collection, aim.measure, aim.options, aim.rule, aim.adjudications, aim.systems)
+    state = State.of(collection, aim)
     seed = randbits(53) if seed is None else seed
     drawn, chances = drawn_from(state, max(least, round_size(state)), seed)
     if not len(drawn.greedy) + len(drawn.drawn):
@@ -86,7 +86,7 @@ def draw_next(collection: Collection, *, least: int = LEAST, seed: int | None = 
 
 def seen(state: State, aim: Aim) -> dict[str, Any]:
     """How the systems stand before the round: for the line of how they developed."""
-    found = reported(state, aim.measure, aim.options, aim.rule, aim.adjudications)
+    found = reported(state, aim)
     rows = [found.of(name) for name in state.systems]
     columns = {name: [getattr(row, name) for row in rows] for name in ("mean", "low", "high", "best")}
     return columns | {"wrong": found.wrong}

@@ -15,8 +15,8 @@ from ..measures import Judgments, Measure, Options
 from ..measures.gains import gain
 from ..record import Record
 from ..record.drawn import rounds_so_far
-from ..scores import Evaluation, fingerprint
-from .aims import systems_of
+from ..scores import Evaluation
+from .aims import Aim, systems_of
 from .state import State
 
 LEADER = 0.95  # the least chance to be the best that makes a leader
@@ -143,29 +143,20 @@ class TooLarge(ValueError):
     """The pool is too large for a page; a command computes it."""
 
 
-def expected_of(
-    collection: Collection,
-    measure: Measure,
-    options: Options,
-    rule: str = "mean",
-    adjudications: str = "use",
-    systems: Iterable[str] | None = None,
-    most: int | None = None,
-) -> Expected:
+def expected_of(collection: Collection, aim: Aim, most: int | None = None) -> Expected:
     """The expected means, from the cache where nothing changed.
 
     Raises ValueError with the reason where there is nothing to expect, and TooLarge where the pool has more than
     `most` pairs.
     """
-    chosen = None if systems is None else frozenset(systems)
-    name = ("expected", measure, options, rule, adjudications, chosen, most, rounds_so_far(collection))
+    name = ("expected", aim, most, rounds_so_far(collection))
 
     def make() -> Expected | ValueError:
         try:
-            state = State.of(collection, measure, options, rule, adjudications, chosen)
+            state = State.of(collection, aim)
             if most is not None and state.pool.pairs > most:
                 raise TooLarge(f"the pool has {state.pool.pairs:,} pairs; of more than {most:,} a command tells.")
-            return reported(state, measure, options, rule, adjudications)
+            return reported(state, aim)
         except ValueError as error:
             return error
 
@@ -186,15 +177,16 @@ def with_expected(
     The estimate knows all systems that the order is about, whichever the evaluation has. Raises ValueError as
     `expected_of`.
     """
-    how = (evaluation.options, evaluation.rule, evaluation.adjudications, systems_of(collection), most)
+    how = {"rule": evaluation.rule, "adjudications": evaluation.adjudications, "systems": systems_of(collection)}
     chosen = evaluation.measures if measures is None else measures
-    return replace(evaluation, expected={measure: expected_of(collection, measure, *how) for measure in chosen})
+    aims = {measure: Aim(measure, evaluation.options, **how) for measure in chosen}
+    return replace(evaluation, expected={name: expected_of(collection, aim, most) for name, aim in aims.items()})
 
 
-def reported(state: State, measure: Measure, options: Options, rule: str, adjudications: str) -> Expected:
+def reported(state: State, aim: Aim) -> Expected:
     pool, judged = state.pool, state.judged
-    exact = plain_means(state.record, state.judgments, measure, options)
-    found = estimated(state, exact, measure, options)
+    exact = plain_means(state.record, state.judgments, aim.measure, aim.options)
+    found = estimated(state, exact, aim.measure, aim.options)
     est = MODEL if found.covariance is None else DESIGN
     ends, best, wrong = found.interval(), None, None
     if ends is not None and len(state.systems) > 1:
@@ -214,8 +206,8 @@ def reported(state: State, measure: Measure, options: Options, rule: str, adjudi
     ]
     with_gain = np.unique(pool.query[judged & (pool.gains[np.maximum(state.level, 0)] != 0)])
     return Expected(
-        measure=str(measure),
-        options=f"{fingerprint(kernel.effective(measure, options), rule, adjudications)} est={est}",
+        measure=str(aim.measure),
+        options=f"{aim.fingerprint} est={est}",
         est=est,
         without=found.without,
         means=tuple(sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0), row.system))),

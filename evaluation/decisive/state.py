@@ -1,6 +1,5 @@
 """What is known of a collection's pool now: its pairs, their levels, and how each came to be judged."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,10 +9,11 @@ from ratings.models import Collection
 
 from .. import record, scores
 from ..expected import UNJUDGED, Design, Pool, Round, design, pool_of
-from ..measures import Judgments, Measure, Options
+from ..measures import Judgments
 from ..measures.arrays import pair_key
 from ..record import Record
 from ..record.drawn import NOT_KNOWN, DrawnRows, PoolRows, RoundRows, pool_rows, round_rows
+from .aims import Aim
 
 NO_PAIR = 0  # the pk of a document that was judged without being in the pool
 
@@ -38,24 +38,16 @@ class State:
     numbers: tuple[int, ...]  # of the rounds
 
     @classmethod
-    def of(
-        cls,
-        collection: Collection,
-        measure: Measure,
-        options: Options,
-        rule: str = "mean",
-        adjudications: str = "use",
-        systems: Iterable[str] | None = None,
-    ) -> "State":
+    def of(cls, collection: Collection, aim: Aim) -> "State":
         """ValueError where there is nothing to expect: see `expected.pool_of`. About eight database queries."""
-        found, judgments = scores.read(collection, options, systems, rule, adjudications)
+        found, judgments = scores.read(collection, aim.options, aim.systems, aim.rule, aim.adjudications)
         # Read after the judgments: a pair that is judged in between then counts as unjudged in both.
         rows, rounds = pool_rows(collection), round_rows(collection)
         place = _places(found.queries["pk"].to_numpy(), rows.query)
         rows = PoolRows(*(column[place >= 0] for column in rows))
         key = pair_key(place[place >= 0], rows.document)
         scale = np.array(record.scale(collection))
-        pool, level = pool_of(judgments, [*found.rankings.values()], measure, options, scale, unjudged=key)
+        pool, level = pool_of(judgments, [*found.rankings.values()], aim.measure, aim.options, scale, unjudged=key)
         return cls._joined(found, judgments, scale, pool, level, rows, key, rounds)
 
     @classmethod

@@ -16,7 +16,7 @@ from operator import itemgetter
 import numpy as np
 
 from .. import record
-from ..decisive import Expected, State
+from ..decisive import Aim, Expected, State
 from ..decisive.report import reported
 from ..expected import Round, pool_of
 from ..expected.scope import refuse
@@ -145,7 +145,8 @@ def expected_in(asked: Settings, lines: Lines) -> dict[Measure, Expected]:
     told = {}
     for measure in map(content.parse_measure, asked.expected["measures"]):
         state = _state(asked, measure, judged, found, pairs, rounds)
-        told[measure] = reported(state, measure, asked.options, asked.rule, asked.adjudications)
+        aim = Aim(measure, asked.options, rule=asked.rule, adjudications=asked.adjudications)
+        told[measure] = reported(state, aim)
     return told
 
 

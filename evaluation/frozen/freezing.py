@@ -22,7 +22,7 @@ from ratings.models import Collection
 from .. import record, scores
 from ..analyses import report
 from ..cache import Columns
-from ..decisive import State, systems_of
+from ..decisive import Aim, State, systems_of
 from ..measures import Judgments, Measure, Options, Rankings, parse_measure
 from ..models import FrozenEvaluation, FrozenPart
 from ..record import Record
@@ -253,8 +253,9 @@ def _write_content(
 
 def _write_rounds(collection: Collection, asked: Settings, writer: content.Writer) -> list[File]:
     measure = parse_measure(asked.expected["measures"][0])
-    how = (asked.options, asked.rule, asked.adjudications, asked.expected["systems"])
-    state = State.of(collection, measure, *how)
+    systems = tuple(asked.expected["systems"])
+    aim = Aim(measure, asked.options, rule=asked.rule, adjudications=asked.adjudications, systems=systems)
+    state = State.of(collection, aim)
     keys = record.Keys([state.pool.document])
     return [
         writer.write(content.POOL, pool_lines(state, keys)),

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from ratings.models import Collection
 
-from ..decisive import Expected, expected_of, systems_of, with_expected
+from ..decisive import Aim, Expected, expected_of, systems_of, with_expected
 from ..decisive.report import MOST_PAIRS, TooLarge
 from ..expected.scope import refuse
 from ..measures import effective
@@ -71,9 +71,10 @@ def expecting(collection: Collection, asked: Asked, rounds: int, wanted: bool = 
     decisive = collection.order == Collection.Order.DECISIVE
     if not rounds and not wanted:
         return Expecting(0, decisive)
-    how = (asked.measure, asked.options, asked.rule, asked.adjudications, systems_of(collection), MOST_PAIRS)
+    how = {"rule": asked.rule, "adjudications": asked.adjudications, "systems": systems_of(collection)}
     try:
-        return Expecting(rounds, decisive, expected_of(collection, *how))
+        aim = Aim(asked.measure, asked.options, **how)
+        return Expecting(rounds, decisive, expected_of(collection, aim, MOST_PAIRS))
     except TooLarge:
         return Expecting(rounds, decisive, why=TOO_LARGE)
     except ValueError as error:

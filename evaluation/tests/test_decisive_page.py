@@ -35,11 +35,11 @@ def admin(client, judged):
 
 
 def state_of(judged: Judged) -> State:
-    return State.of(judged.collection, NDCG, Options())
+    return State.of(judged.collection, Aim(NDCG, Options()))
 
 
 def noise_in(judged: Judged) -> Noise:
-    told = expected_of(judged.collection, NDCG, Options())
+    told = expected_of(judged.collection, Aim(NDCG, Options()))
     return noise_of(judged.collection, Aim(NDCG, Options()), state_of(judged), told)
 
 
@@ -131,7 +131,7 @@ def test_other_orders_and_collections_that_are_put_away_get_no_rounds(judged):
 
 def test_a_plan_from_what_is_judged_ends_with_intervals_of_nothing(judged):
     judged.play(make_rater(judged.collection), 2)
-    state = State.of(judged.collection, NDCG, Options())
+    state = State.of(judged.collection, Aim(NDCG, Options()))
     plan = planned(state, 0.02)
     assert plan.points[-1].judged == plan.pairs and plan.points[-1].widest == pytest.approx(0, abs=1e-9)
     assert [point.judged for point in plan.points] == sorted(point.judged for point in plan.points)
@@ -142,18 +142,18 @@ def test_a_plan_from_what_is_judged_ends_with_intervals_of_nothing(judged):
 def test_the_forecast_names_open_pairs_and_falls_with_judgments(judged):
     rater = make_rater(judged.collection)
     judged.play(rater, 1)
-    told = expected_of(judged.collection, NDCG, Options())
+    told = expected_of(judged.collection, Aim(NDCG, Options()))
     early = forecast(judged.collection, state_of(judged), told)
     assert not early.settled and early.open and (early.more is None or 0 < early.more <= early.left)
     assert early.open[0].wrong == max(row.wrong for row in early.open)
     judged.play(rater, 100)
-    late = forecast(judged.collection, state_of(judged), expected_of(judged.collection, NDCG, Options()))
+    late = forecast(judged.collection, state_of(judged), expected_of(judged.collection, Aim(NDCG, Options())))
     assert late.settled and (late.more, late.left, late.open) == (0, 0, ())
 
 
 def test_without_rounds_nothing_is_forecast(judged):
     judged.rate(make_rater(judged.collection), 10)
-    told = expected_of(judged.collection, NDCG, Options())
+    told = expected_of(judged.collection, Aim(NDCG, Options()))
     assert forecast(judged.collection, state_of(judged), told) is None
 
 

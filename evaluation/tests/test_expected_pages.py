@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from evaluation.analyses.expectations import Stage
-from evaluation.decisive import draw_next, expected_of
+from evaluation.decisive import Aim, draw_next, expected_of
 from evaluation.measures import Options, parse_measure
 from evaluation.words import expectations
 from evaluation.words.numbers import decimals, likely
@@ -32,7 +32,7 @@ def judged() -> Judged:
 
 
 def told_of(judged: Judged):
-    return expected_of(judged.collection, parse_measure("nDCG@5"), Options())
+    return expected_of(judged.collection, Aim(parse_measure("nDCG@5"), Options()))
 
 
 def as_order(judged: Judged, order: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 
 from evaluation import bundle, frozen, scores
-from evaluation.decisive import draw_next, expected_of
+from evaluation.decisive import Aim, draw_next, expected_of
 from evaluation.frozen import content
 from evaluation.frozen.content import Broken
 from evaluation.measures import Options, parse_measure
@@ -51,7 +51,7 @@ def test_they_are_those_of_the_collection(judged):
     evaluation = frozen.evaluation_of(made(judged))
     for text in ("nDCG@5", "nDCG@10"):
         measure = parse_measure(text)
-        told = expected_of(judged.collection, measure, Options())
+        told = expected_of(judged.collection, Aim(measure, Options()))
         assert told.skipped == 1 and told.rounds == 3
         outlook = evaluation.expected[measure]
         counts = ("judged", "pairs", "drawn", "skipped", "rounds", "nothing_found", "outside", "est", "leader")
@@ -69,7 +69,7 @@ def test_they_stay_when_the_collection_goes_on(judged):
     before = dict(frozen.evaluation_of(found).expected[parse_measure("nDCG@5")].rows)
     judged.play(make_rater(judged.collection, "third"), 3)
     assert frozen.evaluation_of(found).expected[parse_measure("nDCG@5")].rows == before
-    now = expected_of(judged.collection, parse_measure("nDCG@5"), Options())
+    now = expected_of(judged.collection, Aim(parse_measure("nDCG@5"), Options()))
     assert now.of("system0").mean != before["system0"]["expected"]
 
 
@@ -139,7 +139,7 @@ def test_files_and_texts_name_which_number_it_is(judged, tmp_path):
         and "with 90 % intervals for missing judgments alone (est=design)" in methods
     )
     assert "| rounds.jsonl |" in readme and "| pool.jsonl |" in readme
-    told = expected_of(judged.collection, parse_measure("nDCG@5"), Options())
+    told = expected_of(judged.collection, Aim(parse_measure("nDCG@5"), Options()))
     for row in pairs:
         apart = told.difference(row["baseline"], row["system"])
         assert row["expected"] == pytest.approx(apart.difference, abs=1e-9)
@@ -192,7 +192,7 @@ def test_the_form_offers_them_where_rounds_exist_and_the_page_shows_them(client,
     assert "Expected values, too" in offered and "has the highest expected mean nDCG@5" in offered
     response = client.post(address, {"name": "first", "expected": "on"}, follow=True)
     page = text_of(response)
-    told = expected_of(judged.collection, parse_measure("nDCG@5"), Options())
+    told = expected_of(judged.collection, Aim(parse_measure("nDCG@5"), Options()))
     first = told.means[0]
     assert f"{first.system} has the highest expected mean nDCG@5, {decimals(first.mean)}" in page
     assert "Plain, with unjudged documents as the options say:" in page

@@ -55,7 +55,7 @@ def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> Http
     }
     try:
         aim = aim_of(collection, asked, chosen)
-        state = State.of(collection, aim.measure, aim.options, aim.rule, aim.adjudications, aim.systems)
+        state = State.of(collection, aim)
         context |= standing(state)
         if form.is_bound and form.is_valid():
             context |= plan(collection, state, form.cleaned_data["apart"])

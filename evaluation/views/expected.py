@@ -62,7 +62,7 @@ def beside(collection: Collection, asked: Asked, told: Expected) -> dict:
     aim = Aim(asked.measure, asked.options, asked.profile, asked.given, asked.rule, asked.adjudications, systems)
 
     def both() -> dict:
-        state = State.of(collection, aim.measure, aim.options, aim.rule, aim.adjudications, aim.systems)
+        state = State.of(collection, aim)
         return {"stop": forecast(collection, state, told), "noise": noise_of(collection, aim, state, told)}
 
     return cache.whole(collection, ("beside", aim, told.rounds), both)
