@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from django.conf import settings
-from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 
@@ -22,20 +21,17 @@ class SecondFactorRequired:
     """API tokens are not asked: they are made behind this gate, for one purpose and a time."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        if not settings.SECOND_FACTOR:
-            raise MiddlewareNotUsed
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view_func, args, kwargs) -> HttpResponse | None:
-        visitor = (
-            request.user.is_authenticated and request.user.get_username() in visits.NAMES and visits.allowed()
-        )
-        if not request.user.is_authenticated or visitor or request.resolver_match.view_name in OPEN:
+        if not settings.SECOND_FACTOR or request.resolver_match.view_name in OPEN:
             return None
-        if not second_factor.is_missing(request):
+        user = request.user
+        visits_sample = user.get_username() in visits.NAMES and visits.allowed()
+        if not user.is_authenticated or visits_sample or not second_factor.is_missing(request):
             return None
         if wants_json(request):
             return JsonResponse({"error": "Your role needs a second factor. Set one up first."}, status=403)

@@ -68,6 +68,8 @@ class IdentityProvider:
             return {"keys": [public | {"kid": self.kid, "use": "sig"}]}
         if path.endswith("/userinfo"):
             return self.userinfo
+        if path.endswith(("/end_session", "/favicon.ico")):
+            return {}
         if path.endswith("/token"):
             return self.tokens(asked)
         raise KeyError(path)
