@@ -3,11 +3,11 @@
 import logging
 import re
 
-KEYS = re.compile(r"(/join/|idl_|look=)[\w-]+")
+KEYS = re.compile(r"(/join/|/accounts/link/|idl_|look=|[?&]code=)[\w~.%-]+")
 
 
 class WithoutKeys(logging.Formatter):
-    """Removes the keys of invitations, tokens and the sample, which a reader of the log could use."""
+    """Removes the keys of invitations, links, tokens and the sample, and codes, which a reader could use."""
 
     def format(self, record: logging.LogRecord) -> str:
         return KEYS.sub(r"\1…", super().format(record))

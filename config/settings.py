@@ -14,6 +14,17 @@ IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull` and pictures, separat
 IDEALIST_OPEN_API_DOCS  1 shows the description of the API to visitors who are not signed in
 IDEALIST_DEMO     1 loads the sample and lets people with its key look around; run.py sets it on a loopback address
 IDEALIST_WORKER   1 keeps a worker beside the server; run.py sets it
+IDEALIST_OIDC_ISSUER  address of a provider of OpenID Connect at which people sign in (default: none)
+IDEALIST_OIDC_CLIENT  the client id that the provider gave; needed with an issuer
+IDEALIST_OIDC_SECRET  the client secret that the provider gave; needed with an issuer
+IDEALIST_OIDC_NAME  the provider's name on the button (your organisation)
+IDEALIST_OIDC_SCOPES  what the provider is asked for (openid profile email)
+IDEALIST_OIDC_GROUPS_CLAIM  the claim with the groups of a person (groups); dots lead into nested claims
+IDEALIST_OIDC_ROLES  the roles of groups: group=collection:role; group=superuser (default: none)
+IDEALIST_OIDC_JOIN  1 lets the provider's verified address sign in to the account that has it
+IDEALIST_OIDC_SECOND_FACTOR  1: the provider asks for a second factor, and Idealist asks who comes from it for none
+IDEALIST_PASSWORDS  0 lets nobody sign in by password; needs an issuer (1)
+IDEALIST_SECOND_FACTOR  roles that need a second factor, separated by commas (default: none)
 SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent
 """
 
@@ -25,16 +36,16 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from . import data_folder
+from . import data_folder, sign_in
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 
-def env_bool(name: str) -> bool:
-    value = os.environ.get(name, "0").strip().lower()
+def env_bool(name: str, usual: str = "0") -> bool:
+    value = os.environ.get(name, "").strip().lower() or usual
     if value in {"1", "true", "yes"}:
         return True
-    if value in {"", "0", "false", "no"}:
+    if value in {"0", "false", "no"}:
         return False
     raise ImproperlyConfigured(f"{name} is {value!r}; write 1 or 0.")
 
@@ -109,6 +120,11 @@ FILE_UPLOAD_TEMP_DIR = data_folder.made(DATA_DIR / "uploads")
 PULL_HOSTS = [host.strip() for host in os.environ.get("IDEALIST_PULL_HOSTS", "").split(",") if host.strip()]
 
 INSTALLED_APPS = [
+    # Before `ratings`, whose admin.py takes their models out of Django's admin: it would show their secrets.
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.mfa",
     "ratings",
     "evaluation",
     "django.contrib.admin",
@@ -138,6 +154,8 @@ MIDDLEWARE = [
     # before the body is read: the check for forged forms waits for the view
     "ratings.imports.uploads.BodyLimit",
     "ratings.people.access.SignInRequired",
+    "ratings.sign_in.required.SecondFactorRequired",
+    "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -222,6 +240,33 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
+
+# Who gets in: see ratings/sign_in/. Its pages are those of `ratings`; of allauth no address is reachable.
+OIDC = sign_in.provider()
+OIDC_ROLES = sign_in.roles_of_groups()
+OIDC_JOIN = env_bool("IDEALIST_OIDC_JOIN")
+OIDC_SECOND_FACTOR = env_bool("IDEALIST_OIDC_SECOND_FACTOR")
+PASSWORDS = env_bool("IDEALIST_PASSWORDS", "1")
+if not PASSWORDS and not OIDC:
+    raise ImproperlyConfigured(
+        "IDEALIST_PASSWORDS is 0 and IDEALIST_OIDC_ISSUER is missing, so nobody could sign in. Set one of them."
+    )
+SECOND_FACTOR = sign_in.roles_with_second_factor()
+ACCOUNT_ADAPTER = "ratings.sign_in.entering.Adapter"
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_EMAIL_NOTIFICATIONS = False
+MFA_ADAPTER = "ratings.sign_in.second_factor.Adapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_FORMS = {
+    "authenticate": "ratings.sign_in.second_factor.CodeForm",
+    "reauthenticate": "ratings.sign_in.second_factor.CodeAgainForm",
+}
+MFA_TOTP_ISSUER = "Idealist"
+MFA_TOTP_TOLERANCE = 1  # a telephone's clock may be half a minute off
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+# One limiter: ratings/people/throttle.py counts in the database for all processes, and lets nobody be kept out by
+# others. allauth counts in a cache, and here each process has its own.
+ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from decimal import Decimal
 from operator import attrgetter
 
+from allauth.account.models import EmailAddress, EmailConfirmation
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django import forms
 from django.contrib import admin
 from django.db import models, transaction
@@ -40,6 +43,11 @@ from .models import (
     System,
     plain_value,
 )
+
+# The admin would show the secrets of second factors, and add providers and addresses that nobody has verified.
+for of_allauth in (Authenticator, EmailAddress, EmailConfirmation, SocialAccount, SocialApp, SocialToken):
+    if admin.site.is_registered(of_allauth):
+        admin.site.unregister(of_allauth)
 
 admin.site.site_header = admin.site.site_title = "Idealist"
 admin.site.index_title = "The record"

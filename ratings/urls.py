@@ -1,5 +1,6 @@
-from django.contrib.auth.views import LogoutView
+from django.contrib.auth.decorators import login_not_required
 from django.urls import path
+from django.views.decorators.http import require_POST
 
 from .views import (
     acts,
@@ -22,19 +23,58 @@ from .views import (
     pool,
     presentation,
     progress,
+    provider,
     rate,
     scale,
+    second_factor,
     session,
     sessions,
     set_up,
     sign_in,
+    sign_in_link,
     tokens,
 )
 
 urlpatterns = [
     path("accounts/sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
+    path("accounts/link/<str:key>/", sign_in_link.sign_in_link, name="sign_in_link"),
     path("accounts/session/", session.session, name="session"),
-    path("accounts/sign-out/", LogoutView.as_view(), name="sign_out"),
+    path("accounts/sign-out/", sign_in.SignOut.as_view(), name="sign_out"),
+    path("accounts/provider/", provider.provider, name="provider"),
+    path("accounts/provider/callback/", provider.provider_callback, name="provider_callback"),
+    # By these names allauth finds the pages: of its own addresses none is here.
+    path("accounts/sign-in/", sign_in.SignIn.as_view(), name="account_login"),
+    path("accounts/second-factor/", second_factor.Index.as_view(), name="mfa_index"),
+    path("accounts/second-factor/ask/", login_not_required(second_factor.Ask.as_view()), name="mfa_authenticate"),
+    path(
+        "accounts/second-factor/again/password/",
+        second_factor.AgainByPassword.as_view(),
+        name="account_reauthenticate",
+    ),
+    path("accounts/second-factor/again/code/", second_factor.AgainByCode.as_view(), name="mfa_reauthenticate"),
+    path(
+        "accounts/second-factor/again/passkey/",
+        second_factor.AgainByPasskey.as_view(),
+        name="mfa_reauthenticate_webauthn",
+    ),
+    path("accounts/second-factor/app/", second_factor.AddApp.as_view(), name="mfa_activate_totp"),
+    path(
+        "accounts/second-factor/app/remove/",
+        require_POST(second_factor.RemoveApp.as_view()),
+        name="mfa_deactivate_totp",
+    ),
+    path("accounts/second-factor/passkeys/add/", second_factor.AddPasskey.as_view(), name="mfa_add_webauthn"),
+    path(
+        "accounts/second-factor/passkeys/<int:pk>/remove/",
+        require_POST(second_factor.RemovePasskey.as_view()),
+        name="mfa_remove_webauthn",
+    ),
+    path("accounts/second-factor/codes/", second_factor.Codes.as_view(), name="mfa_view_recovery_codes"),
+    path(
+        "accounts/second-factor/codes/make/",
+        require_POST(second_factor.MakeCodes.as_view()),
+        name="mfa_generate_recovery_codes",
+    ),
     path("accounts/password/", sign_in.ChangePassword.as_view(), name="password_change"),
     path("accounts/sessions/", sessions.sessions_page, name="sessions"),
     path("accounts/sessions/end/", sessions.end_session, name="end_session"),

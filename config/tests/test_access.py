@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.apps import apps
 from django.conf import settings
+from django.contrib import admin
 from django.core.cache import cache
 from django.db import transaction
 from django.test import Client
@@ -42,6 +43,24 @@ TABLE = {
     "help": ("get", [200, 200, 200, 200, 200]),
     "help_page": ("get", [200, 200, 200, 200, 200]),
     "sign_in": ("get", [200, 302, 302, 302, 302]),
+    # With a key that fits it opens to everybody: see ratings/tests/test_second_factor.py.
+    "sign_in_link": ("get", [404, 404, 404, 404, 404]),
+    # For tests with a provider see ratings/tests/test_provider.py.
+    "provider": ("post", [404, 404, 404, 404, 404]),
+    "provider_callback": ("get", [404, 404, 404, 404, 404]),
+    "account_login": ("get", [200, 302, 302, 302, 302]),
+    "mfa_index": ("get", [SIGN_IN, 200, 200, 200, 200]),
+    "mfa_authenticate": ("get", [SIGN_IN, 302, 302, 302, 302]),
+    "account_reauthenticate": ("get", [SIGN_IN, 200, 200, 200, 200]),
+    # Nobody has a second factor, and nobody has just shown who they are.
+    "mfa_reauthenticate": ("get", [SIGN_IN, 302, 302, 302, 302]),
+    "mfa_reauthenticate_webauthn": ("get", [SIGN_IN, 302, 302, 302, 302]),
+    "mfa_activate_totp": ("get", [SIGN_IN, 302, 302, 302, 302]),
+    "mfa_deactivate_totp": ("post", [SIGN_IN, 404, 404, 404, 404]),
+    "mfa_add_webauthn": ("get", [SIGN_IN, 302, 302, 302, 302]),
+    "mfa_remove_webauthn": ("post", [SIGN_IN, 302, 302, 302, 302]),
+    "mfa_view_recovery_codes": ("get", [SIGN_IN, 404, 404, 404, 404]),
+    "mfa_generate_recovery_codes": ("post", [SIGN_IN, 302, 302, 302, 302]),
     "session": ("get", [200, 200, 200, 200, 200]),
     "sign_out": ("post", [302, 302, 302, 302, 302]),
     "password_change": ("get", [SIGN_IN, 200, 200, 200, 200]),
@@ -282,6 +301,7 @@ class World:
             "rest": "v2/collections",
             "name": "queries.csv" if name == "sample" else "glossary",
             "pk": {
+                "mfa_remove_webauthn": 1,
                 "revoke_token": self.api_token.pk,
                 "revoke_token_of_member": self.api_token.pk,
                 "query": query.pk,
@@ -408,6 +428,14 @@ BOTH = {
     "freeze",
     "desk_settings",
     "api_nothing",
+    "sign_in_link",
+    "account_login",
+    "account_reauthenticate",
+    "mfa_authenticate",
+    "mfa_reauthenticate",
+    "mfa_reauthenticate_webauthn",
+    "mfa_activate_totp",
+    "mfa_add_webauthn",
 }
 
 
@@ -445,6 +473,21 @@ def test_no_answer_is_stored(world):
         assert "no-store" in Client().get(address)["Cache-Control"], address
 
 
+ELSEWHERE = ["signup", "login", "email", "password/reset", "password/set", "3rdparty", "social/connections", "2fa"]
+ELSEWHERE += ["inactive", "confirm-email", "login/code/confirm", "reauthenticate", "oidc/oidc/login", "logout"]
+
+
+@pytest.mark.same_everywhere
+def test_no_page_of_allauth_itself_can_be_reached(world):
+    found = {
+        f"/accounts/{path}/": world.client(actor).get(f"/accounts/{path}/").status_code
+        for path in ELSEWHERE
+        for actor in ("anonymous", "admin")
+    }
+    assert {address for address, status in found.items() if status != 404} == set()
+    assert not [model for model in admin.site._registry if model.__module__.startswith("allauth")]
+
+
 def test_a_rater_cannot_open_a_pair_that_was_never_given_to_them(world):
     other = make_pair(world.collection, "q2", "b")
     address = reverse("rate_pair", args=[world.collection.slug, other.token])
@@ -472,7 +515,7 @@ NOT_IN_ADMIN = {
     "presentation",
     "receipt",
 }
-NOT_IN_ADMIN |= {"session", "stagedrating"}
+NOT_IN_ADMIN |= {"session", "stagedrating", "superuserbygroup"}
 REGISTERED = [name for name in ADMIN_MODELS if name not in NOT_IN_ADMIN]
 
 

@@ -30,8 +30,8 @@ ONLY_READ = {
     ("files", "outside"): 2,
     ("first-steps", "server"): 2,
     ("measures", "formula"): 2,
-    ("operating", "outside"): 2,
-    ("operating", "server"): 6,
+    ("operating", "outside"): 3,
+    ("operating", "server"): 10,
     ("statistics", "formula"): 1,
 }
 

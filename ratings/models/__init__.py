@@ -38,7 +38,7 @@ from .rating import (
     StagedRating,
 )
 from .rounds import Drawn, Round
-from .session import Session
+from .session import Session, SuperuserByGroup
 from .token import SCOPES_OF, ApiToken, Receipt, Scope
 
 __all__ = [
@@ -81,6 +81,7 @@ __all__ = [
     "Session",
     "Shown",
     "StagedRating",
+    "SuperuserByGroup",
     "System",
     "digest_of",
     "plain_value",

@@ -268,6 +268,9 @@ class Membership(models.Model):
     collection = models.ForeignKey(Collection, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role.choices)
+    by_group = models.BooleanField(
+        default=False, help_text="Given by a group of the sign-in provider, and taken back with it."
+    )
 
     class Meta:
         constraints = [
@@ -299,6 +302,8 @@ class Invitation(models.Model):
     collection = models.ForeignKey(Collection, models.CASCADE, related_name="invitations")
     role = models.CharField(max_length=10, choices=Role.choices, default=Role.RATER)
     name = models.CharField(max_length=150, help_text="Whom it is for: a name or an address, for the list only.")
+    # Sent to the address that is its name, and shown to nobody else: who has the link has the address.
+    mailed = models.BooleanField(default=False, editable=False)
     key_hash = models.CharField(max_length=64, unique=True, editable=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField()

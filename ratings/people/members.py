@@ -105,14 +105,17 @@ def accept(invitation: Invitation, user: AbstractBaseUser, *, now: datetime | No
         raise Gone
     try:
         with transaction.atomic():
-            membership = Membership.objects.create(
-                collection=invitation.collection, user=user, role=invitation.role
-            )
+            return add(invitation.collection, user, invitation.role)
     except IntegrityError as error:  # by a concurrent invitation
         raise MemberAlready from error
-    # A former rater who is invited again is active again.
-    Rater.objects.filter(collection=invitation.collection_id, user=user).update(active=True)
-    if invitation.role == Role.ADMIN:
+
+
+def add(collection: Collection, user: AbstractBaseUser, role: str, *, by_group: bool = False) -> Membership:
+    """A new membership. Raises IntegrityError for a member."""
+    membership = Membership.objects.create(collection=collection, user=user, role=role, by_group=by_group)
+    # A former rater who comes again is active again.
+    Rater.objects.filter(collection=collection, user=user).update(active=True)
+    if role == Role.ADMIN:
         settle_staff(user)
     return membership
 
@@ -143,10 +146,10 @@ def _taken(invitation: Invitation, user: AbstractBaseUser, now: datetime) -> boo
 
 
 @transaction.atomic
-def set_role(membership: Membership, role: str) -> None:
-    """Raises LastAdmin, and Membership.DoesNotExist for a removed member."""
-    membership = _locked(membership, role)
-    earlier, membership.role = membership.role, role
+def set_role(membership: Membership, role: str, *, by_group: bool = False) -> None:
+    """Raises LastAdmin, and Membership.DoesNotExist for a removed member. What is set by hand stays by hand."""
+    membership = _locked(membership, role, by_group)
+    earlier, membership.role, membership.by_group = membership.role, role, by_group
     membership.save()
     if role != Role.RATER:
         _give_back(membership)
@@ -155,9 +158,9 @@ def set_role(membership: Membership, role: str) -> None:
 
 
 @transaction.atomic
-def remove(membership: Membership) -> None:
+def remove(membership: Membership, *, by_group: bool = False) -> None:
     """End the membership. Raises LastAdmin, and Membership.DoesNotExist for a removed member."""
-    membership = _locked(membership, None)
+    membership = _locked(membership, None, by_group)
     _give_back(membership)
     membership.delete()
     if membership.role == Role.ADMIN:
@@ -172,11 +175,12 @@ def settle_staff(user: AbstractBaseUser) -> None:
         user.save(update_fields=["is_staff"])
 
 
-def _locked(membership: Membership, role: str | None) -> Membership:
+def _locked(membership: Membership, role: str | None, by_group: bool) -> Membership:
+    """The membership, locked. What a group gave goes with it, even from the last admin: there are superusers."""
     # Lock all admins in one order: of two who remove each other, the second sees the change of the first.
     admins = Membership.objects.filter(collection=membership.collection_id, role=Role.ADMIN)
     only = [admin.pk for admin in admins.select_for_update().order_by("pk")] == [membership.pk]
-    if only and role != Role.ADMIN:
+    if only and role != Role.ADMIN and not by_group:
         raise LastAdmin
     return Membership.objects.select_for_update().get(pk=membership.pk)
 

@@ -69,6 +69,27 @@ def begin_change(user: AbstractBaseUser) -> Try:
     return _counted(("change", str(user.pk), PER_ACCOUNT))
 
 
+def begin_code(user: AbstractBaseUser) -> Try:
+    """Count a try to give a second factor. Raises TooMany.
+
+    Only who knows the password gets there, so that no stranger can use up these tries.
+    """
+    return _counted(("code", str(user.pk), PER_ACCOUNT))
+
+
+def begin_visit(request: HttpRequest, kind: str) -> Try:
+    """Count a try of somebody who is not known yet, by their address. Raises TooMany.
+
+    `kind`: to the provider, back from it, with the key of a link, for a mail.
+    """
+    return _counted((kind, _address(request), PER_ADDRESS))
+
+
+def first_use(user: AbstractBaseUser, code: str) -> bool:
+    """Whether this person has not used this code in the last minutes; it is used now."""
+    return caches["tries"].add(f"used:{_hashed(f'{user.pk} {code}')}", 1, timeout=5 * WINDOW)
+
+
 def _counted(*limits: tuple[str, str, int]) -> Try:
     taken = []
     for limit in limits:

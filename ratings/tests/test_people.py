@@ -217,7 +217,7 @@ def test_of_two_admins_who_take_each_others_role_away_one_stays_admin():
 def test_without_the_lock_both_lose_it(monkeypatch):
     """The twin of the test above: both see two admins before either writes."""
 
-    def unguarded(membership, role):
+    def unguarded(membership, role, by_group):
         admins = Membership.objects.filter(collection=membership.collection_id, role=Role.ADMIN).count()
         barrier.wait(timeout=20)
         if admins == 1:

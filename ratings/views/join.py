@@ -6,12 +6,12 @@ Its address contains the key: the page sends no path as referrer, and `config.lo
 from collections.abc import Callable
 from functools import wraps
 
+from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import AbstractBaseUser
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods
 from ..models import Invitation, Membership, Role
 from ..people import members, throttle
 from ..people.forms import NAME_TAKEN, SignUpForm
+from ..sign_in import entering, second_factor
 from .failures import AWAY
 from .sign_in import TOO_MANY, too_many
 
@@ -76,6 +77,8 @@ def joined(request: HttpRequest, invitation: Invitation) -> HttpResponse:
         return shown(
             request, invitation, refused="You were signed out. Sign in below, or make an account.", status=409
         )
+    if not settings.PASSWORDS:
+        raise Http404("Nobody signs in by password here.")
     return with_account(request, invitation) if by == "account" else with_new_account(request, invitation)
 
 
@@ -102,19 +105,19 @@ def with_account(request: HttpRequest, invitation: Invitation) -> HttpResponse:
         return shown(request, invitation, account=form, status=400)
     tried.succeeded()
     user = form.get_user()
+    if second_factor.has_one(user):  # who gives it comes back here, signed in
+        return entering.enter(request, user, entering.PASSWORD, request.path)
     try:
         members.accept(invitation, user)
     except members.MemberAlready:
-        login(request, user)
+        entering.enter(request, user, entering.PASSWORD)
         return shown(request, invitation, status=409)
     return signed_in(request, invitation, user)
 
 
 def signed_in(request: HttpRequest, invitation: Invitation, user: AbstractBaseUser) -> HttpResponse:
-    login(request, user, backend="django.contrib.auth.backends.ModelBackend")
-    response = welcome(request, invitation)
-    throttle.remember_device(request, response, user.get_username())
-    return response
+    welcome(request, invitation)
+    return entering.enter(request, user, entering.PASSWORD, destination(invitation))
 
 
 def welcome(request: HttpRequest, invitation: Invitation) -> HttpResponse:
@@ -149,6 +152,8 @@ def shown(
         "new": new or SignUpForm(auto_id="new_%s"),
         "account": account or AuthenticationForm(request, auto_id="account_%s"),
         "account_open": account is not None,
+        "provider": settings.OIDC,
+        "passwords": settings.PASSWORDS,
         "refused": refused,
     }
     return render(request, "ratings/join.html", context, status=status)

@@ -1,16 +1,19 @@
-"""Sign-in and change of the password. Only these pages and that of an invitation check passwords."""
+"""Sign-in, sign-out and the account. These pages, that of an invitation and views/again.py check passwords."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.views import LoginView, PasswordChangeView
+from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from ..people import throttle
+from ..sign_in import entering
+from ..sign_in.provider import ID_TOKEN, address_to_sign_out
 
 TOO_MANY = "Too many tries. Wait a minute, then try again."
 
@@ -19,8 +22,13 @@ class SignIn(LoginView):
     template_name = "ratings/sign_in.html"
     redirect_authenticated_user = True
 
+    def get_context_data(self, **kwargs) -> dict:
+        return super().get_context_data(provider=settings.OIDC, passwords=settings.PASSWORDS, **kwargs)
+
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
         """Unknown names take as long as known ones: Django hashes the password for both."""
+        if not settings.PASSWORDS:
+            raise Http404("Nobody signs in by password here.")
         username = request.POST.get("username", "")
         try:
             self.tried = throttle.begin(request, username)
@@ -30,9 +38,25 @@ class SignIn(LoginView):
 
     def form_valid(self, form) -> HttpResponse:
         self.tried.succeeded()
-        response = super().form_valid(form)
-        throttle.remember_device(self.request, response, form.get_user().get_username())
-        return response
+        return entering.enter(self.request, form.get_user(), entering.PASSWORD, self.get_redirect_url())
+
+
+class SignOut(LogoutView):
+    """Who came from the provider is sent there to sign out, too, where it has an address for that."""
+
+    def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        id_token = request.session.get(ID_TOKEN) if settings.OIDC else None
+        response = super().post(request, *args, **kwargs)
+        end = address_to_sign_out(request, id_token) if id_token else ""
+        return onward(request, end) if end else response
+
+
+def onward(request: HttpRequest, address: str) -> HttpResponse:
+    """A page that goes on to the provider by itself.
+
+    A redirect would not do: after a form, browsers refuse those to other sites, as the policy of our pages says.
+    """
+    return render(request, "ratings/onward.html", {"address": address, "provider": settings.OIDC})
 
 
 class ChangePassword(PasswordChangeView):
@@ -41,7 +65,15 @@ class ChangePassword(PasswordChangeView):
     template_name = "ratings/password_change.html"
     success_url = reverse_lazy("password_change")
 
+    def get_context_data(self, **kwargs) -> dict:
+        return super().get_context_data(has_password=self.has_password(), **kwargs)
+
+    def has_password(self) -> bool:
+        return settings.PASSWORDS and self.request.user.has_usable_password()
+
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        if not self.has_password():
+            raise Http404("This account has no password.")
         try:
             self.tried = throttle.begin_change(request.user)
         except throttle.TooMany:
@@ -74,6 +106,11 @@ def admin_sign_in(request: HttpRequest) -> HttpResponse:
 def admin_password_change(request: HttpRequest) -> HttpResponse:
     """In place of the page of Django's admin, which would check passwords without a rate limit."""
     return redirect("password_change")
+
+
+def refused_for_now(request: HttpRequest) -> HttpResponse:
+    """The page that says to wait a minute, where no form can be shown again."""
+    return too_many(render(request, "ratings/too_many.html", {"too_many": TOO_MANY}))
 
 
 def too_many(response: HttpResponse) -> HttpResponse:

@@ -28,7 +28,7 @@ class Command(CollectionCommand):
         membership, added = Membership.objects.get_or_create(
             collection=collection, user=user, defaults={"role": role}
         )
-        if not added and membership.role != role:
-            membership.role = role
+        if not added:
+            membership.role, membership.by_group = role, False
             membership.save()
         self.stdout.write(f"{username} is {role} of {collection.slug}.")

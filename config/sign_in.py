@@ -1,0 +1,115 @@
+"""What the environment says of sign-in: the provider, roles of groups, second factors, sessions and mail."""
+
+import os
+import re
+from urllib.parse import unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+COLLECTION_ROLES = ("rater", "analyst", "admin")
+ROLES = (*COLLECTION_ROLES, "superuser")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+SECONDS = {"m": 60, "h": 3600, "d": 86_400}
+MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
+
+
+def text(name: str, usual: str = "") -> str:
+    return os.environ.get(name, "").strip() or usual
+
+
+def provider() -> dict | None:
+    """The OpenID Connect provider, or None where no issuer is set."""
+    issuer = text("IDEALIST_OIDC_ISSUER").rstrip("/")
+    if not issuer:
+        return None
+    address = urlsplit(issuer)
+    if address.scheme != "https" and not (address.scheme == "http" and address.hostname in LOOPBACK):
+        raise ImproperlyConfigured(
+            f"IDEALIST_OIDC_ISSUER is {issuer!r}; write an address that begins with https://."
+        )
+    for name in ("IDEALIST_OIDC_CLIENT", "IDEALIST_OIDC_SECRET"):
+        if not text(name):
+            raise ImproperlyConfigured(f"{name} is missing; IDEALIST_OIDC_ISSUER needs it.")
+    scopes = text("IDEALIST_OIDC_SCOPES", "openid profile email").split()
+    if "openid" not in scopes:
+        raise ImproperlyConfigured(
+            "IDEALIST_OIDC_SCOPES lacks openid; write it first, as in openid profile email."
+        )
+    return {
+        "issuer": issuer,
+        "client": text("IDEALIST_OIDC_CLIENT"),
+        "secret": text("IDEALIST_OIDC_SECRET"),
+        "name": text("IDEALIST_OIDC_NAME", "your organisation"),
+        "scopes": scopes,
+        "groups_claim": text("IDEALIST_OIDC_GROUPS_CLAIM", "groups"),
+    }
+
+
+def roles_of_groups() -> dict[str, list[tuple[str, str]]]:
+    """The roles that each group gives, as (slug of the collection, role); the slug is "" for superusers."""
+    given: dict[str, list[tuple[str, str]]] = {}
+    for line in re.split(r"[;\n]", os.environ.get("IDEALIST_OIDC_ROLES", "")):
+        if not line.strip():
+            continue
+        # The name of a group may hold = and :, as in CN=raters,OU=search.
+        group, _, what = (part.strip() for part in line.rpartition("="))
+        slug, _, role = what.rpartition(":")
+        if not group or not (role in COLLECTION_ROLES if slug else role == "superuser"):
+            raise ImproperlyConfigured(
+                f"IDEALIST_OIDC_ROLES has {line.strip()!r}; write group=collection:role or group=superuser, "
+                "with a semicolon between two. Roles are rater, analyst and admin."
+            )
+        given.setdefault(group, []).append((slug, role))
+    return given
+
+
+def roles_with_second_factor() -> frozenset[str]:
+    roles = frozenset(part.strip() for part in text("IDEALIST_SECOND_FACTOR").split(",") if part.strip())
+    if wrong := sorted(roles - {*ROLES}):
+        raise ImproperlyConfigured(f"IDEALIST_SECOND_FACTOR has {wrong[0]!r}; the roles are {', '.join(ROLES)}.")
+    return roles
+
+
+def session_limits() -> dict[str, tuple[float, float]]:
+    """Seconds of idleness and seconds since the sign-in after which sessions end, by role."""
+    limits = {}
+    for part in text("IDEALIST_SESSIONS").replace(",", " ").split():
+        role, _, times = part.partition("=")
+        parts = re.fullmatch(r"(\d+)([mhd])/(\d+)([mhd])", times)
+        if role not in ROLES or not parts or not int(parts[1]) or not int(parts[3]):
+            raise ImproperlyConfigured(
+                f"IDEALIST_SESSIONS has {part!r}; write role=idle/longest, as in admin=30m/12h, "
+                f"with a comma between two. The roles are {', '.join(ROLES)}; m, h and d are units."
+            )
+        limits[role] = (int(parts[1]) * SECONDS[parts[2]], int(parts[3]) * SECONDS[parts[4]])
+    return limits
+
+
+def mail() -> dict:
+    """Django's settings of mail, by the address of an SMTP server; {} where none is set."""
+    address = text("IDEALIST_MAIL")
+    if not address:
+        return {}
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.scheme not in MAIL_PORTS or not parts.hostname:
+        raise ImproperlyConfigured(
+            "IDEALIST_MAIL is no address of a mail server; write smtp+tls://user:password@host:587, "
+            "or smtps:// for TLS from the start, or smtp:// for none."
+        )
+    sender = text("IDEALIST_MAIL_FROM")
+    if "@" not in sender:
+        raise ImproperlyConfigured(f"IDEALIST_MAIL_FROM is {sender!r}; write the address that mail comes from.")
+    return {
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": port or MAIL_PORTS[parts.scheme],
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_TLS": parts.scheme == "smtp+tls",
+        "EMAIL_USE_SSL": parts.scheme == "smtps",
+        "EMAIL_TIMEOUT": 10,
+        "DEFAULT_FROM_EMAIL": sender,
+    }

@@ -1,0 +1,22 @@
+from django.contrib.auth import get_user_model
+from django.core.management import BaseCommand, CommandError
+from django.urls import reverse
+
+from ratings.sign_in import links
+
+from .invite import usual_site
+
+
+class Command(BaseCommand):
+    help = "Make a link that signs a person in once, within 15 minutes: for the day on which the provider is away."
+
+    def add_arguments(self, parser) -> None:
+        parser.add_argument("username")
+        parser.add_argument("--site", metavar="URL", help=f"where people reach Idealist ({usual_site()})")
+
+    def handle(self, *, username: str, site: str | None, **options) -> None:
+        user = get_user_model().objects.filter(username=username, is_active=True).first()
+        if user is None:
+            raise CommandError(f"There is no open account {username}.")
+        address = reverse("sign_in_link", args=[links.key_for(user)])
+        self.stdout.write((site or usual_site()).rstrip("/") + address)

@@ -1,0 +1,1 @@
+"""Ways in beside the password: a provider of OpenID Connect, roles by its groups, second factors."""

@@ -1,0 +1,67 @@
+"""The one way from a known person to a session: the second factor first, where they have one.
+
+Passwords, invitations, links and the provider all end here. allauth keeps who waits for a second factor, in the
+session of nobody, and calls the adapter below when it was given.
+"""
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.flows.login import perform_login, record_authentication
+from allauth.account.internal.stagekit import clear_login
+from allauth.account.models import Login
+from django.conf import settings
+from django.contrib.auth import login, logout
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, resolve_url
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from ..people import throttle
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+PASSWORD, LINK, PROVIDER = "password", "link", "provider"  # how a person showed who they are
+
+
+def enter(request: HttpRequest, user: AbstractBaseUser, how: str, next_page: str = "") -> HttpResponse:
+    """A redirect to the next page, signed in; or to the page that asks for the second factor."""
+    if request.user.is_authenticated:
+        logout(request)
+    clear_login(request)  # of somebody who did not go on
+    # Who just signed in need not show once more who they are to set up a second factor.
+    record_authentication(request, user, how, reauthenticated=True)
+    return perform_login(request, Login(user=user, redirect_url=safe(request, next_page)))
+
+
+def safe(request: HttpRequest, address: str) -> str:
+    """The address if it is one of this server, or the first page."""
+    fine = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
+    return address if fine else resolve_url(settings.LOGIN_REDIRECT_URL)
+
+
+class Adapter(DefaultAccountAdapter):
+    """allauth's hooks: no sign-up, no messages of its own, and a session of this house."""
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        return False
+
+    def get_login_stages(self) -> list[str]:
+        return ["ratings.sign_in.second_factor.Stage"]
+
+    def respond_user_inactive(self, request: HttpRequest, user: AbstractBaseUser) -> HttpResponse:
+        return redirect("sign_in")
+
+    def login(self, request: HttpRequest, user: AbstractBaseUser) -> None:
+        login(request, user, backend=BACKEND)
+
+    def post_login(
+        self, request: HttpRequest, user: AbstractBaseUser, *, redirect_url: str, **more
+    ) -> HttpResponse:
+        response = redirect(redirect_url)
+        throttle.remember_device(request, response, user.get_username())
+        return response
+
+    def add_message(self, *args, **kwargs) -> None:
+        """None: the pages say what was done."""
+
+    def get_reauthentication_methods(self, user: AbstractBaseUser | AnonymousUser) -> list[dict]:
+        methods = super().get_reauthentication_methods(user)
+        return methods if settings.PASSWORDS else [each for each in methods if each["id"] != "reauthenticate"]

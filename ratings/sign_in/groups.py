@@ -1,0 +1,49 @@
+"""Roles by the groups of the provider: given at each sign-in, and taken back when the group is gone.
+
+What somebody gave by hand is not touched.
+"""
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+
+from ..models import Collection, Membership, Role, SuperuserByGroup
+from ..people import members
+
+RANKS = [Role.RATER, Role.ANALYST, Role.ADMIN]  # of two roles in one collection the later counts
+
+
+def settle(user: AbstractBaseUser, groups: set[str]) -> None:
+    """Give the person what their groups give, and take back what former groups gave. Call it in a transaction."""
+    get_user_model().objects.select_for_update().get(pk=user.pk)  # two sign-ins at once take turns
+    given = [role for group in groups for role in settings.OIDC_ROLES.get(group, ())]
+    settle_superuser(user, ("", "superuser") in given)
+    settle_memberships(user, [(slug, role) for slug, role in given if slug])
+    user.refresh_from_db(fields=["is_staff"])  # the acts above have changed the row
+    members.settle_staff(user)
+
+
+def settle_superuser(user: AbstractBaseUser, wanted: bool) -> None:
+    by_group = SuperuserByGroup.objects.filter(user=user)
+    if wanted and not user.is_superuser:
+        SuperuserByGroup.objects.get_or_create(user=user)
+    elif wanted or not by_group.delete()[0]:
+        return
+    user.is_superuser = wanted
+    user.save(update_fields=["is_superuser"])
+
+
+def settle_memberships(user: AbstractBaseUser, given: list[tuple[str, str]]) -> None:
+    given.sort(key=lambda one: RANKS.index(one[1]))
+    roles = dict(given)
+    collections = {each.pk: each for each in Collection.objects.filter(slug__in=roles)}
+    for membership in Membership.objects.filter(user=user):
+        collection = collections.pop(membership.collection_id, None)
+        if not membership.by_group:
+            continue
+        if collection is None:
+            members.remove(membership, by_group=True)
+        elif membership.role != roles[collection.slug]:
+            members.set_role(membership, roles[collection.slug], by_group=True)
+    for collection in collections.values():
+        members.add(collection, user, roles[collection.slug], by_group=True)

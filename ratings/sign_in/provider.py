@@ -1,0 +1,233 @@
+"""Sign-in at a provider of OpenID Connect: authorization code with PKCE, state and nonce.
+
+allauth makes the state and the verifier of PKCE and exchanges the code. It asks for no nonce, checks neither the
+signature of a token that came over TLS nor whose the discovery document is, and takes other scopes and parameters
+from the visitor's address. Here each of these is closed.
+"""
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import urlencode, urlsplit
+
+import jwt
+import requests
+from allauth.socialaccount.internal import statekit
+from allauth.socialaccount.models import SocialApp
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
+from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.crypto import constant_time_compare
+
+ID = "oidc"
+# Only those with a public key: a token signed with HS256 and that key as the secret would fit, too.
+ALGORITHMS = [kind + bits for kind in ("RS", "PS", "ES") for bits in ("256", "384", "512")] + ["EdDSA"]
+LEEWAY = 60  # seconds by which clocks may differ
+ID_TOKEN = "oidc_id_token"  # the key in a session
+
+
+class Refused(Exception):
+    """The provider's answer does not hold."""
+
+
+class Away(Exception):
+    """The provider does not answer, or not as a provider does."""
+
+
+# What comes of an answer that is cut off, no JSON, or JSON of another shape.
+BROKEN = (requests.RequestException, OAuth2Error, ValueError, KeyError, TypeError, AttributeError)
+
+
+@dataclass(frozen=True)
+class Person:
+    """What the provider says of a person, and where they wanted to go."""
+
+    claims: dict
+    id_token: str
+    next: str
+
+    @property
+    def uid(self) -> str:
+        """Unique among all providers: the same `sub` of another issuer is another person."""
+        return hashlib.sha256(json.dumps([self.claims["iss"], self.claims["sub"]]).encode()).hexdigest()
+
+    @property
+    def address(self) -> str:
+        """The address that the provider has verified, or ""."""
+        verified = self.claims.get("email_verified") in (True, "true")
+        return str(self.claims.get("email") or "") if verified else ""
+
+    @property
+    def groups(self) -> set[str]:
+        """The names of the groups, by the claim of the settings. Dots lead into nested claims."""
+        name = settings.OIDC["groups_claim"]
+        found = self.claims.get(name)
+        if found is None:
+            found = self.claims
+            for part in name.split("."):
+                found = found.get(part) if isinstance(found, dict) else None
+        listed = [found] if isinstance(found, str) else found if isinstance(found, list) else []
+        return {group for group in listed if isinstance(group, str)}
+
+
+class Endpoints(OpenIDConnectOAuth2Adapter):
+    """allauth's adapter, with the discovery document checked."""
+
+    def get_provider(self) -> OpenIDConnectProvider:
+        return provider(self.request)
+
+    def get_callback_url(self, request: HttpRequest, app: SocialApp) -> str:
+        return request.build_absolute_uri(reverse("provider_callback"))
+
+    @property
+    def openid_config(self) -> dict:
+        config = super().openid_config
+        issuer = settings.OIDC["issuer"]
+        if config["issuer"].rstrip("/") != issuer:
+            raise Refused(f"the discovery document is of {config['issuer']}, not of {issuer}")
+        for name, address in config.items():
+            if name.endswith(("_endpoint", "jwks_uri")) and urlsplit(address).scheme not in (
+                "https",
+                urlsplit(issuer).scheme,
+            ):
+                raise Refused(f"the discovery document names an address without TLS: {name}")
+        return config
+
+
+class Provider(OpenIDConnectProvider):
+    oauth2_adapter_class = Endpoints
+
+
+def provider(request: HttpRequest) -> Provider:
+    """The provider of the settings."""
+    facts = settings.OIDC
+    app = SocialApp(
+        provider=Provider.id,
+        provider_id=ID,
+        name=facts["name"],
+        client_id=facts["client"],
+        secret=facts["secret"],
+        settings={"server_url": facts["issuer"], "scope": facts["scopes"], "oauth_pkce_enabled": True},
+    )
+    return Provider(request, app=app)
+
+
+def address_to_sign_in(request: HttpRequest, next_page: str) -> str:
+    """The provider's address to send the visitor to. Raises Away and Refused."""
+    nonce = secrets.token_urlsafe(24)
+    # Who is signed in shows again who they are: the provider must not wave them through.
+    asked = {"nonce": nonce} | ({"prompt": "login"} if request.user.is_authenticated else {})
+    try:
+        sent = provider(request).redirect(request, "login", next_url=next_page, auth_params=asked, nonce=nonce)
+    except BROKEN as error:
+        raise Away from error
+    return sent["Location"]
+
+
+def person_of(request: HttpRequest) -> Person:
+    """The person whom the provider sent back with a code. Raises Away and Refused. A state works once."""
+    state = statekit.unstash_state(request, provider_id=ID, state_id=request.GET.get("state", ""))
+    if state is None:
+        raise Refused("the state is unknown, used or old")
+    if "code" not in request.GET:
+        raise Refused("the provider said " + repr(request.GET.get("error", "nothing"))[:80])
+    endpoints = Endpoints(request, ID)
+    try:
+        if request.GET.get("iss", endpoints.openid_config["issuer"]) != endpoints.openid_config["issuer"]:
+            raise Refused("the code is of another issuer")
+        client = endpoints.get_client(request, provider(request).app)
+        tokens = endpoints.get_access_token_data(
+            request, None, client, pkce_code_verifier=state["pkce_code_verifier"]
+        )
+        claims = verified(tokens["id_token"], keys(endpoints), endpoints.openid_config["issuer"], state["nonce"])
+        claims = with_userinfo(claims, endpoints, tokens["access_token"])
+    except BROKEN as error:
+        raise Away from error
+    return Person(claims, tokens["id_token"], state.get("next", ""))
+
+
+def keys(endpoints: Endpoints) -> list[dict]:
+    return fetched(endpoints.openid_config["jwks_uri"])["keys"]
+
+
+def fetched(address: str, **headers: str) -> dict:
+    answer = requests.get(address, headers=headers, timeout=5)
+    answer.raise_for_status()
+    return answer.json()
+
+
+def verified(id_token: str, published: list[dict], issuer: str, nonce: str) -> dict:
+    """The claims of an ID token: by the provider, for this server, for this try, in time. Raises Refused."""
+    client, error = settings.OIDC["client"], None
+    try:
+        for key in fitting(id_token, published):
+            try:
+                claims = jwt.decode(
+                    id_token,
+                    key,
+                    algorithms=ALGORITHMS,
+                    audience=client,
+                    issuer=issuer,
+                    leeway=LEEWAY,
+                    options={"require": ["exp", "iat", "iss", "aud", "sub", "nonce"]},
+                )
+                break
+            except jwt.InvalidSignatureError as wrong:
+                error = wrong
+        else:
+            raise Refused("the token is signed with no key of the provider") from error
+    except jwt.PyJWTError as wrong:
+        raise Refused(f"the token does not hold: {wrong}") from wrong
+    if not constant_time_compare(str(claims["nonce"]), nonce):
+        raise Refused("the token is of another try: its nonce is wrong")
+    several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
+    if claims.get("azp", None if several else client) != client:
+        raise Refused("the token was made for another client")
+    return claims
+
+
+def fitting(id_token: str, published: list[dict]) -> Iterator[jwt.PyJWK]:
+    """The published keys that can have signed the token, by its header."""
+    header = jwt.get_unverified_header(id_token)
+    algorithm = header.get("alg")
+    if algorithm not in ALGORITHMS:
+        raise Refused(f"the token is signed with {algorithm!r}, which proves nothing here")
+    kind = {"RS": "RSA", "PS": "RSA", "ES": "EC"}.get(algorithm[:2], "OKP")
+    for key in published:
+        same = key.get("kid") == header["kid"] if "kid" in header else True
+        if (
+            same
+            and key["kty"] == kind
+            and key.get("use", "sig") == "sig"
+            and key.get("alg", algorithm) == algorithm
+        ):
+            yield jwt.PyJWK.from_dict(key, algorithm)
+
+
+def with_userinfo(claims: dict, endpoints: Endpoints, access_token: str) -> dict:
+    """The claims, with those that only the userinfo endpoint gives. It must speak of the same person."""
+    address = endpoints.openid_config.get("userinfo_endpoint")
+    if not address:
+        return claims
+    more = fetched(address, Authorization=f"Bearer {access_token}")
+    if more.get("sub") != claims["sub"]:
+        raise Refused("the userinfo is of somebody else")
+    if "email" in claims:  # an address and whether it is verified belong together
+        more.pop("email_verified", None)
+    return more | claims
+
+
+def address_to_sign_out(request: HttpRequest, id_token: str) -> str:
+    """The provider's address to end the session there, or "" where it names none or is away."""
+    try:
+        end = Endpoints(request, ID).openid_config.get("end_session_endpoint")
+    except (*BROKEN, Refused):
+        return ""
+    back = request.build_absolute_uri(reverse("home"))
+    asked = {"id_token_hint": id_token, "client_id": settings.OIDC["client"], "post_logout_redirect_uri": back}
+    return f"{end}{'&' if '?' in end else '?'}{urlencode(asked)}" if end else ""

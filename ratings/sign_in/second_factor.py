@@ -1,0 +1,107 @@
+"""Second factors: an app that shows codes (TOTP), passkeys (WebAuthn) and recovery codes. allauth checks them."""
+
+from allauth.account.adapter import get_adapter as account_adapter
+from allauth.account.app_settings import REAUTHENTICATION_TIMEOUT
+from allauth.account.internal.flows.login import get_authentication_records
+from allauth.core.internal.cryptokit import normalize_user_code
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from allauth.mfa.models import Authenticator
+from allauth.mfa.stages import AuthenticateStage
+from allauth.mfa.utils import is_mfa_enabled
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import HttpRequest
+from django.utils import timezone
+
+from ..models import Membership
+from ..people import throttle
+from . import entering
+
+FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
+
+
+def has_one(user: AbstractBaseUser) -> bool:
+    return is_mfa_enabled(user, FACTORS)
+
+
+def roles_of(user: AbstractBaseUser) -> set[str]:
+    """All roles of the person in any collection; superusers are superusers and nothing else."""
+    if user.is_superuser:
+        return {"superuser"}
+    return set(Membership.objects.filter(user=user).values_list("role", flat=True))
+
+
+def is_missing(request: HttpRequest) -> bool:
+    """Whether the person has a role that needs a second factor, and none."""
+    if not settings.SECOND_FACTOR or given_at_provider(request, request.user):
+        return False
+    return bool(roles_of(request.user) & settings.SECOND_FACTOR) and not has_one(request.user)
+
+
+def given_at_provider(request: HttpRequest, user: AbstractBaseUser) -> bool:
+    """Whether the person signed in at a provider that asks for a second factor, says the operator."""
+    records = get_authentication_records(request, user)
+    return settings.OIDC_SECOND_FACTOR and any(each["method"] == entering.PROVIDER for each in records)
+
+
+def is_fresh(request: HttpRequest) -> bool:
+    """Whether the person showed a short while ago who they are."""
+    records = [r for r in get_authentication_records(request, request.user) if r.get("reauthenticated")]
+    return bool(records) and timezone.now().timestamp() - records[-1]["at"] < REAUTHENTICATION_TIMEOUT
+
+
+def can_show_again(request: HttpRequest) -> bool:
+    """Whether the person has a password or a factor to show who they are; others sign in anew."""
+    return bool(account_adapter().get_reauthentication_methods(request.user))
+
+
+def remove_all(user: AbstractBaseUser) -> int:
+    """Remove all second factors and recovery codes of a person; how many there were."""
+    return Authenticator.objects.filter(user=user).delete()[0]
+
+
+class Stage(AuthenticateStage):
+    """The step between password and session."""
+
+    def _should_handle(self, request: HttpRequest) -> bool:
+        return super()._should_handle(request) and not given_at_provider(request, self.login.user)
+
+
+class Adapter(DefaultMFAAdapter):
+    error_messages = DefaultMFAAdapter.error_messages | {
+        "incorrect_code": "This code is wrong, used or too old. Wait for the next one and type it."
+    }
+
+    def generate_authenticator_name(self, user: AbstractBaseUser, type: Authenticator.Type) -> str:
+        return f"Passkey {Authenticator.objects.filter(user=user, type=type).count() + 1}"
+
+    def get_totp_label(self, user: AbstractBaseUser) -> str:
+        return user.get_username()
+
+    def _get_user_identifier(self, user: AbstractBaseUser) -> str:
+        return user.get_username()
+
+
+class Once:
+    """A code of the app works once, on all processes and machines.
+
+    allauth notes used codes in a cache, and here each process has its own; and for half a minute, while a code is
+    taken for a minute and a half.
+    """
+
+    def clean_code(self) -> str:
+        code = super().clean_code()
+        if self.authenticator.type == Authenticator.Type.TOTP and not throttle.first_use(
+            self.user, normalize_user_code(code)
+        ):
+            raise Adapter().validation_error("incorrect_code")
+        return code
+
+
+class CodeForm(Once, AuthenticateForm):
+    pass
+
+
+class CodeAgainForm(Once, ReauthenticateForm):
+    pass

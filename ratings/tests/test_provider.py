@@ -1,0 +1,328 @@
+"""Sign-in at a provider: who is let in, and every token that is refused beside its twin that is not."""
+
+import time
+
+import jwt
+import pytest
+from allauth.socialaccount.models import SocialAccount
+from django.contrib.auth import get_user_model
+from django.test import Client
+from django.urls import reverse
+
+from ratings.people import throttle
+from ratings.sign_in.provider import verified
+
+from . import clocks
+from .cast import make_user
+from .identity_provider import CLIENT, IdentityProvider, came_back, new_key, sent_to
+
+pytestmark = pytest.mark.django_db
+
+ANNA = {"sub": "anna-1", "email": "anna@example.org", "email_verified": True, "preferred_username": "anna"}
+
+
+@pytest.fixture(scope="module")
+def one():
+    provider = IdentityProvider()
+    yield provider
+    provider.close()
+
+
+@pytest.fixture
+def provider(one, monkeypatch):
+    clocks.stopped(monkeypatch, 1_000_000)
+    one.person, one.claims, one.algorithm, one.sign_with = ANNA, {}, "RS256", None
+    one.userinfo, one.discovery, one.broken = None, {}, ""
+    with one.settings():
+        yield one
+
+
+def who(client: Client) -> str:
+    return client.get(reverse("session")).json()["name"]
+
+
+def test_the_right_token_signs_in_and_leads_to_the_page_that_was_asked_for(provider):
+    client = Client()
+    response = came_back(client, provider, next="/accounts/tokens/")
+    assert (response.status_code, response.url) == (302, "/accounts/tokens/")
+    assert who(client) == "anna"
+    assert "this one" in client.get(reverse("sessions")).content.decode()
+
+
+def test_the_address_to_come_back_to_is_this(provider):
+    """Operators write it at their provider, so it never changes."""
+    address = sent_to(Client())
+    assert "redirect_uri=http%3A%2F%2Ftestserver%2Faccounts%2Fprovider%2Fcallback%2F" in address
+
+
+def test_the_provider_is_asked_for_what_the_settings_say_and_nothing_that_a_visitor_writes(provider):
+    page = Client().post(reverse("provider") + "?scope=admin&auth_params=claims%3Dall&process=connect")
+    said = page.content.decode()
+    assert "scope=openid+email" in said or "scope=email+openid" in said
+    assert "admin" not in said and "claims" not in said
+    assert "code_challenge=" in said and "nonce=" in said and "state=" in said
+
+
+OLD = int(time.time()) - 7200
+WRONG = {
+    "expired": {"claims": {"exp": OLD}},
+    "of tomorrow": {"claims": {"iat": int(time.time()) + 7200}},
+    "not yet valid": {"claims": {"nbf": int(time.time()) + 7200}},
+    "another audience": {"claims": {"aud": "another"}},
+    "two audiences, made for the other": {"claims": {"aud": [CLIENT, "another"], "azp": "another"}},
+    "two audiences, made for nobody": {"claims": {"aud": [CLIENT, "another"]}},
+    "another issuer": {"claims": {"iss": "https://id.example.net"}},
+    "another nonce": {"claims": {"nonce": "another"}},
+    "no nonce": {"claims": {"nonce": None}},
+    "no end": {"claims": {"exp": None}},
+    "no subject": {"claims": {"sub": None}},
+    "unsigned": {"algorithm": "none"},
+    "signed with the public key as a secret": {"algorithm": "HS256"},
+    "signed with another key": {"sign_with": new_key()},
+    "userinfo of another person": {"userinfo": {"sub": "boris-2"}},
+    "a discovery document of another issuer": {"discovery": {"issuer": "https://id.example.net"}},
+}
+RIGHT = {
+    "two audiences, made for us": {"claims": {"aud": [CLIENT, "another"], "azp": CLIENT}},
+    "half a minute late": {"claims": {"exp": int(time.time()) - 30}},
+    "another algorithm with a public key": {"algorithm": "PS256"},
+    "userinfo of the same person": {"userinfo": {"sub": "anna-1", "email": "new@example.org"}},
+}
+
+
+@pytest.mark.parametrize("bent", WRONG.values(), ids=WRONG)
+def test_a_wrong_token_lets_nobody_in(provider, bent):
+    client = Client()
+    address = sent_to(client) if "discovery" not in bent else None
+    for name, value in bent.items():
+        setattr(provider, name, value)
+    response = client.get(provider.authorize(address)) if address else client.post(reverse("provider"))
+    assert response.status_code == 403
+    assert who(client) == "" and not get_user_model().objects.exists()
+
+
+@pytest.mark.parametrize("bent", RIGHT.values(), ids=RIGHT)
+def test_the_right_one_lets_in(provider, bent):
+    client = Client()
+    if "exp" in bent.get("claims", {}):
+        bent = {"claims": {"exp": int(time.time()) - 30}}
+    for name, value in bent.items():
+        setattr(provider, name, value)
+    assert came_back(client, provider).status_code == 302
+    assert who(client) == "anna"
+
+
+def test_a_token_with_no_key_id_is_checked_against_every_key(provider):
+    key = new_key()
+    public = jwt.algorithms.RSAAlgorithm.to_jwk(provider.key.public_key(), as_dict=True)
+    other = jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key(), as_dict=True)
+    now = int(time.time())
+    claims = {"iss": "i", "aud": CLIENT, "sub": "s", "nonce": "n", "iat": now, "exp": now + 60}
+    token = jwt.encode(claims, provider.key, "RS256")
+    assert verified(token, [other, public], "i", "n")["sub"] == "s"
+    with pytest.raises(Exception, match="no key"):
+        verified(token, [other], "i", "n")
+
+
+def test_a_state_works_once_and_only_in_its_browser(provider):
+    client = Client()
+    address = provider.authorize(sent_to(client))
+    assert Client().get(address).status_code == 403  # in another browser
+    assert client.get(address).status_code == 302
+    client.post(reverse("sign_out"))
+    assert client.get(address).status_code == 403
+    assert who(client) == ""
+
+
+def test_a_code_works_once(provider):
+    client = Client()
+    used = provider.authorize(sent_to(client))
+    code = used.partition("code=")[2].partition("&")[0]
+    assert client.get(used).status_code == 302
+    client.post(reverse("sign_out"))
+    fresh = provider.authorize(sent_to(client))
+    again = fresh.replace(fresh.partition("code=")[2].partition("&")[0], code)
+    assert client.get(again).status_code == 503
+    assert who(client) == ""
+
+
+def test_a_code_of_another_issuer_is_refused(provider):
+    client = Client()
+    assert client.get(provider.authorize(sent_to(client)) + "&iss=https://id.example.net").status_code == 403
+    assert client.get(provider.authorize(sent_to(client)) + f"&iss={provider.issuer}").status_code == 302
+
+
+@pytest.mark.parametrize("broken", ["/openid-configuration", "/token", "/keys"])
+def test_where_the_provider_is_away_the_page_says_so(provider, broken):
+    client = Client()
+    if broken == "/openid-configuration":
+        provider.broken = broken
+        response = client.post(reverse("provider"))
+    else:
+        address = provider.authorize(sent_to(client))
+        provider.broken = broken
+        response = client.get(address)
+    assert response.status_code == 503 and "does not answer" in response.content.decode()
+    assert who(client) == ""
+
+
+def test_who_cancels_at_the_provider_is_not_signed_in(provider):
+    client = Client()
+    state = sent_to(client).partition("state=")[2].partition("&")[0]
+    response = client.get(reverse("provider_callback"), {"error": "access_denied", "state": state})
+    assert response.status_code == 403
+
+
+def test_without_a_provider_there_is_none(client):
+    assert client.post(reverse("provider")).status_code == 404
+    assert client.get(reverse("provider_callback")).status_code == 404
+    assert "Sign in with" not in client.get(reverse("sign_in")).content.decode()
+
+
+# Accounts
+
+
+def test_the_account_is_found_by_the_subject_and_not_by_name_or_address(provider):
+    came_back(Client(), provider)
+    provider.person = ANNA | {"email": "anna.new@example.org", "preferred_username": "annabel"}
+    client = Client()
+    came_back(client, provider)
+    assert who(client) == "anna"
+    assert get_user_model().objects.get().email == "anna.new@example.org"
+    provider.person = ANNA | {"sub": "boris-2"}  # who got her former name and address
+    other = Client()
+    came_back(other, provider)
+    assert who(other) == "anna-2"
+
+
+def test_an_account_of_the_same_name_is_another_person(provider):
+    make_user("Anna")
+    client = Client()
+    came_back(client, provider)
+    assert who(client) == "anna-2"
+
+
+JOINED = [
+    ({}, True, "old"),
+    ({}, False, "anna"),  # the operator did not say so
+    ({"email_verified": False}, True, "anna"),
+    ({"email_verified": None}, True, "anna"),
+]
+
+
+@pytest.mark.parametrize(("claims", "join", "name"), JOINED)
+def test_accounts_are_joined_by_a_verified_address_where_the_operator_says_so(provider, claims, join, name):
+    make_user("old", email="Anna@Example.org")
+    provider.claims = claims
+    client = Client()
+    with provider.settings(OIDC_JOIN=join):
+        came_back(client, provider)
+        assert who(client) == name
+
+
+def test_no_superuser_and_nobody_who_is_tied_to_another_person_is_joined(provider):
+    make_user("root", email="anna@example.org", is_superuser=True)
+    with provider.settings(OIDC_JOIN=True):
+        first, second = Client(), Client()
+        came_back(first, provider)
+        assert who(first) == "anna"
+        provider.person = ANNA | {"sub": "boris-2"}
+        came_back(second, provider)
+        assert who(second) == "anna-2"
+
+
+def test_an_address_that_two_accounts_have_joins_none(provider):
+    make_user("one", email="anna@example.org")
+    make_user("two", email="anna@example.org")
+    with provider.settings(OIDC_JOIN=True):
+        client = Client()
+        came_back(client, provider)
+        assert who(client) == "anna"
+
+
+def test_a_closed_account_stays_closed(provider):
+    came_back(Client(), provider)
+    get_user_model().objects.update(is_active=False)
+    client = Client()
+    assert came_back(client, provider).status_code == 403
+    assert who(client) == ""
+
+
+def test_the_same_subject_of_another_issuer_is_another_person(provider):
+    came_back(Client(), provider)
+    other = IdentityProvider()
+    other.person = ANNA
+    with other.settings():
+        client = Client()
+        came_back(client, other)
+        assert who(client) == "anna-2"
+    other.close()
+    assert SocialAccount.objects.count() == 2
+
+
+def test_names_of_the_sample_are_not_given(provider):
+    provider.person = ANNA | {"preferred_username": "sample-admin"}
+    client = Client()
+    came_back(client, provider)
+    assert who(client) == "sample-admin-2"
+
+
+@pytest.mark.parametrize("name", ["", "??? ", None, "a" * 400, "<script>"])
+def test_any_suggested_name_becomes_a_name(provider, name):
+    provider.person = {"sub": "x", "preferred_username": name}
+    client = Client()
+    assert came_back(client, provider).status_code == 302
+    assert who(client)
+
+
+# Sign-out, other ways, tries
+
+
+def test_a_sign_out_goes_to_the_provider_too(provider):
+    client = Client()
+    came_back(client, provider)
+    page = client.post(reverse("sign_out")).content.decode()
+    assert f"{provider.issuer}/end_session?id_token_hint=" in page
+    assert "post_logout_redirect_uri=http%3A%2F%2Ftestserver%2F" in page
+    assert who(client) == ""
+
+
+@pytest.mark.parametrize("discovery", [{"end_session_endpoint": None}, {"issuer": "https://id.example.net"}])
+def test_a_sign_out_works_without_the_provider(provider, discovery):
+    client = Client()
+    came_back(client, provider)
+    provider.discovery = discovery
+    assert client.post(reverse("sign_out")).status_code == 302
+    assert who(client) == ""
+
+
+def test_a_password_signs_out_here_alone(provider):
+    make_user("alice")
+    client = Client()
+    client.post(reverse("sign_in"), {"username": "alice", "password": "a pass phrase"})
+    assert client.post(reverse("sign_out")).status_code == 302
+
+
+@pytest.mark.parametrize(("passwords", "status"), [(True, 302), (False, 404)])
+def test_passwords_can_be_switched_off(provider, passwords, status):
+    make_user("alice")
+    with provider.settings(PASSWORDS=passwords):
+        client = Client()
+        page = client.get(reverse("sign_in")).content.decode()
+        assert ('name="password"' in page) == passwords and "Sign in with Example ID" in page
+        sent = {"username": "alice", "password": "a pass phrase"}
+        assert client.post(reverse("sign_in"), sent).status_code == status
+        assert who(client) == ("alice" if passwords else "")
+
+
+def test_a_next_page_of_another_site_is_not_followed(provider):
+    assert came_back(Client(), provider, next="https://example.net/").url == "/"
+
+
+def test_both_ways_are_counted(provider):
+    client = Client()
+    there = [client.post(reverse("provider")).status_code for _ in range(throttle.PER_ADDRESS + 1)]
+    assert there == [200] * throttle.PER_ADDRESS + [429]
+    back = [client.get(reverse("provider_callback")).status_code for _ in range(throttle.PER_ADDRESS + 1)]
+    assert back == [403] * throttle.PER_ADDRESS + [429]
+    assert client.post(reverse("provider"), REMOTE_ADDR="10.0.0.9").status_code == 200

@@ -1,0 +1,317 @@
+"""Second factors: asked for at every way in, required for roles, each try counted. Passkeys are in a browser."""
+
+import re
+import time
+
+import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal import auth as totp
+from django.core.cache import cache
+from django.core.management import call_command
+from django.test import Client, override_settings
+from django.urls import reverse
+
+from ratings.models import Role
+from ratings.people import members, throttle, tokens
+from ratings.sign_in import links
+
+from . import clocks
+from .cast import make_collection, make_member, make_user
+from .identity_provider import IdentityProvider, came_back
+
+pytestmark = pytest.mark.django_db
+
+SECRET = "JBSWY3DPEHPK3PXP"
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch):
+    cache.clear()  # of codes that tests before have used
+    return clocks.stopped(monkeypatch, 1_000_000)
+
+
+@pytest.fixture
+def anna():
+    """An analyst with an app and recovery codes."""
+    user = make_member(make_collection(), "anna", Role.ANALYST)
+    with_app(user)
+    return user
+
+
+def with_app(user):
+    totp.TOTP.activate(user, SECRET)
+    RecoveryCodes.activate(user)
+
+
+def code(steps: int = 0) -> str:
+    return totp.format_hotp_value(totp.hotp_value(SECRET, int(time.time()) // 30 + steps))
+
+
+def wrong() -> str:
+    right = {code(steps) for steps in range(-3, 4)}
+    return next(c for c in map("{:06}".format, range(10)) if c not in right)
+
+
+def password(client: Client, name: str = "anna", **more):
+    return client.post(reverse("sign_in"), {"username": name, "password": "a pass phrase", **more})
+
+
+def given(client: Client, text: str):
+    return client.post(reverse("mfa_authenticate"), {"code": text})
+
+
+def who(client: Client) -> str:
+    return client.get(reverse("session")).json()["name"]
+
+
+def test_the_password_alone_lets_nobody_in_and_with_the_code_it_does(anna):
+    client = Client()
+    assert password(client, next="/accounts/tokens/").url == reverse("mfa_authenticate")
+    assert who(client) == ""
+    assert client.get(reverse("home")).wsgi_request.user.is_anonymous
+    assert given(client, wrong()).status_code == 200
+    assert who(client) == ""
+    assert given(client, code()).url == "/accounts/tokens/"
+    assert who(client) == "anna"
+
+
+def test_a_code_without_a_password_does_nothing(anna):
+    client = Client()
+    assert given(client, code()).url == reverse("sign_in")
+    assert who(client) == ""
+
+
+def test_a_code_works_once_in_all_processes(anna, monkeypatch):
+    """What allauth keeps in the cache of one process is as good as gone in another."""
+    monkeypatch.setattr(totp.TOTP, "_mark_code_used", lambda self, code: True)
+    first, second = Client(), Client()
+    password(first), password(second)
+    used = code()
+    assert given(first, used).status_code == 302
+    assert given(second, used).status_code == 200
+    assert given(second, f"{used[:3]} {used[3:]}").status_code == 200
+    assert who(second) == ""
+
+
+def test_a_clock_may_be_half_a_minute_off_and_no_more(anna):
+    client = Client()
+    password(client)
+    assert given(client, code(-4)).status_code == 200
+    assert given(client, code(-1)).status_code == 302
+
+
+def test_a_recovery_code_works_once(anna):
+    one = RecoveryCodes.activate(anna).get_unused_codes()[0]
+    first, second = Client(), Client()
+    password(first), password(second)
+    assert given(first, one).status_code == 302
+    assert given(second, one).status_code == 200
+
+
+def test_the_sixth_code_in_a_minute_is_refused_even_the_right_one(anna, clock):
+    client = Client()
+    password(client)
+    assert [given(client, wrong()).status_code for _ in range(5)] == [200] * 5
+    response = given(client, code())
+    assert response.status_code == 429 and response["Retry-After"] == "60"
+    assert who(client) == ""
+    clock.now += throttle.WINDOW
+    assert given(client, code()).status_code == 302
+
+
+def test_recovery_codes_and_passkeys_are_counted_with_them(anna):
+    client = Client()
+    password(client)
+    for text in ("00000000", "00000001", wrong()):
+        given(client, text)
+    for _ in range(2):
+        client.post(reverse("mfa_authenticate"), {"credential": "{}"})
+    assert given(client, RecoveryCodes.activate(anna).get_unused_codes()[0]).status_code == 429
+    assert client.post(reverse("mfa_authenticate"), {"credential": "{}"}).status_code == 429
+
+
+def test_an_invitation_asks_for_it_too(anna):
+    collection = make_collection("sea")
+    invited = members.invite(collection, ["anna"], role=Role.RATER, days=7, by=None)
+    address = reverse("join", args=[invited[0][1]])
+    client = Client()
+    sent = {"by": "account", "username": "anna", "password": "a pass phrase"}
+    assert client.post(address, sent).url == reverse("mfa_authenticate")
+    assert who(client) == "" and not collection.memberships.exists()
+    assert given(client, code()).url == address
+    assert client.post(address, {"by": "me"}).status_code == 302
+    assert collection.memberships.get().user == anna
+
+
+def test_so_does_a_link_which_works_once(anna):
+    boris = make_user("boris")
+    client = Client()
+    assert client.post(reverse("sign_in_link", args=[links.key_for(anna)])).url == reverse("mfa_authenticate")
+    assert who(client) == ""
+    address = reverse("sign_in_link", args=[links.key_for(boris)])
+    assert Client().get(address).status_code == 200
+    other = Client()
+    assert other.post(address).status_code == 302 and who(other) == "boris"
+    assert Client().post(address).status_code == 404
+
+
+def test_a_link_ends_and_a_wrong_one_is_none(anna, monkeypatch):
+    address = reverse("sign_in_link", args=[links.key_for(anna)])
+    assert Client().get(address[:-2] + "x/").status_code == 404
+    monkeypatch.setattr(links, "LONGEST", links.LONGEST * 0)
+    assert Client().get(address).status_code == 404
+
+
+def test_keys_of_links_are_counted():
+    statuses = [Client().post("/accounts/link/x/").status_code for _ in range(throttle.PER_ADDRESS + 1)]
+    assert statuses == [404] * throttle.PER_ADDRESS + [429]
+
+
+@pytest.mark.parametrize(("trusted", "asked"), [(False, True), (True, False)])
+def test_a_provider_that_asks_for_one_itself_is_believed_where_the_operator_says_so(anna, trusted, asked):
+    anna.email = "anna@example.org"
+    anna.save()
+    provider = IdentityProvider()
+    provider.person = {"sub": "1", "email": "anna@example.org", "email_verified": True}
+    with provider.settings(OIDC_JOIN=True, OIDC_SECOND_FACTOR=trusted):
+        client = Client()
+        response = came_back(client, provider)
+        assert (response.url == reverse("mfa_authenticate")) == asked
+        assert who(client) == ("" if asked else "anna")
+    provider.close()
+
+
+# Setting up, and removing
+
+
+def test_an_app_is_set_up_with_a_code_and_recovery_codes_follow():
+    make_user("anna")
+    client = Client()
+    password(client)
+    page = client.get(reverse("mfa_activate_totp")).content.decode()
+    secret = re.search(r'class="secret">(\w+)<', page)[1]
+    right = totp.format_hotp_value(totp.hotp_value(secret, int(time.time()) // 30))
+    assert client.post(reverse("mfa_activate_totp"), {"code": "x"}).status_code == 200
+    assert client.post(reverse("mfa_activate_totp"), {"code": right}).url == reverse("mfa_view_recovery_codes")
+    assert client.get(reverse("mfa_view_recovery_codes")).content.decode().count("<li><code>") == 10
+    assert client.get(reverse("mfa_index")).status_code == 200
+
+
+def later(monkeypatch, seconds: int = 1000) -> None:
+    now = time.time
+    monkeypatch.setattr("allauth.account.internal.flows.reauthentication.time.time", lambda: now() + seconds)
+
+
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        ("get", "mfa_activate_totp"),
+        ("get", "mfa_add_webauthn"),
+        ("get", "mfa_view_recovery_codes"),
+        ("post", "mfa_deactivate_totp"),
+        ("post", "mfa_generate_recovery_codes"),
+    ],
+)
+def test_a_change_asks_once_more_who_it_is_after_a_while(anna, monkeypatch, method, name):
+    if name == "mfa_activate_totp":
+        Authenticator.objects.all().delete()
+    client = Client()
+    password(client)
+    given(client, code())
+    later(monkeypatch)
+    response = getattr(client, method)(reverse(name))
+    assert response.status_code == 302 and response.url.startswith(reverse("account_reauthenticate"))
+    assert Authenticator.objects.filter(user=anna).count() == (0 if name == "mfa_activate_totp" else 2)
+    assert client.post(response.url, {"password": "wrong"}).status_code == 200
+    assert client.post(response.url, {"password": "a pass phrase"}).status_code == 302
+    assert getattr(client, method)(reverse(name)).status_code in {200, 302, 404}
+
+
+def test_the_password_that_is_asked_once_more_is_counted(anna, monkeypatch):
+    client = Client()
+    client.force_login(anna)
+    address = reverse("account_reauthenticate")
+    statuses = [client.post(address, {"password": "wrong"}).status_code for _ in range(6)]
+    assert statuses == [200] * 5 + [429]
+
+
+def test_who_has_no_password_signs_in_anew_before_a_change(monkeypatch):
+    provider = IdentityProvider()
+    provider.person = {"sub": "1", "preferred_username": "anna"}
+    with provider.settings():
+        client = Client()
+        came_back(client, provider)
+        assert client.get(reverse("mfa_activate_totp")).status_code == 200
+        monkeypatch.setattr("ratings.sign_in.second_factor.REAUTHENTICATION_TIMEOUT", -1)
+        assert client.get(reverse("mfa_activate_totp")).status_code == 403
+        assert "prompt=login" in client.post(reverse("provider")).content.decode()
+    provider.close()
+
+
+def test_nobody_removes_the_passkey_of_another(anna):
+    theirs = Authenticator.objects.create(user=make_user("boris"), type="webauthn", data={"name": "key"})
+    client = Client()
+    password(client)
+    given(client, code())
+    assert client.post(reverse("mfa_remove_webauthn", args=[theirs.pk])).status_code == 404
+    assert Authenticator.objects.filter(pk=theirs.pk).exists()
+
+
+def test_the_operator_removes_what_is_lost(anna, capsys):
+    client = Client()
+    password(client)
+    given(client, code())
+    call_command("remove_second_factor", "anna")
+    assert who(client) == ""
+    password(client)
+    assert who(client) == "anna"
+
+
+# Required
+
+
+@pytest.mark.parametrize(
+    ("name", "required", "gated"),
+    [
+        ("anna", {"analyst"}, True),
+        ("anna", {"admin", "superuser"}, False),
+        ("root", {"superuser"}, True),
+        ("root", {"admin"}, False),
+        ("boris", {"rater", "analyst", "admin", "superuser"}, False),
+    ],
+)
+def test_who_has_a_role_that_needs_one_and_none_reaches_nothing_else(name, required, gated):
+    make_member(make_collection(), "anna", Role.ANALYST)
+    make_user("root", is_superuser=True, is_staff=True)
+    make_user("boris")
+    with override_settings(SECOND_FACTOR=required):
+        client = Client()
+        password(client, name)
+        for address in ("/", "/accounts/tokens/", "/accounts/my-data/", "/admin/", "/collections/hills/"):
+            response = client.get(address)
+            assert (getattr(response, "url", "") == reverse("mfa_index")) == gated, address
+        assert client.get("/", headers={"accept": "application/json"}).status_code == (403 if gated else 200)
+        made = client.post(reverse("make_token"), {"name": "x"})
+        assert (made.status_code == 302) == gated
+        for allowed in ("mfa_index", "mfa_activate_totp", "help", "session"):
+            assert client.get(reverse(allowed)).status_code == 200
+        assert client.post(reverse("sign_out")).status_code == 302
+
+
+def test_with_one_everything_opens(anna):
+    with override_settings(SECOND_FACTOR={"analyst"}):
+        client = Client()
+        password(client)
+        given(client, code())
+        assert client.get("/collections/hills/").status_code == 200
+        client.post(reverse("mfa_deactivate_totp"))
+        assert client.get("/collections/hills/").url == reverse("mfa_index")
+
+
+def test_a_token_is_asked_for_none():
+    user = make_member(make_collection(), "anna", Role.ANALYST)
+    _, key = tokens.make(user, user.memberships.get().collection, name="build", scopes=["read"], days=7)
+    with override_settings(SECOND_FACTOR={"analyst"}):
+        response = Client().get("/api/v1/token", headers={"authorization": f"Bearer {key}"})
+    assert response.status_code == 200

@@ -1,0 +1,128 @@
+"""Second factors: asked for at sign-in, shown, added and removed. allauth's views, in the look of this house.
+
+Their addresses keep allauth's names, by which its views find one another. Each try is counted by `throttle`.
+"""
+
+from allauth.account.views import ReauthenticateView
+from allauth.mfa.base import views as base
+from allauth.mfa.recovery_codes import views as recovery_codes
+from allauth.mfa.totp import views as totp
+from allauth.mfa.webauthn import views as webauthn
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse_lazy
+
+from ..people import throttle
+from ..sign_in import second_factor
+from .sign_in import refused_for_now
+
+
+class Counted:
+    """A view that counts what is sent. What is right gives its try back."""
+
+    def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        try:
+            tried = throttle.begin_code(self.person())
+        except throttle.TooMany:
+            return refused_for_now(request)
+        response = super().post(request, *args, **kwargs)
+        if response.status_code == 302:
+            tried.succeeded()
+        return response
+
+    def person(self):
+        return self.request.user
+
+
+class ShownAgain:
+    """A view for who has just shown who they are. Others show it first."""
+
+    def dispatch(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        if not second_factor.is_fresh(request) and not second_factor.can_show_again(request):
+            return render(request, "ratings/show_again.html", {"provider": settings.OIDC}, status=403)
+        return super().dispatch(request, *args, **kwargs)
+
+
+class Index(base.IndexView):
+    template_name = "ratings/second_factor.html"
+
+    def get_context_data(self, **kwargs) -> dict:
+        missing = second_factor.is_missing(self.request)
+        return super().get_context_data(missing=missing, **kwargs)
+
+
+class Ask(Counted, base.AuthenticateView):
+    """The second factor at sign-in."""
+
+    template_name = "ratings/second_factor_ask.html"
+
+    def person(self):
+        return self.stage.login.user
+
+    def form_invalid(self, form) -> HttpResponse:
+        return self.render_to_response(self.get_context_data())
+
+
+class Again:
+    """Shows once more who somebody is, before second factors are changed."""
+
+    template_name = "ratings/second_factor_again.html"
+
+    def form_invalid(self, form) -> HttpResponse:
+        return self.render_to_response(self.get_context_data(form=form))
+
+    def get_context_data(self, **kwargs) -> dict:
+        return super().get_context_data(**kwargs) | {"next": self.request.GET.get("next", "")}
+
+
+class AgainByPassword(Counted, Again, ReauthenticateView):
+    pass
+
+
+class AgainByCode(Counted, Again, base.ReauthenticateView):
+    pass
+
+
+class AgainByPasskey(Counted, Again, webauthn.ReauthenticateWebAuthnView):
+    pass
+
+
+class AddApp(ShownAgain, Counted, totp.ActivateTOTPView):
+    template_name = "ratings/second_factor_app.html"
+
+    def get_context_data(self, **kwargs) -> dict:
+        context = super().get_context_data(**kwargs)
+        return context | {"secret": context["form"].secret}
+
+
+class RemoveApp(ShownAgain, totp.DeactivateTOTPView):
+    def form_valid(self, form) -> HttpResponse:
+        messages.success(self.request, "The app is removed.")
+        return super().form_valid(form)
+
+
+class AddPasskey(ShownAgain, Counted, webauthn.AddWebAuthnView):
+    template_name = "ratings/second_factor_passkey.html"
+
+    def get_context_data(self, **kwargs) -> dict:
+        return {"form": self.get_form()} | super().get_context_data() | kwargs
+
+
+class RemovePasskey(ShownAgain, webauthn.RemoveWebAuthnView):
+    success_url = reverse_lazy("mfa_index")
+
+    def form_valid(self, form) -> HttpResponse:
+        messages.success(self.request, f"{self.object} is removed.")
+        return super().form_valid(form)
+
+
+class Codes(ShownAgain, recovery_codes.ViewRecoveryCodesView):
+    template_name = "ratings/second_factor_codes.html"
+
+
+class MakeCodes(ShownAgain, recovery_codes.GenerateRecoveryCodesView):
+    def form_invalid(self, form) -> HttpResponse:
+        messages.error(self.request, "Recovery codes need a second factor. Set up an app or a passkey first.")
+        return redirect("mfa_index")
