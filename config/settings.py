@@ -111,6 +111,7 @@ PULL_HOSTS = [host.strip() for host in os.environ.get("IDEALIST_PULL_HOSTS", "")
 INSTALLED_APPS = [
     "ratings",
     "evaluation",
+    "config.backup",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
