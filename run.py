@@ -7,6 +7,7 @@
     python3 run.py manage COMMAND ...        a management command; nothing is added to its output
     python3 run.py backup FILE             write everything as one file, while others use it
     python3 run.py restore FILE [--dry]    make everything as a backup has it; --dry only tries it out
+    python3 run.py upgrade [--plan]        bring the database up to date: says how, backs up, migrates, checks
     python3 run.py test [PYTEST OPTIONS]   every check and every test, on SQLite and on PostgreSQL
     python3 run.py test --changed          every check, and the tests nearest to what changed since main
     python3 run.py bench [NAME ...]        measure side by side with others; without NAME, the list of benches
@@ -48,7 +49,7 @@ VENV, VENV_BENCH = ROOT / ".venv", ROOT / ".venv-bench"
 PYTHON = VENV / "bin" / "python"
 MANAGE = [str(PYTHON), str(ROOT / "manage.py")]
 RUNTIME, DEVELOPMENT, BENCHES = "requirements.lock", "requirements-dev.lock", "bench/requirements.lock"
-SHORT = {"backup", "restore"}  # commands that need no `manage` before them
+SHORT = {"backup", "restore", "upgrade"}  # commands that need no `manage` before them
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 CHECKS = {
     "ruff check": ["-m", "ruff", "check", "."],
