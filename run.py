@@ -5,6 +5,9 @@
     python3 run.py --port 8001             serve on another port
     python3 run.py --host 0.0.0.0          serve others: a proxy with TLS, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names
     python3 run.py manage COMMAND ...        a management command; nothing is added to its output
+    python3 run.py backup FILE             write everything as one file, while others use it
+    python3 run.py restore FILE [--dry]    make everything as a backup has it; --dry only tries it out
+    python3 run.py upgrade [--plan]        bring the database up to date: says how, backs up, migrates, checks
     python3 run.py test [PYTEST OPTIONS]   every check and every test, on SQLite and on PostgreSQL
     python3 run.py test --changed          every check, and the tests nearest to what changed since main
     python3 run.py bench [NAME ...]        measure side by side with others; without NAME, the list of benches
@@ -46,6 +49,7 @@ VENV, VENV_BENCH = ROOT / ".venv", ROOT / ".venv-bench"
 PYTHON = VENV / "bin" / "python"
 MANAGE = [str(PYTHON), str(ROOT / "manage.py")]
 RUNTIME, DEVELOPMENT, BENCHES = "requirements.lock", "requirements-dev.lock", "bench/requirements.lock"
+SHORT = {"backup", "restore", "upgrade"}  # commands that need no `manage` before them
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 CHECKS = {
     "ruff check": ["-m", "ruff", "check", "."],
@@ -219,7 +223,9 @@ def manage(arguments: Sequence[str]) -> None:
     """Replace this process with manage.py: streams, signals and exit status are its own. Does not return."""
     with alone():
         set_up(RUNTIME)
-        if not os.environ.get("DATABASE_URL") and not (data_folder() / "db.sqlite3").exists():
+        # A restore makes its own database.
+        makes = arguments[:1] == ["restore"] or os.environ.get("DATABASE_URL")
+        if not makes and not (data_folder() / "db.sqlite3").exists():
             cure = "(See all of it: .venv/bin/python manage.py migrate)"
             quietly([*MANAGE, "migrate"], "Making the database failed", cure)
     os.execv(PYTHON, [*MANAGE, *arguments])
@@ -504,6 +510,8 @@ def main(argv: Sequence[str]) -> int:
             raise Refusal("Idealist runs on Linux and macOS. On Windows, run it inside WSL")
         if argv[:1] == ["manage"]:
             manage(argv[1:])
+        if argv[:1] and argv[0] in SHORT:
+            manage(argv)
         if argv[:1] == ["test"]:
             return test(argv[1:])
         if argv == ["pictures"]:

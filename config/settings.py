@@ -12,6 +12,9 @@ IDEALIST_LARGEST_UNPACKED  megabytes to which files that are sent at once may un
 IDEALIST_LARGEST_RATIO  how many times its size a file may unpack to, over 100 megabytes (200)
 IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull` and pictures, separated by commas (default: none)
 IDEALIST_OPEN_API_DOCS  1 shows the description of the API to visitors who are not signed in
+IDEALIST_BACKUP_EVERY  hours between two backups that the worker makes (0: it makes none)
+IDEALIST_BACKUP_KEEP  how many of them are kept (7)
+IDEALIST_BACKUPS  folder for them, best on another disk (backups in IDEALIST_DATA)
 IDEALIST_DEMO     1 loads the sample and lets people with its key look around; run.py sets it on a loopback address
 IDEALIST_WORKER   1 keeps a worker beside the server; run.py sets it
 IDEALIST_OIDC_ISSUER  address of a provider of OpenID Connect at which people sign in (default: none)
@@ -92,6 +95,12 @@ def checked_proxies(number: int, https: bool) -> int:
     return number
 
 
+def checked_keep(number: int) -> int:
+    if not number:
+        raise ImproperlyConfigured("IDEALIST_BACKUP_KEEP is 0; write how many backups are kept, at least 1.")
+    return number
+
+
 DATA_DIR = data_folder.closed(Path(os.environ.get("IDEALIST_DATA") or BASE_DIR / "var").resolve())
 STATIC_ROOT = data_folder.made(DATA_DIR / "static")
 
@@ -116,6 +125,9 @@ LARGEST_UPLOAD = env_int("IDEALIST_LARGEST_UPLOAD", 4096) * 2**20  # bytes
 MOST_UPLOADS = env_int("IDEALIST_MOST_UPLOADS", 16384) * 2**20  # bytes
 FILE_UPLOAD_TEMP_DIR = data_folder.made(DATA_DIR / "uploads")
 
+BACKUP_EVERY = env_int("IDEALIST_BACKUP_EVERY", 0)  # hours
+BACKUP_KEEP = checked_keep(env_int("IDEALIST_BACKUP_KEEP", 7))
+
 # An address that is not public must be listed itself, or its network, beside the name of its host.
 PULL_HOSTS = [host.strip() for host in os.environ.get("IDEALIST_PULL_HOSTS", "").split(",") if host.strip()]
 
@@ -127,6 +139,7 @@ INSTALLED_APPS = [
     "allauth.mfa",
     "ratings",
     "evaluation",
+    "config.backup",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -287,6 +300,14 @@ STORAGES = {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
         "OPTIONS": {
             "location": DATA_DIR / "pictures",
+            "file_permissions_mode": 0o600,
+            "directory_permissions_mode": 0o700,
+        },
+    },
+    "backups": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {
+            "location": os.environ.get("IDEALIST_BACKUPS") or DATA_DIR / "backups",
             "file_permissions_mode": 0o600,
             "directory_permissions_mode": 0o700,
         },

@@ -275,6 +275,14 @@ def test_manage_leaves_a_database_that_has_an_address_alone(installed, monkeypat
     assert calls(installed) == ["evaluate"]
 
 
+def test_a_backup_and_a_restore_need_no_manage_and_a_restore_makes_its_own_database(installed):
+    started(installed, "restore", "one.zip", "--dry")
+    assert calls(installed) == ["restore"]
+    done = started(installed, "backup", "one.zip")
+    assert calls(installed) == ["restore", "migrate", "backup"]
+    assert json.loads(done.stdout)[0] == ["backup", "one.zip"]
+
+
 def test_a_database_that_cannot_be_made_is_one_line(installed):
     (installed / "manage.py").write_text("raise OSError('read-only file system')")
     line = refused_in_one_line(started(installed, "manage", "evaluate"))

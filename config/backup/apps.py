@@ -1,0 +1,12 @@
+from django.apps import AppConfig
+
+
+class BackupConfig(AppConfig):
+    name = "config.backup"
+
+    def ready(self) -> None:
+        from ratings import chores
+
+        from .schedule import LOOK, make_due
+
+        chores.of_apps.append(chores.Chore(make_due, LOOK))

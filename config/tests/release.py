@@ -1,0 +1,140 @@
+"""A small backup with a row in every table, kept for each release: .venv/bin/python -m config.tests.release
+
+Tests restore each of them and bring it up to date.
+"""
+
+import io
+import os
+import sys
+import tempfile
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent / "releases"
+AT = datetime(2026, 3, 2, 9, 0, 0, 120_003, tzinfo=UTC)
+HARD = 'ß "quoted", back\\slash\n\\.\n\tline\r\n\u2028 \U0001f50e'
+KEY = "only for a file among the tests, which nobody signs in with: 0123456789"
+
+
+def everything() -> None:
+    """The sample, and at least one row in each table that a backup keeps, with values that are hard to keep."""
+    from django.contrib.admin.models import LogEntry
+    from django.contrib.auth.models import Group, Permission, User
+    from django.contrib.contenttypes.models import ContentType
+    from PIL import Image
+
+    from evaluation import frozen
+    from evaluation.measures import Options
+    from evaluation.scores import Setup
+    from ratings import sample
+    from ratings.imports import uploads
+    from ratings.models import (
+        Adjudication,
+        Anchor,
+        ApiToken,
+        Assignment,
+        Check,
+        Collection,
+        Deletion,
+        Document,
+        Drawn,
+        Grade,
+        Invitation,
+        Job,
+        LostLease,
+        OtherText,
+        Pair,
+        Picture,
+        Presentation,
+        Query,
+        Rater,
+        RatingEvent,
+        Receipt,
+        Round,
+        StagedRating,
+    )
+    from ratings.pictures import store
+
+    hills = sample.load()
+    sample.make_accounts()
+    anna = User.objects.create_user("anna", "anna@example.org", "a pass phrase", first_name=HARD, date_joined=AT)
+    group = Group.objects.create(name="Search")
+    permission = Permission.objects.get(codename="change_collection")
+    group.permissions.add(permission)
+    anna.groups.add(group)
+    anna.user_permissions.add(permission)
+    kind = ContentType.objects.get_for_model(Collection)
+    LogEntry.objects.create(user=anna, content_type=kind, object_id="1", object_repr=HARD, action_flag=2)
+    gone = Collection.objects.create(name="Gone", gold_share=Decimal("0.25"), aim={"z": [1, None], "a": 1.5})
+    Deletion.objects.create(collection=gone, slug="gone", by=anna, deleted_at=AT, remove_at=AT + timedelta(days=7))
+    tenth = Grade.objects.create(collection=gone, value=Decimal("-0.123456789"))
+    query = Query.objects.create(collection=gone, key="q", text=HARD, tags=["b", "a"], weight=0.1 + 0.2)
+    rater = Rater.objects.create(collection=gone, user=anna, name="anna", weight=Decimal("0.125"))
+    rater.queries.add(query)
+    facts = {"number": 2**53 + 1, "text": HARD, "small": 1e-300}
+    document = Document.objects.create(collection=gone, key="d", title="", body=HARD, fields=facts)
+    other, third = (Document.objects.create(collection=gone, key=key) for key in "ef")
+    pair, drawn, open_one = (Pair.objects.create(query=query, document=each) for each in (document, other, third))
+    own = {"collection": gone, "query": query}
+    Assignment.objects.create(pair=open_one, **own)
+    Assignment.objects.create(pair=pair, **own, rater=rater, state="leased", leased_until=AT)
+    LostLease.objects.create(pair=open_one, rater=rater)
+    Anchor.objects.create(pair=pair, use="warm_up", grade=tenth, explanation=HARD, created_at=AT)
+    said = {"pair": drawn, "rater": rater, "scale_version": 1, "created_at": AT, "seconds": 0.1}
+    first = RatingEvent.objects.create(**said, kind="grade", value=tenth.value, version=2**40, collection=gone)
+    RatingEvent.objects.create(**said, kind="undo", undoes=first)
+    check = {"rater": rater, "pair": drawn, "kind": "repeat", "created_at": AT}
+    Check.objects.create(**check, event=RatingEvent.objects.create(**said, kind="repeat", value=tenth.value))
+    Adjudication.objects.create(pair=drawn, grade=tenth, reason=HARD, actor=anna, created_at=AT)
+    drawing = {"collection": gone, "number": 1, "method": "1", "seed": -(2**63), "aim": {"gains": [1.0]}}
+    one = Round.objects.create(
+        **drawing, threshold=None, precision=0.3, seen={}, frame=2, judged=0, version=1, created_at=AT
+    )
+    Drawn.objects.create(round=one, pair=drawn, place=1, kind="greedy", born=0, chances=[0.1])
+    invitation = {"role": "rater", "name": "boris", "key_hash": "0" * 64, "created_by": anna}
+    Invitation.objects.create(**invitation, collection=hills, created_at=AT, expires_at=AT)
+    token = {"user": anna, "name": "nightly", "key_hash": "1" * 64, "scopes": ["read"]}
+    ApiToken.objects.create(**token, created_at=AT, expires_at=AT)
+    Receipt.objects.create(user=anna, collection=hills, key="k", digest="2" * 64, answer=facts, created_at=AT)
+    Presentation.objects.create(collection=hills, version=1, content={"document": [], "query": []})
+    waiting = uploads.keep(_sent("queries.tsv", b"q9\tnew\n"))
+    job = Job.objects.create(collection=gone, kind="queries", files=[waiting], beat_at=AT, state="queued")
+    OtherText.objects.create(job=job, document=document, title=HARD, body="", url="", fields={})
+    staged = {"rater": "x", "query": query, "document": document, "value": Decimal("1e-9"), "reason": ""}
+    StagedRating.objects.create(job=job, **staged, comment=HARD)
+    webp = io.BytesIO()
+    Image.new("RGB", (8, 8), "teal").save(webp, "WEBP")
+    digest = store.keep(webp.getvalue())
+    shown = {"state": "ready", "small": digest, "large": digest, "width": 8, "height": 8}
+    Picture.objects.create(collection=hills, digest="3" * 64, source="data:", **shown)
+    frozen.freeze(hills, "Spring", ["nDCG@10"], Setup(Options()), "", anna, False)
+
+
+def _sent(name: str, content: bytes):
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    return SimpleUploadedFile(name, content)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="idealist-release-") as folder:
+        os.environ |= {"IDEALIST_DATA": folder, "DATABASE_URL": "", "SECRET_KEY": KEY}
+        os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+        import django
+
+        django.setup()
+        from django.core.management import call_command
+
+        from config.backup import writing
+        from config.backup.package import program
+
+        call_command("migrate", verbosity=0)
+        everything()
+        path = FOLDER / f"{program()}.zip"
+        writing.write(path)
+        print(path, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

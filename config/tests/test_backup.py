@@ -1,0 +1,364 @@
+"""A backup is everything at one moment, and a restore brings all of it back or leaves all as it was."""
+
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import zipfile
+from contextlib import closing, nullcontext
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+from django.apps import apps
+from django.conf import settings as usual
+from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, connection, transaction
+
+from config.backup import beside, columns, files, package, restoring, tables, writing
+from ratings.models import Collection, Document, Grade, Job, Picture, Rating, RatingEvent
+from ratings.pictures import store
+
+from . import release
+from .places import empty_place, rows_of
+
+RELEASES = sorted(release.FOLDER.glob("*.zip"))
+LAST = RELEASES[-1]
+
+
+@pytest.fixture(autouse=True)
+def own_files(settings, tmp_path) -> None:
+    """Folders of files that no other test knows."""
+    settings.DATA_DIR = tmp_path
+    (tmp_path / "uploads").mkdir()
+    pictures = settings.STORAGES["pictures"] | {"OPTIONS": {"location": tmp_path / "pictures"}}
+    settings.STORAGES = settings.STORAGES | {"pictures": pictures}
+
+
+# What is in it
+
+
+@pytest.mark.django_db
+def test_all_of_every_table_and_file_comes_back_on_sqlite(tmp_path):
+    """On PostgreSQL this is the way across. The restore compares, too; this compares what a second backup has."""
+    release.everything()
+    manifest = writing.write(tmp_path / "one.zip", with_keys=True)
+    assert [each["member"] for each in manifest["members"] if each.get("rows") == 0] == []
+    assert manifest["missing"] == [] and manifest["database"] == connection.vendor
+    assert stat.S_IMODE((tmp_path / "one.zip").stat().st_mode) == 0o600
+    before = rows_of(tmp_path / "one.zip")
+    shutil.rmtree(tmp_path / "pictures")
+    shutil.rmtree(tmp_path / "uploads")
+    with beside.throwaway(), package.opened(tmp_path / "one.zip") as backup:
+        restoring._build(backup, print)
+        restoring._store_files(backup, print)
+        writing.write(tmp_path / "two.zip")
+    assert rows_of(tmp_path / "two.zip") == before
+    picture = Picture.objects.get()
+    assert store.opened(picture.small).read()[:4] == b"RIFF"
+    assert (tmp_path / "uploads" / Job.objects.get(state="queued").files[0]["stored"]).read_bytes() == b"q9\tnew\n"
+
+
+@pytest.mark.parametrize("path", RELEASES, ids=lambda path: path.stem)
+@pytest.mark.django_db(transaction=True)
+def test_a_backup_of_each_release_is_restored_and_brought_up_to_date(path, tmp_path):
+    """On PostgreSQL this is the way across: all of them were made on SQLite."""
+    with empty_place(tmp_path):
+        restoring.restore(path)
+        call_command("migrate", check_unapplied=True, verbosity=0)
+        writing.write(tmp_path / "again.zip")
+        before, now = rows_of(path), rows_of(tmp_path / "again.zip")
+        assert {name: now[name] for name in before} == before or before.keys() != now.keys()
+        assert len(before["ratings.rating"]) == Rating.objects.count() > 500
+        # What the database holds, holds again.
+        grade = Grade.objects.first()
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Grade.objects.create(collection=grade.collection, value=grade.value)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Document.objects.create(collection_id=10**9, key="x")
+        with pytest.raises(TypeError):
+            RatingEvent.objects.first().delete()
+        last = RatingEvent.objects.order_by("-pk").first().pk
+        assert Collection.objects.create(slug="new", name="new").pk > Collection.written.order_by("pk")[0].pk
+        assert RatingEvent.objects.bulk_create([_like(RatingEvent.objects.first())])[0].pk > last
+        with pytest.raises(beside.InUse, match="holds something already"):
+            restoring.restore(path)
+
+
+def _like(event: RatingEvent) -> RatingEvent:
+    event.pk, event.client_key = None, None
+    return event
+
+
+def test_every_column_of_every_table_can_be_kept():
+    models = [m for m in apps.get_models(include_auto_created=True) if m._meta.managed and not m._meta.proxy]
+    for table in map(tables.Table, models):
+        if table.name not in tables.LEFT_OUT:
+            assert table.schema
+            assert columns.kind_of(table.model._meta.pk) in {
+                *columns.WHOLE,
+                "UUIDField",
+            }  # the same order anywhere
+    assert {model._meta.label_lower for model in models} >= tables.LEFT_OUT
+
+
+@pytest.mark.django_db
+def test_who_has_a_backup_has_neither_sessions_nor_keys(client, tmp_path):
+    client.force_login(get_user_model().objects.create_user("anna"))
+    writing.write(tmp_path / "one.zip")
+    content = (tmp_path / "one.zip").read_bytes()
+    assert client.session.session_key.encode() not in content and usual.SECRET_KEY.encode() not in content
+    with package.opened(tmp_path / "one.zip") as backup:
+        assert backup.keys() is None and "ratings.session" not in backup.members("tables")
+    writing.write(tmp_path / "two.zip", with_keys=True)
+    with package.opened(tmp_path / "two.zip") as backup:
+        assert backup.keys() == {"SECRET_KEY": usual.SECRET_KEY}
+
+
+def test_a_key_comes_back_and_the_one_before_is_kept(tmp_path):
+    (tmp_path / "secret.key").write_text("old\n")
+    restoring.put_back_secret("new")
+    assert (tmp_path / "secret.key").read_text() == "new\n"
+    assert stat.S_IMODE((tmp_path / "secret.key").stat().st_mode) == 0o600
+    (kept,) = tmp_path.glob("secret.key.before_*")
+    assert kept.read_text() == "old\n"
+
+
+# One moment
+
+
+@pytest.mark.parametrize("at_one_moment", [True, False])
+@pytest.mark.django_db(transaction=True)
+def test_a_backup_beside_writers_is_of_one_moment(at_one_moment, tmp_path, monkeypatch):
+    """Each transaction writes one row into each of three tables. Its twin reads without a snapshot."""
+    if not at_one_moment:
+        monkeypatch.setattr(writing, "snapshot", nullcontext)
+    stop, begun = Event(), Event()
+
+    def write() -> None:
+        number = 0
+        while not stop.is_set():
+            with transaction.atomic():
+                one = Collection.objects.create(slug=f"c{number}", name="c")
+                Document.objects.create(collection=one, key="d")
+                Grade.objects.create(collection=one, value=1)
+            number += 1
+            if number == 5:
+                begun.set()
+        connection.close()
+
+    def slowly(name: str) -> None:
+        """A backup that begins a table goes on when somebody has written."""
+        seen = Grade.objects.count()
+        if not at_one_moment and name.startswith("ratings."):
+            while Grade.objects.count() == seen:
+                pass
+
+    thread = Thread(target=write)
+    thread.start()
+    try:
+        assert begun.wait(30)
+        writing.write(tmp_path / "one.zip", progress=slowly)
+    finally:
+        stop.set()
+        thread.join()
+    found = rows_of(tmp_path / "one.zip")
+    counts = {len(found[f"ratings.{name}"]) for name in ("collection", "document", "grade")}
+    assert (len(counts) == 1) == at_one_moment
+
+
+@pytest.mark.django_db
+def test_a_file_that_goes_while_it_is_copied_is_needed_by_no_row_of_the_backup(tmp_path, monkeypatch):
+    release.everything()
+    original, opened = files.store_of, []
+
+    def store_of(name):
+        storage = original(name)
+        if name == "pictures" and not opened:
+            opened.append(Picture.objects.get())
+            Picture.objects.all().delete()
+            storage.delete(store.name_of(opened[0].small))
+        return storage
+
+    rows = files.named
+    monkeypatch.setattr(files, "store_of", store_of)
+    monkeypatch.setattr(files, "named", lambda *about: iter(list(rows(*about))))  # read before the file goes
+    manifest = writing.write(tmp_path / "one.zip")
+    assert opened and manifest["missing"] == []
+    assert rows_of(tmp_path / "one.zip")["ratings.picture"] == []
+
+
+@pytest.mark.django_db
+def test_a_file_that_was_lost_before_is_named_and_keeps_nothing_from_being_kept(tmp_path):
+    release.everything()
+    name = store.name_of(Picture.objects.get().small)
+    (tmp_path / "pictures" / name).unlink()
+    assert writing.write(tmp_path / "one.zip")["missing"] == [f"pictures/{name}"]
+
+
+@pytest.mark.django_db
+def test_a_large_file_is_kept_in_pieces(tmp_path):
+    content = random.Random(7).randbytes(2 * files.PIECE + 1)
+    names = {"large": content, "even": content[: files.PIECE], "empty": b""}
+    for name, own in names.items():
+        (tmp_path / "uploads" / name).write_bytes(own)
+    Job.objects.create(collection=Collection.objects.create(name="c"), files=[{"stored": name} for name in names])
+    writing.write(tmp_path / "one.zip")
+    shutil.rmtree(tmp_path / "uploads")
+    with package.opened(tmp_path / "one.zip") as backup:
+        files.put_back("uploads", backup.batches("files/uploads"))
+    assert {path.name: path.read_bytes() for path in (tmp_path / "uploads").iterdir()} == names
+
+
+# What is refused
+
+
+def changed(tmp_path, **facts) -> Path:
+    """The last release's backup with other facts in its manifest."""
+    path = tmp_path / "changed.zip"
+    with zipfile.ZipFile(LAST) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == package.MANIFEST:
+                content = json.dumps(json.loads(content) | facts)
+            new.writestr(name, content)
+    return path
+
+
+def test_one_changed_byte_anywhere_in_the_content_is_refused(tmp_path):
+    content, chance, path = LAST.read_bytes(), random.Random(7), tmp_path / "one.zip"
+    with zipfile.ZipFile(LAST) as whole:
+        places = [
+            (info.filename, chance.randrange(info.header_offset + 120, info.header_offset + 100 + info.file_size))
+            for info in whole.infolist()
+        ]
+    for name, place in places:
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        words = "no whole backup" if name == package.MANIFEST else name
+        with pytest.raises(package.Unfit, match=words), path.open("rb") as file:
+            package.Backup(file, path.name).check()
+
+
+def test_a_hash_that_is_not_that_of_its_member_is_refused(tmp_path):
+    """What the checksum of a ZIP would let pass: a member that was written anew."""
+    with package.opened(LAST) as backup:
+        members = [dict(each) for each in backup.manifest["members"]]
+    members[-1]["sha256"] = "0" * 64
+    with (
+        package.opened(changed(tmp_path, members=members)) as backup,
+        pytest.raises(package.Unfit, match="damaged"),
+    ):
+        backup.check()
+
+
+@pytest.mark.parametrize("content", [b"", b"text", LAST.read_bytes()[:-30], LAST.read_bytes()[:999]])
+def test_what_is_no_whole_backup_is_refused(tmp_path, content):
+    with pytest.raises(package.Unfit, match="no whole backup"):
+        package.Backup(io.BytesIO(content), "it")
+
+
+@pytest.mark.django_db
+def test_a_backup_of_a_newer_version_is_refused_in_words(tmp_path):
+    with package.opened(LAST) as backup:
+        migrations = [*backup.manifest["migrations"], ["ratings", "9999_later"]]
+    path = changed(tmp_path, program="9.1.0", migrations=migrations)
+    with pytest.raises(
+        CommandError, match=r"made by Idealist 9\.1\.0.* \(ratings\.9999_later\)\. Install 9\.1\.0"
+    ):
+        call_command("restore", str(path), "--dry")
+    path = changed(tmp_path, program="9.1.0", version=2)
+    with pytest.raises(CommandError, match=r"format 2; this is .* reads format 1"):
+        call_command("restore", str(path), "--dry")
+
+
+@pytest.mark.same_everywhere
+@pytest.mark.django_db
+def test_rows_that_do_not_arrive_as_they_were_are_noticed(tmp_path, monkeypatch):
+    """Without a word from the database: a text that came shorter."""
+    original = columns.rows
+
+    def shorter(batch):
+        for row in original(batch):
+            yield [value.removesuffix(".") if isinstance(value, str) else value for value in row]
+
+    monkeypatch.setattr(columns, "rows", shorter)
+    with pytest.raises(package.Unfit, match="after loading, .* holds other rows"):
+        restoring.try_out(LAST)
+
+
+@pytest.mark.same_everywhere
+@pytest.mark.django_db
+def test_a_backup_without_the_file_of_a_row_is_refused(monkeypatch):
+    monkeypatch.setattr(files, "named", lambda apps, store: iter([("ab/absent", True)]))
+    with pytest.raises(package.Unfit, match="lacks pictures/ab/absent"):
+        restoring.try_out(LAST)
+
+
+# Nothing half
+
+
+@pytest.mark.same_everywhere
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_somebody_has_open_is_not_replaced(tmp_path):
+    path = tmp_path / "db.sqlite3"
+    with beside._sqlite(tmp_path), closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode=WAL")
+        other.execute("CREATE TABLE t (a)")
+        with pytest.raises(beside.InUse, match="Stop the server"):
+            restoring.restore(LAST, replace=True)
+        other.execute("INSERT INTO t VALUES (1)")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import django
+django.setup()
+from config.backup import restoring, writing
+
+def killed(act, path, point, **options):
+    if not (child := os.fork()):
+        reached = []
+        def progress(name):
+            reached.append(name)
+            if name == point:
+                os.kill(os.getpid(), signal.SIGKILL)
+        try:
+            act(path, progress=progress, **options)
+        finally:
+            print("never reached:", point, file=sys.stderr, flush=True)
+            os._exit(1)
+    return os.waitpid(child, 0)[1]
+"""
+
+
+def test_a_backup_or_a_restore_that_is_killed_leaves_all_as_it_was(tmp_path):
+    """kill -9 at points of both. The bench does it at 20 points of each, on both databases, under writes."""
+    code = KILLED + (
+        "release, own = Path(sys.argv[1]), Path(sys.argv[2])\n"
+        "restoring.restore(release)\n"
+        "from django.db import connection\n"
+        "connection.close()\n"
+        "writing.write(own)\n"
+        "connection.close()\n"
+        "print(killed(writing.write, own, 'pictures'), killed(writing.write, own, 'ratings.rating'))\n"
+        "for point in ('loading ratings.rating', 'storing uploads'):\n"
+        "    print(killed(restoring.restore, own, point, replace=True))\n"
+        "restoring.try_out(own)\n"
+    )
+    environment = {**os.environ, "IDEALIST_DATA": str(tmp_path / "data"), "DATABASE_URL": ""}
+    environment |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    command = [sys.executable, "-c", code, str(LAST), str(tmp_path / "own.zip")]
+    done = subprocess.run(command, cwd=usual.BASE_DIR, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(int(signal.SIGKILL))] * 4, done.stderr
+    assert rows_of(tmp_path / "own.zip") == rows_of(LAST)
+    assert len(list((tmp_path / "data").glob("db.sqlite3*"))) == 1
+    assert len(list(tmp_path.glob(".own.zip.*"))) <= 1  # what the last one left, which the next removes
