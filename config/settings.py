@@ -164,6 +164,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "ratings.audit.who.Requests",
     # before the body is read: the check for forged forms waits for the view
     "ratings.imports.uploads.BodyLimit",
     "ratings.people.access.SignInRequired",

@@ -14,12 +14,15 @@ from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django import forms
 from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
 from django.db import models, transaction
 from django.db.models import Model, QuerySet
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 
+from .audit import Act, note
 from .models import (
     Adjudication,
     Anchor,
@@ -49,6 +52,7 @@ for of_allauth in (Authenticator, EmailAddress, EmailConfirmation, SocialAccount
     if admin.site.is_registered(of_allauth):
         admin.site.unregister(of_allauth)
 
+admin.site.unregister([User, Group])  # Django registers them without `Audited`
 admin.site.site_header = admin.site.site_title = "Idealist"
 admin.site.index_title = "The record"
 
@@ -62,7 +66,38 @@ def is_admin(request) -> bool:
     return request.is_admin_of_one
 
 
-class Scoped:
+class Audited:
+    """An admin whose acts are noted, each in its transaction."""
+
+    def log_addition(self, request, obj: Model, message):
+        self.note(obj, "added", message)
+        return super().log_addition(request, obj, message)
+
+    def log_change(self, request, obj: Model, message):
+        self.note(obj, "changed", message)
+        return super().log_change(request, obj, message)
+
+    def log_deletions(self, request, queryset: QuerySet):
+        for obj in queryset:
+            self.note(obj, "deleted", [])
+        return super().log_deletions(request, queryset)
+
+    def note(self, obj: Model, did: str, message) -> None:
+        collection = obj if isinstance(obj, Collection) else getattr(obj, "collection", None)
+        note(Act.ADMIN, collection, about=f"{obj._meta.verbose_name} {obj}", did=did, changes=message)
+
+
+@admin.register(User)
+class AuditedUserAdmin(Audited, UserAdmin):
+    pass
+
+
+@admin.register(Group)
+class AuditedGroupAdmin(Audited, GroupAdmin):
+    pass
+
+
+class Scoped(Audited):
     """An admin that is limited to the collections of which the user is an admin."""
 
     path_to_collection = "collection"

@@ -17,7 +17,7 @@ from django.urls import Resolver404, URLPattern, get_resolver, resolve, reverse
 from django.utils import timezone
 
 from evaluation import frozen, scores
-from ratings.models import Check, Guidelines, Job, LostLease, Picture, Role, Session
+from ratings.models import AuditEvent, Check, Guidelines, Job, LostLease, Picture, Role, Session
 from ratings.people import members, sessions, tokens
 from ratings.pictures import store
 from ratings.pool import anchors
@@ -96,6 +96,8 @@ TABLE = {
     "archives": ("get", [SIGN_IN, 404, 404, 404, 404]),
     "archive_job": ("get", [SIGN_IN, 404, 404, 404, 404]),
     "archive_progress": ("get", [SIGN_IN, 404, 404, 404, 404]),
+    "audit": ("get", [SIGN_IN, 404, 404, 404, 404]),
+    "audit_csv": ("get", [SIGN_IN, 404, 404, 404, 404]),
     "send_archive": ("post", [SIGN_IN, 404, 404, 404, 404]),
     "start_archive": ("post", [SIGN_IN, 404, 404, 404, 404]),
     "cancel_archive": ("post", [SIGN_IN, 404, 404, 404, 404]),
@@ -504,6 +506,7 @@ def test_a_deactivated_account_is_nobody(world):
 ADMIN_MODELS = [m._meta.model_name for m in apps.get_app_config("ratings").get_models()]
 NOT_IN_ADMIN = {
     "apitoken",
+    "auditevent",
     "deletion",
     "grade",
     "guidelines",
@@ -597,11 +600,11 @@ def page_of(address: str) -> str:
 
 
 def rows() -> dict:
-    """Every row of every table, but for the visitor's own session."""
+    """Every row of every table, but for the visitor's own session, and that something was exported."""
     return {
         model._meta.label: repr(list(model.objects.order_by("pk").values()))
         for model in apps.get_models()
-        if model is not Session
+        if model not in (Session, AuditEvent)
     }
 
 

@@ -17,6 +17,7 @@ from django.conf import settings as django_settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from ratings import audit
 from ratings.models import Collection
 
 from .. import record, scores
@@ -153,6 +154,7 @@ def _saved(made: FrozenEvaluation, parts: "Parts") -> tuple[FrozenEvaluation, bo
     with suppress(IntegrityError), transaction.atomic():
         made.save()
         parts.write(made)
+        audit.note(audit.Act.FROZEN, made.collection, about=made.name, sha256=made.hash)
         return made, True
     # It existed before, or somebody froze the same content at the same moment.
     same = others.filter(hash=made.hash).first()

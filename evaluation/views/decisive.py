@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 
 from ratings.models import Collection
 from ratings.people.access import admin_page, record_act
+from ratings.pool import judging
 from ratings.progress.counts import pace
 
 from ..decisive import Aim, State
@@ -76,8 +77,7 @@ def choose_decisive(request: HttpRequest, collection: Collection, asked: Asked) 
     except ValueError as error:
         messages.error(request, f"Nothing was changed: {error}")
         return redirect("decisive", collection.slug)
-    collection.aim, collection.order = aim.stored(), Collection.Order.DECISIVE
-    collection.save(update_fields=["aim", "order"])
+    judging.settle(collection, aim=aim.stored(), order=Collection.Order.DECISIVE)
     messages.success(request, "Raters now get what tells these systems apart. The worker draws the first round.")
     return redirect("decisive", collection.slug)
 

@@ -14,7 +14,7 @@ from django.shortcuts import render
 from django.utils.functional import cached_property
 from django.views.decorators.http import require_safe
 
-from ratings import archive, downloads
+from ratings import archive, audit, downloads
 from ratings.archive import rounds
 from ratings.archive import rows as record_rows
 from ratings.database.snapshot import snapshot
@@ -149,7 +149,9 @@ def export_rounds(request: HttpRequest, collection: Collection) -> HttpResponse:
         version = record.version(collection).number
         lines = spreadsheet.written(rounds.table(collection), raw=request.GET.get("raw") == "1")
         file = downloads.whole(lines)
-    return of_snapshot(file, f"{collection.slug}-rounds-v{version}.csv", f"{collection.slug} v{version}")
+    return of_snapshot(
+        collection, file, f"{collection.slug}-rounds-v{version}.csv", f"{collection.slug} v{version}"
+    )
 
 
 @require_safe
@@ -158,7 +160,7 @@ def export_archive(request: HttpRequest, collection: Collection) -> HttpResponse
     """All of the collection, for admins."""
     file = tempfile.TemporaryFile()  # noqa: SIM115, the response closes it
     held = archive.write(collection, file)
-    return of_snapshot(file, archive.file_name(collection.slug, held), held)
+    return of_snapshot(collection, file, archive.file_name(collection.slug, held), held)
 
 
 def export(
@@ -182,10 +184,11 @@ def export(
         return exports_page(request, collection, **{what: form})
     parts = [collection.slug, what, more(form.cleaned_data), f"v{version}"]
     name = f"{'-'.join(filter(None, parts))}.{form.chosen.ending}"
-    return of_snapshot(file, name, f"{collection.slug} v{version}")
+    return of_snapshot(collection, file, name, f"{collection.slug} v{version}")
 
 
-def of_snapshot(file: BinaryIO, name: str, held: str) -> FileResponse:
+def of_snapshot(collection: Collection, file: BinaryIO, name: str, held: str) -> FileResponse:
+    audit.note(audit.Act.EXPORTED, collection, about=name)
     response = downloads.sent(file, name)
     response["Idealist-Snapshot"] = held
     return response

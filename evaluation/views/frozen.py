@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_safe
 
-from ratings import downloads
+from ratings import audit, downloads
 from ratings.models import Collection, System
 from ratings.people.access import READERS, of_collection
 
@@ -313,10 +313,12 @@ def frozen_bundle(request: HttpRequest, collection: Collection, sha: str) -> Htt
     """The ZIP, or a page that says why there is none."""
     found = found_in(collection, sha)
     try:
-        return downloads.sent(downloads.whole(bundle.bundle(found)), bundle.file_name(found))
+        file = downloads.whole(bundle.bundle(found))
     except frozen.Broken as error:
         context = frame(found.collection) | {"frozen": found, "error": str(error)}
         return render(request, "evaluation/frozen_broken.html", context, status=500)
+    audit.note(audit.Act.EXPORTED, collection, about=bundle.file_name(found))
+    return downloads.sent(file, bundle.file_name(found))
 
 
 # A new one

@@ -1,5 +1,7 @@
 """Rows that are never changed: a new content is a new version."""
 
+from collections.abc import Callable
+
 from django.db import IntegrityError, models, transaction
 
 
@@ -15,10 +17,12 @@ class Unchanged(Exception):
     """The content is that of the latest version."""
 
 
-def publish(rows: models.Manager, content: dict, *, base: int) -> models.Model:
+def publish(
+    rows: models.Manager, content: dict, *, base: int, note: Callable[[models.Model], None]
+) -> models.Model:
     """The new version among the `rows` of a collection, based on version `base` (0: there was none).
 
-    Raises Outdated and Unchanged.
+    `note` is called with it in its transaction. Raises Outdated and Unchanged.
     """
     latest = latest_of(rows)
     if latest and latest.version != base:
@@ -27,7 +31,9 @@ def publish(rows: models.Manager, content: dict, *, base: int) -> models.Model:
         raise Unchanged
     try:
         with transaction.atomic():
-            return rows.create(version=number_after(latest), **content)
+            made = rows.create(version=number_after(latest), **content)
+            note(made)
+            return made
     except IntegrityError as error:  # a concurrent save made this version
         raise Outdated(latest_of(rows)) from error
 

@@ -1,5 +1,6 @@
 """Publish a version of the guidelines, and note which version a rater has read."""
 
+from ..audit import Act, note
 from ..database import versions
 from ..database.versions import Outdated, Unchanged
 from ..models import Collection, Guidelines, Rater
@@ -9,7 +10,11 @@ __all__ = ["Outdated", "Unchanged", "mark_read", "publish"]
 
 def publish(collection: Collection, text: str, *, base: int) -> Guidelines:
     """The new version, based on version `base` (0: there was none). Raises Outdated and Unchanged."""
-    return versions.publish(collection.guidelines, {"text": text}, base=base)
+
+    def noted(made: Guidelines) -> None:
+        note(Act.GUIDELINES, collection, about=f"version {made.version}")
+
+    return versions.publish(collection.guidelines, {"text": text}, base=base, note=noted)
 
 
 def mark_read(rater: Rater, version: int) -> None:

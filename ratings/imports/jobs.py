@@ -18,7 +18,7 @@ from django.utils import timezone
 from django_tasks import task
 from django_tasks_db.models import DBTaskResult
 
-from .. import archive, intake
+from .. import archive, audit, intake
 from ..database import disk
 from ..formats.refusal import as_sentence
 from ..intake import opening
@@ -68,10 +68,16 @@ def tell_alive() -> None:
 
 def somebody_works() -> bool:
     """Whether a worker had a heartbeat within the lease, on any machine that shares the data folder."""
+    heard = heard_at()
+    return heard is not None and time.time() - heard < LEASE.total_seconds()
+
+
+def heard_at() -> float | None:
+    """The time of the last heartbeat of a worker, in seconds since 1970; None before the first."""
     try:
-        return time.time() - _heartbeat().stat().st_mtime < LEASE.total_seconds()
+        return _heartbeat().stat().st_mtime
     except FileNotFoundError:
-        return False
+        return None
 
 
 def _heartbeat() -> Path:
@@ -171,7 +177,7 @@ def undo(job: Job, by=None) -> list[str]:
 
 def work_on(job: Job) -> None:
     """Run a job that this worker has taken up. Failures are stored in the job."""
-    with beating(job):
+    with beating(job), audit.acting_for(job.by):
         remove(job)  # rows of a worker that died
         if job.deaths >= MOST_DEATHS:
             _end(job, State.FAILED, message=f"It was begun {job.deaths} times, and each time the worker died.")

@@ -19,9 +19,22 @@ import numpy as np
 from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 
+from ..audit import Act, note
 from ..database.snapshot import snapshot
 from ..formats.source import Source
-from ..models import Collection, Deletion, Document, Job, OtherText, Pair, Ranking, Rating, RatingEvent, System
+from ..models import (
+    MAKERS,
+    Collection,
+    Deletion,
+    Document,
+    Job,
+    OtherText,
+    Pair,
+    Ranking,
+    Rating,
+    RatingEvent,
+    System,
+)
 from .report import Report
 from .unmade import everything_of
 
@@ -93,6 +106,14 @@ class Landing:
                 over = {"state": Job.State.PUBLISHED, "staging": False, "ended_at": timezone.now()}
                 self.job.mine().update(**over, report=report.as_json(), former=self.job.former)
                 self.job.collection.touch()
+                _note(self.job, report)
+
+
+def _note(job: Job, report: Report) -> None:
+    act = Act.MADE if job.kind in MAKERS else Act.IMPORTED
+    files = ", ".join(file["name"] for file in job.files) or job.options.get("of", "")
+    counts = {name: report.counts[name] for name in ("new", "changed") if report.counts[name]}
+    note(act, job.collection, about=files, kind=job.kind, job=job.pk, **counts)
 
 
 def breathe(took: float) -> None:

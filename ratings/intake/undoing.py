@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from .. import queue
+from .. import audit, queue
 from ..models import (
     MAKERS,
     Adjudication,
@@ -58,6 +58,8 @@ def undone(job: Job, by=None) -> list[str]:
             done = Job.objects.filter(pk=job.pk, state=Job.State.PUBLISHED)
             over = {"state": Job.State.UNDONE, "staging": not ratings, "ended_at": timezone.now()}
             done.update(**over, report=job.report)
+            files = ", ".join(file["name"] for file in job.files)
+            audit.note(audit.Act.IMPORT_UNDONE, job.collection, about=files, kind=job.kind, job=job.pk)
             job.collection.touch()
     except IntegrityError:
         return [CHANGED_MEANWHILE]

@@ -5,6 +5,7 @@ would pay for both.
 """
 
 from .anchor import Anchor, Check
+from .audit import AuditEvent
 from .collection import (
     Collection,
     Deletion,
@@ -53,6 +54,7 @@ __all__ = [
     "Anchor",
     "ApiToken",
     "Assignment",
+    "AuditEvent",
     "Check",
     "Collection",
     "Deletion",

@@ -16,7 +16,7 @@ from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_POST, require_safe
 
 from ..database.prepared import Blank, Prepared
-from ..models import Collection, Deletion, Job, Rater, Role
+from ..models import AuditEvent, Collection, Deletion, Job, Rater, Role
 from ..queue.acts import with_versions
 
 READERS = (Role.ANALYST, Role.ADMIN)
@@ -109,6 +109,16 @@ def archives_for(request: HttpRequest) -> QuerySet[Job]:
 
 
 of_archives = opened_by(archives_for)
+
+
+def audit_for(request: HttpRequest) -> QuerySet[AuditEvent]:
+    """The events of the audit. Raises Http404 for all but superusers."""
+    if not request.user.is_superuser:
+        raise Http404("You do not see the audit.")
+    return AuditEvent.objects.all()
+
+
+of_audit = opened_by(audit_for)
 
 
 def deletion_for(request: HttpRequest, pk: int) -> Deletion:

@@ -16,6 +16,7 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from .. import queue
+from ..audit import Act, note
 from ..models import Collection, Invitation, Membership, Query, Rater, Rating, RatingEvent, Role
 from . import sessions
 from .tokens import KEY_BYTES, hash_of
@@ -42,6 +43,7 @@ class LastAdmin(Exception):
 # Invitations
 
 
+@transaction.atomic
 def invite(
     collection: Collection,
     names: Iterable[str],
@@ -67,6 +69,8 @@ def invite(
         )
         made.append((invitation, key))
     Invitation.objects.bulk_create([invitation for invitation, _ in made])
+    for invitation, _ in made:
+        note(Act.INVITED, collection, about=invitation.name, role=role)
     return made
 
 
@@ -89,11 +93,13 @@ def state_of(invitation: Invitation, *, now: datetime | None = None) -> str:
     return "open" if (now or timezone.now()) < invitation.expires_at else "expired"
 
 
+@transaction.atomic
 def withdraw(invitation: Invitation, *, now: datetime | None = None) -> None:
     """Raises Gone if it is accepted or withdrawn."""
     unused = Invitation.objects.filter(OPEN, pk=invitation.pk)
     if not unused.update(withdrawn_at=now or timezone.now()):
         raise Gone
+    note(Act.INVITATION_WITHDRAWN, invitation.collection, about=invitation.name)
 
 
 @transaction.atomic
@@ -105,13 +111,20 @@ def accept(invitation: Invitation, user: AbstractBaseUser, *, now: datetime | No
         raise Gone
     try:
         with transaction.atomic():
-            return add(invitation.collection, user, invitation.role)
+            membership = _made(invitation.collection, user, invitation.role)
     except IntegrityError as error:  # by a concurrent invitation
         raise MemberAlready from error
+    note(Act.JOINED, invitation.collection, about=user, by=user, role=invitation.role)
+    return membership
 
 
-def add(collection: Collection, user: AbstractBaseUser, role: str, *, by_group: bool = False) -> Membership:
-    """A new membership. Raises IntegrityError for a member."""
+def add(collection: Collection, user: AbstractBaseUser, role: str, *, by_group: bool = False) -> None:
+    """Make the account a member. Raises IntegrityError where it is one."""
+    _made(collection, user, role, by_group)
+    note(Act.MEMBER_ADDED, collection, about=user, role=role, **({"by_group": True} if by_group else {}))
+
+
+def _made(collection: Collection, user: AbstractBaseUser, role: str, by_group: bool = False) -> Membership:
     membership = Membership.objects.create(collection=collection, user=user, role=role, by_group=by_group)
     # A former rater who comes again is active again.
     Rater.objects.filter(collection=collection, user=user).update(active=True)
@@ -146,6 +159,17 @@ def _taken(invitation: Invitation, user: AbstractBaseUser, now: datetime) -> boo
 
 
 @transaction.atomic
+def give_role(collection: Collection, user: AbstractBaseUser, role: str) -> None:
+    """Make the account a member with this role, also where it has another one."""
+    known = Membership.objects.filter(collection=collection, user=user).first()
+    if known is None:
+        add(collection, user, role)
+    elif (known.role, known.by_group) != (role, False):
+        Membership.objects.filter(pk=known.pk).update(role=role, by_group=False)
+        note(Act.ROLE, collection, about=user, role=role, before=known.role)
+
+
+@transaction.atomic
 def set_role(membership: Membership, role: str, *, by_group: bool = False) -> None:
     """Raises LastAdmin, and Membership.DoesNotExist for a removed member. What is set by hand stays by hand."""
     membership = _locked(membership, role, by_group)
@@ -155,6 +179,7 @@ def set_role(membership: Membership, role: str, *, by_group: bool = False) -> No
         _give_back(membership)
     if Role.ADMIN in (earlier, role):
         settle_staff(membership.user)
+    note(Act.ROLE, membership.collection, about=membership.user, role=role, before=earlier)
 
 
 @transaction.atomic
@@ -165,6 +190,7 @@ def remove(membership: Membership, *, by_group: bool = False) -> None:
     membership.delete()
     if membership.role == Role.ADMIN:
         settle_staff(membership.user)
+    note(Act.MEMBER_REMOVED, membership.collection, about=membership.user, role=membership.role)
 
 
 def settle_staff(user: AbstractBaseUser) -> None:
@@ -202,12 +228,15 @@ def deactivate(rater: Rater) -> None:
     """
     Rater.objects.filter(pk=rater.pk).update(active=False)
     queue.stop(rater)
+    note(Act.DEACTIVATED, rater.collection, about=rater)
     if Membership.objects.filter(collection=rater.collection_id, user=rater.user_id).exists():
         sessions.end_all(rater.user)
 
 
+@transaction.atomic
 def reactivate(rater: Rater) -> None:
     Rater.objects.filter(pk=rater.pk).update(active=True)
+    note(Act.REACTIVATED, rater.collection, about=rater)
 
 
 @transaction.atomic
@@ -216,6 +245,7 @@ def set_terms(rater: Rater, *, limit: int | None, weight: Decimal, queries: Sequ
     weighed = Rater.objects.filter(pk=rater.pk).exclude(weight=weight).exists()
     Rater.objects.filter(pk=rater.pk).update(limit=limit, weight=weight)
     rater.queries.set(queries)
+    note(Act.TERMS, rater.collection, about=rater, limit=limit, weight=str(weight), queries=len(queries))
     if weighed:
         rater.collection.touch()  # judgments by the weighted mean change
 

@@ -17,10 +17,12 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from .. import queue
+from ..audit import ABOUT_PEOPLE, Act, note
 from ..desk.answers import Said, said
 from ..models import (
     Adjudication,
     ApiToken,
+    AuditEvent,
     Check,
     Collection,
     Deletion,
@@ -63,6 +65,7 @@ def export(user: AbstractBaseUser, *, now: datetime | None = None) -> Iterator[s
         "adjudications": (adjudication(row) for row in in_pieces(adjudications_of(user))),
         "imports": (imported(row) for row in Job.objects.filter(by=user).select_related("collection")),
         "deletions": (deletion(row) for row in Deletion.objects.filter(by=user).select_related("collection")),
+        "audit": (audited(row) for row in in_pieces(AuditEvent.objects.filter(account=user.pk).order_by("pk"))),
         "admin_log": (logged(row) for row in in_pieces(LogEntry.objects.filter(user=user).order_by("pk"))),
     }
     yield f'{{"exported_at": {written(now or timezone.now())}'
@@ -200,6 +203,10 @@ def adjudication(row: Adjudication) -> dict:
     }
 
 
+def audited(row: AuditEvent) -> dict:
+    return fields(row, "at", "act", "way", "token", "address", "slug")
+
+
 def logged(row: LogEntry) -> dict:
     return {"at": row.action_time, "what": row.object_repr, "change": row.get_change_message()}
 
@@ -236,12 +243,14 @@ def erase(rater: Rater, *, comments: bool = False) -> str:
     pseudonym = unused_pseudonym(collection)
     clear_invitations(collection, rater)
     clear_admin_log(rater, pseudonym)
+    clear_audit(rater, pseudonym)
     Rater.objects.filter(pk=rater.pk).update(name=pseudonym, user=None, active=False)
     RatingEvent.objects.filter(rater=rater).forget_person(comments=comments)
     if comments:
         Rating.objects.filter(rater=rater).exclude(comment="").update(comment="")
     if user:
-        let_go(collection, user)
+        let_go(collection, user, pseudonym)
+    note(Act.ERASED, collection, about=pseudonym, comments=comments)
     return pseudonym
 
 
@@ -260,7 +269,7 @@ def unused_pseudonym(collection: Collection) -> str:
             return name
 
 
-def let_go(collection: Collection, user: AbstractBaseUser) -> None:
+def let_go(collection: Collection, user: AbstractBaseUser, pseudonym: str) -> None:
     """Remove the account from the collection, and delete it unless it is needed elsewhere."""
     RatingEvent.objects.filter(actor=user, pair__query__collection=collection).forget_person()
     Adjudication.objects.filter(actor=user, pair__query__collection=collection).update(actor=None)
@@ -271,6 +280,8 @@ def let_go(collection: Collection, user: AbstractBaseUser) -> None:
     if needed(user):
         return
     Invitation.objects.filter(accepted_by=user).update(name="")
+    AuditEvent.objects.filter(account=user.pk).forget_doer(pseudonym)
+    AuditEvent.objects.filter(act__in=ABOUT_PEOPLE, about=user.get_username()).forget_subject(pseudonym)
     user.delete()
 
 
@@ -309,6 +320,16 @@ def clear_admin_log(rater: Rater, pseudonym: str) -> None:
     for entry in of_collection.exclude(change_message=""):
         if called.search(entry.change_message):
             LogEntry.objects.filter(pk=entry.pk).update(change_message="")
+
+
+def clear_audit(rater: Rater, pseudonym: str) -> None:
+    """Put the pseudonym where the audit of the collection names the person. What was done, and when, stays."""
+    events, called = AuditEvent.objects.filter(collection=rater.collection.pk), names_of(rater)
+    about = events.filter(act__in=ABOUT_PEOPLE).exclude(about="")
+    theirs = [event.pk for event in about if called.search(event.about)]
+    events.filter(pk__in=theirs).forget_subject(pseudonym)
+    if rater.user_id:
+        events.filter(account=rater.user_id).forget_doer(pseudonym)
 
 
 def names_of(rater: Rater) -> re.Pattern:

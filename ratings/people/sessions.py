@@ -8,10 +8,13 @@ from datetime import datetime
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
+from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from ..audit import Act
+from ..audit import note as audited
 from ..models import Session
 from . import tokens
 
@@ -46,7 +49,9 @@ class EndsWhatIsOpen:
     def get_help_text(self) -> str:
         return "A change signs you out in all other browsers and revokes all your tokens."
 
+    @transaction.atomic
     def password_changed(self, password: str, user: AbstractBaseUser) -> None:
+        audited(Act.PASSWORD, about=user)
         end_all(user)
         tokens.revoke_all(user)
 
@@ -82,7 +87,11 @@ def end(user: AbstractBaseUser, name: str) -> bool:
     return bool(Session.objects.filter(session_key__in=named).delete()[0])
 
 
+@transaction.atomic
 def end_all(user: AbstractBaseUser, *, but: str | None = None) -> int:
     """End the person's sessions, except the one with the key `but`; the number of ended ones."""
     mine = Session.objects.filter(user=user)
-    return (mine.exclude(session_key=but) if but else mine).delete()[0]
+    number = (mine.exclude(session_key=but) if but else mine).delete()[0]
+    if number:
+        audited(Act.SESSIONS_ENDED, about=user, number=number)
+    return number

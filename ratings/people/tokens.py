@@ -13,6 +13,7 @@ from django.db import OperationalError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from ..audit import Act, note
 from ..models import SCOPES_OF, ApiToken, Collection, Membership, Role, Scope
 from . import visits
 
@@ -23,6 +24,7 @@ SEEN = Q(collection=None) | Q(collection__slug__isnull=False)  # not of deleted 
 USED = timedelta(minutes=1)  # the resolution of `last_used_at`
 
 
+@transaction.atomic
 def make(
     user: AbstractBaseUser,
     collection: Collection | None,
@@ -51,6 +53,7 @@ def make(
         created_at=now,
         expires_at=now + timedelta(days=days),
     )
+    note(Act.TOKEN_MADE, collection, about=user, scopes=token.scopes, days=days)
     return token, key
 
 
@@ -100,12 +103,17 @@ def used(token: ApiToken, *, now: datetime | None = None) -> None:
         return
 
 
+@transaction.atomic
 def revoke(token: ApiToken, *, now: datetime | None = None) -> None:
-    ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now or timezone.now())
+    if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now or timezone.now()):
+        note(Act.TOKEN_REVOKED, token.collection, about=token.user)
 
 
+@transaction.atomic
 def revoke_all(user: AbstractBaseUser, *, now: datetime | None = None) -> None:
-    ApiToken.objects.filter(user=user, revoked_at=None).update(revoked_at=now or timezone.now())
+    valid = ApiToken.objects.filter(user=user, revoked_at=None)
+    if number := valid.update(revoked_at=now or timezone.now()):
+        note(Act.TOKEN_REVOKED, about=user, number=number)
 
 
 def in_use(collection: Collection, *, now: datetime | None = None) -> list[tuple[ApiToken, str]]:

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Case, IntegerField, Max, Min, QuerySet, When
 from django.utils import timezone
 
+from .. import audit
 from ..models import Adjudication, Collection, Grade, Pair, Rating, RatingEvent
 
 Kind = RatingEvent.Kind
@@ -72,6 +73,7 @@ def adjudicate(pair: Pair, grade: Grade, *, reason: str, actor, now: datetime | 
     adjudication, new = Adjudication.objects.get_or_create(pair=pair, defaults={**fields, "created_at": now})
     if new:
         _event(pair, Kind.ADJUDICATE, now, value=grade.value, comment=reason, actor=actor)
+        audit.note(audit.Act.DECIDED, collection, about=pair, grade=str(grade.value))
     elif fields != {name: getattr(adjudication, name) for name in fields}:
         raise Adjudicated(adjudication)
     return adjudication
@@ -91,6 +93,7 @@ def withdraw(pair: Pair, *, reason: str, actor, seen: int | None = None, now: da
         raise NotAdjudicated(standing.first())
     decided = RatingEvent.objects.filter(pair=pair, kind=Kind.ADJUDICATE).latest("pk")
     _event(pair, Kind.UNDO, now or timezone.now(), undoes=decided, comment=reason, actor=actor)
+    audit.note(audit.Act.DECISION_WITHDRAWN, pair.query.collection, about=pair)
 
 
 def quoted(adjudication: Adjudication) -> str:

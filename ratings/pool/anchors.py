@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from .. import queue
+from .. import audit, queue
 from ..models import Anchor, Grade, Pair
 
 
@@ -36,6 +36,7 @@ def set_anchor(
     anchor.save()
     if use == Anchor.Use.WARM_UP:
         queue.retire([pair.pk], now=anchor.created_at)
+    audit.note(audit.Act.ANCHOR, pair.query.collection, about=pair, use=use, grade=str(grade.value))
     return anchor
 
 
@@ -52,3 +53,4 @@ def remove_anchor(pair: Pair) -> None:
     # The same time means that `set_anchor` retired it. A pair that was retired before stays retired.
     if anchor.use == Anchor.Use.WARM_UP and Pair.objects.filter(pk=pair.pk, retired_at=anchor.created_at).exists():
         queue.unretire([pair.pk])
+    audit.note(audit.Act.ANCHOR_REMOVED, pair.query.collection, about=pair, use=anchor.use)

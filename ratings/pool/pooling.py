@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, OuterRef
 
 from .. import queue
+from ..audit import Act, note
 from ..formats.values import natural
 from ..models import (
     Adjudication,
@@ -46,6 +47,8 @@ def pool(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
     pairs = queue.pairs_for(list(tops.by))
     added = queue.want(sorted(pairs.values()), wanted, depths={pairs[key]: tops.best[key] for key in pairs})
     collection.touch()
+    names = [system.name for system in chosen]
+    note(Act.POOL, collection, depth=depth, wanted=wanted, systems=names, pairs=len(pairs), added=added)
     return Pooled(
         pairs=len(pairs),
         new_assignments=added,
@@ -95,6 +98,7 @@ def want_more(collection: Collection, wanted: int) -> int:
     pairs = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
     added = queue.want(list(pairs.order_by("pk").values_list("pk", flat=True)), wanted)
     collection.touch()
+    note(Act.POOL, collection, wanted=wanted, added=added)
     return added
 
 
@@ -156,6 +160,7 @@ def want_holes(collection: Collection, system: System, depth: int, wanted: int) 
     pairs = queue.pairs_for(list(places))
     added = queue.want(sorted(pairs.values()), wanted, depths={pairs[key]: place for key, place in places.items()})
     collection.touch()
+    note(Act.POOL, collection, about=f"holes of {system.name}", depth=depth, wanted=wanted, added=added)
     return added
 
 
@@ -175,10 +180,23 @@ def _documents(ids: set[int]) -> dict[int, Document]:
     return by_id
 
 
-def bring_back(pair_ids: Sequence[int]) -> int:
+@transaction.atomic
+def retire(collection: Collection, pair_ids: Sequence[int]) -> int:
+    """Take pairs out of the pool for good; how many were not retired before."""
+    retired = queue.retire(pair_ids)
+    if retired:
+        note(Act.RETIRED, collection, pairs=retired)
+    return retired
+
+
+@transaction.atomic
+def bring_back(collection: Collection, pair_ids: Sequence[int]) -> int:
     """Bring retired pairs back, except warm-ups, whose grade raters have learned; the number of pairs."""
     pairs = Pair.objects.filter(pk__in=pair_ids).exclude(anchor__use=Anchor.Use.WARM_UP)
-    return queue.unretire(list(pairs.order_by("pk").values_list("pk", flat=True)))
+    back = queue.unretire(list(pairs.order_by("pk").values_list("pk", flat=True)))
+    if back:
+        note(Act.BROUGHT_BACK, collection, pairs=back)
+    return back
 
 
 @dataclass(frozen=True)

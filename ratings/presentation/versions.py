@@ -1,5 +1,6 @@
 """Publish a version of the presentation, and read the one that counts."""
 
+from ..audit import Act, note
 from ..database import versions
 from ..database.versions import Outdated, Unchanged
 from ..models import Collection, Presentation
@@ -29,4 +30,8 @@ def publish(collection: Collection, presented: Presented, *, base: int) -> Prese
     Raises Outdated and Unchanged, and ValueError for a part that tells rank, score or system.
     """
     refuse_telling(collection, presented)
-    return versions.publish(collection.presentations, {"content": presented.as_json()}, base=base)
+
+    def noted(made: Presentation) -> None:
+        note(Act.PRESENTATION, collection, about=f"version {made.version}")
+
+    return versions.publish(collection.presentations, {"content": presented.as_json()}, base=base, note=noted)

@@ -7,6 +7,7 @@ from decimal import Decimal
 from django.db import IntegrityError, transaction
 from django.db.models import Count, QuerySet, RestrictedError
 
+from ..audit import Act, note
 from ..formats.refusal import counted
 from ..models import Adjudication, Anchor, Collection, Grade, Rating, short_value
 from .scales import Step, steps_of
@@ -101,6 +102,15 @@ def change(collection: Collection, wanted: Change, *, base: int) -> None:
     now.scale_version += wanted.of_grades
     now.save(update_fields=["relevant_from", "scale_version"])
     now.touch()
+    note(
+        Act.SCALE,
+        now,
+        about=f"version {now.scale_version}",
+        changed=len(wanted.written),
+        removed=[str(grade.value) for grade in wanted.removed],
+        added=[str(step.value) for step in wanted.added],
+        relevant_from=str(wanted.relevant_from),
+    )
     collection.refresh_from_db()
 
 

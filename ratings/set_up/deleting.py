@@ -13,6 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from ..audit import Act, note
 from ..imports import jobs, uploads
 from ..intake.publishing import remove_collection
 from ..models import Collection, Deletion, Job, Ranking, Rating, Role
@@ -52,6 +53,7 @@ def delete(collection: Collection, by: AbstractBaseUser | None = None, *, now: d
         deletion = Deletion.objects.create(
             collection=collection, slug=collection.slug, by=by, deleted_at=now, remove_at=now + KEPT
         )
+        note(Act.DELETED, collection)
     for job in collection.jobs.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]):
         jobs.cancel(job)
     return deletion
@@ -74,17 +76,23 @@ def _restored(deletion: Deletion, slug: str) -> Collection:
     collection.save(update_fields=["slug"])
     # An import that was under way during the deletion could not raise the version.
     collection.touch()
+    note(Act.RESTORED, collection)
     return collection
 
 
+@transaction.atomic
 def remove_now(deletion: Deletion) -> bool:
     """Have it removed without waiting for the seven days. False where that has begun or it was restored."""
-    return bool(Deletion.objects.filter(pk=deletion.pk, removing=False).update(removing=True))
+    begun = bool(Deletion.objects.filter(pk=deletion.pk, removing=False).update(removing=True))
+    if begun:
+        note(Act.REMOVED, deletion.collection)
+    return begun
 
 
 def remove_due(*, now: datetime | None = None) -> None:
     """Remove all rows of the collections whose days are over, in pieces. After a kill the next call goes on."""
-    Deletion.objects.filter(remove_at__lte=now or timezone.now(), removing=False).update(removing=True)
+    for deletion in Deletion.objects.filter(remove_at__lte=now or timezone.now(), removing=False):
+        remove_now(deletion)
     for deletion in Deletion.objects.filter(removing=True).select_related("collection"):
         _remove(deletion.collection)
 

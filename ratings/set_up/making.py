@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 
+from ..audit import Act, note
 from ..guidelines import versions
 from ..guidelines.template import first_text
 from ..models import Collection, Grade, Membership, Role
@@ -44,6 +45,7 @@ def make(
     Grade.objects.bulk_create(
         Grade(collection=collection, value=step.value, label=step.label, meaning=step.meaning) for step in scale
     )
+    note(Act.MADE, collection)
     if by:
         Membership.objects.create(collection=collection, user=by, role=Role.ADMIN)
         settle_staff(by)
@@ -51,9 +53,11 @@ def make(
     return collection
 
 
+@transaction.atomic
 def describe(collection: Collection, *, name: str, description: str) -> None:
     """Change what a collection is called and what is said of it. Its slug stays, for links and scripts."""
     Collection.objects.filter(pk=collection.pk).update(name=name, description=description)
+    note(Act.DESCRIBED, collection, about=name)
 
 
 def free_slug(name: str) -> str:

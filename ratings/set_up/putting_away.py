@@ -2,12 +2,15 @@
 
 from datetime import datetime
 
+from django.db import transaction
 from django.utils import timezone
 
 from .. import queue
+from ..audit import Act, note
 from ..models import Collection
 
 
+@transaction.atomic
 def put_away(collection: Collection, *, now: datetime | None = None) -> bool:
     """Whether it was in use. What raters hold is given back; what they still send is kept."""
     in_use = Collection.objects.filter(pk=collection.pk, put_away_at=None)
@@ -15,10 +18,15 @@ def put_away(collection: Collection, *, now: datetime | None = None) -> bool:
         return False
     for rater in collection.raters.filter(user__isnull=False):
         queue.stop(rater)
+    note(Act.PUT_AWAY, collection)
     return True
 
 
+@transaction.atomic
 def take_out(collection: Collection) -> bool:
     """Whether it was put away."""
     away = Collection.objects.filter(pk=collection.pk, put_away_at__isnull=False)
-    return bool(away.update(put_away_at=None))
+    if not away.update(put_away_at=None):
+        return False
+    note(Act.TAKEN_OUT, collection)
+    return True

@@ -50,11 +50,11 @@ def test_a_pool_without_depth_or_ratings_is_refused(collection, depth, wanted):
 
 def test_more_systems_cost_no_more_queries(collection, django_assert_num_queries):
     pool(collection, depth=10, wanted=1)
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(14):
         pool(collection, depth=10, wanted=2)
     for document in "abcd":
         make_ranking(collection, f"system {document}", "q1", document)
-    with django_assert_num_queries(14):  # one more, for all have a better place by now
+    with django_assert_num_queries(15):  # one more, for all have a better place by now
         pool(collection, depth=10, wanted=3)
 
 

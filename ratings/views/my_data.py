@@ -3,11 +3,13 @@
 from django.http import FileResponse, HttpRequest
 from django.views.decorators.http import require_safe
 
-from .. import downloads
+from .. import audit, downloads
 from ..people import privacy
 
 
 @require_safe
 def my_data(request: HttpRequest) -> FileResponse:
     """Made on disk, since there may be a hundred thousand ratings."""
-    return downloads.sent(downloads.whole(privacy.export(request.user)), "my-data.json")
+    file = downloads.whole(privacy.export(request.user))
+    audit.note(audit.Act.EXPORTED, about=f"data about {request.user}")
+    return downloads.sent(file, "my-data.json")

@@ -16,7 +16,7 @@ from ..formats.refusal import counted
 from ..imports import jobs
 from ..models import Anchor, Collection, Pair, System
 from ..people.access import admin_page, record_act
-from ..pool import pooling
+from ..pool import judging, pooling
 from ..pool.forms import HolesForm, JudgingForm, MoreForm, PairsForm, PlanForm, WantHolesForm
 from ..progress import cost
 from ..progress.counts import left, pace
@@ -67,8 +67,7 @@ def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
     if not form.is_valid():
         collection.refresh_from_db()
         return pool_page(request, collection, judging=form)
-    # Only these fields: others may have changed while the form was open.
-    collection.save(update_fields=list(form.fields))
+    judging.settle(collection, **form.cleaned_data)
     messages.success(request, "Saved. It applies from the next document that a rater gets.")
     return redirect("pool", collection.slug)
 
@@ -77,7 +76,7 @@ def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
 def retire(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Retire pairs: one by its token, or those that are typed."""
     return change(
-        request, collection, queue.retire, "Retired: {}. Nobody gets them any more. Their ratings count."
+        request, collection, pooling.retire, "Retired: {}. Nobody gets them any more. Their ratings count."
     )
 
 
@@ -87,7 +86,7 @@ def bring_back(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 
 def change(
-    request: HttpRequest, collection: Collection, act: Callable[[list[int]], int], message: str
+    request: HttpRequest, collection: Collection, act: Callable[[Collection, list[int]], int], message: str
 ) -> HttpResponse:
     """Do `act` with the pairs of the form; a refused list is shown as it was typed."""
     if "pair" in request.POST:
@@ -97,7 +96,7 @@ def change(
         if not form.is_valid():
             return pool_page(request, collection, typed=form)
         ids = form.cleaned_data["lines"]
-    if changed := act(ids):
+    if changed := act(collection, ids):
         messages.success(request, message.format(counted(changed, "pair")))
     else:
         messages.info(request, "Nothing changed: the pairs are as you want them already, or they are warm-ups.")

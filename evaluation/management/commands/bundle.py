@@ -6,6 +6,7 @@ from django.db.models import Q
 
 from evaluation import bundle, frozen
 from evaluation.models import FrozenEvaluation
+from ratings import audit
 from ratings.management.commands._collection_command import Refused, whole_file
 
 HASH = re.compile("[0-9a-f]{7,64}")
@@ -29,6 +30,7 @@ class Command(BaseCommand):
             raise Refused(f"{error} Nothing was written.") from error
         except OSError as error:
             raise Refused(f"{path}: {error.strerror or error}.") from error
+        audit.note(audit.Act.EXPORTED, found.collection, about=bundle.file_name(found))
         self.stdout.write(str(path))
 
     def found(self, key: str, collection: str | None) -> FrozenEvaluation:

@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from ratings import audit
 from ratings.database.snapshot import snapshot
 from ratings.formats.columns import NAMES as COLUMNS
 from ratings.formats.columns import SEVERAL
@@ -208,7 +209,13 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 
 class ExportCommand(OutputCommand, CollectionCommand):
-    pass
+    """Writes something of a collection, and has that noted."""
+
+    def execute(self, *args, **options) -> str | None:
+        printed = super().execute(*args, **options)
+        what = type(self).__module__.rpartition(".")[2].removeprefix("export_")
+        audit.note(audit.Act.EXPORTED, self.collection(options["slug"]), about=what)
+        return printed
 
 
 class ExportRowsCommand(ExportCommand):

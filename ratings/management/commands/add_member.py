@@ -2,7 +2,8 @@ import secrets
 
 from django.contrib.auth import get_user_model
 
-from ratings.models import Membership, Role
+from ratings.models import Role
+from ratings.people import members
 
 from ._collection_command import CollectionCommand
 
@@ -25,10 +26,5 @@ class Command(CollectionCommand):
         if role == Role.ADMIN and not user.is_staff:
             user.is_staff = True
         user.save()
-        membership, added = Membership.objects.get_or_create(
-            collection=collection, user=user, defaults={"role": role}
-        )
-        if not added:
-            membership.role, membership.by_group = role, False
-            membership.save()
+        members.give_role(collection, user, role)
         self.stdout.write(f"{username} is {role} of {collection.slug}.")

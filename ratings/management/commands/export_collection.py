@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from ratings import archive
+from ratings import archive, audit
 
 from ._collection_command import CollectionCommand, ProgressLine, Refused, whole_file
 
@@ -21,4 +21,5 @@ class Command(CollectionCommand):
             raise Refused(f"{output or slug}: {error.strerror or error}. Nothing was written.") from error
         finally:
             progress.clear()
+        audit.note(audit.Act.EXPORTED, collection, about=archive.file_name(slug, snapshot))
         self.stdout.write(f"{output or f'{slug}.zip'}: snapshot {snapshot}.")

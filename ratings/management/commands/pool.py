@@ -1,6 +1,6 @@
 from ratings.imports import jobs
 from ratings.models import Collection
-from ratings.pool import pooling
+from ratings.pool import judging, pooling
 
 from ._collection_command import CollectionCommand, Refused
 
@@ -34,8 +34,7 @@ class Command(CollectionCommand):
             raise Refused(str(error)) from error
         jobs.fetch_pictures(collection, None)
         if order:
-            collection.order = order
-            collection.save(update_fields=["order"])
+            judging.settle(collection, order=order)
         self.stdout.write(f"{pooled.pairs:,} pairs in the pool, {pooled.new_assignments:,} ratings newly wanted.")
         for name, count in pooled.by_system.items():
             self.stdout.write(f"  {name}: {count:,} pairs, {pooled.only_by_system[name]:,} of them its own")

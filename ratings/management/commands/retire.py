@@ -1,4 +1,3 @@
-from ratings import queue
 from ratings.models import Pair
 from ratings.pool import pooling
 
@@ -23,6 +22,6 @@ class Command(CollectionCommand):
                 pairs = pairs.filter(document=known_document(collection, query, document))
         except ValueError as error:
             raise Refused(str(error)) from error
-        act, done = (pooling.bring_back, "brought back") if back else (queue.retire, "retired")
-        changed = act(list(pairs.order_by("pk").values_list("pk", flat=True)))
+        act, done = (pooling.bring_back, "brought back") if back else (pooling.retire, "retired")
+        changed = act(collection, list(pairs.order_by("pk").values_list("pk", flat=True)))
         self.stdout.write(f"{changed:,} pair{'' if changed == 1 else 's'} {done}.")

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("auth", "0012_alter_user_first_name_max_length"),
-        ("ratings", "0005_rounds"),
+        ("ratings", "0007_audit"),
     ]
 
     operations = [

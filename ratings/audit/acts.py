@@ -1,0 +1,65 @@
+"""The acts that are noted, and what they are called."""
+
+from django.db.models import TextChoices
+
+
+class Act(TextChoices):
+    INVITED = "invited", "invited"
+    INVITATION_WITHDRAWN = "invitation.withdrawn", "withdrew the invitation of"
+    JOINED = "joined", "joined"
+    MEMBER_ADDED = "member.added", "added the member"
+    ROLE = "role", "changed the role of"
+    MEMBER_REMOVED = "member.removed", "removed the member"
+    TERMS = "terms", "changed what may be rated by"
+    DEACTIVATED = "rater.deactivated", "deactivated"
+    REACTIVATED = "rater.reactivated", "reactivated"
+    ERASED = "rater.erased", "erased the person who is now"
+    SIGN_IN = "sign_in", "changed how people sign in"
+    PASSWORD = "password", "changed the password of"
+    SESSIONS_ENDED = "sessions.ended", "ended the sessions of"
+    TOKEN_MADE = "token.made", "made a token for"
+    TOKEN_REVOKED = "token.revoked", "revoked a token of"
+    MADE = "collection.made", "made the collection"
+    DESCRIBED = "collection.described", "renamed or described the collection"
+    PUT_AWAY = "collection.put_away", "put the collection away"
+    TAKEN_OUT = "collection.taken_out", "took the collection out"
+    DELETED = "collection.deleted", "deleted the collection"
+    RESTORED = "collection.restored", "restored the collection"
+    REMOVED = "collection.removed", "removed the collection for good"
+    SCALE = "scale", "changed the scale"
+    GUIDELINES = "guidelines", "wrote guidelines"
+    PRESENTATION = "presentation", "changed the presentation"
+    POOL = "pool", "wanted ratings"
+    RETIRED = "pool.retired", "retired pairs"
+    BROUGHT_BACK = "pool.brought_back", "brought pairs back"
+    JUDGING = "judging", "changed how pairs are given out"
+    ANCHOR = "anchor", "made an anchor of"
+    ANCHOR_REMOVED = "anchor.removed", "removed the anchor of"
+    DECIDED = "decision", "decided"
+    DECISION_WITHDRAWN = "decision.withdrawn", "withdrew the decision on"
+    FROZEN = "frozen", "froze the evaluation"
+    EXPORTED = "exported", "exported"
+    IMPORTED = "imported", "imported"
+    IMPORT_UNDONE = "import.undone", "undid the import of"
+    ADMIN = "admin", "used Django's admin for"
+
+
+# What these are done to is a person, or can have a name in it: an erasure looks there.
+ABOUT_PEOPLE = [
+    Act.INVITED,
+    Act.INVITATION_WITHDRAWN,
+    Act.JOINED,
+    Act.MEMBER_ADDED,
+    Act.ROLE,
+    Act.MEMBER_REMOVED,
+    Act.TERMS,
+    Act.DEACTIVATED,
+    Act.REACTIVATED,
+    Act.SIGN_IN,
+    Act.PASSWORD,
+    Act.SESSIONS_ENDED,
+    Act.TOKEN_MADE,
+    Act.TOKEN_REVOKED,
+    Act.EXPORTED,
+    Act.ADMIN,
+]

@@ -1,0 +1,71 @@
+"""What people did to collections and accounts, for those who must answer for it.
+
+Numbers and names are those of the time: no row refers to another, so that none goes with what it is about.
+"""
+
+from django.db import models
+
+
+class AuditEventQuerySet(models.QuerySet):
+    def update(self, **kwargs):
+        raise TypeError("Audit events are written once and never changed.")
+
+    def delete(self):
+        raise TypeError("Audit events are written once and never deleted.")
+
+    def forget_doer(self, pseudonym: str) -> int:
+        """Replace the name of who did it, and remove address and token. Returns the number of rows.
+
+        With `forget_subject` the only change that is allowed: `people.privacy` erases a person with it.
+        """
+        return super().update(name=pseudonym, token="", address="", account=None)
+
+    def forget_subject(self, pseudonym: str) -> int:
+        """Replace what it was done to, where that is a person."""
+        return super().update(about=pseudonym, detail={})
+
+
+class AuditEvent(models.Model):
+    """One act. Append-only; written by `ratings.audit.note`."""
+
+    class Way(models.TextChoices):
+        PAGE = "page", "page"
+        TOKEN = "token", "token"
+        COMMAND = "command", "command"
+        WORKER = "worker", "worker"
+
+    at = models.DateTimeField(db_index=True)
+    act = models.CharField(max_length=40)  # of `ratings.audit.Act`, where an app can add its own
+    way = models.CharField(max_length=7, choices=Way.choices)
+    account = models.BigIntegerField(null=True, help_text="The number of the account that did it.")
+    name = models.CharField(
+        max_length=150, blank=True, help_text="Of that account; of a command, the user of the operating system."
+    )
+    token = models.CharField(
+        max_length=100, blank=True, help_text="The name of the token, or of the command, by which it was done."
+    )
+    address = models.CharField(max_length=45, blank=True)
+    collection = models.BigIntegerField(null=True)
+    slug = models.CharField(max_length=80, blank=True, help_text="What the collection was called in addresses.")
+    about = models.CharField(max_length=200, blank=True, help_text="What or whom it was done to.")
+    detail = models.JSONField(default=dict)
+
+    objects = AuditEventQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-pk"]
+        indexes = [
+            models.Index(fields=["collection", "-id"], name="audit_of_collection"),
+            models.Index(fields=["account", "-id"], name="audit_of_account"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name or 'somebody'}: {self.act} {self.about}".rstrip()
+
+    def save(self, *args, **kwargs):
+        if self.pk is not None:
+            raise TypeError("Audit events are written once and never changed.")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args, **kwargs):
+        raise TypeError("Audit events are written once and never deleted.")

@@ -1,0 +1,20 @@
+"""How the pairs of a collection are given out: order, aim, shares of gold and repeats, breaks."""
+
+from typing import Any
+
+from django.db import transaction
+
+from ..audit import Act, note
+from ..models import Collection
+
+
+@transaction.atomic
+def settle(collection: Collection, **wanted: Any) -> None:
+    """Save these fields alone: others may have changed meanwhile."""
+    before = Collection.objects.values(*wanted).get(pk=collection.pk)
+    changed = {name: [str(before[name]), str(value)] for name, value in wanted.items() if value != before[name]}
+    Collection.objects.filter(pk=collection.pk).update(**wanted)
+    for name, value in wanted.items():
+        setattr(collection, name, value)
+    if changed:
+        note(Act.JUDGING, collection, about=", ".join(changed), **changed)
