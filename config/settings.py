@@ -14,7 +14,12 @@ IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull` and pictures, separat
 IDEALIST_OPEN_API_DOCS  1 shows the description of the API to visitors who are not signed in
 IDEALIST_DEMO     1 loads the sample and lets people with its key look around; run.py sets it on a loopback address
 IDEALIST_WORKER   1 keeps a worker beside the server; run.py sets it
-SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent
+IDEALIST_STATIC   folder of static files (default: static/ in IDEALIST_DATA); an image has them ready
+DATABASE_POOLER   1 where DATABASE_URL leads to a pooler of transactions, such as PgBouncer
+STORAGE_URL       s3://BUCKET/FOLDER?endpoint=URL&region=NAME for uploads and pictures (default: IDEALIST_DATA)
+CACHE_URL         redis:// or valkey:// for the tries of a minute (default: the database)
+TASKS_BACKEND     another backend of django-tasks, by its Python path (default: django_tasks_db.DatabaseBackend)
+SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent; machines share one
 """
 
 import os
@@ -25,7 +30,7 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from . import data_folder
+from . import data_folder, machines
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -82,7 +87,7 @@ def checked_proxies(number: int, https: bool) -> int:
 
 
 DATA_DIR = data_folder.closed(Path(os.environ.get("IDEALIST_DATA") or BASE_DIR / "var").resolve())
-STATIC_ROOT = data_folder.made(DATA_DIR / "static")
+STATIC_ROOT = Path(os.environ.get("IDEALIST_STATIC") or data_folder.made(DATA_DIR / "static")).resolve()
 
 SECRET_KEY = checked_secret(os.environ.get("SECRET_KEY") or made_secret(DATA_DIR / "secret.key"))
 DEBUG = False
@@ -167,6 +172,9 @@ DATABASES = {
         conn_health_checks=True,
     )
 }
+DATABASE_POOLER = env_bool("DATABASE_POOLER")
+if DATABASE_POOLER and not DATABASES["default"]["ENGINE"].endswith("postgresql"):
+    raise ImproperlyConfigured("DATABASE_POOLER is 1, and DATABASE_URL names no PostgreSQL. Name one.")
 # Only config/wsgi.py, which serves pages, sets it. A command may wait until an import ends; a person may not.
 PATIENCE = os.environ.get("IDEALIST_PATIENCE")
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
@@ -190,19 +198,20 @@ elif PATIENCE and DATABASES["default"]["ENGINE"].endswith("postgresql"):
     }
     options = DATABASES["default"].setdefault("OPTIONS", {})
     options.setdefault("connect_timeout", 4)
-    in_url = [options["options"]] if "options" in options else []
-    options["options"] = " ".join([*in_url, *(f"-c {name}={limit}" for name, limit in limits.items())])
+    if DATABASE_POOLER:
+        options["limits"] = limits
+    else:
+        in_url = [options["options"]] if "options" in options else []
+        options["options"] = " ".join([*in_url, *(f"-c {name}={limit}" for name, limit in limits.items())])
+if DATABASE_POOLER:
+    DATABASES["default"]["ENGINE"] = "config.pooled"
 # Tries to sign in are counted where all workers see them. See ratings/people/throttle.py.
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
-    "tries": {
-        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
-        "LOCATION": "tries",
-        "OPTIONS": {"MAX_ENTRIES": 10_000},
-    },
+    "tries": machines.tries(os.environ.get("CACHE_URL", "")),
 }
 # `manage.py work` does what takes long. run.py starts it beside the server. See ratings/imports/jobs.py.
-TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
+TASKS = {"default": {"BACKEND": os.environ.get("TASKS_BACKEND") or "django_tasks_db.DatabaseBackend"}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend", "ratings.people.visits.Visitors"]
@@ -238,14 +247,7 @@ STATICFILES_FINDERS = [
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.storage.Storage"},
-    "pictures": {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {
-            "location": DATA_DIR / "pictures",
-            "file_permissions_mode": 0o600,
-            "directory_permissions_mode": 0o700,
-        },
-    },
+    **machines.files(os.environ.get("STORAGE_URL", ""), DATA_DIR),
 }
 
 CONTENT_SECURITY_POLICY = {
