@@ -254,6 +254,9 @@ def absent_tools() -> list[str]:
         absent.append("tests on PostgreSQL, there is no initdb (apt install postgresql)")
     if not chromium():
         absent.append("tests in a browser, there is no Chromium (apt install chromium, or set CHROMIUM)")
+    for program in ("pgbouncer", "redis-server"):
+        if not shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin"):
+            absent.append(f"tests of several machines, there is no {program} (apt install {program})")
     return absent
 
 
