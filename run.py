@@ -48,7 +48,8 @@ ROOT = Path(__file__).resolve().parent
 VENV, VENV_BENCH = ROOT / ".venv", ROOT / ".venv-bench"
 PYTHON = VENV / "bin" / "python"
 MANAGE = [str(PYTHON), str(ROOT / "manage.py")]
-RUNTIME, DEVELOPMENT, BENCHES = "requirements.lock", "requirements-dev.lock", "bench/requirements.lock"
+RUNTIME, MACHINES = "requirements.lock", "requirements-machines.lock"
+DEVELOPMENT, BENCHES = "requirements-dev.lock", "bench/requirements.lock"
 SHORT = {"backup", "restore", "upgrade"}  # commands that need no `manage` before them
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 CHECKS = {
@@ -161,6 +162,12 @@ def set_up(*requirements: str, venv: Path = VENV) -> None:
     stamp_of(venv).write_text("\n".join(map(fingerprint, requirements)) + "\n")
 
 
+def runtime() -> str:
+    """The lock that serves: a larger one where settings name what several machines share."""
+    in_bucket = "://" in os.environ.get("IDEALIST_BACKUPS", "")
+    return MACHINES if in_bucket or os.environ.get("STORAGE_URL") or os.environ.get("CACHE_URL") else RUNTIME
+
+
 # python3 run.py
 
 
@@ -200,7 +207,7 @@ def serve(host: str, port: int) -> None:
     offer_demo(host)
     os.environ["IDEALIST_DATA"] = str(data_folder())  # absolute, for the folder changes below
     with alone():
-        set_up(RUNTIME)
+        set_up(runtime())
         cure = "(See all of it: python3 run.py manage prepare)"
         quietly([*MANAGE, "prepare"], "Preparing failed", cure, stdout=None)
     door = listening(host, port)
@@ -222,7 +229,7 @@ def serve(host: str, port: int) -> None:
 def manage(arguments: Sequence[str]) -> None:
     """Replace this process with manage.py: streams, signals and exit status are its own. Does not return."""
     with alone():
-        set_up(RUNTIME)
+        set_up(runtime())
         # A restore makes its own database.
         makes = arguments[:1] == ["restore"] or os.environ.get("DATABASE_URL")
         if not makes and not (data_folder() / "db.sqlite3").exists():
@@ -254,6 +261,9 @@ def absent_tools() -> list[str]:
         absent.append("tests on PostgreSQL, there is no initdb (apt install postgresql)")
     if not chromium():
         absent.append("tests in a browser, there is no Chromium (apt install chromium, or set CHROMIUM)")
+    for program in ("pgbouncer", "redis-server"):
+        if not shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin"):
+            absent.append(f"tests of several machines, there is no {program} (apt install {program})")
     return absent
 
 
@@ -417,7 +427,7 @@ def test(arguments: Sequence[str]) -> int:
     if absent and os.environ.get("CI"):
         raise Refusal("With CI set no test may be skipped: " + "; ".join(absent))
     with alone():
-        set_up(RUNTIME, DEVELOPMENT)
+        set_up(RUNTIME, MACHINES, DEVELOPMENT)
     if "--changed" in arguments:
         nearest = nearest_tests()
         print("The tests nearest to the change:", *nearest, sep="\n  ")
@@ -445,7 +455,7 @@ def test(arguments: Sequence[str]) -> int:
 def pictures() -> None:
     """Replace this process with the module that makes the pictures. Does not return."""
     with alone():
-        set_up(RUNTIME, DEVELOPMENT)
+        set_up(RUNTIME, MACHINES, DEVELOPMENT)
     if chromium():
         os.environ["CHROMIUM"] = chromium()
     os.chdir(ROOT)
@@ -458,17 +468,19 @@ def pictures() -> None:
 def lock(*options: str) -> None:
     """Make every lock anew, for each Python from 3.11 on and each system. Keeps versions that still fit.
 
-    That of the runtime takes only wheels: to install it runs no code of a package.
+    Those that serve take only wheels: to install them runs no code of a package. What is in several locks has one
+    version, which the largest of those that serve decides.
     """
     with alone():
-        set_up(RUNTIME, DEVELOPMENT)
+        set_up(RUNTIME, MACHINES, DEVELOPMENT)
     os.chdir(ROOT)
     compiled = [str(PYTHON), "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
     compiled += ["--generate-hashes", "--no-emit-index-url", "--custom-compile-command", "python3 run.py lock"]
     wheels = ["--only-binary", ":all:", "--emit-build-options"]
-    for name in (RUNTIME, DEVELOPMENT, BENCHES):
+    for name in (MACHINES, RUNTIME, DEVELOPMENT, BENCHES):
         say(f"Making {name} ...")
-        more = wheels if name == RUNTIME else ["--constraints", RUNTIME]
+        more = [] if name == MACHINES else ["--constraints", MACHINES]
+        more += wheels if name in (RUNTIME, MACHINES) else []
         source = str(Path(name).with_suffix(".txt"))
         quietly([*compiled, *more, *options, "--output-file", name, source], f"Making {name} failed")
 

@@ -14,7 +14,7 @@ IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull` and pictures, separat
 IDEALIST_OPEN_API_DOCS  1 shows the description of the API to visitors who are not signed in
 IDEALIST_BACKUP_EVERY  hours between two backups that the worker makes (0: it makes none)
 IDEALIST_BACKUP_KEEP  how many of them are kept (7)
-IDEALIST_BACKUPS  folder for them, best on another disk (backups in IDEALIST_DATA)
+IDEALIST_BACKUPS  folder for them, best on another disk, or s3:// as STORAGE_URL (backups in IDEALIST_DATA)
 IDEALIST_DEMO     1 loads the sample and lets people with its key look around; run.py sets it on a loopback address
 IDEALIST_WORKER   1 keeps a worker beside the server; run.py sets it
 IDEALIST_OIDC_ISSUER  address of a provider of OpenID Connect at which people sign in (default: none)
@@ -28,7 +28,12 @@ IDEALIST_OIDC_JOIN  1 lets the provider's verified address sign in to the accoun
 IDEALIST_OIDC_SECOND_FACTOR  1: the provider asks for a second factor, and Idealist asks who comes from it for none
 IDEALIST_PASSWORDS  0 lets nobody sign in by password; needs an issuer (1)
 IDEALIST_SECOND_FACTOR  roles that need a second factor, separated by commas (default: none)
-SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent
+IDEALIST_STATIC   folder of static files (default: static/ in IDEALIST_DATA); an image has them ready
+DATABASE_POOLER   1 where DATABASE_URL leads to a pooler of transactions, such as PgBouncer
+STORAGE_URL       s3://BUCKET/FOLDER?endpoint=URL&region=NAME for uploads and pictures (default: IDEALIST_DATA)
+CACHE_URL         redis:// or valkey:// for the tries of a minute (default: the database)
+TASKS_BACKEND     another backend of django-tasks, by its Python path (default: django_tasks_db.DatabaseBackend)
+SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent; machines share one
 """
 
 import os
@@ -39,7 +44,7 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from . import data_folder, sign_in
+from . import data_folder, machines, sign_in
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -102,7 +107,7 @@ def checked_keep(number: int) -> int:
 
 
 DATA_DIR = data_folder.closed(Path(os.environ.get("IDEALIST_DATA") or BASE_DIR / "var").resolve())
-STATIC_ROOT = data_folder.made(DATA_DIR / "static")
+STATIC_ROOT = Path(os.environ.get("IDEALIST_STATIC") or data_folder.made(DATA_DIR / "static")).resolve()
 
 SECRET_KEY = checked_secret(os.environ.get("SECRET_KEY") or made_secret(DATA_DIR / "secret.key"))
 DEBUG = False
@@ -199,6 +204,9 @@ DATABASES = {
         conn_health_checks=True,
     )
 }
+DATABASE_POOLER = env_bool("DATABASE_POOLER")
+if DATABASE_POOLER and not DATABASES["default"]["ENGINE"].endswith("postgresql"):
+    raise ImproperlyConfigured("DATABASE_POOLER is 1, and DATABASE_URL names no PostgreSQL. Name one.")
 # Only config/wsgi.py, which serves pages, sets it. A command may wait until an import ends; a person may not.
 PATIENCE = os.environ.get("IDEALIST_PATIENCE")
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
@@ -222,19 +230,20 @@ elif PATIENCE and DATABASES["default"]["ENGINE"].endswith("postgresql"):
     }
     options = DATABASES["default"].setdefault("OPTIONS", {})
     options.setdefault("connect_timeout", 4)
-    in_url = [options["options"]] if "options" in options else []
-    options["options"] = " ".join([*in_url, *(f"-c {name}={limit}" for name, limit in limits.items())])
+    if DATABASE_POOLER:
+        options["limits"] = limits
+    else:
+        in_url = [options["options"]] if "options" in options else []
+        options["options"] = " ".join([*in_url, *(f"-c {name}={limit}" for name, limit in limits.items())])
+if DATABASE_POOLER:
+    DATABASES["default"]["ENGINE"] = "config.pooled"
 # Tries to sign in are counted where all workers see them. See ratings/people/throttle.py.
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
-    "tries": {
-        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
-        "LOCATION": "tries",
-        "OPTIONS": {"MAX_ENTRIES": 10_000},
-    },
+    "tries": machines.tries(os.environ.get("CACHE_URL", "")),
 }
 # `manage.py work` does what takes long. run.py starts it beside the server. See ratings/imports/jobs.py.
-TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
+TASKS = {"default": {"BACKEND": os.environ.get("TASKS_BACKEND") or "django_tasks_db.DatabaseBackend"}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend", "ratings.people.visits.Visitors"]
@@ -297,22 +306,8 @@ STATICFILES_FINDERS = [
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.storage.Storage"},
-    "pictures": {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {
-            "location": DATA_DIR / "pictures",
-            "file_permissions_mode": 0o600,
-            "directory_permissions_mode": 0o700,
-        },
-    },
-    "backups": {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {
-            "location": os.environ.get("IDEALIST_BACKUPS") or DATA_DIR / "backups",
-            "file_permissions_mode": 0o600,
-            "directory_permissions_mode": 0o700,
-        },
-    },
+    **machines.files(os.environ.get("STORAGE_URL", ""), DATA_DIR),
+    "backups": machines.backups(os.environ.get("IDEALIST_BACKUPS", ""), DATA_DIR),
 }
 
 CONTENT_SECURITY_POLICY = {

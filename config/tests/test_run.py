@@ -51,6 +51,7 @@ def project(tmp_path, monkeypatch) -> Path:
     (tmp_path / "data").mkdir()
     shutil.copy(SOURCE, tmp_path)
     (tmp_path / "requirements.lock").write_text("Django==5.2\n")
+    (tmp_path / "requirements-machines.lock").write_text("Django==5.2\nredis==8.1\n")
     (tmp_path / "requirements-dev.lock").write_text("Django==5.2\npytest==9.2\n")
     (tmp_path / "manage.py").write_text(MANAGE)
     return tmp_path
@@ -366,7 +367,7 @@ def test_every_check_and_every_part_runs_and_one_failure_fails_all(installed, ru
             seen.append((part.name, part.environment.get("DATABASE_URL")))
             yield part, 0
 
-    stamp(run, "requirements.lock", "requirements-dev.lock")
+    stamp(run, "requirements.lock", "requirements-machines.lock", "requirements-dev.lock")
     monkeypatch.chdir(installed)
     monkeypatch.setenv("DATABASE_URL", "postgres://db.example.org/production")
     monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
@@ -401,7 +402,7 @@ def test_the_parts_of_run_py_are_those_of_conftest_py(run, tmp_path, request):
 def asked_for(run, monkeypatch, *arguments: str) -> list[str]:
     """What pytest is asked for by `run.py test`."""
     seen = []
-    stamp(run, "requirements.lock", "requirements-dev.lock")
+    stamp(run, "requirements.lock", "requirements-machines.lock", "requirements-dev.lock")
     monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
     monkeypatch.setattr(run, "results", lambda arguments, environment: seen.extend(arguments) or [])
     monkeypatch.setattr(run.signal, "signal", lambda *arguments: None)
@@ -428,7 +429,7 @@ def test_without_a_change_nothing_runs_and_a_reason_is_given(installed, run, mon
 
 def test_the_environment_of_the_tests_keeps_bytecode(installed, run, monkeypatch):
     seen = {}
-    stamp(run, "requirements.lock", "requirements-dev.lock")
+    stamp(run, "requirements.lock", "requirements-machines.lock", "requirements-dev.lock")
     monkeypatch.chdir(installed)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")

@@ -113,8 +113,8 @@ class Statement:
 
 
 def can_prepare(connection) -> bool:
-    """Whether a PREPARE lasts: behind a transaction pooler each transaction may run in another session."""
-    return connection.vendor == "postgresql" and not connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]
+    """Whether a PREPARE lasts: behind a pooler of transactions each may run in another session."""
+    return connection.vendor == "postgresql" and getattr(connection, "lasting_sessions", True)
 
 
 class Prepared:

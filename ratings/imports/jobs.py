@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 from django.conf import settings
+from django.core.cache import caches
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 from django_tasks import task
@@ -34,6 +35,7 @@ from . import uploads
 log = logging.getLogger(__name__)
 
 State = Job.State
+BEATING = "worker"
 BEAT = LEASE.total_seconds() / 6  # between two heartbeats
 MOST_DEATHS = 5  # a job that kills its workers is not retried more often
 WAIT = timedelta(seconds=2)  # until the next try, while another import is under way
@@ -62,18 +64,23 @@ def look_at(pk: int) -> None:
 
 
 def tell_alive() -> None:
-    """The heartbeat of a worker: the time of a file, because imports sleep after commits by others."""
-    _heartbeat().touch()
+    """The heartbeat of a worker. On SQLite the time of a file, because imports sleep after commits by others."""
+    if connection.vendor == "sqlite":
+        _heartbeat().touch()
+    else:
+        caches["tries"].set(BEATING, time.time(), LEASE.total_seconds())
 
 
 def somebody_works() -> bool:
-    """Whether a worker had a heartbeat within the lease, on any machine that shares the data folder."""
+    """Whether a worker had a heartbeat within the lease, on any machine."""
     heard = heard_at()
     return heard is not None and time.time() - heard < LEASE.total_seconds()
 
 
 def heard_at() -> float | None:
     """The time of the last heartbeat of a worker, in seconds since 1970; None before the first."""
+    if connection.vendor != "sqlite":
+        return caches["tries"].get(BEATING)
     try:
         return _heartbeat().stat().st_mtime
     except FileNotFoundError:
@@ -218,7 +225,7 @@ def _import(job: Job) -> Report:
         return _copy(job)
     choices = {name: value for name, value in job.options.items() if name not in opening.READING}
     with ExitStack() as stack:
-        files = [(file["name"], stack.enter_context(uploads.path_of(file).open("rb"))) for file in job.files]
+        files = [(file["name"], stack.enter_context(uploads.opened(file))) for file in job.files]
         sources = stack.enter_context(opening.sources(files, opening.reading(job.options)))
         return INTAKES[job.kind](job.collection, sources, progress=Progress(job), job=job, **choices)
 
@@ -226,7 +233,7 @@ def _import(job: Job) -> Report:
 def _restore(job: Job) -> Report:
     (file,) = job.files
     try:
-        with archive.opened(uploads.path_of(file), file["name"]) as opened:
+        with uploads.opened(file) as stored, archive.unpacked(stored, file["name"]) as opened:
             return archive.restore(opened, job.options.get("slug", ""), progress=Progress(job), job=job)
     except archive.Unreadable as unreadable:
         report = Report()
@@ -236,20 +243,24 @@ def _restore(job: Job) -> Report:
 
 def _fetch(job: Job) -> Report:
     """One turn. What is done is noted in the options, and the next turn goes on from there."""
-    turn, done = Fetching(job.collection, progress=Progress(job)), job.options
-    files = [(file["name"], uploads.path_of(file)) for file in job.files]
-    try:
-        if not done.get("listed"):
-            turn.list_sources()
-            done["listed"] = True
-        if files and not done.get("unpacked"):
-            turn.unpack(files, after=done.get("after", 0))
-            done["unpacked"] = True
-        turn.fetch()
-    except Unfinished:
-        done["after"] = turn.unpacked or done.get("after", 0)
-        job.mine().update(options=done)
-        raise
+    done = job.options
+    packed = [] if done.get("unpacked") else job.files
+    with ExitStack() as stack:
+        # Before the turn begins, since another storage may take longer for them than a turn lasts.
+        files = [(file["name"], stack.enter_context(uploads.opened(file))) for file in packed]
+        turn = Fetching(job.collection, progress=Progress(job))
+        try:
+            if not done.get("listed"):
+                turn.list_sources()
+                done["listed"] = True
+            if files:
+                turn.unpack(files, after=done.get("after", 0))
+                done["unpacked"] = True
+            turn.fetch()
+        except Unfinished:
+            done["after"] = turn.unpacked or done.get("after", 0)
+            job.mine().update(options=done)
+            raise
     return Report()
 
 
@@ -284,7 +295,8 @@ def _end(job: Job, state: str, report: Report | None = None, message: str = "") 
 def _put_off(job: Job, message: str) -> None:
     with transaction.atomic():
         if job.mine().update(state=State.QUEUED, message=message[:200], beat_at=timezone.now()):
-            look_at.using(run_after=timezone.now() + WAIT).enqueue(job.pk)
+            later = {"run_after": timezone.now() + WAIT} if look_at.get_backend().supports_defer else {}
+            look_at.using(**later).enqueue(job.pk)
 
 
 class Progress:
@@ -343,7 +355,6 @@ def reap() -> None:
         forget_staged(job)
     for job in Job.objects.filter(state=State.QUEUED, beat_at__lt=timezone.now() - LEASE):
         _ask_again(job)
-    uploads.forget_old()
     store.sweep_now_and_then()
     DBTaskResult.objects.filter(enqueued_at__lt=timezone.now() - KEPT).exclude(status="READY").delete()
 

@@ -38,7 +38,7 @@ class Preview:
 
 def kind_seen(file: dict, *, has_queries: bool) -> Seen:
     """The kind of rows in a stored file. Raises OSError, Refused."""
-    with uploads.path_of(file).open("rb") as stream, opening.one_by_one([(file["name"], stream)]) as sources:
+    with uploads.streamed(file) as stream, opening.one_by_one([(file["name"], stream)]) as sources:
         return kind_of(next(sources), has_queries=has_queries)
 
 
@@ -111,7 +111,7 @@ def _columns(job: Job, format: Format) -> dict[str, str]:
 def sources_of(job: Job) -> Iterator[Iterator[Source]]:
     """The sources of the files of a job, one by one, by the options of the job. Raises OSError."""
     with ExitStack() as stack:
-        files = ((file["name"], stack.enter_context(uploads.path_of(file).open("rb"))) for file in job.files)
+        files = ((file["name"], stack.enter_context(uploads.streamed(file))) for file in job.files)
         yield stack.enter_context(opening.one_by_one(files, opening.reading(job.options)))
 
 

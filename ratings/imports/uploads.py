@@ -5,14 +5,16 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import FileIO
 from itertools import chain, count
 from pathlib import Path
 from secrets import token_hex
 from shutil import disk_usage
+from typing import BinaryIO
 
 from django.conf import settings
+from django.core.files.storage import storages
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -113,7 +115,7 @@ def reserved(size: int) -> Reserved:
     place = spool()
     with one_at_a_time(place):
         promised = sum(waiting(each) for each in list(place.iterdir()))
-        stored = sum(size_of(each) for each in folder().iterdir()) if folder().is_dir() else 0
+        stored = sum(entry.size for entry in storages["uploads"].entries())
         # Stored uploads limit further uploads, but not forms.
         taken = promised + (stored if size > settings.DATA_UPLOAD_MAX_MEMORY_SIZE else 0)
         # Twice, because Django copies the files out of the body.
@@ -164,19 +166,17 @@ def size_of(path: Path) -> int:
 
 def keep(sent: UploadedFile) -> dict:
     """Store an uploaded file. Returns what its job stores about it. Raises OSError, and then stores nothing."""
-    folder().mkdir(mode=0o700, exist_ok=True)
-    stored, sha256, size = token_hex(16), hashlib.sha256(), 0
-    handle = os.open(folder() / stored, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    storage, name, sha256, size = storages["uploads"], token_hex(16), hashlib.sha256(), 0
+    for block in sent.chunks():
+        sha256.update(block)
+        size += len(block)
     try:
-        with os.fdopen(handle, "wb") as file:
-            for block in sent.chunks():
-                file.write(block)
-                sha256.update(block)
-                size += len(block)
+        storage.save(name, sent)
     except BaseException:
-        (folder() / stored).unlink()
+        with suppress(OSError):
+            storage.delete(name)
         raise
-    return {"name": shown(sent.name), "stored": stored, "sha256": sha256.hexdigest(), "size": size}
+    return {"name": shown(sent.name), "stored": name, "sha256": sha256.hexdigest(), "size": size}
 
 
 def keep_all(sent: Iterable[UploadedFile]) -> list[dict]:
@@ -203,6 +203,7 @@ def distinct(files: Iterable[dict]) -> list[dict]:
 
 
 def folder() -> Path:
+    """The folder of Django's temporary files and, without another storage, of the stored files."""
     return settings.DATA_DIR / "uploads"
 
 
@@ -211,17 +212,28 @@ def shown(name: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in Path(name).name)[-120:] or "file"
 
 
-def path_of(file: dict) -> Path:
-    return folder() / file["stored"]
+@contextmanager
+def opened(file: dict) -> Iterator[BinaryIO]:
+    """A stored file, whole and on this machine. Raises OSError."""
+    with storages["uploads"].open(file["stored"]) as stored:
+        yield stored.file
+
+
+def streamed(file: dict) -> BinaryIO:
+    """A stored file, to be read once: of one in another storage no more than that is fetched. Raises OSError."""
+    return storages["uploads"].stream(file["stored"])
 
 
 def forget_old() -> None:
     """Delete files that nobody imported, and the files of processes that died."""
-    if folder().is_dir():
-        for path in folder().iterdir():
-            seconds = TEMPORARY if ".upload" in path.name else KEPT
-            if path.stat().st_mtime < time.time() - seconds:
-                path.unlink(missing_ok=True)
+    now = time.time()
+    for path in folder().glob("*.upload*"):
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime < now - TEMPORARY:
+                path.unlink()
+    for entry in list(storages["uploads"].entries()):
+        if entry.changed_at < now - KEPT:
+            storages["uploads"].delete(entry.name)
     with one_at_a_time(spool()):
         for path in list(spool().iterdir()):
             waiting(path)
@@ -230,4 +242,4 @@ def forget_old() -> None:
 def forget(files: Iterable[dict]) -> None:
     for file in files:
         if "stored" in file:
-            path_of(file).unlink(missing_ok=True)
+            storages["uploads"].delete(file["stored"])

@@ -1,8 +1,9 @@
 """Rate limits for sign-ins and for calls of the API, in fixed windows of a minute.
 
-The count is in the database, so that it holds for all processes and machines. It is made of slots: a try inserts
-the row of a free slot, and of two tries for the last slot the primary key lets one have it. A successful try gives
-its slots back. Names and addresses are stored as keyed hashes, for a minute.
+The count is in the database, or in Valkey or Redis, so that it holds for all processes and machines. It is made of
+slots: a try inserts the row of a free slot, and of two tries for the last slot the primary key (or SET with NX)
+lets one have it. A successful try gives its slots back. Names and addresses are stored as keyed hashes, for a
+minute.
 
 A browser in which an account has signed in before has a limit of its own for that account, and not that of its
 address. Otherwise a stranger could lock people out of their accounts by wrong passwords, and one person in an
@@ -26,6 +27,7 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.core import signing
 from django.core.cache import caches
+from django.core.cache.backends.db import DatabaseCache
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -121,7 +123,9 @@ def count_call_of_nobody(request: HttpRequest) -> None:
 
 
 def forget_old() -> None:
-    """Delete expired slots, which Django's cache does only now and then."""
+    """Delete expired slots, which Django's cache in the database does only now and then."""
+    if not _in_database():
+        return
     with connection.cursor() as cursor:
         now = connection.ops.adapt_datetimefield_value(timezone.now())
         cursor.execute("DELETE FROM tries WHERE expires < %s", [now])
@@ -152,18 +156,27 @@ def remember_device(request: HttpRequest, response: HttpResponse, username: str)
 def _slot(kind: str, value: str, slots: int, *, when_locked: bool = False) -> str | None:
     """The key of a slot that was free and is taken now, or None. The minute is a part of the key.
 
-    `when_locked`: if the database cannot be written, return a slot without taking it.
+    `when_locked`: if the cache cannot be written, return a slot without taking it.
     """
     window, tries, hashed = int(time.time() // WINDOW), caches["tries"], _hashed(value)
     keys = [f"{kind}:{hashed}:{window}:{number}" for number in range(slots)]
-    taken = tries.get_many(keys)
-    free = (key for key in keys if key not in taken)
-    for key in free:
-        if tries.add(key, 1, timeout=WINDOW):
-            return key
-        if tries.get(key) is None:  # nobody took it: the write failed
-            return key if when_locked else _written(key)
+    try:
+        taken = tries.get_many(keys)
+        for key in (key for key in keys if key not in taken):
+            if tries.add(key, 1, timeout=WINDOW):
+                return key
+            # Nobody took it: the write failed, of which Django's cache in the database says nothing.
+            if _in_database() and tries.get(key) is None:
+                return key if when_locked else _written(key)
+    except ConnectionError:  # of Valkey or Redis
+        if not when_locked:
+            raise
+        return keys[0]
     return None
+
+
+def _in_database() -> bool:
+    return isinstance(caches["tries"], DatabaseCache)
 
 
 def _written(key: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from itertools import chain
 from pathlib import Path
+from typing import BinaryIO
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -88,7 +89,7 @@ class Fetching:
             self.progress("decoding pictures", None, 0)
         Picture.objects.bulk_create(rows, ignore_conflicts=True)
 
-    def unpack(self, files: Iterable[tuple[str, Path]], after: int = 0) -> None:
+    def unpack(self, files: Iterable[tuple[str, Path | BinaryIO]], after: int = 0) -> None:
         """Take the pictures that are in ZIPs and not here, behind the one with the id `after`.
 
         Raises ValueError for what is no ZIP, and Unfinished.

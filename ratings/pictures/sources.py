@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import quote, unquote_to_bytes, urldefrag, urljoin, urlsplit
 
 from ..pull.fetching import LedOn, Limits, fetched
@@ -70,7 +71,7 @@ def from_inside(source: str) -> bytes:
 
 
 @contextmanager
-def zipped(files: Iterable[tuple[str, Path]]) -> Iterator[Callable[[str], bytes | None]]:
+def zipped(files: Iterable[tuple[str, Path | BinaryIO]]) -> Iterator[Callable[[str], bytes | None]]:
     """A function from a source to the bytes of its file in one of the ZIPs; None where none has it.
 
     The name of a file is that of the source; of an address it is the address without https://. A source without a
@@ -79,9 +80,9 @@ def zipped(files: Iterable[tuple[str, Path]]) -> Iterator[Callable[[str], bytes 
     with ExitStack() as stack:
         by_path: dict[str, tuple[zipfile.ZipFile, zipfile.ZipInfo]] = {}
         by_name: dict[str, list[str]] = {}
-        for name, path in files:
+        for name, file in files:
             try:
-                zip = stack.enter_context(zipfile.ZipFile(path))
+                zip = stack.enter_context(zipfile.ZipFile(file))
             except DAMAGED as error:
                 raise ValueError(f"{name} is no whole ZIP ({error}). Send the pictures as one ZIP") from error
             for entry in zip.infolist():

@@ -42,7 +42,7 @@ def sent(picture: Picture, size: str) -> FileResponse:
         raise Http404("A picture is small or large.")
     try:
         return FileResponse(opened(getattr(picture, size)), content_type=TYPE)
-    except OSError as error:
+    except FileNotFoundError as error:
         raise Http404("The file of this picture is gone.") from error
 
 

@@ -6,7 +6,9 @@ import os
 import time
 
 import pytest
+from django.core.cache import caches
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -133,7 +135,9 @@ def test_without_a_worker_every_page_says_so_and_so_does_the_log(admin, collecti
     assert "There is no worker" not in admin.get("/collections/hills/import/").content.decode()
     beat = settings.DATA_DIR / "worker.beat"
     long_ago = time.time() - LEASE.total_seconds() - 1
-    os.utime(beat, (long_ago, long_ago))
+    if connection.vendor == "sqlite":
+        os.utime(beat, (long_ago, long_ago))
+    caches["tries"].delete(jobs.BEATING)
     assert "There is no worker" in admin.get("/collections/hills/import/").content.decode()
     send(admin, "results", ("bm25.run", RUN))
     job = Job.objects.get()
@@ -144,7 +148,7 @@ def test_without_a_worker_every_page_says_so_and_so_does_the_log(admin, collecti
     assert "There is no worker" in page(admin, job)
     Job.objects.update(beat_at=timezone.now())
     assert "There is no worker" not in page(admin, job)
-    beat.unlink()
+    beat.unlink(missing_ok=True)
     assert "There is no worker" in admin.get("/collections/hills/import/").content.decode()
 
 

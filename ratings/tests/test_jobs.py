@@ -45,7 +45,7 @@ def test_a_file_is_kept_under_a_random_name_that_only_its_owner_reads():
     job = asked(make_collection())
     (file,) = job.files
     assert (file["name"], file["size"], len(file["sha256"])) == ("bm25?.run", len(RUN), 64)
-    path = uploads.path_of(file)
+    path = uploads.folder() / file["stored"]
     assert path.read_text() == RUN and path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700 and "bm25" not in path.name
 
@@ -63,7 +63,7 @@ def test_a_file_is_checked_then_imported_and_then_forgotten():
     assert (done.state, done.staging, done.attempt) == ("published", False, 2)
     assert done.report["facts"][0] == "bm25: 2 rankings with 3 results; 2 new, 0 unchanged."
     assert Ranking.objects.filter(job=job).count() == 2
-    assert not uploads.path_of(job.files[0]).exists()
+    assert not (uploads.folder() / job.files[0]["stored"]).exists()
 
 
 def test_the_same_file_again_changes_nothing():
@@ -158,7 +158,7 @@ def test_what_was_cancelled_while_it_waited_is_not_done():
     assert jobs.cancel(job) and not jobs.cancel(job)
     work()
     assert (now_of(job).state, now_of(job).attempt) == ("cancelled", 0)
-    assert not uploads.path_of(job.files[0]).exists()
+    assert not (uploads.folder() / job.files[0]["stored"]).exists()
     assert not jobs.start(job, {}) and not jobs.check_again(job, "results", {})
 
 
@@ -194,9 +194,9 @@ def test_files_that_nobody_came_back_to_are_forgotten_and_the_import_says_so():
     old, new = asked(make_collection()), asked(make_collection("sea"))
     work()
     long_ago = time.time() - 31 * 24 * 60 * 60
-    os.utime(uploads.path_of(old.files[0]), (long_ago, long_ago))
-    jobs.reap()
-    assert [uploads.path_of(job.files[0]).exists() for job in (old, new)] == [False, True]
+    os.utime(uploads.folder() / old.files[0]["stored"], (long_ago, long_ago))
+    uploads.forget_old()
+    assert [(uploads.folder() / job.files[0]["stored"]).exists() for job in (old, new)] == [False, True]
     jobs.start(old, {})
     work()
     assert (now_of(old).state, now_of(old).message) == ("failed", "The file is no longer kept. Send it again.")

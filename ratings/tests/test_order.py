@@ -151,7 +151,7 @@ def test_the_pool_command_chooses_the_order():
 def plans(act, asks: str = " AS part0 ", begins: str = "SELECT") -> str:
     """How the database walks the assignments in the SELECTs that look for the next one, or in other statements."""
     # As behind a pool of transactions: in full and not by the names of prepared statements.
-    in_full = patch.dict(connection.settings_dict, DISABLE_SERVER_SIDE_CURSORS=True)
+    in_full = patch.object(connection, "lasting_sessions", False, create=True)
     with CaptureQueriesContext(connection) as asked, in_full:
         act()
     explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"

@@ -344,7 +344,7 @@ def test_an_admin_sends_a_zip_and_tries_again(admin, shop, tmp_path):
     job = shop.jobs.get()
     jobs.look_at.func(job.pk)
     assert {row.source: row.state for row in shop.pictures.all()} == {"one.png": "ready", "two.png": "refused"}
-    assert not any(uploads.path_of(file).exists() for file in job.files)
+    assert not any((uploads.folder() / file["stored"]).exists() for file in job.files)
     admin.post("/collections/shop/pictures/fetch/")
     assert shop.pictures.get(source="two.png").state == "wanted"
 

@@ -154,7 +154,7 @@ def test_a_statement_outlives_the_transaction_that_told_it(pairs):
 
 @needs_postgresql
 def test_behind_a_pool_of_transactions_nothing_is_told(pairs, monkeypatch):
-    monkeypatch.setitem(connection.settings_dict, "DISABLE_SERVER_SIDE_CURSORS", True)
+    monkeypatch.setattr(connection, "lasting_sessions", False, raising=False)
     by_key = Prepared(lambda: Pair.objects.filter(pk=Blank("pk", Pair, "id")))
     with CaptureQueriesContext(connection) as asked:
         assert by_key(pk=pairs[0].pk) == [pairs[0]]

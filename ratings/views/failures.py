@@ -13,7 +13,8 @@ from ..api.problems import ADDRESS, Problem
 from ..database import disk
 from ..people.access import wants_json
 
-AWAY = (OperationalError, InterfaceError)  # the database is locked for too long, or cannot be reached
+# The database is locked for too long, or it, the store of files or the cache of tries cannot be reached.
+AWAY = (OperationalError, InterfaceError, ConnectionError)
 SOON, LATER = 5, 60  # Retry-After in seconds; trouble with a disk needs a person first
 
 

@@ -1,23 +1,27 @@
 import os
 import signal
+import tempfile
 import time
 from threading import Thread
 
 from django.core.management.base import BaseCommand
 from django.db import DatabaseError, close_old_connections
 from django.utils.crypto import get_random_string
+from django_tasks import task_backends
+from django_tasks_db import DatabaseBackend
 from django_tasks_db.management.commands.db_worker import Worker
 from django_tasks_db.models import DBTaskResult
 
 from ratings import chores
 from ratings.chores import Chore
-from ratings.imports import jobs
+from ratings.imports import jobs, uploads
 from ratings.set_up import deleting
 
 from ._writable import refuse_unwritable
 
 LOOK = 1.0  # seconds
 REAP = BEAT = REMOVE = 5.0
+FORGET = 600.0
 
 
 class Command(BaseCommand):
@@ -36,7 +40,9 @@ class Command(BaseCommand):
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         if beside is not None:
             Thread(target=end_with, args=[beside], daemon=True).start()
+        tempfile.tempdir = str(uploads.spool())
         own = [Chore(jobs.tell_alive, BEAT), Chore(jobs.reap, REAP), Chore(deleting.remove_due, REMOVE)]
+        own.append(Chore(uploads.forget_old, FORGET))
         for chore in (*own, *chores.of_apps):
             Thread(target=again_and_again, args=chore, daemon=True).start()
         again_and_again(work, LOOK)
@@ -63,8 +69,11 @@ def again_and_again(act, every: float) -> None:
 
 
 def work() -> None:
-    """Run all waiting tasks. The query comes first, as the library's worker takes a lock even without tasks."""
-    if DBTaskResult.objects.ready().exists():
+    """Run all waiting tasks. The query comes first, as the library's worker takes a lock even without tasks.
+
+    Another backend of TASKS_BACKEND has workers of its own. Then this one only does the chores.
+    """
+    if isinstance(task_backends["default"], DatabaseBackend) and DBTaskResult.objects.ready().exists():
         name = get_random_string(32)
         Worker(
             queue_names=["default"],

@@ -1,0 +1,385 @@
+"""Two machines without a shared folder: everything that is begun on one can go on on the other.
+
+They are processes, as bench/_machines.py starts them: two servers on two addresses and two workers, each machine
+with a data folder of its own, on one PostgreSQL behind PgBouncer in transaction mode, with a store of files.
+"""
+
+import io
+import json
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import quote
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.hashers import Argon2PasswordHasher, make_password
+from django.core.exceptions import ImproperlyConfigured
+from django.core.files.base import ContentFile
+from django.core.files.storage import storages
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
+from django.utils import timezone
+
+from bench import _machines
+from bench._bucket import Store, store
+from bench._raters import PASSWORD, Browser
+from bench._served import free_port
+from config import machines
+from config.machines.bucket import Body
+from config.pooled.base import DatabaseWrapper
+from ratings.imports import uploads
+from ratings.imports.preview import kind_seen
+from ratings.models import Collection, Document, Job, Picture, Rating
+from ratings.people import throttle
+from ratings.pictures import store as pictures
+from ratings.presentation import versions
+from ratings.tests import clocks
+from ratings.tests.races import race
+from ratings.tests.test_pictures import SHOWING, picture_of
+
+DOCUMENTS = 30_000  # fewer would be imported before anybody is killed
+
+needs_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="machines share a PostgreSQL")
+needs_pgbouncer = pytest.mark.skipif(bool(_machines.absent()), reason=_machines.absent())
+
+
+def url_of_database() -> str:
+    facts = connection.settings_dict
+    host = quote(facts["HOST"], safe="") or "127.0.0.1"
+    return f"postgres://{facts['USER'] or 'postgres'}@{host}:{facts['PORT'] or 5432}/{facts['NAME']}"
+
+
+def until(true: Callable[[], object], seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+# The settings
+
+
+@pytest.mark.parametrize("url", ["files", "s3://", "https://bucket", "s3://key:secret@bucket", "s3://b?secret=1"])
+def test_a_storage_that_is_none_is_refused_and_not_repeated(url, tmp_path):
+    with pytest.raises(ImproperlyConfigured, match="STORAGE_URL names no bucket. Write s3://BUCKET") as refused:
+        machines.files(url, tmp_path)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_cache_that_is_none_is_refused():
+    with pytest.raises(ImproperlyConfigured, match="CACHE_URL does not begin with redis://"):
+        machines.tries("memcached://cache")
+
+
+# A store of files
+
+
+@pytest.fixture
+def bucket(settings, tmp_path, monkeypatch) -> Iterator[Store]:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
+    settings.DATA_DIR = tmp_path
+    with store() as found:
+        url = f"s3://idealist/files?endpoint={found.url}&region=local"
+        settings.STORAGES = settings.STORAGES | machines.files(url, tmp_path)
+        yield found
+
+
+def test_an_upload_lies_in_the_bucket_and_is_read_from_there(bucket, tmp_path):
+    file = uploads.keep(SimpleUploadedFile("q.tsv", b"q1\tred\n"))
+    assert list(bucket.files) == [f"idealist/files/uploads/{file['stored']}"]
+    assert not (tmp_path / "uploads").exists()
+    with uploads.opened(file) as whole, uploads.streamed(file) as stream:
+        assert whole.read() == stream.read() == b"q1\tred\n"
+        assert whole.fileno() and whole.seek(0) == 0  # of a file on this machine
+    assert [(each.name, each.size) for each in storages["uploads"].entries()] == [(file["stored"], 7)]
+    uploads.forget([file])
+    assert not bucket.files
+    with pytest.raises(FileNotFoundError), uploads.opened(file):
+        pass
+
+
+def test_a_preview_fetches_no_more_than_it_shows(bucket, monkeypatch):
+    fetched, readinto = [], Body.readinto
+    monkeypatch.setattr(Body, "readinto", lambda *args: fetched.append(readinto(*args)) or fetched[-1])
+    file = uploads.keep(SimpleUploadedFile("q.tsv", b"q1\tred\n" * 900_000))
+    assert kind_seen(file, has_queries=False).kind == "queries"
+    assert 0 < sum(fetched) < 2_000_000
+
+
+def test_what_waits_in_the_bucket_counts_against_the_room_for_uploads(bucket, settings):
+    settings.MOST_UPLOADS = 4_000_000
+    uploads.reserved(3_000_000).close()
+    uploads.keep(SimpleUploadedFile("q.tsv", bytes(1_500_000)))
+    with pytest.raises(uploads.NoRoom):
+        uploads.reserved(3_000_000)
+
+
+def test_old_uploads_are_forgotten_there_too(bucket):
+    old, new = (uploads.keep(SimpleUploadedFile("q.tsv", b"q1\tred\n")) for _ in range(2))
+    name = f"idealist/files/uploads/{old['stored']}"
+    bucket.files[name] = bucket.files[name][0], timezone.now() - timedelta(days=31)
+    uploads.forget_old()
+    assert [name.rpartition("/")[2] for name in bucket.files] == [new["stored"]]
+
+
+@pytest.mark.django_db
+def test_pictures_lie_in_the_bucket_and_are_swept_there(bucket, monkeypatch):
+    digest = pictures.keep(b"a picture")
+    assert pictures.keep(b"a picture") == digest and pictures.is_there(digest)
+    assert list(bucket.files) == [f"idealist/files/pictures/{pictures.name_of(digest)}"]
+    assert pictures.opened(digest).read() == b"a picture"
+    assert pictures.sweep() == 0
+    monkeypatch.setattr(pictures, "UNUSED", timedelta(seconds=-5))
+    assert pictures.sweep() == 1 and not bucket.files
+
+
+@pytest.mark.django_db
+def test_where_the_store_is_away_pages_say_so_and_nothing_is_called_gone(bucket, settings, client, tmp_path):
+    """A picture that cannot be fetched now is not one that does not exist."""
+    collection = Collection.objects.create(slug="shop", name="Shop")
+    facts = {"state": "ready", "small": "ab" * 32, "large": "ab" * 32, "width": 1, "height": 1}
+    picture = Picture.objects.create(collection=collection, digest="cd" * 32, source="a.png", **facts)
+    client.force_login(get_user_model().objects.create_superuser("root"))
+    client.raise_request_exception = False
+    address = f"/pictures/{picture.token}/small/"
+    assert client.get(address).status_code == 404
+    away = f"s3://idealist?endpoint=http://127.0.0.1:{free_port()}&region=local"
+    settings.STORAGES = settings.STORAGES | machines.files(away, tmp_path)
+    answer = client.get(address)
+    assert answer.status_code == 503 and answer["Retry-After"] == "5"
+    with pytest.raises(ConnectionError):
+        storages["uploads"].save("name", ContentFile(b"x"))
+
+
+# Tries in Valkey or Redis
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory) -> Iterator[str]:
+    with _machines.redis(tmp_path_factory.mktemp("redis")) as url:
+        if not url:
+            pytest.skip("there is no redis-server (apt install redis-server)")
+        yield url
+
+
+@pytest.fixture
+def in_redis(redis, settings, monkeypatch) -> None:
+    settings.CACHES = settings.CACHES | {"tries": machines.tries(redis)}
+    clocks.stopped(monkeypatch, 1_000_000)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.same_everywhere
+def test_in_redis_of_twelve_tries_at_once_five_get_through(in_redis, rf):
+    requests = [rf.post("/", REMOTE_ADDR=f"10.0.0.{i}") for i in range(12)]
+    got = race(requests, lambda request: throttle.begin(request, "anna"))
+    assert sum(isinstance(each, throttle.Try) for each in got) == 5
+    next(each for each in got if isinstance(each, throttle.Try)).succeeded()
+    throttle.begin(requests[0], "anna")
+    with pytest.raises(throttle.TooMany):
+        throttle.begin(requests[0], "anna")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT COUNT(*) FROM tries")
+        assert cursor.fetchone() == (0,)
+
+
+@pytest.mark.django_db
+@pytest.mark.same_everywhere
+def test_where_redis_is_away_nobody_guesses_passwords_and_programs_go_on(settings, client):
+    settings.CACHES = settings.CACHES | {"tries": machines.tries(f"redis://127.0.0.1:{free_port()}/0")}
+    client.raise_request_exception = False
+    sent = {"username": "anna", "password": "wrong"}
+    assert client.post("/accounts/sign-in/", sent).status_code == 503
+    throttle.count_call("token", str(uuid4()), throttle.PER_TOKEN)
+
+
+# PgBouncer
+
+
+@pytest.fixture
+def pooler() -> Iterator[str]:
+    """The URL of the database of the tests behind PgBouncer in transaction mode."""
+    port = free_port()
+    with TemporaryDirectory(prefix="idealist-pooler-", dir="/tmp") as folder:  # PgBouncer runs as another user
+        program = _machines.pooler_in(Path(folder), url_of_database(), port)
+        program.start()
+        program.await_port(port)
+        yield f"postgres://idealist@127.0.0.1:{port}/shared"
+        program.kill()
+
+
+@pytest.fixture
+def pooled(pooler) -> Iterator[DatabaseWrapper]:
+    """A connection with the limits of a page."""
+    limits = {"OPTIONS": {"limits": {"lock_timeout": "1s", "statement_timeout": "30s"}}}
+    place = {"NAME": "shared", "HOST": "127.0.0.1", "PORT": pooler.rpartition(":")[2].partition("/")[0]}
+    wrapper = DatabaseWrapper(connection.settings_dict | {"USER": "idealist", "PASSWORD": ""} | place | limits)
+    yield wrapper
+    wrapper.close()
+
+
+def limit_of(cursor) -> str:
+    cursor.execute("SELECT current_setting(%s)", ["lock_timeout"])
+    return cursor.fetchone()[0]
+
+
+@needs_postgresql
+@needs_pgbouncer
+@pytest.mark.django_db(transaction=True)
+def test_behind_a_pooler_a_page_has_its_limits_and_leaves_none_behind(pooler, pooled):
+    with pooled.cursor() as cursor:
+        assert limit_of(cursor) == "1s"
+        pooled.set_autocommit(False)
+        assert [limit_of(cursor), limit_of(cursor)] == ["1s", "1s"]
+        cursor.execute("UPDATE tries SET value = %s", ["100 %"])
+        assert cursor.rowcount == 0
+        pooled.rollback()
+        pooled.set_autocommit(True)
+    with psycopg.connect(pooler, autocommit=True) as other:  # it gets the session that the page had
+        assert other.execute("SHOW lock_timeout").fetchone() == ("0",)
+        with pytest.raises(psycopg.OperationalError, match="options"):
+            psycopg.connect(pooler, options="-c lock_timeout=4s")
+
+
+@needs_postgresql
+@needs_pgbouncer
+@pytest.mark.django_db(transaction=True)
+def test_behind_a_pooler_many_rows_come_through_a_cursor_of_their_transaction(pooled):
+    outside = pooled.chunked_cursor()
+    assert not getattr(outside.cursor, "name", "")
+    pooled.set_autocommit(False)
+    pooled.in_atomic_block = True
+    with pooled.chunked_cursor() as inside:
+        inside.execute("SELECT generate_series(1, 5)")
+        assert inside.fetchmany(2) == [(1,), (2,)] and inside.cursor.name
+    pooled.in_atomic_block = False
+    pooled.rollback()
+
+
+# All of it
+
+
+class Person(Browser):
+    """Somebody who is signed in, and can send files."""
+
+    def __init__(self, address: tuple[str, int], name: str) -> None:
+        super().__init__(address)
+        self.account = self.sign_in(name)
+
+    def on(self, address: tuple[str, int]) -> "Person":
+        """The same session on another machine."""
+        other = Person.__new__(Person)
+        Browser.__init__(other, address)
+        other.cookies, other.csrf, other.account = self.cookies, self.csrf, self.account
+        return other
+
+    def get(self, path: str) -> tuple[int, bytes]:
+        return self._asked("GET", path, None, {})
+
+    def send(self, path: str, **fields) -> int:
+        body = encode_multipart(BOUNDARY, fields)
+        return self._asked("POST", path, body, {"Content-Type": MULTIPART_CONTENT})[0]
+
+    def _asked(self, method: str, path: str, body: bytes | None, more: dict) -> tuple[int, bytes]:
+        cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        self.connection.request(method, path, body, {"Cookie": cookies, "X-CSRFToken": self.csrf, **more})
+        answer = self.connection.getresponse()
+        return answer.status, answer.read()
+
+
+@needs_postgresql
+@needs_pgbouncer
+@pytest.mark.django_db(transaction=True)
+def test_what_is_begun_on_one_machine_goes_on_on_the_other():
+    from bench import _round  # its models need Django
+
+    collection = _round.made("shop", raters=2, pairs=20, wanted=1)
+    versions.publish(collection, SHOWING, base=0)
+    Document.objects.filter(key="d1").update(fields={"image": "one.png"})
+    root = get_user_model().objects.create_superuser("root")
+    root.password = make_password(PASSWORD, hasher=Argon2PasswordHasher())
+    root.save()
+    with _machines.machines(url_of_database()) as found:
+        first, second = found.all
+        rated_on_both(first, second)
+        admin = Person(first.address, "root")
+        other = admin.on(second.address)
+        imported_after_a_kill(first, second, admin)
+        shown_on_both(admin, other)
+        archived_and_restored(admin, other)
+        for machine in found.all:
+            assert not any((machine.data / name).exists() for name in ("pictures", "secret.key", "worker.beat"))
+            assert not list((machine.data / "uploads").iterdir())
+            assert "Traceback" not in machine.web.said() + machine.worker.said()
+
+
+def rated_on_both(first, second) -> None:
+    """A session of one is one of the other, and a press that comes to both is one rating."""
+    here = Person(first.address, "shop-0")
+    there = here.on(second.address)
+    tasks = here.ask("/collections/shop/rate/next/", {"count": 8, "account": here.account})[1]["tasks"]
+    for number, task in enumerate(tasks):
+        fields = {"grade": "1", "base_revision": task["base_revision"], "client_key": str(uuid4())}
+        fields["account"] = here.account
+        address = f"/collections/shop/rate/{task['token']}/save/"
+        ways = (here, there) if number % 2 else (there, here)
+        assert [person.ask(address, fields)[0] for person in ways] == [200, 200]
+    assert Rating.objects.count() == len(tasks) == 8
+
+
+def imported_after_a_kill(first, second, admin: Person) -> None:
+    """The file was sent to one machine, whose worker dies; the other machine never saw it."""
+    lines = "".join(f"{json.dumps({'id': f'x{n}', 'title': 'A', 'text': 'B'})}\n" for n in range(DOCUMENTS))
+    first.worker.start()
+    file = ContentFile(lines.encode(), name="many.jsonl")
+    assert admin.send("/collections/shop/import/send/", kind="documents", files=file) == 302
+    job = Job.objects.get(kind="documents")
+    until(lambda: of(job).state == "checked")
+    assert admin.send(f"/collections/shop/import/{job.pk}/start/") == 302
+    until(lambda: of(job).staging or of(job).is_over)
+    first.worker.kill()
+    assert of(job).state == "running" and not Document.objects.filter(key="x1").exists()
+    Job.objects.filter(pk=job.pk).update(beat_at=timezone.now() - timedelta(minutes=1))
+    second.worker.start()
+    until(lambda: of(job).is_over)
+    assert (of(job).state, of(job).deaths) == ("published", 1)
+    assert Document.objects.filter(key__startswith="x").count() == DOCUMENTS
+
+
+def of(job: Job) -> Job:
+    return Job.objects.get(pk=job.pk)
+
+
+def shown_on_both(admin: Person, other: Person) -> None:
+    """Pictures sent to one machine and made small by the worker of the other."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as zip:
+        zip.writestr("one.png", picture_of())
+    sent = ContentFile(out.getvalue(), name="pictures.zip")
+    assert admin.send("/collections/shop/pictures/send/", files=sent) == 302
+    until(lambda: Picture.objects.filter(source="one.png", state="ready").exists())
+    until(lambda: not Job.objects.filter(kind="pictures", state__in=["queued", "running"]).exists())
+    address = f"/pictures/{Picture.objects.get(source='one.png').token}/small/"
+    (here, content), (there, same) = admin.get(address), other.get(address)
+    assert (here, there) == (200, 200) and content == same and content[8:12] == b"WEBP"
+
+
+def archived_and_restored(admin: Person, other: Person) -> None:
+    status, archive = admin.get("/collections/shop/export/archive/")
+    assert status == 200
+    assert other.send("/archives/send/", file=ContentFile(archive, name="shop.zip")) == 302
+    job = Job.objects.get(kind="archive")
+    until(lambda: of(job).state == "checked")
+    assert admin.send(f"/archives/{job.pk}/start/", slug="again") == 302
+    until(lambda: of(job).is_over)
+    again = Collection.objects.get(slug="again")
+    assert (of(job).state, again.documents.count()) == ("published", DOCUMENTS + 100)
+    assert Rating.objects.filter(pair__query__collection=again).count() == 8
