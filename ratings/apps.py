@@ -5,8 +5,12 @@ class RatingsConfig(AppConfig):
     name = "ratings"
 
     def ready(self) -> None:
+        from allauth.mfa import signals  # these need the models
         from django.contrib.auth.signals import user_logged_in
 
-        from .people import sessions  # needs the models
+        from .people import sessions
+        from .sign_in import second_factor
 
         user_logged_in.connect(sessions.note, dispatch_uid="ratings.people.sessions")
+        for changed in (signals.authenticator_added, signals.authenticator_removed, signals.authenticator_reset):
+            changed.connect(second_factor.note_change, dispatch_uid="ratings.sign_in.second_factor")

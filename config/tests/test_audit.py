@@ -84,9 +84,22 @@ NOTED = {
 OWN = "it concerns nobody but the person"
 RATED = "the history of ratings has it, with who and when"
 LEASE = "a lease changes no rating and no pool"
+FACTOR = "ratings/tests/test_second_factor.py has it"
 UNPUBLISHED = "it changes no record: the worker notes what it publishes"
 LOOKED = "it changes nothing"
 NOT_NOTED = {
+    "provider": OWN,
+    "account_login": OWN,
+    "account_reauthenticate": OWN,
+    "mfa_authenticate": OWN,
+    "mfa_reauthenticate": OWN,
+    "mfa_reauthenticate_webauthn": OWN,
+    "sign_in_link": OWN,
+    "mfa_activate_totp": FACTOR,
+    "mfa_deactivate_totp": FACTOR,
+    "mfa_add_webauthn": FACTOR,
+    "mfa_remove_webauthn": FACTOR,
+    "mfa_generate_recovery_codes": FACTOR,
     "sign_in": OWN,
     "sign_out": OWN,
     "end_session": OWN,
@@ -402,7 +415,7 @@ def test_the_page_is_for_superusers_and_filters(world):
 def test_the_pages_of_events_follow_one_another(world, monkeypatch):
     monkeypatch.setattr("ratings.views.audit.AT_ONCE", 1)
     for role in ("analyst", "rater", "admin"):
-        members.add(world.collection, world.users["root"], role)
+        members.give_role(world.collection, world.users["root"], role)
     root, seen, query = world.client("root"), [], "act=role"
     while query:
         context = root.get(reverse("audit") + "?" + query).context

@@ -10,6 +10,8 @@ class Act(TextChoices):
     MEMBER_ADDED = "member.added", "added the member"
     ROLE = "role", "changed the role of"
     MEMBER_REMOVED = "member.removed", "removed the member"
+    SUPERUSER = "superuser", "made a superuser of"
+    SUPERUSER_NO_MORE = "superuser.ended", "took the rights of a superuser from"
     TERMS = "terms", "changed what may be rated by"
     DEACTIVATED = "rater.deactivated", "deactivated"
     REACTIVATED = "rater.reactivated", "reactivated"
@@ -52,6 +54,8 @@ ABOUT_PEOPLE = [
     Act.MEMBER_ADDED,
     Act.ROLE,
     Act.MEMBER_REMOVED,
+    Act.SUPERUSER,
+    Act.SUPERUSER_NO_MORE,
     Act.TERMS,
     Act.DEACTIVATED,
     Act.REACTIVATED,

@@ -121,7 +121,7 @@ def accept(invitation: Invitation, user: AbstractBaseUser, *, now: datetime | No
 def add(collection: Collection, user: AbstractBaseUser, role: str, *, by_group: bool = False) -> None:
     """Make the account a member. Raises IntegrityError where it is one."""
     _made(collection, user, role, by_group)
-    note(Act.MEMBER_ADDED, collection, about=user, role=role, **({"by_group": True} if by_group else {}))
+    note(Act.MEMBER_ADDED, collection, about=user, role=role, **_by(user, by_group))
 
 
 def _made(collection: Collection, user: AbstractBaseUser, role: str, by_group: bool = False) -> Membership:
@@ -179,7 +179,8 @@ def set_role(membership: Membership, role: str, *, by_group: bool = False) -> No
         _give_back(membership)
     if Role.ADMIN in (earlier, role):
         settle_staff(membership.user)
-    note(Act.ROLE, membership.collection, about=membership.user, role=role, before=earlier)
+    by = _by(membership.user, by_group)
+    note(Act.ROLE, membership.collection, about=membership.user, role=role, before=earlier, **by)
 
 
 @transaction.atomic
@@ -190,7 +191,13 @@ def remove(membership: Membership, *, by_group: bool = False) -> None:
     membership.delete()
     if membership.role == Role.ADMIN:
         settle_staff(membership.user)
-    note(Act.MEMBER_REMOVED, membership.collection, about=membership.user, role=membership.role)
+    by = _by(membership.user, by_group)
+    note(Act.MEMBER_REMOVED, membership.collection, about=membership.user, role=membership.role, **by)
+
+
+def _by(user: AbstractBaseUser, by_group: bool) -> dict:
+    """Who did it, for its note: the person, by signing in, where the groups of a provider decide."""
+    return {"by": user, "by_group": True} if by_group else {}
 
 
 def settle_staff(user: AbstractBaseUser) -> None:

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 
+from ..audit import Act, note
 from ..models import Collection, Membership, Role, SuperuserByGroup
 from ..people import members
 
@@ -31,6 +32,7 @@ def settle_superuser(user: AbstractBaseUser, wanted: bool) -> None:
         return
     user.is_superuser = wanted
     user.save(update_fields=["is_superuser"])
+    note(Act.SUPERUSER if wanted else Act.SUPERUSER_NO_MORE, about=user, by=user, by_group=True)
 
 
 def settle_memberships(user: AbstractBaseUser, given: list[tuple[str, str]]) -> None:

@@ -4,6 +4,7 @@ from allauth.account.adapter import get_adapter as account_adapter
 from allauth.account.app_settings import REAUTHENTICATION_TIMEOUT
 from allauth.account.internal.flows.login import get_authentication_records
 from allauth.core.internal.cryptokit import normalize_user_code
+from allauth.mfa import signals
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
 from allauth.mfa.models import Authenticator
@@ -11,9 +12,11 @@ from allauth.mfa.stages import AuthenticateStage
 from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
+from django.dispatch import Signal
 from django.http import HttpRequest
 from django.utils import timezone
 
+from ..audit import Act, note
 from ..models import Membership
 from ..people import throttle
 from . import entering
@@ -58,7 +61,16 @@ def can_show_again(request: HttpRequest) -> bool:
 
 def remove_all(user: AbstractBaseUser) -> int:
     """Remove all second factors and recovery codes of a person; how many there were."""
-    return Authenticator.objects.filter(user=user).delete()[0]
+    removed = Authenticator.objects.filter(user=user).delete()[0]
+    if removed:
+        note(Act.SIGN_IN, about=user, removed="all second factors")
+    return removed
+
+
+def note_change(signal: Signal, user: AbstractBaseUser, authenticator: Authenticator, **more) -> None:
+    """Note what a person changed. A receiver of allauth's signals."""
+    did = {signals.authenticator_added: "added", signals.authenticator_removed: "removed"}.get(signal, "made anew")
+    note(Act.SIGN_IN, about=user, **{did: authenticator.type})
 
 
 class Stage(AuthenticateStage):

@@ -12,7 +12,8 @@ from django.core.management import call_command
 from django.test import Client, override_settings
 from django.urls import reverse
 
-from ratings.models import Role
+from ratings.audit import Act
+from ratings.models import AuditEvent, Role
 from ratings.people import members, throttle, tokens
 from ratings.sign_in import links
 
@@ -315,3 +316,20 @@ def test_a_token_is_asked_for_none():
     with override_settings(SECOND_FACTOR={"analyst"}):
         response = Client().get("/api/v1/token", headers={"authorization": f"Bearer {key}"})
     assert response.status_code == 200
+
+
+def test_what_changes_how_somebody_signs_in_is_noted(anna):
+    client = Client()
+    password(client)
+    given(client, code())
+    client.post(reverse("mfa_deactivate_totp"))
+    call_command("sign_in_link", "anna")
+    with_app(anna)
+    call_command("remove_second_factor", "anna")
+    events = AuditEvent.objects.filter(act=Act.SIGN_IN).order_by("pk")
+    assert [(event.way, event.about, event.detail) for event in events] == [
+        ("page", "anna", {"removed": "totp"}),
+        ("page", "anna", {"removed": "recovery_codes"}),
+        ("command", "anna", {"made": "link"}),
+        ("command", "anna", {"removed": "all second factors"}),
+    ]

@@ -2,6 +2,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import BaseCommand, CommandError
 from django.urls import reverse
 
+from ratings.audit import Act, note
 from ratings.sign_in import links
 
 from .invite import usual_site
@@ -18,5 +19,6 @@ class Command(BaseCommand):
         user = get_user_model().objects.filter(username=username, is_active=True).first()
         if user is None:
             raise CommandError(f"There is no open account {username}.")
+        note(Act.SIGN_IN, about=user, made="link")
         address = reverse("sign_in_link", args=[links.key_for(user)])
         self.stdout.write((site or usual_site()).rstrip("/") + address)
