@@ -25,6 +25,9 @@ IDEALIST_OIDC_JOIN  1 lets the provider's verified address sign in to the accoun
 IDEALIST_OIDC_SECOND_FACTOR  1: the provider asks for a second factor, and Idealist asks who comes from it for none
 IDEALIST_PASSWORDS  0 lets nobody sign in by password; needs an issuer (1)
 IDEALIST_SECOND_FACTOR  roles that need a second factor, separated by commas (default: none)
+IDEALIST_SESSIONS  how long sessions last: role=idle/longest, as in admin=30m/12h (default: two weeks for all)
+IDEALIST_MAIL     the mail server, as in smtp+tls://user:password@host:587 (default: none, and nothing is sent)
+IDEALIST_MAIL_FROM  the address that mail comes from; needed with a mail server
 SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent
 """
 
@@ -151,6 +154,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "ratings.people.limits.SessionLimits",
     # before the body is read: the check for forged forms waits for the view
     "ratings.imports.uploads.BodyLimit",
     "ratings.people.access.SignInRequired",
@@ -252,6 +256,10 @@ if not PASSWORDS and not OIDC:
         "IDEALIST_PASSWORDS is 0 and IDEALIST_OIDC_ISSUER is missing, so nobody could sign in. Set one of them."
     )
 SECOND_FACTOR = sign_in.roles_with_second_factor()
+SESSION_LIMITS = sign_in.session_limits()
+MAIL = sign_in.mail()  # Django's own settings of mail, which take effect by the next line
+globals().update(MAIL)
+PASSWORD_RESET_TIMEOUT = 3600
 ACCOUNT_ADAPTER = "ratings.sign_in.entering.Adapter"
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_EMAIL_NOTIFICATIONS = False

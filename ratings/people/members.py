@@ -127,7 +127,8 @@ def sign_up(
     """Make an account and accept the invitation with it. Raises NameTaken and Gone, and then makes none."""
     try:
         with transaction.atomic():
-            user = get_user_model().objects.create_user(username, password=password)
+            address = invitation.name if invitation.mailed else ""
+            user = get_user_model().objects.create_user(username, email=address, password=password)
     except IntegrityError as error:
         raise NameTaken from error
     accept(invitation, user, now=now)
@@ -165,6 +166,13 @@ def remove(membership: Membership, *, by_group: bool = False) -> None:
     membership.delete()
     if membership.role == Role.ADMIN:
         settle_staff(membership.user)
+
+
+def roles_of(user: AbstractBaseUser) -> set[str]:
+    """All roles of the person in any collection; of superusers "superuser" alone."""
+    if user.is_superuser:
+        return {"superuser"}
+    return set(Membership.objects.filter(user=user).values_list("role", flat=True))
 
 
 def settle_staff(user: AbstractBaseUser) -> None:
