@@ -97,3 +97,9 @@ def test_by_default_nothing_is_asked_and_nothing_ends(clock, settings, django_as
     with django_assert_num_queries(2):  # the session and the account
         client.get(reverse("session"))
     assert is_in(client)
+
+
+def test_the_list_of_sessions_says_when_they_end():
+    client = client_of(make_member(make_collection(), "anna", Role.ANALYST))
+    tomorrow = timezone.now() + timedelta(days=1)
+    assert f"{tomorrow.day} {tomorrow:%b %Y}" in client.get(reverse("sessions")).content.decode()
