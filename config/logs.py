@@ -3,7 +3,7 @@
 import logging
 import re
 
-KEYS = re.compile(r"(/join/|/accounts/link/|idl_|look=|[?&]code=)[\w~.%-]+")
+KEYS = re.compile(r"(/join/|/accounts/link/|/accounts/forgotten/\w+/|idl_|look=|[?&]code=)[\w~.%-]+")
 
 
 class WithoutKeys(logging.Formatter):

@@ -28,6 +28,9 @@ IDEALIST_OIDC_JOIN  1 lets the provider's verified address sign in to the accoun
 IDEALIST_OIDC_SECOND_FACTOR  1: the provider asks for a second factor, and Idealist asks who comes from it for none
 IDEALIST_PASSWORDS  0 lets nobody sign in by password; needs an issuer (1)
 IDEALIST_SECOND_FACTOR  roles that need a second factor, separated by commas (default: none)
+IDEALIST_SESSIONS  how long sessions last: role=idle/longest, as in admin=30m/12h (default: two weeks for all)
+IDEALIST_MAIL     the mail server, as in smtp+tls://user:password@host:587 (default: none, and nothing is sent)
+IDEALIST_MAIL_FROM  the address that mail comes from; needed with a mail server
 IDEALIST_STATIC   folder of static files (default: static/ in IDEALIST_DATA); an image has them ready
 DATABASE_POOLER   1 where DATABASE_URL leads to a pooler of transactions, such as PgBouncer
 STORAGE_URL       s3://BUCKET/FOLDER?endpoint=URL&region=NAME for uploads and pictures (default: IDEALIST_DATA)
@@ -169,6 +172,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "ratings.people.limits.SessionLimits",
     "ratings.audit.who.Requests",
     # before the body is read: the check for forged forms waits for the view
     "ratings.imports.uploads.BodyLimit",
@@ -275,6 +279,10 @@ if not PASSWORDS and not OIDC:
         "IDEALIST_PASSWORDS is 0 and IDEALIST_OIDC_ISSUER is missing, so nobody could sign in. Set one of them."
     )
 SECOND_FACTOR = sign_in.roles_with_second_factor()
+SESSION_LIMITS = sign_in.session_limits()
+MAIL = sign_in.mail()  # Django's own settings of mail, which take effect by the next line
+globals().update(MAIL)
+PASSWORD_RESET_TIMEOUT = 3600
 ACCOUNT_ADAPTER = "ratings.sign_in.entering.Adapter"
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_EMAIL_NOTIFICATIONS = False

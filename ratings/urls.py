@@ -19,6 +19,7 @@ from .views import (
     look_around,
     my_data,
     new_collection,
+    new_password,
     people,
     pictures,
     pool,
@@ -39,6 +40,16 @@ from .views import (
 urlpatterns = [
     path("accounts/sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
     path("accounts/link/<str:key>/", sign_in_link.sign_in_link, name="sign_in_link"),
+    path(
+        "accounts/forgotten/",
+        login_not_required(new_password.ForgottenPassword.as_view()),
+        name="forgotten_password",
+    ),
+    path(
+        "accounts/forgotten/<str:uidb64>/<str:token>/",
+        login_not_required(new_password.NewPassword.as_view()),
+        name="new_password",
+    ),
     path("accounts/session/", session.session, name="session"),
     path("accounts/sign-out/", sign_in.SignOut.as_view(), name="sign_out"),
     path("accounts/provider/", provider.provider, name="provider"),

@@ -45,6 +45,9 @@ TABLE = {
     "sign_in": ("get", [200, 302, 302, 302, 302]),
     # With a key that fits it opens to everybody: see ratings/tests/test_second_factor.py.
     "sign_in_link": ("get", [404, 404, 404, 404, 404]),
+    # Where mail is set they open: see ratings/tests/test_mail.py.
+    "forgotten_password": ("get", [404, 404, 404, 404, 404]),
+    "new_password": ("get", [404, 404, 404, 404, 404]),
     # For tests with a provider see ratings/tests/test_provider.py.
     "provider": ("post", [404, 404, 404, 404, 404]),
     "provider_callback": ("get", [404, 404, 404, 404, 404]),
@@ -299,6 +302,7 @@ class World:
             "size": "small",
             "key": self.key,
             "sha": self.frozen.short,
+            "uidb64": "MQ",
             "version": 1,
             "rest": "v2/collections",
             "name": "queries.csv" if name == "sample" else "glossary",
@@ -431,6 +435,8 @@ BOTH = {
     "desk_settings",
     "api_nothing",
     "sign_in_link",
+    "forgotten_password",
+    "new_password",
     "account_login",
     "account_reauthenticate",
     "mfa_authenticate",

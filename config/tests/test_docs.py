@@ -31,7 +31,7 @@ ONLY_READ = {
     ("first-steps", "server"): 2,
     ("measures", "formula"): 2,
     ("operating", "outside"): 3,
-    ("operating", "server"): 10,
+    ("operating", "server"): 12,
     ("statistics", "formula"): 1,
 }
 

@@ -144,3 +144,16 @@ def test_there_is_no_sample_for_others_nor_in_a_named_database_whatever_the_swit
         for more in ({}, given)
     ]
     assert [done.stdout for done in said] == ["True\n", "False\n"]
+
+
+@pytest.mark.parametrize("environment", [{"IDEALIST_PASSWORDS": "0"}, {"IDEALIST_MAIL": "x"}])
+def test_settings_of_sign_in_that_cannot_be_are_refused(tmp_path, environment):
+    """What each of them says is in test_settings_of_sign_in.py."""
+    refused = start(tmp_path, **environment)
+    assert refused.returncode != 0 and next(iter(environment)) in refused.stderr
+
+
+def test_one_address_sets_the_mail_server(tmp_path):
+    environment = {"IDEALIST_MAIL": "smtps://mail.example.org", "IDEALIST_MAIL_FROM": "me@example.org"}
+    assert start(tmp_path, "EMAIL_PORT", **environment).stdout.strip() == "465"
+    assert start(tmp_path, "PASSWORDS").stdout.strip() == "True"

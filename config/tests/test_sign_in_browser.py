@@ -7,6 +7,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.core.cache import cache, caches
 from django.test import override_settings
+from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from ratings.models import Role
@@ -129,6 +130,12 @@ def test_the_other_pages_look_right(visit, anna):
     page.goto("/accounts/second-factor/again/password/")
     examine(page, "the question who it is")
     signed_out(page)
+    with override_settings(MAIL={"EMAIL_HOST": "mail.example.org"}):
+        page.goto("/accounts/sign-in/")
+        follow(page.get_by_role("link", name="Forgotten password"))
+        examine(page, "a forgotten password")
+        page.goto(reverse("new_password", args=["MQ", "wrong-token"]))
+        examine(page, "a link for a new password that is used")
     dead = {"issuer": "http://127.0.0.1:9", "client": "x", "secret": "x", "name": "Example ID", "scopes": []}
     with override_settings(OIDC=dead):
         page.goto("/accounts/sign-in/")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.password_validation import validate_password
@@ -36,6 +37,14 @@ class InviteForm(forms.Form):
         ],
     )
     days = forms.IntegerField(label="Days until the links end", min_value=1, max_value=90, initial=14)
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        if settings.MAIL:
+            said = (
+                "Each gets a link of their own, which works once. It is sent to addresses; those of names you see."
+            )
+            self.fields["names"].help_text = said
 
     def clean_names(self) -> list[str]:
         lines = (line.replace("\x00", "").strip() for line in self.cleaned_data["names"].splitlines())

@@ -140,7 +140,8 @@ def sign_up(
     """Make an account and accept the invitation with it. Raises NameTaken and Gone, and then makes none."""
     try:
         with transaction.atomic():
-            user = get_user_model().objects.create_user(username, password=password)
+            address = invitation.name if invitation.mailed else ""
+            user = get_user_model().objects.create_user(username, email=address, password=password)
     except IntegrityError as error:
         raise NameTaken from error
     accept(invitation, user, now=now)
@@ -198,6 +199,13 @@ def remove(membership: Membership, *, by_group: bool = False) -> None:
 def _by(user: AbstractBaseUser, by_group: bool) -> dict:
     """Who did it, for its note: the person, by signing in, where the groups of a provider decide."""
     return {"by": user, "by_group": True} if by_group else {}
+
+
+def roles_of(user: AbstractBaseUser) -> set[str]:
+    """All roles of the person in any collection; of superusers "superuser" alone."""
+    if user.is_superuser:
+        return {"superuser"}
+    return set(Membership.objects.filter(user=user).values_list("role", flat=True))
 
 
 def settle_staff(user: AbstractBaseUser) -> None:

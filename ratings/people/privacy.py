@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
+from allauth.mfa.models import Authenticator
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.serializers.json import DjangoJSONEncoder
@@ -58,6 +59,8 @@ def export(user: AbstractBaseUser, *, now: datetime | None = None) -> Iterator[s
         "memberships": (membership(row) for row in user.memberships.select_related("collection")),
         "invitations": (invitation(row) for row in accepted_by(user)),
         "sessions": (session(row) for row in user.sessions.all()),
+        "second_factors": (second_factor(row) for row in user.authenticator_set.all()),
+        "at_the_provider": (row.extra_data for row in user.socialaccount_set.all()),
         "tokens": (token(row) for row in user.api_tokens.select_related("collection")),
         "raters": (rater(row) for row in raters.select_related("collection").prefetch_related("queries")),
         "ratings": (rating(row) for row in said(raters)),
@@ -158,6 +161,11 @@ def deletion(row: Deletion) -> dict:
 
 def session(row: Session) -> dict:
     return {"signed_in_at": row.signed_in_at, "with": row.browser, "ends_at": row.expire_date}
+
+
+def second_factor(row: Authenticator) -> dict:
+    """Without its secret. Only passkeys have names."""
+    return fields(row, "type", "created_at", "last_used_at") | {"name": row.data.get("name", "")}
 
 
 def token(row: ApiToken) -> dict:

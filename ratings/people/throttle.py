@@ -87,6 +87,11 @@ def begin_visit(request: HttpRequest, kind: str) -> Try:
     return _counted((kind, _address(request), PER_ADDRESS))
 
 
+def begin_mail(request: HttpRequest, address: str) -> Try:
+    """Count a request for a mail to `address`, which need not be anybody's. Raises TooMany."""
+    return _counted(("mail", _address(request), PER_ADDRESS), ("mail_to", _folded(address), PER_ACCOUNT))
+
+
 def first_use(user: AbstractBaseUser, code: str) -> bool:
     """Whether this person has not used this code in the last minutes; it is used now."""
     return caches["tries"].add(f"used:{_hashed(f'{user.pk} {code}')}", 1, timeout=5 * WINDOW)

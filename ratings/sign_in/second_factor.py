@@ -17,8 +17,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from ..audit import Act, note
-from ..models import Membership
-from ..people import throttle
+from ..people import members, throttle
 from . import entering
 
 FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
@@ -28,18 +27,11 @@ def has_one(user: AbstractBaseUser) -> bool:
     return is_mfa_enabled(user, FACTORS)
 
 
-def roles_of(user: AbstractBaseUser) -> set[str]:
-    """All roles of the person in any collection; superusers are superusers and nothing else."""
-    if user.is_superuser:
-        return {"superuser"}
-    return set(Membership.objects.filter(user=user).values_list("role", flat=True))
-
-
 def is_missing(request: HttpRequest) -> bool:
     """Whether the person has a role that needs a second factor, and none."""
     if not settings.SECOND_FACTOR or given_at_provider(request, request.user):
         return False
-    return bool(roles_of(request.user) & settings.SECOND_FACTOR) and not has_one(request.user)
+    return bool(members.roles_of(request.user) & settings.SECOND_FACTOR) and not has_one(request.user)
 
 
 def given_at_provider(request: HttpRequest, user: AbstractBaseUser) -> bool:

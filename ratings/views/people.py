@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from ..models import ApiToken, Collection, Invitation, Membership, Rater, Role, plain_value
-from ..people import members, privacy, sessions, tokens
+from ..people import mail, members, privacy, sessions, tokens
 from ..people.access import admin_act, admin_page
 from ..people.forms import ErasureForm, InviteForm, RoleForm, TermsForm
 from .pages import frame, paged
@@ -24,16 +24,17 @@ def people_page(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 @admin_act
 def invite(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """Make links and show them this once: they are not stored, so a reload cannot show them."""
+    """Make links, and send or show them this once: they are not stored, so a reload cannot show them."""
     form = InviteForm(request.POST, auto_id="invite_%s")
     if not form.is_valid():
         return listed(request, collection, form, status=400)
     made = members.invite(collection, **form.cleaned_data, by=request.user)
-    links = [
-        (invitation.name, request.build_absolute_uri(reverse("join", args=[key]))) for invitation, key in made
-    ]
+    made = [(invitation, request.build_absolute_uri(reverse("join", args=[key]))) for invitation, key in made]
+    sent = mail.send_invitations(made)
+    links = [(invitation.name, link) for invitation, link in made if invitation not in sent]
     context = frame(collection, "people") | {
         "links": links,
+        "sent": sent,
         "invitation": made[0][0],
         "file": "".join(f"{name}\t{link}\r\n" for name, link in links),
     }

@@ -1,11 +1,14 @@
 """The page of one's own sessions, and how to end them."""
 
+from datetime import timedelta
+
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from ..people import sessions
+from ..people import limits, sessions
 
 SHOWN = 100
 
@@ -14,6 +17,9 @@ SHOWN = 100
 def sessions_page(request: HttpRequest) -> HttpResponse:
     valid = sessions.open_of(request.user)
     mine = request.session.session_key
+    held = limits.limits_of(request.user) if settings.SESSION_LIMITS else None
+    for session in valid if held else ():
+        session.expire_date = min(session.expire_date, session.signed_in_at + timedelta(seconds=held[1]))
     rows = [(session, sessions.name_of(session.pk), session.pk == mine) for session in valid[:SHOWN]]
     rows.sort(key=lambda row: not row[2])
     context = {"rows": rows, "number": len(valid), "others": sum(session.pk != mine for session in valid)}

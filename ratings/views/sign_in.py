@@ -23,7 +23,9 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def get_context_data(self, **kwargs) -> dict:
-        return super().get_context_data(provider=settings.OIDC, passwords=settings.PASSWORDS, **kwargs)
+        return super().get_context_data(
+            provider=settings.OIDC, passwords=settings.PASSWORDS, mail=bool(settings.MAIL), **kwargs
+        )
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
         """Unknown names take as long as known ones: Django hashes the password for both."""

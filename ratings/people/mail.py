@@ -1,0 +1,77 @@
+"""Mail, where a server for it is set: invitations, and links for forgotten passwords."""
+
+import logging
+from collections.abc import Iterable
+from smtplib import SMTPException
+
+from django.conf import settings
+from django.contrib.auth.forms import PasswordResetForm
+from django.contrib.auth.tokens import default_token_generator
+from django.core.exceptions import ValidationError
+from django.core.mail import EmailMessage, get_connection
+from django.core.validators import validate_email
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+from django_tasks import task
+
+from ..models import Invitation
+
+log = logging.getLogger(__name__)
+
+FAILED = (SMTPException, OSError)
+
+
+def send_invitations(made: Iterable[tuple[Invitation, str]]) -> list[Invitation]:
+    """The invitations whose links were sent, of (invitation, link): those whose name is an address.
+
+    Their links are shown to nobody, so that who has one has the address.
+    """
+    addressed = [(invitation, link) for invitation, link in made if is_address(invitation.name)]
+    if not settings.MAIL or not addressed:
+        return []
+    sent = []
+    try:
+        with get_connection() as connection:
+            for invitation, link in addressed:
+                context = {"invitation": invitation, "link": link}
+                text = render_to_string("ratings/mail_invitation.txt", context)
+                subject = f"Invitation to {invitation.collection}"
+                if send(invitation.name, subject, text, connection):
+                    sent.append(invitation)
+    except FAILED as error:
+        log.error("Mail cannot be sent: %s", error)
+    Invitation.objects.filter(pk__in=[invitation.pk for invitation in sent]).update(mailed=True)
+    return sent
+
+
+@task()
+def send_reset(address: str, site: str) -> None:
+    """Send a link for a new password to the accounts with this address.
+
+    By the worker, so that the page answers as fast where there is none.
+    """
+    for user in PasswordResetForm().get_users(address):
+        uid = urlsafe_base64_encode(force_bytes(user.pk))
+        link = site + reverse("new_password", args=[uid, default_token_generator.make_token(user)])
+        text = render_to_string("ratings/mail_reset.txt", {"person": user, "link": link})
+        send(user.email, "A new password for Idealist", text)
+
+
+def send(address: str, subject: str, text: str, connection=None) -> bool:
+    """Whether the mail was handed over."""
+    mail = EmailMessage(" ".join(subject.split()), text, to=[address], connection=connection)
+    try:
+        return mail.send() == 1
+    except FAILED as error:
+        log.error("Mail cannot be sent: %s", error)
+        return False
+
+
+def is_address(name: str) -> bool:
+    try:
+        validate_email(name)
+    except ValidationError:
+        return False
+    return True

@@ -1,0 +1,54 @@
+"""Forgotten passwords: a link by mail, and the page to which it leads. Only where mail is set."""
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.forms import PasswordResetForm
+from django.contrib.auth.views import PasswordResetConfirmView, PasswordResetView
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse_lazy
+from django.utils.decorators import method_decorator
+
+from ..people import mail, throttle
+from .join import without_referrer
+from .sign_in import refused_for_now
+
+
+class ForMail:
+    """Pages that are there only where mail and passwords are, and whose tries are counted."""
+
+    success_url = reverse_lazy("sign_in")
+
+    def dispatch(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        if not (settings.MAIL and settings.PASSWORDS):
+            raise Http404("Nobody gets a new password by mail here.")
+        if request.method == "POST":
+            try:
+                throttle.begin_mail(request, request.POST.get("email", ""))
+            except throttle.TooMany:
+                return refused_for_now(request)
+        return super().dispatch(request, *args, **kwargs)
+
+
+class ForgottenForm(PasswordResetForm):
+    def save(self, *, request: HttpRequest, **more) -> None:
+        mail.send_reset.enqueue(self.cleaned_data["email"], request.build_absolute_uri("/").rstrip("/"))
+
+
+class ForgottenPassword(ForMail, PasswordResetView):
+    template_name = "ratings/forgotten_password.html"
+    form_class = ForgottenForm
+
+    def form_valid(self, form: ForgottenForm) -> HttpResponse:
+        messages.success(self.request, "If an account has this address, a link is on its way to it.")
+        return super().form_valid(form)
+
+
+@method_decorator(without_referrer, name="dispatch")
+class NewPassword(ForMail, PasswordResetConfirmView):
+    """`config.logs` keeps the key out of the log. It signs nobody in: the sign-in asks for a second factor."""
+
+    template_name = "ratings/new_password.html"
+
+    def form_valid(self, form) -> HttpResponse:
+        messages.success(self.request, "The password is set. Sign in with it.")
+        return super().form_valid(form)
