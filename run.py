@@ -4,6 +4,7 @@
     python3 run.py                         serve on http://127.0.0.1:8000/ (Ctrl-C stops it)
     python3 run.py --port 8001             serve on another port
     python3 run.py --host 0.0.0.0          serve others: a proxy with TLS, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names
+    python3 run.py doctor                  what is wrong with this installation, and the cure of each thing
     python3 run.py manage COMMAND ...        a management command; nothing is added to its output
     python3 run.py test [PYTEST OPTIONS]   every check and every test, on SQLite and on PostgreSQL
     python3 run.py test --changed          every check, and the tests nearest to what changed since main
@@ -223,6 +224,18 @@ def manage(arguments: Sequence[str]) -> None:
             cure = "(See all of it: .venv/bin/python manage.py migrate)"
             quietly([*MANAGE, "migrate"], "Making the database failed", cure)
     os.execv(PYTHON, [*MANAGE, *arguments])
+
+
+# python3 run.py doctor
+
+
+def doctor() -> None:
+    """Replace this process with the checks: exit status 1 where something is wrong. Does not return."""
+    os.environ["IDEALIST_DATA"] = str(data_folder())
+    with alone():
+        set_up(RUNTIME)
+    os.chdir(ROOT)
+    os.execv(PYTHON, [str(PYTHON), "-m", "config.health.doctor"])
 
 
 # python3 run.py test
@@ -504,6 +517,8 @@ def main(argv: Sequence[str]) -> int:
             raise Refusal("Idealist runs on Linux and macOS. On Windows, run it inside WSL")
         if argv[:1] == ["manage"]:
             manage(argv[1:])
+        if argv == ["doctor"]:
+            doctor()
         if argv[:1] == ["test"]:
             return test(argv[1:])
         if argv == ["pictures"]:

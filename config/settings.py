@@ -13,12 +13,15 @@ IDEALIST_LARGEST_RATIO  how many times its size a file may unpack to, over 100 m
 IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull` and pictures, separated by commas (default: none)
 IDEALIST_OPEN_API_DOCS  1 shows the description of the API to visitors who are not signed in
 IDEALIST_DEMO     1 loads the sample and lets people with its key look around; run.py sets it on a loopback address
+IDEALIST_METRICS_TOKEN  with it as a bearer token /metrics is read, and /readyz says why (default: none)
+IDEALIST_METRICS_FROM  addresses and networks that may do so without it, separated by commas (default: none)
 IDEALIST_WORKER   1 keeps a worker beside the server; run.py sets it
 SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent
 """
 
 import os
 import secrets
+from ipaddress import ip_network
 from pathlib import Path
 
 import dj_database_url
@@ -81,6 +84,25 @@ def checked_proxies(number: int, https: bool) -> int:
     return number
 
 
+def checked_token(token: str) -> str:
+    if token and len(token) < 20:
+        raise ImproperlyConfigured("IDEALIST_METRICS_TOKEN is short; give at least 20 random characters, or none.")
+    return token
+
+
+def checked_networks(text: str) -> list[str]:
+    networks = [network.strip() for network in text.split(",") if network.strip()]
+    for network in networks:
+        try:
+            ip_network(network)
+        except ValueError as error:
+            raise ImproperlyConfigured(
+                f"IDEALIST_METRICS_FROM has {network!r}; write addresses such as 10.0.0.7 and networks such as"
+                " 10.0.0.0/8."
+            ) from error
+    return networks
+
+
 DATA_DIR = data_folder.closed(Path(os.environ.get("IDEALIST_DATA") or BASE_DIR / "var").resolve())
 STATIC_ROOT = data_folder.made(DATA_DIR / "static")
 
@@ -108,6 +130,9 @@ FILE_UPLOAD_TEMP_DIR = data_folder.made(DATA_DIR / "uploads")
 # An address that is not public must be listed itself, or its network, beside the name of its host.
 PULL_HOSTS = [host.strip() for host in os.environ.get("IDEALIST_PULL_HOSTS", "").split(",") if host.strip()]
 
+METRICS_TOKEN = checked_token(os.environ.get("IDEALIST_METRICS_TOKEN", ""))
+METRICS_FROM = checked_networks(os.environ.get("IDEALIST_METRICS_FROM", ""))
+
 INSTALLED_APPS = [
     "ratings",
     "evaluation",
@@ -123,6 +148,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "ratings.people.visits.OverWhenForwarded",  # before the user is known and headers of proxies are removed
     "config.proxies.Proxies",
+    "config.health.answers.Health",  # before hosts, TLS, sessions and the database are asked for
     "ratings.api.problems.ProblemDocuments",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

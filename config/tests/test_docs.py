@@ -31,7 +31,7 @@ ONLY_READ = {
     ("first-steps", "server"): 2,
     ("measures", "formula"): 2,
     ("operating", "outside"): 2,
-    ("operating", "server"): 6,
+    ("operating", "server"): 7,
     ("statistics", "formula"): 1,
 }
 
