@@ -13,6 +13,7 @@ IDEALIST_LARGEST_RATIO  how many times its size a file may unpack to, over 100 m
 IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull` and pictures, separated by commas (default: none)
 IDEALIST_OPEN_API_DOCS  1 shows the description of the API to visitors who are not signed in
 IDEALIST_DEMO     1 loads the sample and lets people with its key look around; run.py sets it on a loopback address
+IDEALIST_LOG      text, or json for programs: with ids of requests, and with what the audit notes (text)
 IDEALIST_METRICS_TOKEN  with it as a bearer token /metrics is read, and /readyz says why (default: none)
 IDEALIST_METRICS_FROM  addresses and networks that may do so without it, separated by commas (default: none)
 IDEALIST_WORKER   1 keeps a worker beside the server; run.py sets it
@@ -84,6 +85,12 @@ def checked_proxies(number: int, https: bool) -> int:
     return number
 
 
+def checked_log(name: str) -> str:
+    if name not in ("text", "json"):
+        raise ImproperlyConfigured(f"IDEALIST_LOG is {name!r}; write text or json.")
+    return name
+
+
 def checked_token(token: str) -> str:
     if token and len(token) < 20:
         raise ImproperlyConfigured("IDEALIST_METRICS_TOKEN is short; give at least 20 random characters, or none.")
@@ -130,6 +137,7 @@ FILE_UPLOAD_TEMP_DIR = data_folder.made(DATA_DIR / "uploads")
 # An address that is not public must be listed itself, or its network, beside the name of its host.
 PULL_HOSTS = [host.strip() for host in os.environ.get("IDEALIST_PULL_HOSTS", "").split(",") if host.strip()]
 
+LOG = checked_log(os.environ.get("IDEALIST_LOG") or "text")
 METRICS_TOKEN = checked_token(os.environ.get("IDEALIST_METRICS_TOKEN", ""))
 METRICS_FROM = checked_networks(os.environ.get("IDEALIST_METRICS_FROM", ""))
 
@@ -146,6 +154,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.logs.RequestIds",
     "ratings.people.visits.OverWhenForwarded",  # before the user is known and headers of proxies are removed
     "config.proxies.Proxies",
     "config.health.answers.Health",  # before hosts, TLS, sessions and the database are asked for
@@ -314,16 +323,19 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {
+        "text": {
             "class": "config.logs.WithoutKeys",
             "format": "{asctime} {levelname} {name}: {message}",
             "style": "{",
-        }
+        },
+        "json": {"class": "config.logs.AsJson"},
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
+        # Every event of the audit, for programs that collect logs.
+        "idealist.audit": {"level": "INFO" if LOG == "json" else "WARNING"},
         # It logs every request that waits for a thread.
         "waitress.queue": {"level": "ERROR"},
         # Django's own handler for `runserver` would print addresses as they are.
