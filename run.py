@@ -4,6 +4,7 @@
     python3 run.py                         serve on http://127.0.0.1:8000/ (Ctrl-C stops it)
     python3 run.py --port 8001             serve on another port
     python3 run.py --host 0.0.0.0          serve others: a proxy with TLS, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names
+    python3 run.py doctor                  what is wrong with this installation, and the cure of each thing
     python3 run.py manage COMMAND ...        a management command; nothing is added to its output
     python3 run.py backup FILE             write everything as one file, while others use it
     python3 run.py restore FILE [--dry]    make everything as a backup has it; --dry only tries it out
@@ -236,6 +237,18 @@ def manage(arguments: Sequence[str]) -> None:
             cure = "(See all of it: .venv/bin/python manage.py migrate)"
             quietly([*MANAGE, "migrate"], "Making the database failed", cure)
     os.execv(PYTHON, [*MANAGE, *arguments])
+
+
+# python3 run.py doctor
+
+
+def doctor() -> None:
+    """Replace this process with the checks: exit status 1 where something is wrong. Does not return."""
+    os.environ["IDEALIST_DATA"] = str(data_folder())
+    with alone():
+        set_up(RUNTIME)
+    os.chdir(ROOT)
+    os.execv(PYTHON, [str(PYTHON), "-m", "config.health.doctor"])
 
 
 # python3 run.py test
@@ -524,6 +537,8 @@ def main(argv: Sequence[str]) -> int:
             manage(argv[1:])
         if argv[:1] and argv[0] in SHORT:
             manage(argv)
+        if argv == ["doctor"]:
+            doctor()
         if argv[:1] == ["test"]:
             return test(argv[1:])
         if argv == ["pictures"]:

@@ -16,6 +16,9 @@ IDEALIST_BACKUP_EVERY  hours between two backups that the worker makes (0: it ma
 IDEALIST_BACKUP_KEEP  how many of them are kept (7)
 IDEALIST_BACKUPS  folder for them, best on another disk, or s3:// as STORAGE_URL (backups in IDEALIST_DATA)
 IDEALIST_DEMO     1 loads the sample and lets people with its key look around; run.py sets it on a loopback address
+IDEALIST_LOG      text, or json for programs: with ids of requests, and with what the audit notes (text)
+IDEALIST_METRICS_TOKEN  with it as a bearer token /metrics is read, and /readyz says why (default: none)
+IDEALIST_METRICS_FROM  addresses and networks that may do so without it, separated by commas (default: none)
 IDEALIST_WORKER   1 keeps a worker beside the server; run.py sets it
 IDEALIST_OIDC_ISSUER  address of a provider of OpenID Connect at which people sign in (default: none)
 IDEALIST_OIDC_CLIENT  the client id that the provider gave; needed with an issuer
@@ -41,6 +44,7 @@ SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key w
 
 import os
 import secrets
+from ipaddress import ip_network
 from pathlib import Path
 
 import dj_database_url
@@ -109,6 +113,31 @@ def checked_keep(number: int) -> int:
     return number
 
 
+def checked_log(name: str) -> str:
+    if name not in ("text", "json"):
+        raise ImproperlyConfigured(f"IDEALIST_LOG is {name!r}; write text or json.")
+    return name
+
+
+def checked_token(token: str) -> str:
+    if token and len(token) < 20:
+        raise ImproperlyConfigured("IDEALIST_METRICS_TOKEN is short; give at least 20 random characters, or none.")
+    return token
+
+
+def checked_networks(text: str) -> list[str]:
+    networks = [network.strip() for network in text.split(",") if network.strip()]
+    for network in networks:
+        try:
+            ip_network(network)
+        except ValueError as error:
+            raise ImproperlyConfigured(
+                f"IDEALIST_METRICS_FROM has {network!r}; write addresses such as 10.0.0.7 and networks such as"
+                " 10.0.0.0/8."
+            ) from error
+    return networks
+
+
 DATA_DIR = data_folder.closed(Path(os.environ.get("IDEALIST_DATA") or BASE_DIR / "var").resolve())
 STATIC_ROOT = Path(os.environ.get("IDEALIST_STATIC") or data_folder.made(DATA_DIR / "static")).resolve()
 
@@ -139,6 +168,10 @@ BACKUP_KEEP = checked_keep(env_int("IDEALIST_BACKUP_KEEP", 7))
 # An address that is not public must be listed itself, or its network, beside the name of its host.
 PULL_HOSTS = [host.strip() for host in os.environ.get("IDEALIST_PULL_HOSTS", "").split(",") if host.strip()]
 
+LOG = checked_log(os.environ.get("IDEALIST_LOG") or "text")
+METRICS_TOKEN = checked_token(os.environ.get("IDEALIST_METRICS_TOKEN", ""))
+METRICS_FROM = checked_networks(os.environ.get("IDEALIST_METRICS_FROM", ""))
+
 INSTALLED_APPS = [
     # Before `ratings`, whose admin.py takes their models out of Django's admin: it would show their secrets.
     "allauth",
@@ -158,8 +191,10 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.logs.RequestIds",
     "ratings.people.visits.OverWhenForwarded",  # before the user is known and headers of proxies are removed
     "config.proxies.Proxies",
+    "config.health.answers.Health",  # before hosts, TLS, sessions and the database are asked for
     "ratings.api.problems.ProblemDocuments",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -357,16 +392,19 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {
+        "text": {
             "class": "config.logs.WithoutKeys",
             "format": "{asctime} {levelname} {name}: {message}",
             "style": "{",
-        }
+        },
+        "json": {"class": "config.logs.AsJson"},
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
+        # Every event of the audit, for programs that collect logs.
+        "idealist.audit": {"level": "INFO" if LOG == "json" else "WARNING"},
         # It logs every request that waits for a thread.
         "waitress.queue": {"level": "ERROR"},
         # Django's own handler for `runserver` would print addresses as they are.

@@ -113,7 +113,10 @@ def main(place: str) -> int:
     with suppress(ValueError, OSError):
         if 0 <= soft < FILES:
             resource.setrlimit(resource.RLIMIT_NOFILE, (FILES if hard < 0 else min(FILES, hard), hard))
-    return Processes(listener_at(place), int(os.environ.get("WEB_CONCURRENCY") or 1)).run()
+    # All processes count into files of one folder, which the client library of Prometheus asks for when it is
+    # imported: see config/health/metrics.py.
+    with tempfile.TemporaryDirectory(prefix="idealist-metrics-") as os.environ["PROMETHEUS_MULTIPROC_DIR"]:
+        return Processes(listener_at(place), int(os.environ.get("WEB_CONCURRENCY") or 1)).run()
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
+from config.health import checks
 
 def signed_in() -> list:
     right = {"username": "anna", "password": "a pass phrase"}
@@ -43,6 +44,7 @@ with ballast.open("wb", buffering=0) as file:
     except OSError:
         pass
 told["full"] = signed_in()
+told["check of a full disk"] = [problem.wrong for problem in checks.storage()]
 try:
     call_command("work")
 except Exception as error:
@@ -51,6 +53,7 @@ ballast.unlink()
 told["with room"] = signed_in()
 connection.close()
 subprocess.run(["mount", "-o", "remount,ro", settings.DATA_DIR], check=True)
+told["checks of a read-only disk"] = [o.check.name for o in checks.outcomes(checks.CHECKS) if o.problems]
 try:
     call_command("work")
 except Exception as error:
@@ -74,3 +77,5 @@ def test_a_full_and_a_read_only_disk_are_told_as_what_they_are(tmp_path):
     assert str(tmp_path) in told["start on a full disk"]
     assert "No space left" in told["start on a full disk"]
     assert "Read-only" in told["start on a read-only disk"]
+    assert "No space left" in told["check of a full disk"][0]
+    assert {"storage", "database"} <= set(told["checks of a read-only disk"])

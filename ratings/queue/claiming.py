@@ -8,6 +8,7 @@ from django.db.models import Case, F, Q, When
 from django.utils import timezone
 
 from ..database.prepared import Blank, Prepared, PreparedUpdate
+from ..happenings import happened
 from ..models import Assignment, Rater, Rating
 from .acts import lock, locking, transacted
 from .choosing import Candidate, Claimant, ExtraGold, Item, RepeatPair, choose, claimants
@@ -28,6 +29,7 @@ def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[
     """
     now, count = now or timezone.now(), min(count, MOST_HELD)
     claimant = Claimant.of(_look(rater=rater.pk)[0])
+    happened("claim")
     me = claimant.rater
     if not me.active or me.collection.put_away_at:
         release_all(me)

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
+from django.db import transaction
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 
 from ..database.prepared import Blank, Prepared
+from ..happenings import happened
 from ..models import Assignment, LostLease, Rater, Rating, RatingEvent
 from .acts import Overtaken, lock, transacted
 
@@ -80,6 +83,7 @@ def record_lost(holders: Iterable[tuple[int | None, int]]) -> None:
     """Write a LostLease for each (rater id, pair id); those without a rater are ignored."""
     held = [(rater_id, pair_id) for rater_id, pair_id in holders if rater_id]
     if held:
+        transaction.on_commit(partial(happened, "lost", len(held)))
         events = RatingEvent.objects.filter(rater__in={rater_id for rater_id, _ in held}).order_by()
         latest = dict(events.values_list("rater").annotate(latest=Max("pk")))
         rows = (LostLease(rater_id=rater, pair_id=pair, act=latest.get(rater)) for rater, pair in held)

@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import Exists, FilteredRelation, Max, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from ..database.prepared import Blank, Prepared, PreparedInsert, PreparedUpdate
+from ..happenings import happened
 from ..models import Anchor, Assignment, Check, Grade, Pair, Rater, Rating, RatingEvent, Shown
 from .acts import Overtaken, event_of_key, lock, locking, record, transacted
 from .leases import State, assignment_of, give_back, take
@@ -98,7 +101,9 @@ def save(rater: Rater, task: Task | Pair, sent: Submission, *, now: datetime | N
     counted = settle(me, pair, state.assignment, rating, now)
     kind = Kind.GRADE if sent.grade else Kind.CANNOT
     event = record(me, pair, kind, now, **sent.event_fields)
-    return Saved(event, rating, _fate(state.retired, counted))
+    fate = _fate(state.retired, counted)
+    transaction.on_commit(partial(happened, SURPLUS if fate == SURPLUS else "save"))
+    return Saved(event, rating, fate)
 
 
 @transacted
@@ -210,6 +215,7 @@ def _fate(retired: bool, counted: object) -> str:
 
 def _refuse_conflict(current: Rating | None, sent: Submission) -> None:
     if (current.revision if current else 0) != sent.base_revision:
+        happened("conflict")
         raise Conflict(current)
 
 
@@ -220,7 +226,9 @@ def _retried(
     which the back button brought back and the rater changed, and no retry."""
     event = RatingEvent.objects.get(pk=event_id)
     if {name: getattr(event, name) for name in sent.content} != sent.content:
+        happened("conflict")
         raise Conflict(current)
+    happened("doubled")
     return Saved(event, current, fate, answer)
 
 

@@ -26,7 +26,7 @@ class FilterForm(forms.Form):
     who = forms.CharField(label="Who", required=False, max_length=150, help_text="The name of an account.")
     act = forms.ChoiceField(label="What", required=False, choices=[("", "everything"), *Act.choices])
     slug = forms.CharField(
-        label="Collection", required=False, max_length=80, help_text="Its name in addresses, then or now."
+        label="Collection", required=False, max_length=80, help_text="What it was called in addresses at the time."
     )
     since = forms.DateField(label="From", required=False, widget=forms.DateInput({"type": "date"}))
     until = forms.DateField(label="To", required=False, widget=forms.DateInput({"type": "date"}))

@@ -1,0 +1,22 @@
+"""Which files with secrets others on this machine can read. Without Django, since a start closes them."""
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+OTHERS = 0o077
+SECRETS = ("secret.key", "db.sqlite3", "look-around.key")
+
+
+class Problem(NamedTuple):
+    wrong: str
+    cure: str
+
+
+def open_to_others(folder: Path) -> Iterator[Problem]:
+    """A problem for the folder, and for each file in it that holds a secret."""
+    for path in (folder, *(folder / name for name in SECRETS)):
+        if path.exists() and stat.S_IMODE(path.stat().st_mode) & OTHERS:
+            cure = f"chmod go= {path}. If others use this machine, have new secrets made: remove secret.key."
+            yield Problem(f"Others on this machine can open {path}.", cure)

@@ -1,0 +1,437 @@
+"""Faults that are put in, each named with its cure by /readyz or by `run.py doctor`; and no page is a 500."""
+
+import os
+import socket
+import sqlite3
+import ssl
+import subprocess
+import sys
+import threading
+from collections import namedtuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.conf import settings as of_project
+from django.db import OperationalError, connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+from django.utils import timezone
+
+from config.health import answers, checks, doctor
+from ratings.imports import jobs
+from ratings.models import AuditEvent
+
+ROOT = Path(__file__).resolve().parents[2]
+TOKEN = "a token of twenty-four letters"
+SEES = {"Authorization": f"Bearer {TOKEN}"}
+
+sqlite_only = pytest.mark.skipif(
+    of_project.DATABASES["default"]["ENGINE"] != "config.sqlite", reason="SQLite alone has it"
+)
+postgresql_only = pytest.mark.skipif(
+    of_project.DATABASES["default"]["ENGINE"] == "config.sqlite", reason="PostgreSQL alone has it"
+)
+
+
+@pytest.fixture(autouse=True)
+def sound(settings, tmp_path, monkeypatch) -> None:
+    """An installation with nothing wrong."""
+    tmp_path.chmod(0o700)
+    settings.DATA_DIR = settings.FILE_UPLOAD_TEMP_DIR = tmp_path
+    settings.METRICS_TOKEN, settings.METRICS_FROM = TOKEN, []
+    monkeypatch.setattr(answers.ready, "at", float("-inf"))
+    monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.ROOM))
+    jobs.tell_alive()
+
+
+Usage = namedtuple("Usage", "free")
+
+
+def wrong() -> dict[str, str]:
+    """What is wrong, by check; each has a cure."""
+    found = {o.check.name: o.problems for o in checks.outcomes(checks.CHECKS) if o.problems}
+    assert all(problem.cure for problems in found.values() for problem in problems)
+    return {name: " ".join(problem.wrong for problem in problems) for name, problems in found.items()}
+
+
+def told(**headers) -> tuple[int, dict]:
+    answer = Client(headers={"host": "10.0.0.9", **headers}).get("/readyz")
+    return answer.status_code, answer.json()
+
+
+# Faults of the database, which no test may leave to the next one
+
+
+def migration_missing() -> None:
+    MigrationRecorder(connection).record_unapplied("ratings", "0006_audit")
+
+
+def database_newer() -> None:
+    MigrationRecorder(connection).record_applied("ratings", "9999_later")
+
+
+def clock_behind() -> None:
+    AuditEvent.objects.create(at=timezone.now() + timedelta(hours=1), act="role", way="page")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("fault", "check", "said", "status"),
+    [
+        (migration_missing, "migrations", "lacks 1 migrations, such as ratings.0006_audit", 503),
+        (database_newer, "migrations", "newer version, which has ratings.9999_later", 503),
+        (clock_behind, "clock", "s in the future", 200),
+    ],
+)
+def test_a_fault_in_the_database(fault, check, said, status):
+    assert wrong() == {}
+    try:
+        fault()
+        assert said in wrong()[check]
+        assert told()[0] == status
+        assert Client(raise_request_exception=False).get("/").status_code < 500
+    finally:
+        MigrationRecorder(connection).record_unapplied("ratings", "9999_later")
+        MigrationRecorder(connection).record_applied("ratings", "0006_audit")
+
+
+# Faults of one machine
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_fault_of_the_machine_is_named_and_alone(settings, tmp_path, monkeypatch, capsys):
+    def dead_worker() -> None:
+        (tmp_path / "worker.beat").unlink()
+
+    def open_secret() -> None:
+        (tmp_path / "secret.key").touch(mode=0o644)
+        (tmp_path / "secret.key").chmod(0o644)
+
+    def open_folder() -> None:
+        tmp_path.chmod(0o755)
+
+    def full_soon() -> None:
+        monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.ROOM - 1))
+
+    def storage_away() -> None:
+        settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "gone"
+
+    def no_hosts() -> None:
+        settings.PROXIES, settings.HTTPS = 1, True
+
+    def any_host() -> None:
+        settings.ALLOWED_HOSTS = ["*"]
+
+    def proxies_without_tls() -> None:
+        settings.PROXIES, settings.ALLOWED_HOSTS = 1, ["testserver"]
+
+    def public_address_silent() -> None:
+        settings.HTTPS, settings.ALLOWED_HOSTS = True, ["nowhere.invalid"]
+
+    def clock_of_the_database() -> None:
+        if connection.vendor == "sqlite":
+            AuditEvent.objects.create(at=timezone.now() + timedelta(hours=1), act="role", way="page")
+        else:
+            later = timezone.now() + timedelta(hours=1)
+            monkeypatch.setattr(checks.timezone, "now", lambda: later)
+
+    faults = {
+        dead_worker: ("worker", "No worker was heard of"),
+        open_secret: ("secrets", "secret.key"),
+        open_folder: ("secrets", "Others on this machine can open"),
+        full_soon: ("disk", "MB left"),
+        storage_away: ("storage", "No such file"),
+        no_hosts: ("hosts", "names of this machine only"),
+        any_host: ("hosts", "has *"),
+        proxies_without_tls: ("tls", "travel as they are"),
+        public_address_silent: ("certificate", "does not answer"),
+        clock_of_the_database: ("clock", "s"),
+    }
+    settings.ALLOWED_HOSTS = ["localhost"]
+    before = {
+        name: getattr(settings, name) for name in ("PROXIES", "HTTPS", "ALLOWED_HOSTS", "FILE_UPLOAD_TEMP_DIR")
+    }
+    for fault, (check, said) in faults.items():
+        assert wrong() == {}, fault.__name__
+        with monkeypatch.context():
+            fault()
+            found = wrong()
+            assert list(found) == [check] and said in found[check], (fault.__name__, found)
+            assert doctor.report(checks.outcomes(checks.CHECKS), []) == 1
+            assert f"WRONG    {check}: " in capsys.readouterr().out
+            page = Client(raise_request_exception=False, headers={"host": "localhost"}).get("/")
+            assert page.status_code < 500, fault.__name__
+        for name, value in before.items():
+            setattr(settings, name, value)
+        tmp_path.chmod(0o700)
+        (tmp_path / "secret.key").unlink(missing_ok=True)
+        jobs.tell_alive()
+        monkeypatch.undo()
+        monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.ROOM))
+        connection.cursor().execute("DELETE FROM ratings_auditevent")
+    assert doctor.report(checks.outcomes(checks.CHECKS), []) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_is_away(monkeypatch):
+    def away(*args, **kwargs):
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr(connection, "cursor", away)
+    assert wrong()["database"] == "The database does not answer: connection refused"
+    status, answer = told()
+    assert status == 503 and answer["checks"]["migrations"] == "not looked at"
+    client = Client(raise_request_exception=False)
+    assert client.get("/livez").content == b"ok\n"
+    assert client.get("/").status_code < 500 or client.get("/").status_code == 503
+    assert b"idealist_database_up 0.0" in client.get("/metrics", headers=SEES).content
+
+
+@sqlite_only
+@pytest.mark.django_db(transaction=True)
+def test_sqlite_that_another_program_locks(monkeypatch):
+    monkeypatch.setattr(checks, "LOCKED", 0.1)
+    connection.ensure_connection()
+    other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        assert "holds the lock of SQLite" in wrong()["writing"]
+        assert told()[0] == 503
+        assert Client(raise_request_exception=False).get("/").status_code == 200
+    finally:
+        other.close()
+    assert wrong() == {}
+
+
+@sqlite_only
+@pytest.mark.django_db(transaction=True)
+def test_sqlite_without_its_log():
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA journal_mode=DELETE")
+        try:
+            assert [problem.wrong[:32] for problem in checks.limits()] == ["SQLite is in the mode delete: wh"]
+        finally:
+            cursor.execute("PRAGMA journal_mode=WAL")
+
+
+@sqlite_only
+def test_a_missing_file_of_sqlite_is_not_made(monkeypatch, tmp_path):
+    monkeypatch.setitem(connection.settings_dict, "NAME", tmp_path / "db.sqlite3")
+    assert [problem.wrong for problem in checks.database()] == ["There is no database yet."]
+    assert not (tmp_path / "db.sqlite3").exists()
+
+
+@postgresql_only
+@pytest.mark.django_db(transaction=True)
+def test_a_lock_that_is_held_for_long(monkeypatch):
+    monkeypatch.setattr(checks, "LOCKED", 0.05)
+    holder = connection.copy()
+    with holder.cursor() as cursor:
+        cursor.execute("BEGIN; LOCK TABLE ratings_receipt")
+    waiter = threading.Thread(target=wait_for_the_lock)
+    waiter.start()
+    try:
+        with connection.cursor() as cursor:
+            for _ in range(200):
+                cursor.execute("SELECT pg_sleep(0.05), count(*) FROM pg_locks WHERE NOT granted")
+                if cursor.fetchone()[1]:
+                    break
+            cursor.execute("SELECT pg_sleep(0.1)")
+        assert "have waited for a lock" in wrong()["writing"]
+    finally:
+        holder.close()
+        waiter.join(timeout=20)
+
+
+def wait_for_the_lock() -> None:
+    beside = connection.copy()
+    with beside.cursor() as cursor:
+        cursor.execute("BEGIN; LOCK TABLE ratings_receipt; ROLLBACK")
+    beside.close()
+
+
+@postgresql_only
+@pytest.mark.django_db(transaction=True)
+def test_a_server_that_only_reads():
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = on")
+        try:
+            assert wrong()["writing"] == "PostgreSQL only reads."
+        finally:
+            cursor.execute("SET default_transaction_read_only = off")
+
+
+@postgresql_only
+@pytest.mark.django_db(transaction=True)
+def test_no_more_connections(monkeypatch):
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE idealist_of_none LOGIN CONNECTION LIMIT 0")
+    other = connection.copy()
+    other.settings_dict["USER"] = "idealist_of_none"
+    try:
+        monkeypatch.setattr(checks, "connection", other)
+        assert [problem.wrong for problem in checks.database()] == ["PostgreSQL takes no more connections."]
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP ROLE idealist_of_none")
+    monkeypatch.setattr(checks, "connection", connection)
+    monkeypatch.setattr(checks, "FULL", 0.0)
+    assert "connections of PostgreSQL are in use" in wrong()["database limits"]
+
+
+# Faults that keep settings from being read
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"IDEALIST_HTTPS": "1", "IDEALIST_PROXIES": "0"}, "TLS ends at a proxy"),
+        ({"SECRET_KEY": "short"}, "SECRET_KEY is short"),
+        ({"IDEALIST_DATA": "/dev/null/here"}, "cannot be used"),
+        ({"IDEALIST_METRICS_FROM": "everywhere"}, "IDEALIST_METRICS_FROM has 'everywhere'"),
+        ({"DATABASE_URL": "postgres://nobody@127.0.0.1:1/none"}, "The database does not answer"),
+    ],
+)
+def test_the_doctor_names_what_keeps_it_from_starting(environment, said, tmp_path):
+    clean = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "SECRET_KEY")}
+    command = [sys.executable, "-m", "config.health.doctor"]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=clean | {"IDEALIST_DATA": str(tmp_path)} | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 1 and said in done.stdout, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# The certificate at the public address
+
+
+CA = """
+[ca]
+default_ca = own
+[own]
+database = {folder}/index
+new_certs_dir = {folder}
+serial = {folder}/serial
+policy = any
+x509_extensions = names
+[any]
+commonName = supplied
+[names]
+subjectAltName = DNS:{host}
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A function that makes a certificate for a host, valid for so many days from now."""
+
+    def make(host: str, days: int) -> tuple[Path, Path]:
+        folder = tmp_path_factory.mktemp("certificate")
+        key, path = folder / "key.pem", folder / "cert.pem"
+        (folder / "ca.cnf").write_text(CA.format(folder=folder, host=host))
+        (folder / "index").touch()
+        begins, ends = (f"{timezone.now() + timedelta(days=d):%Y%m%d%H%M%SZ}" for d in (min(0, days) - 1, days))
+        asked = ["req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        asked += ["-subj", f"/CN={host}", "-keyout", key, "-out", folder / "request.pem"]
+        signed = ["ca", "-batch", "-selfsign", "-rand_serial", "-notext", "-config", folder / "ca.cnf"]
+        signed += ["-keyfile", key, "-in", folder / "request.pem", "-out", path, "-md", "sha256"]
+        signed += ["-startdate", begins, "-enddate", ends]
+        for command in (asked, signed):
+            subprocess.run(["openssl", *command], check=True, capture_output=True)
+        return key, path
+
+    return make
+
+
+@contextmanager
+def answering(key: Path, certificate: Path) -> Iterator[int]:
+    """The port of a server with this certificate, for one connection."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            try:
+                with listener.accept()[0] as plain, context.wrap_socket(plain, server_side=True):
+                    pass
+            except OSError:
+                return
+
+        threading.Thread(target=answer, daemon=True).start()
+        yield listener.getsockname()[1]
+
+
+@pytest.mark.parametrize(
+    ("host", "days", "said"),
+    [
+        ("localhost", 90, None),
+        ("localhost", 7, "ends in"),
+        ("localhost", -3, "has expired"),
+        ("elsewhere.example", 90, "Hostname mismatch"),
+    ],
+)
+def test_a_certificate(made, monkeypatch, host, days, said):
+    key, certificate = made(host, days)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with answering(key, certificate) as port:
+        found = " ".join(problem.wrong for problem in checks.certificate_of("localhost", port))
+    assert (said in found) if said else found == ""
+
+
+def test_a_certificate_that_nobody_signed(made):
+    key, certificate = made("localhost", 90)
+    with answering(key, certificate) as port:
+        (problem,) = checks.certificate_of("localhost", port)
+    assert "self-signed certificate" in problem.wrong
+
+
+# The addresses
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_sees_what(settings):
+    (settings.DATA_DIR / "worker.beat").unlink()
+    status, answer = told()
+    assert (status, answer["ready"], answer["checks"]["worker"], "problems" in answer) == (
+        200,
+        True,
+        "wrong",
+        False,
+    )
+    status, answer = told(**SEES)
+    assert [problem["check"] for problem in answer["problems"]] == ["worker"]
+    assert Client().get("/metrics").status_code == 404
+    assert Client().get("/metrics", headers={"Authorization": "Bearer wrong"}).status_code == 404
+    assert Client().get("/metrics", headers=SEES).status_code == 200
+    settings.METRICS_FROM = ["192.0.2.0/24"]
+    assert Client(REMOTE_ADDR="192.0.2.9").get("/metrics").status_code == 200
+    assert Client(REMOTE_ADDR="198.51.100.9").get("/metrics").status_code == 404
+    forged = Client(REMOTE_ADDR="198.51.100.9", headers={"X-Forwarded-For": "192.0.2.9"})
+    assert forged.get("/metrics").status_code == 404
+    settings.METRICS_TOKEN, settings.METRICS_FROM = "", []
+    assert Client(headers={"Authorization": "Bearer "}).get("/metrics").status_code == 404
+
+
+def test_a_probe_needs_no_host_no_tls_and_no_database(settings):
+    """pytest-django would refuse a query here."""
+    settings.SECURE_SSL_REDIRECT, settings.ALLOWED_HOSTS = True, ["ratings.example.org"]
+    answer = Client(headers={"host": "10.0.0.9"}).get("/livez")
+    assert (answer.status_code, answer.content, dict(answer.cookies)) == (200, b"ok\n", {})
+    assert Client().post("/livez").status_code == 405
+
+
+@pytest.mark.django_db(transaction=True)
+def test_asking_often_looks_once(monkeypatch):
+    looked = []
+    monkeypatch.setattr(answers, "outcomes", lambda checks: looked.append(1) or [])
+    for _ in range(5):
+        told()
+    assert len(looked) == 1

@@ -1,0 +1,94 @@
+"""The log as JSON lines: one a record, with the id of its request, and without keys."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import MiddlewareNotUsed
+from django.http import HttpResponse
+from django.test import RequestFactory
+
+from config.logs import HEADER, AsJson, RequestIds
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def line(message: str, **more) -> dict:
+    record = logging.makeLogRecord({"name": "django.request", "levelname": "WARNING", "msg": message, **more})
+    text = AsJson().format(record)
+    assert "\n" not in text
+    return json.loads(text)
+
+
+def test_a_record_is_one_line():
+    told = line('two\nlines and a "quote"')
+    assert told.pop("at").endswith("+00:00")
+    assert told == {"level": "WARNING", "logger": "django.request", "message": 'two\nlines and a "quote"'}
+
+
+def test_keys_are_removed_wherever_they_stand():
+    event = {"about": "see /join/Secret-3 and idl_Secret-4"}
+    try:
+        raise ValueError("at /?look=Secret-5")
+    except ValueError:
+        told = line("GET /join/Secret-1 with idl_Secret-2", exc_info=sys.exc_info(), event=event)
+    assert "Secret" not in json.dumps(told)
+    assert "ValueError" in told["error"] and told["event"] == {"about": "see /join/… and idl_…"}
+
+
+@pytest.mark.parametrize(
+    ("proxies", "sent", "kept"),
+    [
+        (1, "a1b2-c3", True),
+        (0, "a1b2-c3", False),  # no proxy that could be believed
+        (1, "", False),
+        (1, "two words", False),
+        (1, "x" * 65, False),
+        (1, 'a"\n{"level": "INFO"}', False),
+    ],
+)
+def test_the_id_of_a_request(settings, proxies, sent, kept):
+    settings.PROXIES, settings.LOG = proxies, "json"
+    within = []
+
+    def view(request) -> HttpResponse:
+        within.append(line("within").get("request"))
+        return HttpResponse()
+
+    answer = RequestIds(view)(RequestFactory().get("/", headers={HEADER: sent} if sent else {}))
+    assert within == [answer[HEADER]]
+    assert (answer[HEADER] == sent) == kept and answer[HEADER]
+    assert "request" not in line("after")
+
+
+def test_a_log_of_text_has_no_ids(settings):
+    settings.LOG = "text"
+    with pytest.raises(MiddlewareNotUsed):
+        RequestIds(HttpResponse)
+
+
+COMMAND = """
+import django, logging
+django.setup()
+logging.getLogger("idealist.audit").info("noted", extra={"event": {"act": "role"}})
+logging.getLogger("django").warning("a warning")
+"""
+
+
+@pytest.mark.parametrize("form", ["text", "json", "xml"])
+def test_the_setting_decides(form, tmp_path):
+    environment = {**os.environ, "IDEALIST_LOG": form, "IDEALIST_DATA": str(tmp_path)}
+    environment |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    command = [sys.executable, "-c", COMMAND]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    if form == "xml":
+        assert "IDEALIST_LOG is 'xml'; write text or json." in done.stderr
+    elif form == "text":
+        assert "a warning" in done.stderr and "noted" not in done.stderr
+    else:
+        noted, warned = map(json.loads, done.stderr.splitlines())
+        assert noted["event"] == {"act": "role"} and warned["message"] == "a warning"

@@ -1,0 +1,120 @@
+"""The figures: right over several processes, without names, and all that dashboard and alerts ask for."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from prometheus_client.parser import text_string_to_metric_families as parsed
+
+from config.health import metrics
+from ratings import happenings, queue
+from ratings.models import Role
+from ratings.queue import leases
+from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rater
+
+ROOT = Path(__file__).resolve().parents[2]
+MONITORING = ROOT / "deploy" / "monitoring"
+
+
+def figures(text: bytes | None = None) -> dict[tuple, float]:
+    """{(name, labels): value}"""
+    families = parsed((text or metrics.exposed()).decode())
+    return {(s.name, *sorted(s.labels.values())): s.value for family in families for s in family.samples}
+
+
+@pytest.mark.django_db
+def test_every_figure_of_the_dashboard_and_of_the_alerts_exists():
+    make_collection()
+    Client().get("/")
+    metrics.jobs.tell_alive()
+    known = {name for name, *_ in figures()}
+    dashboard = (MONITORING / "grafana.json").read_text()
+    json.loads(dashboard)
+    named = set(re.findall(r"\bidealist_\w+", dashboard + (MONITORING / "alerts.yml").read_text()))
+    assert len(named) > 8 and named - known == set()
+    acts = re.findall(r'act=~?\\?"([\w|]+)', dashboard + (MONITORING / "alerts.yml").read_text())
+    assert {act for text in acts for act in text.split("|")} <= happenings.NAMES.keys()
+
+
+@pytest.mark.django_db
+def test_requests_are_counted_by_view_and_never_by_address():
+    before = figures().get(("idealist_requests_total", "200", "help_page"), 0)
+    Client().get("/help/glossary/")
+    for place in ("/nowhere/at/all", "/join/a-secret-key/"):
+        Client().get(place)
+    now = figures()
+    assert now["idealist_requests_total", "200", "help_page"] == before + 1
+    assert now["idealist_request_seconds_count", "help_page"] >= 1
+    text = metrics.exposed().decode()
+    assert "secret-key" not in text and 'view="other"' in text
+
+
+@pytest.mark.django_db
+def test_what_raters_do_is_counted_once(django_capture_on_commit_callbacks):
+    collection = make_collection()
+    make_pair(collection, "q1", "a")
+    make_pair(collection, "q1", "b")
+    alice = make_rater(collection)
+
+    def counted(act) -> dict[str, float]:
+        before = figures()
+        with django_capture_on_commit_callbacks(execute=True):
+            act()
+        now = figures()
+        of_acts = {name: now["idealist_acts_total", name] for name in happenings.NAMES}
+        new = {name: value - before["idealist_acts_total", name] for name, value in of_acts.items()}
+        return {name: number for name, number in new.items() if number}
+
+    assert counted(lambda: queue.claim(alice, 2)) == {"claim": 1}
+    first, second = queue.held(alice)
+    key = "00000000-0000-4000-8000-000000000001"
+    sent = queue.Submission(grade=grade(collection, "1"), base_revision=0, client_key=key)
+    assert counted(lambda: queue.save(alice, first, sent)) == {"save": 1}
+    assert counted(lambda: queue.save(alice, first, sent)) == {"doubled": 1}
+
+    def from_another_window() -> None:
+        with pytest.raises(queue.Conflict):
+            queue.save(alice, first, queue.Submission(grade=grade(collection, "2"), base_revision=0))
+
+    assert counted(from_another_window) == {"conflict": 1}
+    assert counted(lambda: leases.record_lost([(alice.pk, second.pair.pk)])) == {"lost": 1}
+
+
+@pytest.mark.django_db
+def test_a_queue_is_named_by_number_and_nobody_is():
+    collection = make_collection()
+    make_pair(collection, "q1", "a", wanted=3)
+    make_member(collection, "Zenobia", Role.ADMIN)
+    assert figures()["idealist_queue", str(collection.pk), "open"] == 3
+    text = metrics.exposed().decode()
+    assert "Zenobia" not in text and "hills" not in text
+
+
+TWO = """
+import os, django
+django.setup()
+from config.health import metrics
+for process in range(2):
+    if os.fork() == 0:
+        for _ in range(3):
+            metrics.heard("save")
+        os._exit(0)
+    os.wait()
+metrics.Stored.collect = lambda self: []
+print(metrics.exposed().decode())
+"""
+
+
+def test_the_processes_of_a_server_are_added_up(tmp_path):
+    """Without the folder each would tell its own."""
+    for folder, saves in ((tmp_path, 6), (None, 0)):
+        environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings"}
+        environment |= {"PROMETHEUS_MULTIPROC_DIR": str(folder)} if folder else {}
+        command = [sys.executable, "-c", TWO]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=120, check=True)
+        assert figures(done.stdout)["idealist_acts_total", "save"] == saves

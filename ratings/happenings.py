@@ -1,0 +1,18 @@
+"""What happens at the desk, for who counts it: an app adds a listener, and without one nothing is kept."""
+
+from collections.abc import Callable
+
+NAMES = {
+    "save": "a rating was saved and counts",
+    "doubled": "a key of a client came again, and nothing was saved twice",
+    "conflict": "a rating was changed in another window, and the later one refused",
+    "surplus": "a rating came after others had filled its pair",
+    "claim": "a rater asked for what to rate",
+    "lost": "a lease was lost or taken back",
+}
+listeners: list[Callable[[str, int], None]] = []
+
+
+def happened(name: str, number: int = 1) -> None:
+    for listen in listeners:
+        listen(name, number)
