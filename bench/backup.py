@@ -14,7 +14,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from decimal import Decimal
 from hashlib import sha256
@@ -235,6 +235,22 @@ def moments(chance: random.Random, seconds: float, number: int) -> list[float]:
     return [(part + chance.random()) * seconds / number for part in range(number)]
 
 
+def restore_killed(another: Callable, url: str, seconds: float, backup: Path) -> tuple[bool, bool]:
+    """Whether the restore was at work when it was killed, and whether something half is there."""
+    from config.backup import restoring
+
+    with another(url) as there:
+        killed = there.killed(seconds, "restore", str(backup))
+        if there.is_empty():
+            return killed, False
+        with there.open():  # it was whole before it was killed: compare all of it
+            try:
+                restoring.compare(backup)
+            except restoring.Unfit:
+                return killed, True
+        return killed, False
+
+
 def measured(engine: str, chosen: argparse.Namespace) -> None:
     from bench._engines import prepared
 
@@ -288,7 +304,7 @@ def measured(engine: str, chosen: argparse.Namespace) -> None:
             spans.append((begun, None, time.time()))
             times = moments(chance, alone, kills)
             at_work = sum(here.killed(seconds, "backup", str(backup)) for seconds in times)
-            whole = here.did("restore", str(backup), "--dry")[0]  # the file of before is still whole
+            here.did("restore", str(backup), "--dry")  # the file of before is still whole
             began = time.time()
             here.did("backup", str(backup))
             copies = [] if here.url else twin(here, ledger.path, 2 if chosen.small else 5)
@@ -303,24 +319,15 @@ def measured(engine: str, chosen: argparse.Namespace) -> None:
     kinds = {"its own kind": here.url} | ({"SQLite": ""} if here.url else {})
     for kind, url in kinds.items():
         with another(url) as there:
-            at_work, all_empty = 0, True
-            for seconds in moments(chance, whole, kills):
-                at_work += there.killed(seconds, "restore", str(backup))
-                if not there.is_empty():
-                    # Killed in the moment after it was whole, or not killed at all.
-                    missing = lost(there, before, frozen, there.folder / "pictures")
-                    all_empty = all_empty and not any(missing.values())
-                    there.did("restore", str(backup), "--replace")
-                    break
-            print(
-                f"- restores into {kind} killed at work: {at_work}; {'nothing' if all_empty else 'SOMETHING'} half"
-            )
-            took, memory = there.did("restore", str(backup), "--replace")
+            took, memory = there.did("restore", str(backup))
             missing = lost(there, before, frozen, there.folder / "pictures")
             told = ", ".join(f"{name} {number}" for name, number in missing.items())
             print(f"- restored into {kind} in {took:.1f} s, {memory:.0f} MB; of {len(before):,} acts lost: {told}")
-            if any(missing.values()) or not all_empty:
-                raise SystemExit(f"{engine}: not all came back")
+        outcomes = [restore_killed(another, url, seconds, backup) for seconds in moments(chance, took, kills)]
+        at_work, half = sum(killed for killed, _ in outcomes), sum(half for _, half in outcomes)
+        print(f"- restores into {kind} killed at work: {at_work} of {kills}; half restored: {half}", flush=True)
+        if any(missing.values()) or half:
+            raise SystemExit(f"{engine}: not all came back")
     if copies:
         print(f"- the twin, a plain copy of the file: {'; '.join(copies)}")
     print(goal("minutes of a backup", alone / 60, "<= 1"), end="")
