@@ -7,6 +7,6 @@ class BackupConfig(AppConfig):
     def ready(self) -> None:
         from ratings import chores
 
-        from .schedule import LOOK, make_due
+        from .schedule import LOOK, look
 
-        chores.of_apps.append(chores.Chore(make_due, LOOK))
+        chores.of_apps.append(chores.Chore(look, LOOK))

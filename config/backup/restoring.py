@@ -83,6 +83,13 @@ def _compare(backup: Backup, found: list[tables.Table], progress: Progress) -> N
             raise Unfit(f"{backup.name}: after loading, {wrong}. Nothing was restored.")
 
 
+def compare(path: Path) -> None:
+    """Raises Unfit where the database, at the migrations of the backup, does not hold its rows."""
+    with opened(path) as backup:
+        found = tables.tables_of(tables.apps_at(backup.migrations))
+        _compare(backup, found, lambda name: None)
+
+
 def _find_files(backup: Backup, apps) -> None:
     """Raises Unfit where rows need files that the backup has not. It says itself which were lost before."""
     known = set(backup.manifest["missing"])

@@ -49,6 +49,8 @@ def own_files(settings, tmp_path) -> None:
 def test_all_of_every_table_and_file_comes_back_on_sqlite(tmp_path):
     """On PostgreSQL this is the way across. The restore compares, too; this compares what a second backup has."""
     release.everything()
+    gone = Collection.objects.create(name="gone").pk
+    Collection.written.filter(pk=gone).delete()
     manifest = writing.write(tmp_path / "one.zip", with_keys=True)
     assert [each["member"] for each in manifest["members"] if each.get("rows") == 0] == []
     assert manifest["missing"] == [] and manifest["database"] == connection.vendor
@@ -60,6 +62,7 @@ def test_all_of_every_table_and_file_comes_back_on_sqlite(tmp_path):
         restoring._build(backup, print)
         restoring._store_files(backup, print)
         writing.write(tmp_path / "two.zip")
+        assert Collection.objects.create(name="new").pk > gone  # no id is given twice
     assert rows_of(tmp_path / "two.zip") == before
     picture = Picture.objects.get()
     assert store.opened(picture.small).read()[:4] == b"RIFF"
@@ -70,8 +73,10 @@ def test_all_of_every_table_and_file_comes_back_on_sqlite(tmp_path):
 @pytest.mark.django_db(transaction=True)
 def test_a_backup_of_each_release_is_restored_and_brought_up_to_date(path, tmp_path):
     """On PostgreSQL this is the way across: all of them were made on SQLite."""
+    usual_schema = schema()
     with empty_place(tmp_path):
         restoring.restore(path)
+        assert schema() == usual_schema
         call_command("migrate", check_unapplied=True, verbosity=0)
         writing.write(tmp_path / "again.zip")
         before, now = rows_of(path), rows_of(tmp_path / "again.zip")
@@ -90,6 +95,13 @@ def test_a_backup_of_each_release_is_restored_and_brought_up_to_date(path, tmp_p
         assert RatingEvent.objects.bulk_create([_like(RatingEvent.objects.first())])[0].pk > last
         with pytest.raises(beside.InUse, match="holds something already"):
             restoring.restore(path)
+
+
+def schema() -> dict[str, dict]:
+    """The constraints and indexes of each table."""
+    with connection.cursor() as cursor:
+        names = connection.introspection.django_table_names()
+        return {name: connection.introspection.get_constraints(cursor, name) for name in names}
 
 
 def _like(event: RatingEvent) -> RatingEvent:
@@ -174,24 +186,32 @@ def test_a_backup_beside_writers_is_of_one_moment(at_one_moment, tmp_path, monke
     assert (len(counts) == 1) == at_one_moment
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_a_file_that_goes_while_it_is_copied_is_needed_by_no_row_of_the_backup(tmp_path, monkeypatch):
-    release.everything()
-    original, opened = files.store_of, []
+    collection = Collection.objects.create(slug="c", name="c")
+    digest = store.keep(b"a picture")
+    shown = {"state": "ready", "small": digest, "large": digest}
+    Picture.objects.create(collection=collection, digest="0" * 64, source="data:", **shown)
+    rows, gone = files.named, []
 
-    def store_of(name):
-        storage = original(name)
-        if name == "pictures" and not opened:
-            opened.append(Picture.objects.get())
-            Picture.objects.all().delete()
-            storage.delete(store.name_of(opened[0].small))
-        return storage
+    def somebody_deletes() -> None:
+        Picture.objects.all().delete()
+        files.store_of("pictures").delete(store.name_of(digest))
+        connection.close()
 
-    rows = files.named
-    monkeypatch.setattr(files, "store_of", store_of)
-    monkeypatch.setattr(files, "named", lambda *about: iter(list(rows(*about))))  # read before the file goes
+    def named(apps, name):
+        """The names as they were, and then one of them goes."""
+        found = list(rows(apps, name))
+        if found and not gone:
+            gone.append(found)
+            other = Thread(target=somebody_deletes)
+            other.start()
+            other.join()
+        return iter(found)
+
+    monkeypatch.setattr(files, "named", named)
     manifest = writing.write(tmp_path / "one.zip")
-    assert opened and manifest["missing"] == []
+    assert gone and manifest["missing"] == []
     assert rows_of(tmp_path / "one.zip")["ratings.picture"] == []
 
 

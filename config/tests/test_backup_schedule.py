@@ -29,7 +29,7 @@ def names(tmp_path) -> list[str]:
 
 
 def test_the_worker_looks_after_it():
-    assert any(chore.do is schedule.make_due for chore in chores.of_apps)
+    assert any(chore.do is schedule.look for chore in chores.of_apps)
 
 
 def test_it_is_made_when_it_is_time_and_the_newest_are_kept(tmp_path):

@@ -18,6 +18,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, file: Path, with_keys: bool, **options) -> None:
+        writing.give_way()
         with refusing("Nothing was written."), Line(self.stderr) as progress:
             manifest = writing.write(file, with_keys=with_keys, progress=progress)
         for name in manifest["missing"]:

@@ -18,7 +18,7 @@ class Command(BaseCommand):
         )
         said = "also where the database holds something, which is kept under another name"
         parser.add_argument("--replace", action="store_true", help=said)
-        said = "take the secret key of the backup, so that links to join stay valid"
+        said = "take the secret key of the backup, if it has one"
         parser.add_argument("--with-keys", action="store_true", help=said)
 
     def handle(self, *, file: Path, dry: bool, replace: bool, with_keys: bool, **options) -> None:
