@@ -33,6 +33,8 @@ unix_socket_dir =
 auth_type = any
 pool_mode = transaction
 default_pool_size = {sessions}
+server_login_retry = 1
+query_wait_timeout = 10
 max_client_conn = 2000
 """
 

@@ -3,7 +3,8 @@
 The raters retry as the desk does, each act with its key, until it is confirmed, and every confirmation is written
 to a ledger on disk. Afterwards the record must hold each act of the ledger once and nothing else. The server is
 that of `python3 run.py`, killed with kill -9 and started again. On PostgreSQL one of its processes is killed now
-and then, too, upon which it throws everybody out: name a server on this machine that nobody else uses.
+and then, too, upon which it throws everybody out: name a server on this machine that nobody else uses. With
+--machines there are several without a shared folder, and workers and PgBouncer are killed, too.
 """
 
 import argparse
@@ -14,12 +15,14 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from signal import SIGKILL
+from typing import NamedTuple
 
 from bench._engines import on_each_engine, prepared
+from bench._machines import Program, absent, machines
 from bench._raters import SAVE, Habits, Ledger, Rater, rating, read
 from bench._rounds import machine
 from bench._served import Server, free_port, serving
@@ -29,8 +32,18 @@ SLUG = "ledger"
 WANTED = 3
 BACKEND_SHARE = 0.25  # on PostgreSQL: of its processes to those of the server that are killed
 AGAIN_WITHIN = 120  # seconds
-SERVER, BACKEND = "the server", "a process of PostgreSQL"
+SERVER, BACKEND = "a server", "a process of PostgreSQL"
+WORKER, POOLER = "a worker", "PgBouncer"
 BAD_WORDS = ("database is locked", "Internal Server Error")
+
+
+class Target(NamedTuple):
+    """What the raters ask, and how it is killed."""
+
+    addresses: list[tuple[str, int]]
+    strikes: Mapping[str, Callable[[], float]]
+    kills: Mapping[str, int]
+    said: Callable[[], str]  # its logs
 
 
 def kill_backend() -> None:
@@ -56,36 +69,51 @@ def all_again(raters: Sequence[Rater], since: float) -> float:
     return time.monotonic() - since
 
 
-def attacked(server: Server, raters: Sequence[Rater], plan: Sequence[tuple[float, str]]) -> dict[str, list[float]]:
+def attacked(
+    strikes: Mapping[str, Callable[[], float]], raters: Sequence[Rater], plan: Sequence[tuple[float, str]]
+) -> dict[str, list[float]]:
     """Let the raters rate for some seconds, kill, and wait until all rate again; by what was killed, how long that
-    took. `plan`: seconds and what is killed after them."""
+    took. `plan`: seconds and what is killed after them. A strike kills, starts again, and returns when it killed.
+    """
     took = {what: [] for _, what in plan}
     for seconds, what in plan:
         time.sleep(seconds)
-        if what == SERVER:
-            server.kill()
-        else:
-            kill_backend()
-        since = time.monotonic()
-        if what == SERVER:
-            server.start()
-            server.wait()  # raises with the server's own words where it cannot begin
-        took[what].append(all_again(raters, since))
+        took[what].append(all_again(raters, strikes[what]()))
     return took
 
 
-def planned(chance: random.Random, seconds: float, kills: int, backends: int) -> list[tuple[float, str]]:
-    """Kills at any time of so many seconds of rating."""
-    whats = [SERVER] * kills + [BACKEND] * backends
+def struck(program: Server | Program) -> float:
+    """Kill it and start it again."""
+    program.kill()
+    since = time.monotonic()
+    program.start()
+    if isinstance(program, Server):
+        program.wait()  # raises with the server's own words where it cannot begin
+    return since
+
+
+def struck_backend() -> float:
+    kill_backend()
+    return time.monotonic()
+
+
+def planned(chance: random.Random, seconds: float, kills: Mapping[str, int]) -> list[tuple[float, str]]:
+    """So many kills of each kind, at any time of so many seconds of rating."""
+    whats = [what for what, count in kills.items() for _ in range(count)]
     moments = sorted((chance.uniform(0, seconds), what) for what in whats)
     befores = [0, *(moment for moment, _ in moments)]
     return [(moment - before, what) for before, (moment, what) in zip(befores, moments, strict=False)]
 
 
-def people(address: tuple[str, int], slug: str, count: int, **facts) -> list[Rater]:
-    grades, stopping = ["0", "1", "2", "3"], threading.Event()
-    names = (f"{slug}-{number}" for number in range(count))
-    return [Rater(address, slug, name, grades, stopping=stopping, **facts) for name in names]
+def people(addresses: Sequence[tuple[str, int]], slug: str, count: int, **facts) -> list[Rater]:
+    """Raters who begin at each of the addresses in turn."""
+    facts |= {"grades": ["0", "1", "2", "3"], "stopping": threading.Event()}
+    found = []
+    for number in range(count):
+        turn = number % len(addresses)
+        address, *others = [*addresses[turn:], *addresses[:turn]]
+        found.append(Rater(address, slug, f"{slug}-{number}", others=others, **facts))
+    return found
 
 
 def answers(raters: Sequence[Rater]) -> Counter:
@@ -103,6 +131,34 @@ def seconds_words(took: Sequence[float]) -> str:
     return f"median {statistics.median(took):.1f} s, most {max(took):.1f} s"
 
 
+@contextmanager
+def one_server(engine: str, chosen: argparse.Namespace, chance: random.Random) -> Iterator[Target]:
+    """That of run.py."""
+    address = ("127.0.0.1", free_port())
+    command = [sys.executable, str(ROOT / "run.py"), "--port", str(address[1])]
+    server = Server(command, os.environ, address, Path(os.environ["IDEALIST_DATA"]) / f"{engine}.log")
+    kills = {SERVER: chosen.kills, BACKEND: int(chosen.kills * BACKEND_SHARE) if engine == "PostgreSQL" else 0}
+    with serving(server):
+        yield Target([address], {SERVER: lambda: struck(server), BACKEND: struck_backend}, kills, server.said)
+
+
+@contextmanager
+def several(chosen: argparse.Namespace, chance: random.Random) -> Iterator[Target]:
+    """Servers and workers of several machines, and what lies between them and PostgreSQL."""
+    with machines(os.environ["DATABASE_URL"], chosen.machines) as found:
+        for machine in found.all:
+            machine.worker.start()
+        strikes = {
+            SERVER: lambda: struck(chance.choice(found.all).web),
+            WORKER: lambda: struck(chance.choice(found.all).worker),
+            POOLER: lambda: struck(found.pooler),
+            BACKEND: struck_backend,
+        }
+        kills = {what: -(-chosen.kills // len(strikes)) for what in strikes}
+        addresses = [machine.address for machine in found.all]
+        yield Target(addresses, strikes, kills, lambda: "".join(machine.web.said() for machine in found.all))
+
+
 def measured(engine: str, chosen: argparse.Namespace) -> bool:
     """One engine; whether everything was found in order."""
     prepared()
@@ -114,36 +170,26 @@ def measured(engine: str, chosen: argparse.Namespace) -> bool:
     pairs = int(chosen.seconds * chosen.rate / WANTED * 1.5) + chosen.raters
     collection = _round.made(SLUG, raters=chosen.raters, pairs=pairs, wanted=WANTED, order=chosen.order)
     connection.close()
-    folder = Path(os.environ["IDEALIST_DATA"])
-    address = ("127.0.0.1", free_port())
-    command = [sys.executable, str(ROOT / "run.py"), "--port", str(address[1])]
-    server = Server(command, os.environ, address, folder / f"{engine}.log")
-    ledger = Ledger(folder / f"{engine}.ledger")
+    ledger = Ledger(Path(os.environ["IDEALIST_DATA"]) / f"{engine}.ledger")
     chance = random.Random(chosen.seed)
-    raters = people(
-        address,
-        SLUG,
-        chosen.raters,
-        ledger=ledger,
-        habits=Habits(pause=chosen.raters / chosen.rate),
-        seed=chosen.seed,
-    )
-    backends = int(chosen.kills * BACKEND_SHARE) if engine == "PostgreSQL" else 0
-    begun = time.monotonic()
+    habits = Habits(pause=chosen.raters / chosen.rate)
     try:
-        with serving(server), rating(raters):
-            all_again(raters, begun)
-            began = time.monotonic()
-            plan = planned(chance, chosen.seconds, chosen.kills, backends)
-            took = attacked(server, raters, plan)
-            time.sleep(max(0, chosen.seconds - sum(seconds for seconds, _ in plan)))
-            lasted = time.monotonic() - began - sum(map(sum, took.values()))
+        with several(chosen, chance) if chosen.machines else one_server(engine, chosen, chance) as target:
+            raters = people(target.addresses, SLUG, chosen.raters, ledger=ledger, habits=habits, seed=chosen.seed)
+            begun = time.monotonic()
+            with rating(raters):
+                all_again(raters, begun)
+                began = time.monotonic()
+                plan = planned(chance, chosen.seconds, target.kills)
+                took = attacked(target.strikes, raters, plan)
+                time.sleep(max(0, chosen.seconds - sum(seconds for seconds, _ in plan)))
+                lasted = time.monotonic() - began - sum(map(sum, took.values()))
+            log = target.said()
     finally:
         ledger.close()
     acts = read(ledger.path)
     found = _round.compared(collection, acts)
     given = answers(raters)
-    log = server.said()
     bad = [words for words in BAD_WORDS if words in log] + [s for s in given if s.startswith("5") and s != "503"]
     print(f"**{engine}**: {len(raters)} raters, {lasted:.0f} s, {len(acts) / lasted:.0f} acts a second\n")
     print(f"- acknowledged {found.acknowledged:,}, lost {found.lost}, doubled {found.doubled}")
@@ -168,12 +214,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--order", choices=["query", "decisive"], default="query", help="of rating (query)")
     parser.add_argument("--postgres", metavar="URL", help="a server of your own, too: its processes are killed")
+    parser.add_argument("--machines", type=int, default=0, help="behind PgBouncer, on PostgreSQL alone (none)")
     parser.add_argument("--engine", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
+    if chosen.machines and (lacks := absent() or (not chosen.postgres and "--postgres names no server")):
+        parser.error(f"--machines: {lacks}")
     if chosen.engine:
         sys.exit(not measured(chosen.engine, chosen))
     print(machine(1, "Django", "psycopg", "waitress").rpartition(";")[0] + "\n", flush=True)
-    on_each_engine("bench.ledger", chosen.postgres)
+    on_each_engine("bench.ledger", chosen.postgres, only="PostgreSQL" if chosen.machines else "")
 
 
 if __name__ == "__main__":

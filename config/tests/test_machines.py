@@ -33,6 +33,7 @@ from bench._raters import PASSWORD, Browser
 from bench._served import free_port
 from config import machines
 from config.machines.bucket import Body
+from config.machines.valkey import Valkey
 from config.pooled.base import DatabaseWrapper
 from ratings.imports import uploads
 from ratings.imports.preview import kind_seen
@@ -189,6 +190,22 @@ def test_in_redis_of_twelve_tries_at_once_five_get_through(in_redis, rf):
     with connection.cursor() as cursor:
         cursor.execute("SELECT COUNT(*) FROM tries")
         assert cursor.fetchone() == (0,)
+
+
+@pytest.mark.django_db
+@pytest.mark.same_everywhere
+def test_in_redis_a_slot_that_is_given_back_between_two_looks_is_not_taken_beside_it(in_redis, rf, monkeypatch):
+    """In the database that would be a write that failed, which is done again there."""
+    add, refused = Valkey.add, []
+
+    def too_late(self, key, *args, **kwargs):
+        return add(self, key, *args, **kwargs) if refused else refused.append(key)
+
+    monkeypatch.setattr(Valkey, "add", too_late)
+    for _ in range(4):
+        throttle.begin_change(get_user_model()(pk=1))
+    with pytest.raises(throttle.TooMany):
+        [throttle.begin_change(get_user_model()(pk=1)) for _ in range(2)]
 
 
 @pytest.mark.django_db

@@ -111,11 +111,12 @@ def killed(server: Server, collection: Collection, path: Path) -> tuple[_round.F
     """What a ledger finds after two kills in three seconds, and what answers there were."""
     book = Ledger(path)
     habits = Habits(pause=0.05, again=0, first_wait=0.1)
-    raters = ledger.people(server.address, collection.slug, RATERS, ledger=book, habits=habits)
+    raters = ledger.people([server.address], collection.slug, RATERS, ledger=book, habits=habits)
     try:
         with serving(server), rating(raters):
             ledger.all_again(raters, since=time.monotonic())
-            ledger.attacked(server, raters, ledger.planned(random.Random(7), 3, kills=2, backends=0))
+            strikes = {ledger.SERVER: lambda: ledger.struck(server)}
+            ledger.attacked(strikes, raters, ledger.planned(random.Random(7), 3, {ledger.SERVER: 2}))
     finally:
         book.close()
     return _round.compared(collection, read(path)), ledger.answers(raters)

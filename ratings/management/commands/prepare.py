@@ -22,7 +22,8 @@ class Command(BaseCommand):
         call_command("createcachetable", verbosity=0)
         throttle.forget_old()  # this also fails here, and early, if the database cannot be written
         sample.prepare()
-        if not static_files_are_collected():
+        # Those in another folder came with the program, as in an image, where nothing can be written.
+        if Path(settings.STATIC_ROOT).is_relative_to(settings.DATA_DIR) and not static_files_are_collected():
             call_command("collectstatic", interactive=False, verbosity=0)
 
 

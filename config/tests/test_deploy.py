@@ -1,0 +1,251 @@
+"""The files of deploy/ say what they must: nobody is root, nothing is written, every probe and limit is there."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from config import settings
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+VERSION = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
+OURS = {"web-1", "web-2", "worker-1", "worker-2", "prepare"}
+SETTINGS = {*re.findall(r"^([A-Z_]+) ", settings.__doc__, re.MULTILINE), "WEB_CONCURRENCY"}
+OF_BOTO = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
+SPECIAL = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
+
+
+def text(name: str) -> str:
+    return (DEPLOY / name).read_text(encoding="utf-8")
+
+
+def program(name: str) -> str:
+    return shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/bin") or ""
+
+
+# The image
+
+
+@pytest.fixture(scope="module")
+def steps() -> list[str]:
+    """The instructions of the Containerfile, each on one line."""
+    lines = "\n".join(line for line in text("Containerfile").splitlines() if not line.startswith("#"))
+    return [line for line in lines.replace("\\\n", " ").splitlines() if line.strip()]
+
+
+def test_both_stages_begin_with_one_base_of_a_fixed_version(steps):
+    bases = [step.split()[1] for step in steps if step.startswith("FROM")]
+    assert len(bases) == 2 and len(set(bases)) == 1
+    assert re.fullmatch(r"docker\.io/library/python:3\.11-slim-[a-z]+", bases[0])
+
+
+def test_the_image_is_not_roots_and_its_last_user_is_a_number(steps):
+    users = [step.split()[1] for step in steps if step.startswith("USER")]
+    assert users == ["10001:10001"]
+    assert steps.index("USER 10001:10001") > max(i for i, step in enumerate(steps) if step.startswith("RUN"))
+
+
+def test_the_build_asks_nobody_but_the_package_index_and_checks_every_hash(steps):
+    runs = " ".join(step for step in steps if step.startswith(("RUN", "ADD")))
+    assert "--require-hashes" in runs and "requirements-machines.lock" in runs
+    assert not re.search(r"apt|curl|wget|git |http|^ADD|sudo", runs)
+
+
+def test_what_is_copied_exists_is_let_through_and_leaves_out_tests_and_secrets(steps):
+    copied = {
+        name for step in steps if step.startswith("COPY") and "--from" not in step for name in step.split()[1:-1]
+    }
+    assert all((ROOT / name).exists() for name in copied)
+    ignored = (ROOT / ".containerignore").read_text().split()
+    assert {line[1:] for line in ignored if line.startswith("!")} == copied and "*" in ignored
+    assert not any(name in copied for name in (".", "var", ".git", "deploy"))
+    assert all(f"{app}/tests" in " ".join(steps) for app in ("config", "ratings", "evaluation"))
+
+
+def test_the_image_has_a_health_check_and_a_command_without_a_shell(steps):
+    (check,) = (step for step in steps if step.startswith("HEALTHCHECK"))
+    assert "/livez" in check and 'CMD ["python"' in check
+    assert steps[-1].startswith('CMD ["python", "-m", "config.server"')
+
+
+def test_the_image_names_only_settings_that_exist(steps):
+    (environment,) = (step for step in steps if step.startswith("ENV"))
+    assert set(re.findall(r"([A-Z_]+)=", environment)) <= SETTINGS | SPECIAL
+    assert "SECRET" not in environment and "PASSWORD" not in environment
+
+
+# Compose
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, dict]:
+    return yaml.safe_load(text("compose.yaml"))["services"]
+
+
+def test_compose_has_two_servers_two_workers_a_pooler_a_database_and_a_proxy(services):
+    assert set(services) == OURS | {"postgres", "pgbouncer", "proxy"}
+
+
+def test_no_image_floats_and_ours_has_the_version_of_the_project(services):
+    for name, service in services.items():
+        assert re.search(r":v?[0-9]", service["image"]), name
+        assert name not in OURS or service["image"] == f"idealist:{VERSION}"
+
+
+def test_ours_and_the_proxy_write_nothing_have_no_rights_and_a_limit_of_memory(services):
+    for name in (*OURS, "proxy"):
+        service = services[name]
+        assert service["read_only"] and service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"] and service["mem_limit"], name
+        assert not service.get("privileged") and "user" not in service, name
+    assert all("ports" not in service for name, service in services.items() if name != "proxy")
+
+
+def test_compose_names_only_settings_that_exist_and_no_secret(services):
+    for name in OURS:
+        assert set(services[name]["environment"]) <= SETTINGS | OF_BOTO, name
+    for secret in ("SECRET_KEY", "POSTGRES_PASSWORD"):
+        assert set(re.findall(rf"\$\{{{secret}([^}}]*)\}}", text("compose.yaml"))) == {":?"}
+    asked = set(re.findall(r"\$\{([A-Z_]+):\?", text("compose.yaml")))
+    told = dict(re.findall(r"^([A-Z_]+)=(.*)$", text("settings.env.example"), re.MULTILINE))
+    assert asked <= told.keys() and not told["SECRET_KEY"] + told["POSTGRES_PASSWORD"]
+
+
+def test_servers_and_workers_go_through_the_pooler_after_the_tables_are_made(services):
+    for name in OURS - {"prepare"}:
+        environment, before = services[name]["environment"], services[name]["depends_on"]
+        assert "@pgbouncer:" in environment["DATABASE_URL"] and environment["DATABASE_POOLER"] == "1"
+        assert before["prepare"]["condition"] == "service_completed_successfully"
+    assert services["prepare"]["environment"]["DATABASE_POOLER"] == "0"
+    assert services["pgbouncer"]["environment"]["POOL_MODE"] == "transaction"
+
+
+def test_compose_is_what_compose_takes():
+    if (
+        subprocess.run(["docker", "compose", "version"], capture_output=True).returncode
+        if program("docker")
+        else 1
+    ):
+        pytest.skip("there is no docker compose")
+    command = ["docker", "compose", "--env-file", str(DEPLOY / "settings.env.example"), "config", "--quiet"]
+    filled = {"SECRET_KEY": "x" * 50, "POSTGRES_PASSWORD": "x"}
+    done = subprocess.run(command, cwd=DEPLOY, capture_output=True, text=True, env={**filled, "PATH": "/usr/bin"})
+    assert done.returncode == 0, done.stderr
+
+
+# Kubernetes
+
+
+def pods() -> Iterator[tuple[str, dict]]:
+    for item in yaml.safe_load(text("kubernetes.yaml"))["items"]:
+        if item["kind"] in ("Deployment", "Job"):
+            yield item["metadata"]["name"], item["spec"]["template"]["spec"]
+
+
+def test_every_pod_is_closed():
+    assert [name for name, _ in pods()] == [
+        "idealist-prepare",
+        "idealist-web",
+        "idealist-worker",
+        "idealist-pgbouncer",
+    ]
+    for name, pod in pods():
+        assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"], name
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}, name
+        assert pod["automountServiceAccountToken"] is False, name
+        for container in pod["containers"]:
+            closed = container["securityContext"]
+            assert closed["readOnlyRootFilesystem"] and closed["allowPrivilegeEscalation"] is False, name
+            assert closed["capabilities"] == {"drop": ["ALL"]}, name
+            assert container["resources"]["requests"].keys() == {"cpu", "memory"}, name
+            assert container["resources"]["limits"]["memory"], name
+            assert re.search(r":v?[0-9][^:]*$", container["image"]), name
+            mounted = {mount["name"] for mount in container["volumeMounts"]}
+            assert mounted == {volume["name"] for volume in pod["volumes"]}, name
+
+
+def test_servers_have_probes_and_what_is_not_alive_is_not_what_is_not_ready():
+    (server,) = dict(pods())["idealist-web"]["containers"]
+    paths = {name: server[f"{name}Probe"]["httpGet"]["path"] for name in ("startup", "liveness", "readiness")}
+    assert paths == {"startup": "/livez", "liveness": "/livez", "readiness": "/readyz"}
+
+
+def test_kubernetes_names_only_settings_that_exist_and_no_secret():
+    items = yaml.safe_load(text("kubernetes.yaml"))["items"]
+    assert not [item for item in items if item["kind"] == "Secret"]
+    (told,) = (item["data"] for item in items if item["kind"] == "ConfigMap")
+    assert told.keys() <= SETTINGS and all(isinstance(value, str) for value in told.values())
+    for name, pod in pods():
+        if name in ("idealist-web", "idealist-worker"):
+            given = {each["name"] for each in pod["containers"][0]["env"]}
+            assert given == {"DATABASE_URL", "DATABASE_POOLER"}
+    keys = set(re.findall(r"--from-literal ([A-Z_]+)", text("README.md")))
+    assert keys == {"SECRET_KEY", "DATABASE_URL", "DATABASE_URL_POOLED"} | OF_BOTO
+
+
+def test_services_and_the_ingress_lead_to_pods_that_exist():
+    items = yaml.safe_load(text("kubernetes.yaml"))["items"]
+    labels = [item["spec"]["template"]["metadata"]["labels"] for item in items if item["kind"] == "Deployment"]
+    services = {item["metadata"]["name"]: item["spec"] for item in items if item["kind"] == "Service"}
+    assert services.keys() == {"idealist", "idealist-pgbouncer"}
+    assert all(service["selector"] in labels for service in services.values())
+    (ingress,) = (item["spec"] for item in items if item["kind"] == "Ingress")
+    assert ingress["rules"][0]["http"]["paths"][0]["backend"]["service"]["name"] == "idealist"
+    assert "idealist-pgbouncer:5432" in text("README.md")
+
+
+# The proxy and systemd
+
+
+def test_nginx_takes_its_settings(tmp_path):
+    if not (program("nginx") and program("openssl")):
+        pytest.skip("there is no nginx or no openssl")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=ratings.example.org"]
+    subprocess.run([*make, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    written = text("nginx.conf").replace("/tmp/", f"{tmp_path}/").replace("/etc/nginx/tls", str(tmp_path))
+    (tmp_path / "nginx.conf").write_text(re.sub(r"web-[12]:", "127.0.0.1:", written))
+    command = [program("nginx"), "-t", "-e", "stderr", "-c", tmp_path / "nginx.conf"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_proxy_knows_all_servers_keeps_no_addresses_and_says_who_asks():
+    servers = set(re.findall(r"server (web-\d):8000", text("nginx.conf")))
+    assert servers == {name for name in OURS if name.startswith("web")}
+    for line in (
+        "access_log off;",
+        "proxy_set_header X-Forwarded-For $remote_addr;",
+        "proxy_set_header X-Forwarded-Proto $scheme;",
+        "proxy_set_header Host $host;",
+        "proxy_request_buffering off;",
+        "client_max_body_size 4096m;",
+    ):
+        assert line in text("nginx.conf")
+
+
+def test_systemd_takes_the_unit(tmp_path):
+    if not program("systemd-analyze"):
+        pytest.skip("there is no systemd-analyze")
+    unit = tmp_path / "idealist.service"
+    unit.write_text(text("idealist.service").replace("/usr/bin/python3", program("python3")))
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True)
+    said = [line for line in done.stderr.splitlines() if "idealist" in line]
+    assert done.returncode == 0 and said == [], done.stderr
+
+
+def test_the_service_is_nobody_and_writes_only_where_its_state_is():
+    unit = dict(line.split("=", 1) for line in text("idealist.service").splitlines() if "=" in line)
+    assert unit["User"] == "idealist" and unit["ProtectSystem"] == "strict" and unit["NoNewPrivileges"] == "yes"
+    assert "ReadWritePaths" not in unit and unit["CapabilityBoundingSet"] == ""
+    assert f"IDEALIST_DATA=/var/lib/{unit['StateDirectory']}/" in unit["Environment"]
+
+
+def test_the_table_of_the_folder_is_whole_and_its_commands_name_files_that_exist():
+    table = set(re.findall(r"^\| `([^`]+)` \|", text("README.md"), re.MULTILINE))
+    assert table == {path.name for path in DEPLOY.iterdir()} - {"README.md", "settings.env", "tls"}
