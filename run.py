@@ -14,6 +14,7 @@
     python3 run.py bench [NAME ...]        measure side by side with others; without NAME, the list of benches
     python3 run.py pictures                make the pictures of the documents anew
     python3 run.py lock [--upgrade]        make requirements*.lock anew after a change of requirements*.txt
+    python3 run.py sbom FILE               list what requirements.lock installs, as CycloneDX JSON
 
 The first start makes .venv beside this file and installs requirements.lock into it, and checks every hash.
 Later starts do so only when that file or Python changed. DATABASE_URL picks the database, WEB_CONCURRENCY the
@@ -498,6 +499,18 @@ def lock(*options: str) -> None:
         quietly([*compiled, *more, *options, "--output-file", name, source], f"Making {name} failed")
 
 
+# python3 run.py sbom
+
+
+def sbom(file: str) -> None:
+    """Write what the runtime's lock installs, each with version and hashes, as CycloneDX JSON."""
+    with alone():
+        set_up(RUNTIME, DEVELOPMENT)
+    made = [str(PYTHON), "-m", "cyclonedx_py", "requirements", str(ROOT / RUNTIME), "--output-reproducible"]
+    made += ["--pyproject", str(ROOT / "pyproject.toml"), "--output-file", str(Path(file).absolute())]
+    quietly(made, f"Making {file} failed")
+
+
 # python3 run.py bench
 
 
@@ -545,6 +558,9 @@ def main(argv: Sequence[str]) -> int:
             pictures()
         if argv[:1] == ["lock"]:
             lock(*argv[1:])
+            return 0
+        if argv[:1] == ["sbom"] and len(argv) == 2:
+            sbom(argv[1])
             return 0
         if argv == ["bench"]:
             print("\n".join(f"{name:<10}{shows}" for name, shows in benches().items()))

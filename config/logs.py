@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from secrets import token_hex
+import unicodedata
 
 from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
@@ -19,7 +20,14 @@ _request: ContextVar[str] = ContextVar("the id of the request", default="")
 
 
 class WithoutKeys(logging.Formatter):
-    """Removes the keys of invitations, links, tokens and the sample, and codes, which a reader could use."""
+    """Removes the keys of invitations, links, tokens and the sample, and codes, which a reader could use.
+
+    A message is one line: what came from outside can make no line that looks like another's. Below it stands the
+    traceback, if there is one.
+    """
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        return "".join(map(escaped, super().formatMessage(record)))
 
     def format(self, record: logging.LogRecord) -> str:
         return KEYS.sub(r"\1…", super().format(record))
@@ -66,3 +74,9 @@ class RequestIds:
             _request.reset(before)
         response[HEADER] = name
         return response
+
+
+def escaped(sign: str) -> str:
+    r"""The sign; one that ends a line or steers a terminal as \n or \x1b."""
+    steers = unicodedata.category(sign) in {"Cc", "Zl", "Zp"}
+    return sign.encode("unicode_escape").decode() if steers else sign

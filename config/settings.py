@@ -194,6 +194,7 @@ MIDDLEWARE = [
     "config.logs.RequestIds",
     "ratings.people.visits.OverWhenForwarded",  # before the user is known and headers of proxies are removed
     "config.proxies.Proxies",
+    "csp.middleware.CSPMiddleware",  # before what answers by itself, so that each answer has a policy
     "config.health.answers.Health",  # before hosts, TLS, sessions and the database are asked for
     "ratings.api.problems.ProblemDocuments",
     "django.middleware.security.SecurityMiddleware",
@@ -201,7 +202,6 @@ MIDDLEWARE = [
     "ratings.people.access.NotStored",  # after static files, which may be kept
     # The secrets of a page are tokens of forms. Django masks them anew each time and pads what it compresses.
     "django.middleware.gzip.GZipMiddleware",
-    "csp.middleware.CSPMiddleware",
     "django_permissions_policy.PermissionsPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -298,7 +298,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "CommonPasswordValidator",
         "NumericPasswordValidator",
     )
-] + [{"NAME": "ratings.people.sessions.EndsWhatIsOpen"}]
+] + [{"NAME": f"ratings.people.{name}"} for name in ("passwords.NotOurWords", "sessions.EndsWhatIsOpen")]
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
@@ -384,7 +384,7 @@ SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = COOKIE_PREFIX + "sessionid", COOKIE_PREF
 MESSAGE_STORAGE = "config.messages.Messages"
 if HTTPS:
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = True
-    SECURE_HSTS_SECONDS = 31_536_000
+    SECURE_HSTS_SECONDS, SECURE_HSTS_INCLUDE_SUBDOMAINS = 31_536_000, True
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # By default Django prints errors only while debugging.

@@ -18,7 +18,18 @@ from markdown_it.token import Token
 FOLDER = settings.BASE_DIR / "docs"
 PICTURES = "pictures"  # the folder in docs/ and the prefix among static files
 # In the order of reading.
-NAMES = ("first-steps", "raters", "analysts", "admins", "files", "measures", "statistics", "api", "operating")
+NAMES = (
+    "first-steps",
+    "raters",
+    "analysts",
+    "admins",
+    "files",
+    "measures",
+    "statistics",
+    "api",
+    "operating",
+    "asvs",
+)
 NAMES += ("architecture", "contributing", "glossary")
 MARKS = re.compile(r"[^\w\- ]")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)")

@@ -1,9 +1,13 @@
 """The locks, from which run.py installs: they agree with what is asked for, and hold everything by its hash."""
 
+import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
+
+import run
 
 ROOT = Path(__file__).resolve().parents[2]
 CURE = "Make the locks anew: python3 run.py lock"
@@ -28,6 +32,12 @@ def asked_for(file: str) -> dict[str, str]:
         for other in included
         for name, version in asked_for(str((path.parent / other).resolve().relative_to(ROOT))).items()
     }
+
+
+def hashes(file: str) -> dict[str, set[str]]:
+    """The hashes of each package of a lock."""
+    entries = re.split(r"^(?=[A-Za-z0-9])", (ROOT / file).read_text(), flags=re.MULTILINE)[1:]
+    return {plain(PIN.match(entry)[1]): set(re.findall(r"--hash=sha256:(\w+)", entry)) for entry in entries}
 
 
 @pytest.mark.parametrize("lock", LOCKS)
@@ -59,3 +69,20 @@ def test_everything_has_a_hash_and_no_place_to_come_from(lock):
 def test_where_people_work_only_wheels_are_installed():
     """A package that is built runs its own code, with tools that have no hash."""
     assert "--only-binary :all:\n" in (ROOT / LOCKS[0]).read_text()
+
+
+def test_the_sbom_names_all_that_is_installed_with_version_and_hashes(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "set_up", lambda *requirements: None)
+    monkeypatch.setattr(run, "PYTHON", sys.executable)
+    assert run.main(["sbom", str(tmp_path / "sbom.json")]) == 0
+    sbom = json.loads((tmp_path / "sbom.json").read_text())
+    assert sbom["bomFormat"] == "CycloneDX" and sbom["metadata"]["component"]["name"] == "idealist"
+    versions = {plain(each["name"]): each["version"] for each in sbom["components"]}
+    assert versions == pins(LOCKS[0]) and len(sbom["components"]) == len(versions) > 40
+    listed = {
+        plain(each["name"]): {
+            found["content"] for where in each["externalReferences"] for found in where["hashes"]
+        }
+        for each in sbom["components"]
+    }
+    assert listed == hashes(LOCKS[0])

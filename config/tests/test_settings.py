@@ -67,6 +67,11 @@ def test_behind_tls_one_proxy_is_taken_for_granted(tmp_path, environment, proxie
     assert start(tmp_path, "PROXIES", **environment).stdout.strip() == proxies
 
 
+def test_behind_tls_it_holds_for_a_year_and_for_names_below(tmp_path):
+    below = "SECURE_HSTS_SECONDS, settings.SECURE_HSTS_INCLUDE_SUBDOMAINS"
+    assert start(tmp_path, below, IDEALIST_HTTPS="1").stdout == "31536000 True\n"
+
+
 COOKIES = """
 import django
 django.setup()

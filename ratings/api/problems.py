@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 ADDRESS = "/api/"
@@ -23,6 +24,8 @@ PLAIN = {
     500: "The server made a mistake, which stands in its log.",
     503: "The database is locked or away. Nothing was written; send the same again in some seconds.",
 }
+
+OPENLY = "This came without TLS, so that others could read the token. Revoke the token, and call https://."
 
 
 class Problem(Exception):
@@ -54,12 +57,17 @@ class Problem(Exception):
 
 
 class ProblemDocuments:
-    """Errors under /api/ that Django answers in HTML become problem documents."""
+    """Errors under /api/ that Django answers in HTML become problem documents.
+
+    Without TLS a call is refused: if it were sent on to https, nobody would notice that tokens are sent openly.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        if settings.SECURE_SSL_REDIRECT and request.path.startswith(ADDRESS) and not request.is_secure():
+            return Problem(403, OPENLY).response()
         response = self.get_response(request)
         if not request.path.startswith(ADDRESS) or response.status_code < 400:
             return response

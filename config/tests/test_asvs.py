@@ -1,0 +1,179 @@
+"""OWASP's requirements: what the list names exists, and it counts right. Then guards that only it asks for."""
+
+import logging
+import re
+import time
+from collections import Counter
+from functools import cache
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.hashers import check_password, make_password
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.test import Client
+from django.utils.module_loading import import_string
+
+from config import settings as ours
+from config.help.documents import FOLDER
+from config.logs import WithoutKeys
+from ratings.people.forms import SignUpForm
+from ratings.people.passwords import NotOurWords
+
+ROOT = FOLDER.parent
+TEXT = (FOLDER / "asvs.md").read_text(encoding="utf-8")
+ROW = re.compile(
+    r"^\| (\d+\.\d+\.\d+) \| ([12]) \| ([^|]+) \| (met|not applicable|not met|not checked) \| (.+) \|$", re.M
+)
+ROWS = [(tuple(map(int, number.split("."))), *rest) for number, *rest in ROW.findall(TEXT)]
+HERE = "\n".join(line for line in TEXT.splitlines() if "<!--" not in line)
+TESTS = re.compile(r"`((?:\w+/)*test_\w+\.py)`((?:[^`|\n]*`test_\w+`)*)")
+PATH = re.compile(r"`((?:[\w.-]+/)*[\w.-]+(?:/|\.(?:py|js|md|html|lock|txt|toml)))`")
+REQUIREMENTS = 253  # of levels 1 and 2 in version 5.0.0
+
+
+@cache
+def names_in(name: str) -> set[str]:
+    """The tests in all files of this name."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in ROOT.glob(f"*/tests/{name}"))
+    return set(re.findall(r"^def (test_\w+)", text, re.M))
+
+
+# The list
+
+
+def test_every_requirement_has_one_row_in_order():
+    numbers = [row[0] for row in ROWS]
+    assert numbers == sorted(set(numbers)) and len(numbers) == REQUIREMENTS
+
+
+def test_every_row_of_a_requirement_is_understood():
+    assert len(re.findall(r"^\| \d+\.\d+\.\d+ \|", TEXT, re.M)) == len(ROWS)
+
+
+def test_every_test_that_is_named_exists():
+    named = [(file, re.findall(r"`(test_\w+)`", tests)) for file, tests in TESTS.findall(HERE)]
+    assert len(named) > 50
+    assert [file for file, _ in named if not names_in(file)] == []
+    assert [(file, test) for file, tests in named for test in tests if test not in names_in(file)] == []
+    alone = re.findall(r"`(test_\w+)`", HERE)
+    assert len(alone) == sum(len(tests) for _, tests in named), "a test stands without its file"
+
+
+def test_every_file_that_is_named_exists():
+    named = set(PATH.findall(HERE))
+    assert len(named) > 30
+    assert [path for path in sorted(named) if not (path.startswith("test_") or (ROOT / path).exists())] == []
+
+
+def test_a_requirement_is_met_by_something_that_can_be_looked_up():
+    told = [(number, where) for number, _, _, state, where in ROWS if state == "met"]
+    assert [number for number, where in told if not re.search(r"`[\w./-]+`|\]\(", where)] == []
+
+
+def test_the_summary_counts_the_rows():
+    counts = Counter((int(level), state) for _, level, _, state, _ in ROWS)
+    summary = re.findall(
+        r"^\| (met|not applicable|not met|not checked) \| (\d+) \| (\d+) \| (\d+) \|$", TEXT, re.M
+    )
+    assert {state: tuple(map(int, numbers)) for state, *numbers in summary} == {
+        state: (counts[1, state], counts[2, state], counts[1, state] + counts[2, state]) for _, state in counts
+    }
+
+
+# Guards
+
+
+@pytest.mark.parametrize(
+    "password", ["Idealist2026!", "rater-admin-1", "ratings.ratings", "JudgmentX99", "example-2026"]
+)
+def test_a_password_of_our_words_is_refused(settings, password):
+    settings.ALLOWED_HOSTS = ["rate.example.org"]
+    with pytest.raises(ValidationError, match="names of this server"):
+        NotOurWords().validate(password)
+
+
+@pytest.mark.parametrize("password", ["blue-Idealist-horse", "Zq7!kd-44", "administer-it", "2026-20-26"])
+def test_other_passwords_are_not(password):
+    NotOurWords().validate(password)
+
+
+def test_a_message_cannot_make_a_line_of_the_log():
+    record = logging.makeLogRecord({"msg": "no %s", "args": ("a\n2026 ERROR root: b\x1b[2J\u2028\x85é",)})
+    assert WithoutKeys("{message}", style="{").format(record) == r"no a\n2026 ERROR root: b\x1b[2J\u2028\x85é"
+
+
+def test_a_traceback_keeps_its_lines():
+    record = logging.makeLogRecord({"msg": "it failed", "exc_text": "Traceback\n  line"})
+    assert WithoutKeys("{message}", style="{").format(record) == "it failed\nTraceback\n  line"
+
+
+def test_a_call_without_tls_is_refused_and_a_page_is_sent_on(settings):
+    settings.SECURE_SSL_REDIRECT = True
+    call, page = Client().get("/api/v1/collections"), Client().get("/help/")
+    assert call.status_code == 403 and "Revoke the token" in call.json()["detail"]
+    assert page.status_code == 301 and page["Location"].startswith("https://")
+
+
+def test_a_password_has_eight_characters_or_more_and_is_not_common():
+    for easy, said in [("Zq7!kd-", "too short"), ("iloveyou1", "too common"), ("trustno1", "too common")]:
+        with pytest.raises(ValidationError, match=said):
+            validate_password(easy)
+    validate_password("Zq7!kd-4")
+
+
+def test_a_password_is_taken_as_it_is_and_may_be_long():
+    given = "  Ünï cödé\t" + "x" * 200 + "  "
+    form = SignUpForm({"username": "", "password": given})
+    form.is_valid()
+    assert form.cleaned_data["password"] == given
+    assert check_password(given, make_password(given)) and not check_password(given.strip(), make_password(given))
+
+
+def test_passwords_are_kept_by_argon2id():
+    usual = import_string(ours.PASSWORD_HASHERS[0])()  # the tests themselves use a faster one
+    assert usual.encode("Zq7!kd-4", usual.salt()).startswith("argon2$argon2id$")
+
+
+def test_logs_have_the_time_of_utc():
+    assert time.timezone == 0 and settings.TIME_ZONE == "UTC"
+
+
+@pytest.mark.django_db
+@pytest.mark.same_everywhere
+def test_no_other_site_is_allowed_anything():
+    for address in ("/", "/help/", "/api/v1/collections"):
+        answers = Client().get(address, headers={"Origin": "https://example.net"}), Client().options(address)
+        assert not any(name.startswith("Access-Control-") for answer in answers for name in answer.headers)
+
+
+@pytest.mark.django_db
+@pytest.mark.same_everywhere
+def test_an_answer_says_what_it_is():
+    said = {address: Client().get(address)["Content-Type"] for address in ("/", "/nothing", "/api/v1/collections")}
+    html = "text/html; charset=utf-8"
+    assert said == {"/": html, "/nothing": html, "/api/v1/collections": "application/problem+json"}
+
+
+@pytest.mark.django_db
+@pytest.mark.same_everywhere
+def test_no_folder_is_listed():
+    assert [Client().get(f"/static/{folder}").status_code for folder in ("", "desk/", "pictures/")] == [404] * 3
+
+
+@pytest.mark.django_db
+@pytest.mark.same_everywhere
+def test_what_answers_before_the_pages_has_a_policy_too(settings):
+    settings.SECURE_SSL_REDIRECT = True
+    for address in ("/api/v1/collections", "/help/", "/static/site.css"):
+        assert "frame-ancestors 'none'" in Client().get(address)["Content-Security-Policy"]
+
+
+@pytest.mark.django_db
+@pytest.mark.same_everywhere
+@pytest.mark.parametrize(
+    "address", ["/", "/help/", "/accounts/sign-in/", "/static/site.css", "/api/v1/collections"]
+)
+def test_trace_tells_nobody_what_was_sent(address):
+    answer = Client().trace(address, headers={"X-Sent": "a-secret"})
+    assert answer.status_code != 200 and b"a-secret" not in answer.getvalue()
