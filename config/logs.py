@@ -3,11 +3,11 @@
 import json
 import logging
 import re
+import unicodedata
 from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from secrets import token_hex
-import unicodedata
 
 from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed

@@ -19,6 +19,9 @@ KEY = "only for a file among the tests, which nobody signs in with: 0123456789"
 
 def everything() -> None:
     """The sample, and at least one row in each table that a backup keeps, with values that are hard to keep."""
+    from allauth.account.models import EmailAddress, EmailConfirmation
+    from allauth.mfa.models import Authenticator
+    from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
     from django.contrib.admin.models import LogEntry
     from django.contrib.auth.models import Group, Permission, User
     from django.contrib.contenttypes.models import ContentType
@@ -53,6 +56,7 @@ def everything() -> None:
         Receipt,
         Round,
         StagedRating,
+        SuperuserByGroup,
     )
     from ratings.pictures import store
 
@@ -64,6 +68,13 @@ def everything() -> None:
     group.permissions.add(permission)
     anna.groups.add(group)
     anna.user_permissions.add(permission)
+    SuperuserByGroup.objects.create(user=anna)
+    Authenticator.objects.create(user=anna, type="totp", data={"secret": HARD}, created_at=AT)
+    known = SocialAccount.objects.create(user=anna, provider="oidc", uid="4" * 64, extra_data={"sub": HARD})
+    # Tables of allauth that nothing here writes into.
+    SocialToken.objects.create(account=known, token="t", app=SocialApp.objects.create(provider="oidc", name="o"))
+    address = EmailAddress.objects.create(user=anna, email="anna@example.org", verified=True)
+    EmailConfirmation.objects.create(email_address=address, key="5" * 64)
     kind = ContentType.objects.get_for_model(Collection)
     LogEntry.objects.create(user=anna, content_type=kind, object_id="1", object_repr=HARD, action_flag=2)
     gone = Collection.objects.create(name="Gone", gold_share=Decimal("0.25"), aim={"z": [1, None], "a": 1.5})
@@ -82,7 +93,7 @@ def everything() -> None:
     LostLease.objects.create(pair=open_one, rater=rater)
     Anchor.objects.create(pair=pair, use="warm_up", grade=tenth, explanation=HARD, created_at=AT)
     said = {"pair": drawn, "rater": rater, "scale_version": 1, "created_at": AT, "seconds": 0.1}
-    first = RatingEvent.objects.create(**said, kind="grade", value=tenth.value, version=2**40, collection=gone)
+    first = RatingEvent.objects.create(**said, kind="grade", value=tenth.value)
     RatingEvent.objects.create(**said, kind="undo", undoes=first)
     check = {"rater": rater, "pair": drawn, "kind": "repeat", "created_at": AT}
     Check.objects.create(**check, event=RatingEvent.objects.create(**said, kind="repeat", value=tenth.value))

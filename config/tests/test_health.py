@@ -66,7 +66,7 @@ def told(**headers) -> tuple[int, dict]:
 
 
 def migration_missing() -> None:
-    MigrationRecorder(connection).record_unapplied("ratings", "0006_audit")
+    MigrationRecorder(connection).record_unapplied("ratings", "0008_sign_in")
 
 
 def database_newer() -> None:
@@ -81,7 +81,7 @@ def clock_behind() -> None:
 @pytest.mark.parametrize(
     ("fault", "check", "said", "status"),
     [
-        (migration_missing, "migrations", "lacks 1 migrations, such as ratings.0006_audit", 503),
+        (migration_missing, "migrations", "lacks 1 migrations, such as ratings.0008_sign_in", 503),
         (database_newer, "migrations", "newer version, which has ratings.9999_later", 503),
         (clock_behind, "clock", "s in the future", 200),
     ],
@@ -95,7 +95,7 @@ def test_a_fault_in_the_database(fault, check, said, status):
         assert Client(raise_request_exception=False).get("/").status_code < 500
     finally:
         MigrationRecorder(connection).record_unapplied("ratings", "9999_later")
-        MigrationRecorder(connection).record_applied("ratings", "0006_audit")
+        MigrationRecorder(connection).record_applied("ratings", "0008_sign_in")
 
 
 # Faults of one machine

@@ -92,7 +92,7 @@ def test_the_database_of_a_release_is_migrated_under_load(path, tmp_path, later)
         (kept,) = (tmp_path / "backups").glob("before-*.zip")
         assert len(rows_of(kept)["ratings.rating"]) == len(rows_of(path)["ratings.rating"])
         with opened(kept) as backup, connection.cursor() as cursor:
-            assert backup.migrations == sorted(opened_migrations(path))
+            assert set(opened_migrations(path)) <= set(backup.migrations)
             cursor.execute("SELECT COUNT(*) FROM auth_group")
             assert cursor.fetchone()[0] == groups + len(acts) > groups
         call_command("upgrade", stdout=said)
