@@ -1,4 +1,4 @@
-"""A million ratings backed up and restored, beside raters at work, and with kills of both: nothing may be lost.
+"""All of a million ratings backed up and restored beside raters at work, with kills of both.
 
 Raters save about a hundred times a second through the server of `python3 run.py`. Meanwhile backups are killed
 with kill -9, and one is let be. It is restored elsewhere, with kills again, and must hold every act that was

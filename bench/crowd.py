@@ -1,4 +1,4 @@
-"""64 raters who save at once in one collection: against 64 collections, where each commit takes 5 ms longer.
+"""64 raters who save at once in one collection, where commits are slow: against 64 collections.
 
 The database sleeps at each commit, as a disk or a replica far away would make it wait. A third side raises one
 number of the collection in each save, so that every save waits for the commit of the one before it.

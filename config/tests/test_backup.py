@@ -255,10 +255,9 @@ def changed(tmp_path, **facts) -> Path:
 def test_one_changed_byte_anywhere_in_the_content_is_refused(tmp_path):
     content, chance, path = LAST.read_bytes(), random.Random(7), tmp_path / "one.zip"
     with zipfile.ZipFile(LAST) as whole:
-        places = [
-            (info.filename, chance.randrange(info.header_offset + 120, info.header_offset + 100 + info.file_size))
-            for info in whole.infolist()
-        ]
+        # A header is 30 bytes and the name; 20 more where a member may be large.
+        heads = [(info, info.header_offset + 30 + len(info.filename)) for info in whole.infolist()]
+        places = [(info.filename, chance.randrange(head + 20, head + info.file_size)) for info, head in heads]
     for name, place in places:
         path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
         words = "no whole backup" if name == package.MANIFEST else name
