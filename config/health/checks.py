@@ -21,6 +21,7 @@ from ratings.database import disk
 from ratings.imports import jobs
 from ratings.models import AuditEvent
 
+from . import services
 from .modes import Problem, open_to_others
 
 ROOM = 512 * 2**20  # bytes that the disk should have
@@ -296,4 +297,9 @@ CHECKS = [
     Check("hosts", hosts, asks=False),
     Check("tls", tls, asks=False),
     Check("certificate", certificate, asks=False),
+    Check("store of files", services.store, ready=True, asks=False),
+    Check("tries", services.tries, ready=True),
+    Check("mail", services.mail, asks=False),
+    Check("provider", services.provider, asks=False),
+    Check("backups", services.backups, ready=True, asks=False),
 ]

@@ -15,12 +15,13 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as of_project
+from django.core.cache import caches
 from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from django.utils import timezone
 
-from config.health import answers, checks, doctor
+from config.health import answers, checks, doctor, services
 from ratings.imports import jobs
 from ratings.models import AuditEvent
 
@@ -48,6 +49,15 @@ def sound(settings, tmp_path, monkeypatch) -> None:
 
 
 Usage = namedtuple("Usage", "free")
+
+
+class Away:
+    """A store of files, or a cache, that is not there."""
+
+    def exists(self, name: str) -> bool:
+        raise ConnectionError("it cannot be used")
+
+    get = exists
 
 
 def wrong() -> dict[str, str]:
@@ -104,7 +114,10 @@ def test_a_fault_in_the_database(fault, check, said, status):
 @pytest.mark.django_db(transaction=True)
 def test_each_fault_of_the_machine_is_named_and_alone(settings, tmp_path, monkeypatch, capsys):
     def dead_worker() -> None:
-        (tmp_path / "worker.beat").unlink()
+        if connection.vendor == "sqlite":
+            (tmp_path / "worker.beat").unlink()
+        else:
+            caches["tries"].delete(jobs.BEATING)
 
     def open_secret() -> None:
         (tmp_path / "secret.key").touch(mode=0o644)
@@ -138,7 +151,34 @@ def test_each_fault_of_the_machine_is_named_and_alone(settings, tmp_path, monkey
             later = timezone.now() + timedelta(hours=1)
             monkeypatch.setattr(checks.timezone, "now", lambda: later)
 
+    def no_mail() -> None:
+        settings.MAIL, settings.EMAIL_HOST, settings.EMAIL_PORT = {"EMAIL_HOST": "127.0.0.1"}, "127.0.0.1", 9
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+
+    def provider_away() -> None:
+        settings.OIDC = {"issuer": "http://127.0.0.1:9"}
+
+    def another_provider() -> None:
+        settings.OIDC = {"issuer": "http://127.0.0.1:9"}
+        monkeypatch.setattr(services, "fetched", lambda address: {"issuer": "https://elsewhere.example.org"})
+
+    def store_away() -> None:
+        settings.STORAGES = settings.STORAGES | {"uploads": {"BACKEND": services.BUCKET}}
+        monkeypatch.setattr(services, "storages", {"uploads": Away()})
+
+    def tries_away() -> None:
+        monkeypatch.setattr(services, "caches", {"tries": Away()})
+
+    def no_backup() -> None:
+        settings.BACKUP_EVERY = 24
+
     faults = {
+        no_mail: ("mail", "does not let us in"),
+        provider_away: ("provider", "does not answer as one"),
+        another_provider: ("provider", "calls itself https://elsewhere.example.org"),
+        store_away: ("store of files", "cannot be used"),
+        tries_away: ("tries", "cannot be counted: it cannot be used"),
+        no_backup: ("backups", "There is no backup yet"),
         dead_worker: ("worker", "No worker was heard of"),
         open_secret: ("secrets", "secret.key"),
         open_folder: ("secrets", "Others on this machine can open"),
@@ -152,8 +192,9 @@ def test_each_fault_of_the_machine_is_named_and_alone(settings, tmp_path, monkey
     }
     settings.ALLOWED_HOSTS = ["localhost"]
     before = {
-        name: getattr(settings, name) for name in ("PROXIES", "HTTPS", "ALLOWED_HOSTS", "FILE_UPLOAD_TEMP_DIR")
-    }
+        name: getattr(settings, name)
+        for name in ("PROXIES", "HTTPS", "ALLOWED_HOSTS", "FILE_UPLOAD_TEMP_DIR", "MAIL", "OIDC", "STORAGES")
+    } | {"BACKUP_EVERY": 0}
     for fault, (check, said) in faults.items():
         assert wrong() == {}, fault.__name__
         with monkeypatch.context():

@@ -1,0 +1,74 @@
+"""The checks of what other programs do for this one: store of files, cache, mail and provider; and of backups."""
+
+from collections.abc import Iterator
+
+import requests
+from django.conf import settings
+from django.core.cache import caches
+from django.core.files.storage import storages
+from django.core.mail import get_connection
+
+from config.backup import schedule
+from ratings.people.mail import FAILED
+from ratings.sign_in.provider import fetched
+
+from .modes import Problem
+
+BUCKET = "config.machines.bucket.Bucket"
+DISCOVERY = "/.well-known/openid-configuration"
+
+
+def store() -> Iterator[Problem]:
+    """Whether the store of files answers, where it is not a folder."""
+    if settings.STORAGES["uploads"]["BACKEND"] != BUCKET:
+        return
+    try:
+        storages["uploads"].exists("whether-it-answers")
+    except OSError as error:
+        yield Problem(str(error), "Start it, or correct STORAGE_URL and the keys in AWS_ACCESS_KEY_ID.")
+
+
+def tries() -> Iterator[Problem]:
+    """Whether tries to sign in can be counted: without that nobody signs in."""
+    try:
+        caches["tries"].get("whether-it-answers")
+    except Exception as error:  # each cache has errors of its own
+        said = f"Tries to sign in cannot be counted: {error or type(error).__name__}"
+        yield Problem(
+            said, "Start the cache of CACHE_URL. Without one: python3 run.py manage prepare"
+        )
+
+
+def mail() -> Iterator[Problem]:
+    """Whether the mail server lets this one in, where there is one."""
+    if not settings.MAIL:
+        return
+    server = get_connection(timeout=4)
+    try:
+        server.open()
+        server.close()
+    except FAILED as error:
+        yield Problem(f"The mail server does not let us in: {error}", "Start it, or correct IDEALIST_MAIL.")
+
+
+def provider() -> Iterator[Problem]:
+    """Whether the provider of sign-in answers, where there is one."""
+    if not settings.OIDC:
+        return
+    issuer = settings.OIDC["issuer"]
+    cure = (
+        "Start it, or correct IDEALIST_OIDC_ISSUER. Meanwhile python3 run.py manage sign_in_link lets people in."
+    )
+    try:
+        named = str(fetched(issuer + DISCOVERY).get("issuer")).rstrip("/")
+    except (requests.RequestException, ValueError, AttributeError) as error:
+        yield Problem(f"The provider of sign-in does not answer as one: {error}", cure)
+        return
+    if named != issuer:
+        yield Problem(f"The provider of sign-in calls itself {named}, not {issuer}.", cure)
+
+
+def backups() -> Iterator[Problem]:
+    """Whether the worker makes the backups that are asked for."""
+    if wrong := schedule.overdue():
+        yield Problem(wrong, "Read it there, make room in IDEALIST_BACKUPS, and see that a worker runs.")
