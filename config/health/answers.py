@@ -34,7 +34,7 @@ class Health:
         if request.method not in ("GET", "HEAD"):
             return HttpResponse(status=405, headers={"Allow": "GET, HEAD"})
         response = answer(request)
-        response["Cache-Control"] = "no-store"
+        response["Cache-Control"], response["X-Content-Type-Options"] = "no-store", "nosniff"
         return response
 
 

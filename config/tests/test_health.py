@@ -476,3 +476,8 @@ def test_asking_often_looks_once(monkeypatch):
     for _ in range(5):
         told()
     assert len(looked) == 1
+
+
+def test_an_answer_to_a_probe_is_not_guessed_at():
+    answer = Client(headers={"host": "10.0.0.9"}).get("/livez")
+    assert (answer["X-Content-Type-Options"], answer["Cache-Control"]) == ("nosniff", "no-store")
