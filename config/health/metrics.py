@@ -85,19 +85,23 @@ class Stored:
                 cursor.execute("SELECT 1")
             took = time.perf_counter() - begun
             families = [*of_jobs(), of_queues(), gauge("database_seconds", "One small query.", took)]
+            families += of_worker()
         except DatabaseError:
             connection.close()
             yield gauge("database_up", "1 where the database answers.", 0)
         else:
             yield gauge("database_up", "1 where the database answers.", 1)
             yield from families
-        heard_at = jobs.heard_at()
-        if heard_at is not None:
-            yield gauge("worker_seconds", "Since a worker was heard of.", max(0.0, time.time() - heard_at))
 
 
 def gauge(name: str, said: str, value: float) -> Metric:
     return GaugeMetricFamily(f"idealist_{name}", said, value)
+
+
+def of_worker() -> Iterator[Metric]:
+    heard_at = jobs.heard_at()
+    if heard_at is not None:
+        yield gauge("worker_seconds", "Since a worker was heard of.", max(0.0, time.time() - heard_at))
 
 
 def of_jobs() -> Iterator[Metric]:

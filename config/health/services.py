@@ -34,9 +34,7 @@ def tries() -> Iterator[Problem]:
         caches["tries"].get("whether-it-answers")
     except Exception as error:  # each cache has errors of its own
         said = f"Tries to sign in cannot be counted: {error or type(error).__name__}"
-        yield Problem(
-            said, "Start the cache of CACHE_URL. Without one: python3 run.py manage prepare"
-        )
+        yield Problem(said, "Start the cache of CACHE_URL. Without one: python3 run.py manage prepare")
 
 
 def mail() -> Iterator[Problem]:

@@ -85,6 +85,7 @@ OWN = "it concerns nobody but the person"
 RATED = "the history of ratings has it, with who and when"
 LEASE = "a lease changes no rating and no pool"
 FACTOR = "ratings/tests/test_second_factor.py has it"
+MAILED = "a link by mail asks for it; a changed password is noted wherever it is set"
 UNPUBLISHED = "it changes no record: the worker notes what it publishes"
 LOOKED = "it changes nothing"
 NOT_NOTED = {
@@ -95,6 +96,8 @@ NOT_NOTED = {
     "mfa_reauthenticate": OWN,
     "mfa_reauthenticate_webauthn": OWN,
     "sign_in_link": OWN,
+    "forgotten_password": MAILED,
+    "new_password": MAILED,
     "mfa_activate_totp": FACTOR,
     "mfa_deactivate_totp": FACTOR,
     "mfa_add_webauthn": FACTOR,

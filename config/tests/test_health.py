@@ -51,6 +51,14 @@ def sound(settings, tmp_path, monkeypatch) -> None:
 Usage = namedtuple("Usage", "free")
 
 
+def no_worker(data: Path) -> None:
+    """Forget the heartbeat."""
+    if connection.vendor == "sqlite":
+        (data / "worker.beat").unlink()
+    else:
+        caches["tries"].delete(jobs.BEATING)
+
+
 class Away:
     """A store of files, or a cache, that is not there."""
 
@@ -114,10 +122,7 @@ def test_a_fault_in_the_database(fault, check, said, status):
 @pytest.mark.django_db(transaction=True)
 def test_each_fault_of_the_machine_is_named_and_alone(settings, tmp_path, monkeypatch, capsys):
     def dead_worker() -> None:
-        if connection.vendor == "sqlite":
-            (tmp_path / "worker.beat").unlink()
-        else:
-            caches["tries"].delete(jobs.BEATING)
+        no_worker(tmp_path)
 
     def open_secret() -> None:
         (tmp_path / "secret.key").touch(mode=0o644)
@@ -439,7 +444,7 @@ def test_a_certificate_that_nobody_signed(made):
 
 @pytest.mark.django_db(transaction=True)
 def test_who_sees_what(settings):
-    (settings.DATA_DIR / "worker.beat").unlink()
+    no_worker(settings.DATA_DIR)
     status, answer = told()
     assert (status, answer["ready"], answer["checks"]["worker"], "problems" in answer) == (
         200,
