@@ -91,6 +91,17 @@ def whole(collection: Collection, name: Hashable, make: Callable):
     return _current(_wholes, collection, record.version(collection), name, make)
 
 
+def counts(
+    collection: Collection, steady: Callable[[], dict[str, int]], judged: Callable[[], dict[str, int]]
+) -> dict[str, int]:
+    """The counts that both return, of the present version. Ratings do not change those of `steady`."""
+    version = record.version(collection)
+    unrated = version._replace(acts={})
+    return _current(_counts, collection, unrated, "steady", steady) | _current(
+        _counts, collection, version, "judged", judged
+    )
+
+
 def _read(collection: Collection, version: Version, source: Source) -> tuple[Record, Judgments]:
     """The record and its judgments. Rules share the record: combining again is quicker than finding changes."""
 
@@ -159,3 +170,4 @@ _records = Recent(4)
 _judgments = Recent(8)
 _columns = Recent(64)
 _wholes = Recent(32)
+_counts = Recent(1_000)  # a list of collections asks for those of each

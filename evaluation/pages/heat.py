@@ -43,22 +43,40 @@ class Row:
     judged: int  # documents with a judgment
 
 
-def rows(answer: Answer) -> list[Row]:
+@dataclass(frozen=True, eq=False)
+class Shaded:
+    """The value of every query and system, with its shade. Systems are in the order of their means."""
+
+    value: np.ndarray  # float64[queries, systems], nan = undefined
+    below: np.ndarray  # bool[queries, systems]: the neutral point
+    shade: np.ndarray  # object[queries, systems]: classes of colours
+
+    @property
+    def undefined(self) -> np.ndarray:
+        """The queries without any value, int64[any]."""
+        return np.flatnonzero(np.isnan(self.value).all(axis=1))
+
+
+def shaded(answer: Answer) -> Shaded:
+    value, below = answer.values()[answer.names].to_numpy(), answer.below[answer.names].to_numpy()
+    top = highest(answer)
+    steps = np.digitize(value, [top * step / 5 for step in range(1, 5)])
+    shade = np.where(below, BELOW, np.array(SHADES, object)[steps])
+    return Shaded(value, below, np.where(np.isnan(value), UNDEFINED, shade))
+
+
+def rows(answer: Answer, all_of: Shaded) -> list[Row]:
     """All queries in the order of the record, the systems in that of their means."""
-    values, below = answer.values()[answer.names].to_numpy(), answer.below[answer.names].to_numpy()
-    there, top = ~np.isnan(values), highest(answer)
-    steps = np.digitize(values, [top * step / 5 for step in range(1, 5)])
-    shades = np.where(there, np.where(below, BELOW, np.array(SHADES)[steps]), UNDEFINED).tolist()
-    shown = []
+    there, shown = ~np.isnan(all_of.value), []
     for row, (pk, key, text) in enumerate(answer.record.queries[["pk", "key", "text"]].itertuples(index=False)):
-        found = values[row][there[row]]
-        cells = zip(map(known, values[row].tolist()), below[row].tolist(), shades[row], strict=True)
+        found = all_of.value[row][there[row]]
+        columns = (each[row].tolist() for each in (all_of.value, all_of.below, all_of.shade))
         shown.append(
             Row(
                 pk=pk,
                 key=key,
                 text=text,
-                values=[Cell(*cell) for cell in cells],
+                values=[Cell(known(value), below, shade) for value, below, shade in zip(*columns, strict=True)],
                 why="" if there[row].all() else answer.reason_of(row),
                 mean=float(found.mean()) if found.size else None,
                 spread=float(found.max() - found.min()) if found.size else None,
@@ -75,30 +93,31 @@ def highest(answer: Answer) -> float:
     return top if top > 0 else 1.0
 
 
-def key(answer: Answer, shown: Sequence[Row]) -> dict:
+def key(answer: Answer, all_of: Shaded) -> dict:
     """The legend of the shades."""
     ends = [highest(answer) * step / 5 for step in range(6)]
     places = 1 if answer.asked.bounded else 2
-    undefined = [row.why for row in shown if row.mean is None]
+    undefined = [answer.reason_of(row) for row in all_of.undefined]
     return {
         "shades": [
             (shade, f"{decimals(low, places)} to {decimals(high, places)}")
             for shade, low, high in zip(SHADES, ends, ends[1:], strict=False)
         ],
-        "below": any(cell.below for row in shown for cell in row.values),
+        "below": bool(all_of.below.any()),
         "undefined": len(undefined),
         "why": ", ".join(dict.fromkeys(undefined)),
     }
 
 
-def picture(answer: Answer, shown: Sequence[Row]) -> dict:
+def picture(answer: Answer, all_of: Shaded) -> dict:
     """The context of `_heat.html`: a chart, or for more than MOST_CELLS cells a line for each system."""
     order = answer.by_ease()
     alt_text = f"{answer.asked.measure} of {len(order):,} queries by {len(answer.names)} systems, as shades."
-    drawn = {"key": key(answer, shown), "alt_text": alt_text}
+    drawn = {"key": key(answer, all_of), "alt_text": alt_text}
     if len(order) * len(answer.names) > MOST_CELLS:
-        return drawn | {"lines": lines(answer, [shown[row] for row in order]), "queries": len(order)}
+        return drawn | {"lines": lines(answer, all_of.shade[order]), "queries": len(order)}
     least = max(280, 3 * len(order) + 90) if len(order) > 60 else None
+    shown = rows(answer, all_of)
     return drawn | {"chart": Chart("heat", chart(answer, [shown[row] for row in order]), alt_text, least)}
 
 
@@ -116,8 +135,10 @@ def chart(answer: Answer, shown: Sequence[Row]) -> dict:
     return charts.heat_map(cells, queries, systems=answer.names, top=highest(answer))
 
 
-def lines(answer: Answer, shown: Sequence[Row]) -> list[dict]:
+def lines(answer: Answer, shade: np.ndarray) -> list[dict]:
     """Each system with its mean and, by shade, the SVG path that fills its queries, each one unit wide and high.
+
+    shade: object[queries, systems], in the order that is drawn.
 
     Values below the neutral point fill only the lower half, so that they differ by more than colour; undefined
     ones fill nothing.
@@ -126,11 +147,11 @@ def lines(answer: Answer, shown: Sequence[Row]) -> list[dict]:
     for place, standing in enumerate(answer.standings):
         paths = dict.fromkeys((*SHADES, BELOW), "")
         start = 0
-        for shade, run in groupby(row.values[place].shade for row in shown):
+        for each, run in groupby(shade[:, place]):
             width = len(list(run))
-            if shade != UNDEFINED:
-                top, height = (0.5, 0.5) if shade == BELOW else (0, 1)
-                paths[shade] += f"M{start} {top}h{width}v{height}h-{width}z"
+            if each != UNDEFINED:
+                top, height = (0.5, 0.5) if each == BELOW else (0, 1)
+                paths[each] += f"M{start} {top}h{width}v{height}h-{width}z"
             start += width
         found.append({"standing": standing, "paths": paths.items()})
     return found

@@ -1,12 +1,11 @@
 """Corrections for multiple comparisons: Holm, and randomised Tukey HSD. NumPy only."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from .paired import NEAR, ROUNDING
-from .sums import AT_ONCE
+from .shuffles import shuffled_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,23 +53,5 @@ def tukey_hsd(values: np.ndarray, draws: int, seed: int, alpha: float = 0.05) ->
 
 def _ranges(values: np.ndarray, draws: int, seed: int) -> np.ndarray:
     """float64[draws]: the range of the means, each time with the values of every query permuted."""
-    sums = np.concatenate(list(_shuffled_sums(values, draws, seed)), axis=1)
+    sums = shuffled_sums(values, draws, seed)
     return (sums.max(axis=0) - sums.min(axis=0)) / len(values)
-
-
-def _shuffled_sums(values: np.ndarray, draws: int, seed: int) -> Iterator[np.ndarray]:
-    """The sum of each system with the values of every query permuted: chunks float64[systems, some]."""
-    queries, systems = values.shape
-    generator = np.random.default_rng(seed)
-    at_once = max(1, AT_ONCE // queries)
-    for start in range(0, draws, at_once):
-        some = min(at_once, draws - start)
-        columns = np.arange(some * queries)
-        left = np.tile(values.T, (1, some))
-        sums = np.empty((systems, some))
-        # Fisher-Yates for all queries and draws at once: the last system gets a random one of the values left.
-        for last in range(systems - 1, -1, -1):
-            which = generator.integers(0, last + 1, columns.size, np.min_scalar_type(last))
-            sums[last] = left[which, columns].reshape(some, queries).sum(axis=1)
-            left[which, columns] = left[last]
-        yield sums

@@ -16,7 +16,7 @@ def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, heaviest: 
 
     `weights` are chunks of rows, whole numbers[some, queries]; a row adds up to at most `heaviest`.
     """
-    whole, step = _whole_steps(columns, heaviest)
+    whole, step = whole_steps(columns, heaviest)
     width = max(1, ONE_THREAD // max(AT_ONCE, len(whole)))
     blocks = [whole[:, start : start + width].copy() for start in range(0, whole.shape[1], width)]
     for piece in weights:
@@ -24,7 +24,7 @@ def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, heaviest: 
         yield np.hstack([rows[:, :0], *(rows @ block for block in blocks)]) * step
 
 
-def _whole_steps(columns: np.ndarray, heaviest: int) -> tuple[np.ndarray, np.ndarray]:
+def whole_steps(columns: np.ndarray, heaviest: int) -> tuple[np.ndarray, np.ndarray]:
     """The columns as whole multiples of a step, a power of two, and the step of each.
 
     The step is so small that only the last bits are lost. Sums of whole numbers below 2**53 have no rounding

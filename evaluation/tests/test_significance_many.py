@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evaluation.significance import holm, many, tukey_hsd
+from evaluation.significance import holm, shuffles, tukey_hsd
 from evaluation.significance.paired import differences, randomisation
 
 
@@ -57,7 +57,7 @@ def test_every_system_gets_every_value_of_a_query_as_often():
 
 def _shuffled(values: np.ndarray, draws: int, seed: int) -> np.ndarray:
     """float64[draws, systems]: the means after each shuffle."""
-    return np.concatenate([sums.T for sums in many._shuffled_sums(values, draws, seed)]) / len(values)
+    return shuffles.shuffled_sums(values, draws, seed).T / len(values)
 
 
 def test_tukey_hsd_of_two_systems_is_the_randomisation_test():
@@ -80,8 +80,35 @@ def test_draws_taken_in_pieces_are_as_many_and_the_seed_makes_them(monkeypatch):
     whole = tukey_hsd(values, 300, seed=7)
     assert tukey_hsd(values, 300, seed=7).critical == whole.critical
     assert tukey_hsd(values, 300, seed=8).critical != whole.critical
-    monkeypatch.setattr(many, "AT_ONCE", 77)
+    monkeypatch.setattr(shuffles, "KEPT", 0)
+    assert tukey_hsd(values, 300, seed=7).critical == whole.critical
+    monkeypatch.setattr(shuffles, "AT_ONCE", 77)
     assert tukey_hsd(values, 300, seed=7).critical == pytest.approx(whole.critical, rel=0.1)
+
+
+@pytest.mark.parametrize("changed", [1, 4, 30])
+def test_sums_of_a_few_changed_rows_are_those_of_all_rows_to_the_last_bit(monkeypatch, changed):
+    values = some_values(40)
+    shuffles.shuffled_sums(values, 200, seed=3)
+    after = values.copy()
+    after[:changed] = np.random.default_rng(1).random((changed, values.shape[1]))
+    found = shuffles.shuffled_sums(after, 200, seed=3)
+    monkeypatch.setattr(shuffles, "KEPT", 0)
+    assert (found == shuffles.shuffled_sums(after, 200, seed=3)).all()
+    assert (found != shuffles.shuffled_sums(values, 200, seed=3)).any()
+
+
+def test_only_changed_rows_are_added_again(monkeypatch):
+    values, added = some_values(40), []
+    shuffles.shuffled_sums(values, 50, seed=11)
+    every = shuffles._all
+    monkeypatch.setattr(shuffles, "_all", lambda whole, orders: added.append(len(whole)) or every(whole, orders))
+    after = values.copy()
+    after[7] /= 2
+    shuffles.shuffled_sums(after, 50, seed=11)
+    shuffles.shuffled_sums(after, 50, seed=11)
+    shuffles.shuffled_sums(1 - after, 50, seed=11)
+    assert added == [1, 1, 40]
 
 
 def test_systems_that_are_all_equal_are_told_apart_as_rarely_as_the_level_says():

@@ -58,9 +58,9 @@ def results(collection: Collection, asked: Asked, rounds: int, wanted: bool) -> 
     answer = Answer.of(collection, asked, [*gains(asked), *steps(asked)], bounds=True)
     if expected.headline:
         answer = replace(answer, first=tuple(row.system for row in expected.headline.means))
-    shown = heat.rows(answer)
-    shades = heat.picture(answer, shown)
-    below = sum(cell.below for row in shown for cell in row.values)
+    shaded = heat.shaded(answer)
+    shades = heat.picture(answer, shaded)
+    below = int(shaded.below.sum())
     counted = max(standing.queries for standing in answer.standings)
     neutral = neutral_mean(answer)
     rows = [
@@ -103,7 +103,7 @@ def results(collection: Collection, asked: Asked, rounds: int, wanted: bool) -> 
         "differing": sentences.differing(answer.standings, heat.wins(answer), counted, below),
         "heat": shades,
         "heads": heat.heads(answer),
-        "matrix": [shown[row] for row in answer.by_ease()] if len(shown) <= SHORT else None,
+        "matrix": matrix(answer, shaded),
         "cutoffs": cutoffs,
         "curve": curve,
         "curve_label": f"{asked.to(None)}@k {asked.fingerprint}",
@@ -115,6 +115,14 @@ def results(collection: Collection, asked: Asked, rounds: int, wanted: bool) -> 
             **drawn_curves(answer, cutoffs, curve),
         },
     }
+
+
+def matrix(answer: Answer, shaded: heat.Shaded) -> list[heat.Row] | None:
+    """The rows of the table, easiest query first; None where they are too many for this page."""
+    if len(shaded.value) > SHORT:
+        return None
+    shown = heat.rows(answer, shaded)
+    return [shown[row] for row in answer.by_ease()]
 
 
 def lead(collection: Collection, asked: Asked, answer: Answer, expected: Expecting) -> SafeString:
