@@ -26,11 +26,12 @@ class WithoutKeys(logging.Formatter):
     traceback, if there is one.
     """
 
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        return "".join(map(escaped, super().formatMessage(record)))
-
     def format(self, record: logging.LogRecord) -> str:
         return KEYS.sub(r"\1…", super().format(record))
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        who = "".join(f" {name}={value}" for name, value in whose(record).items())
+        return "".join(map(escaped, super().formatMessage(record) + who))
 
 
 class AsJson(logging.Formatter):
@@ -43,6 +44,7 @@ class AsJson(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
+        line |= whose(record)
         if request := _request.get():
             line["request"] = request
         if record.exc_info:
@@ -74,6 +76,19 @@ class RequestIds:
             _request.reset(before)
         response[HEADER] = name
         return response
+
+
+def whose(record: logging.LogRecord) -> dict[str, object]:
+    """The address and account of the request that a line is about, as of one that was refused.
+
+    Only an account that the request has read already: a log asks no database.
+    """
+    request = getattr(record, "request", None)
+    if not isinstance(request, HttpRequest):
+        return {}
+    user = getattr(getattr(request, "auth", None), "user", None) or getattr(request, "_cached_user", None)
+    facts = {"address": request.META.get("REMOTE_ADDR"), "account": user and user.pk}
+    return {name: value for name, value in facts.items() if value}
 
 
 def escaped(sign: str) -> str:

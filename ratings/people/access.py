@@ -177,8 +177,8 @@ def wants_json(request: HttpRequest) -> bool:
 
 # Names of pages, which are also the names of the modules of their views.
 PAGES_OF_ADMINS = {
-    "adjudicate", "anchors", "collection", "decisive", "guidelines", "imports", "people", "pictures", "pool",
-    "presentation", "progress", "scale",
+    "adjudicate", "anchors", "collection", "decisive", "guidelines", "imports", "judges", "people", "pictures",
+    "pool", "presentation", "progress", "scale",
 }  # fmt: skip
 
 

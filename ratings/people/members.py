@@ -270,7 +270,7 @@ def set_terms(rater: Rater, *, limit: int | None, weight: Decimal, queries: Sequ
 
 @dataclass(frozen=True)
 class Person:
-    """A member, or a rater who is no member: imported, a machine, or a former member."""
+    """A member, or a rater who is no member: imported, or a former member."""
 
     name: str
     membership: Membership | None

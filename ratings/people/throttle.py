@@ -36,6 +36,7 @@ from django.utils.crypto import salted_hmac
 PER_ACCOUNT = 5
 PER_ADDRESS = 20
 WINDOW = 60  # seconds
+NOTED_REFUSALS = 10  # of all that are refused
 PER_TOKEN = 600
 PER_ADDRESS_WITHOUT_TOKEN = 60
 CALLS = 10  # of a slot
@@ -90,6 +91,11 @@ def begin_visit(request: HttpRequest, kind: str) -> Try:
 def begin_mail(request: HttpRequest, address: str) -> Try:
     """Count a request for a mail to `address`, which need not be anybody's. Raises TooMany."""
     return _counted(("mail", _address(request), PER_ADDRESS), ("mail_to", _folded(address), PER_ACCOUNT))
+
+
+def begin_refusal() -> Try:
+    """Count a refused sign-in that the audit shall have. Raises TooMany."""
+    return _counted(("refusal", "", NOTED_REFUSALS))
 
 
 def first_use(user: AbstractBaseUser, code: str) -> bool:

@@ -11,11 +11,13 @@ from allauth.account.models import Login
 from django.conf import settings
 from django.contrib.auth import login, logout
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from ..people import throttle
+from . import tries
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 PASSWORD, LINK, PROVIDER = "password", "link", "provider"  # how a person showed who they are
@@ -50,7 +52,9 @@ class Adapter(DefaultAccountAdapter):
         return redirect("sign_in")
 
     def login(self, request: HttpRequest, user: AbstractBaseUser) -> None:
-        login(request, user, backend=BACKEND)
+        with transaction.atomic():
+            login(request, user, backend=BACKEND)
+            tries.succeeded(request, user)
 
     def post_login(
         self, request: HttpRequest, user: AbstractBaseUser, *, redirect_url: str, **more

@@ -14,6 +14,7 @@ from urllib.parse import urlencode, urlsplit
 
 import jwt
 import requests
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, get_adapter
 from allauth.socialaccount.internal import statekit
 from allauth.socialaccount.models import SocialApp
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
@@ -99,6 +100,16 @@ class Endpoints(OpenIDConnectOAuth2Adapter):
         return config
 
 
+class Adapter(DefaultSocialAccountAdapter):
+    """allauth's hook for its requests to the provider."""
+
+    def get_requests_session(self) -> requests.Session:
+        """A session that waits for some seconds and follows no redirect: the issuer names each place."""
+        session = super().get_requests_session()
+        session.max_redirects = 0
+        return session
+
+
 class Provider(OpenIDConnectProvider):
     oauth2_adapter_class = Endpoints
 
@@ -156,7 +167,8 @@ def keys(endpoints: Endpoints) -> list[dict]:
 
 
 def fetched(address: str, **headers: str) -> dict:
-    answer = requests.get(address, headers=headers, timeout=5)
+    with get_adapter().get_requests_session() as session:
+        answer = session.get(address, headers=headers)
     answer.raise_for_status()
     return answer.json()
 

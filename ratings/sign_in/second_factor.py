@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from ..audit import Act, note
 from ..people import members, throttle
-from . import entering
+from . import entering, secrets_at_rest
 
 FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 
@@ -80,6 +80,12 @@ class Adapter(DefaultMFAAdapter):
     def generate_authenticator_name(self, user: AbstractBaseUser, type: Authenticator.Type) -> str:
         return f"Passkey {Authenticator.objects.filter(user=user, type=type).count() + 1}"
 
+    def encrypt(self, text: str) -> str:
+        return secrets_at_rest.encrypt(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        return secrets_at_rest.decrypt(encrypted_text)
+
     def get_totp_label(self, user: AbstractBaseUser) -> str:
         return user.get_username()
 
@@ -95,11 +101,16 @@ class Once:
     """
 
     def clean_code(self) -> str:
-        code = super().clean_code()
+        try:
+            code = super().clean_code()
+        except secrets_at_rest.Unreadable as error:  # the log says why, and the cure
+            raise Adapter().validation_error("incorrect_code") from error
         if self.authenticator.type == Authenticator.Type.TOTP and not throttle.first_use(
             self.user, normalize_user_code(code)
         ):
             raise Adapter().validation_error("incorrect_code")
+        if secrets_at_rest.renew(self.authenticator.data):
+            self.authenticator.save(update_fields=["data"])
         return code
 
 

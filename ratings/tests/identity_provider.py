@@ -38,6 +38,7 @@ class IdentityProvider:
         self.discovery: dict = {}
         self.codes: dict[str, dict] = {}
         self.broken = ""  # the path that answers 500
+        self.moved = ""  # the path that leads elsewhere
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler_of(self))
         self.issuer = f"http://127.0.0.1:{self.server.server_port}/realm"
         Thread(target=self.server.serve_forever, daemon=True).start()
@@ -124,6 +125,11 @@ def handler_of(provider: IdentityProvider) -> type[BaseHTTPRequestHandler]:
             if address.path.endswith("/authorization"):
                 self.send_response(302)
                 self.send_header("Location", provider.authorize(self.path))
+                self.end_headers()
+                return
+            if provider.moved and address.path.endswith(provider.moved) and not address.query:
+                self.send_response(307)
+                self.send_header("Location", f"{provider.issuer}{address.path}?again")
                 self.end_headers()
                 return
             try:

@@ -32,7 +32,7 @@ def one():
 def provider(one, monkeypatch):
     clocks.stopped(monkeypatch, 1_000_000)
     one.person, one.claims, one.algorithm, one.sign_with = ANNA, {}, "RS256", None
-    one.userinfo, one.discovery, one.broken = None, {}, ""
+    one.userinfo, one.discovery, one.broken, one.moved = None, {}, "", ""
     with one.settings():
         yield one
 
@@ -326,3 +326,14 @@ def test_both_ways_are_counted(provider):
     back = [client.get(reverse("provider_callback")).status_code for _ in range(throttle.PER_ADDRESS + 1)]
     assert back == [403] * throttle.PER_ADDRESS + [429]
     assert client.post(reverse("provider"), REMOTE_ADDR="10.0.0.9").status_code == 200
+
+
+@pytest.mark.parametrize("moved", ["/openid-configuration", "/keys", "/token", "/userinfo"])
+def test_no_redirect_of_the_provider_is_followed(provider, moved):
+    provider.userinfo = {"sub": "anna-1"}
+    client, twin = Client(), Client()
+    came_back(twin, provider)
+    address = sent_to(client) if moved != "/openid-configuration" else ""
+    provider.moved = moved
+    response = client.get(provider.authorize(address)) if address else client.post(reverse("provider"))
+    assert (who(twin), response.status_code, who(client)) == ("anna", 503, "")

@@ -48,6 +48,33 @@ def changed(client: Client, old: str = RIGHT, new: str = NEW) -> int:
 # One's own
 
 
+def test_who_signed_in_a_while_ago_shows_once_more_who_they_are_before_ending_sessions(monkeypatch):
+    make_user("anna")
+    here, elsewhere = browser("anna"), browser("anna", "curl/8")
+    monkeypatch.setattr("ratings.sign_in.second_factor.REAUTHENTICATION_TIMEOUT", -1)
+    name = next(row[1] for row in here.get(reverse("sessions")).context["rows"] if not row[2])
+    for asked, sent in [("end_session", {"session": name}), ("end_other_sessions", {})]:
+        response = here.post(reverse(asked), sent)
+        assert response.url == reverse("account_reauthenticate") + "?next=%2Faccounts%2Fsessions%2F"
+        assert is_signed_in(elsewhere)
+    former = here.session.session_key
+    assert here.post(response.url, {"password": "wrong"}).status_code == 200
+    assert here.session.session_key == former
+    assert here.post(response.url, {"password": RIGHT}).url == reverse("sessions")
+    assert here.session.session_key != former and not Session.objects.filter(pk=former).exists()
+    monkeypatch.undo()
+    here.post(reverse("end_other_sessions"))
+    assert is_signed_in(here) and not is_signed_in(elsewhere)
+
+
+def test_who_has_nothing_to_show_signs_in_anew_before_ending_sessions():
+    anna, client = make_user("anna"), Client()
+    anna.set_unusable_password()
+    anna.save()
+    client.force_login(anna)
+    assert client.post(reverse("end_other_sessions")).status_code == 403
+
+
 def test_people_see_where_they_are_signed_in_and_end_one_of_them():
     make_user("anna")
     here, elsewhere = browser("anna"), browser("anna", "curl/8")

@@ -1,5 +1,6 @@
 """Tries to sign in: how many a minute, for whom, and that nobody is kept out by others."""
 
+import re
 import threading
 
 import pytest
@@ -36,6 +37,27 @@ def test_the_sixth_try_for_an_account_in_a_minute_is_refused_even_with_the_right
     assert tried("anna", RIGHT, REMOTE_ADDR="10.0.0.9") == 429
     clock.now += throttle.WINDOW
     assert tried("anna", RIGHT, REMOTE_ADDR="10.0.0.9") == 302
+
+
+def test_beyond_the_limit_no_password_is_checked_and_the_page_tells_nothing_of_it(clock, monkeypatch):
+    anna = make_user("anna")
+    [tried("anna") for _ in range(5)]
+    here = Client()
+    here.force_login(anna)
+    change = {"new_password1": "another long phrase", "new_password2": "another long phrase"}
+    [here.post(reverse("password_change"), {"old_password": "wrong"} | change) for _ in range(5)]
+    checked = []
+    monkeypatch.setattr("django.contrib.auth.models.User.check_password", lambda *_: checked.append(1) or True)
+    csrf = re.compile(r'name="csrfmiddlewaretoken" value="\w+"')
+    for client, address, sent in [
+        (Client(), reverse("sign_in"), {"username": "anna", "password": ""}),
+        (here, reverse("password_change"), {"old_password": ""} | change),
+    ]:
+        field = "password" if "password" in sent else "old_password"
+        answers = [client.post(address, sent | {field: given}) for given in (RIGHT, "wrong")]
+        assert [answer.status_code for answer in answers] == [429, 429]
+        assert len({csrf.sub("", answer.content.decode()) for answer in answers}) == 1
+    assert not checked
 
 
 def test_the_twenty_first_try_from_an_address_is_refused_whatever_the_name(clock):

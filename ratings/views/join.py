@@ -59,7 +59,7 @@ def join(request: HttpRequest, key: str) -> HttpResponse:
     except members.MemberAlready:
         return shown(request, invitation, status=409)
     except throttle.TooMany:
-        return too_many(shown(request, invitation, refused=TOO_MANY))
+        return too_many(request, shown(request, invitation, refused=TOO_MANY))
     except AWAY:
         return shown(request, invitation, refused=BUSY, status=503)
 

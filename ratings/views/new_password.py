@@ -1,4 +1,4 @@
-"""Forgotten passwords: a link by mail, and the page to which it leads. Only where mail is set."""
+"""Links by which people set a password: by mail where mail is set, or printed by a command."""
 
 from django.conf import settings
 from django.contrib import messages
@@ -13,14 +13,14 @@ from .join import without_referrer
 from .sign_in import refused_for_now
 
 
-class ForMail:
-    """Pages that are there only where mail and passwords are, and whose tries are counted."""
+class Counted:
+    """Pages that are there only where passwords are, and whose tries are counted."""
 
     success_url = reverse_lazy("sign_in")
 
     def dispatch(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        if not (settings.MAIL and settings.PASSWORDS):
-            raise Http404("Nobody gets a new password by mail here.")
+        if not settings.PASSWORDS:
+            raise Http404("Nobody signs in by password here.")
         if request.method == "POST":
             try:
                 throttle.begin_mail(request, request.POST.get("email", ""))
@@ -34,9 +34,14 @@ class ForgottenForm(PasswordResetForm):
         mail.send_reset.enqueue(self.cleaned_data["email"], request.build_absolute_uri("/").rstrip("/"))
 
 
-class ForgottenPassword(ForMail, PasswordResetView):
+class ForgottenPassword(Counted, PasswordResetView):
     template_name = "ratings/forgotten_password.html"
     form_class = ForgottenForm
+
+    def dispatch(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        if not settings.MAIL:
+            raise Http404("Nobody gets a new password by mail here.")
+        return super().dispatch(request, *args, **kwargs)
 
     def form_valid(self, form: ForgottenForm) -> HttpResponse:
         messages.success(self.request, "If an account has this address, a link is on its way to it.")
@@ -44,10 +49,13 @@ class ForgottenPassword(ForMail, PasswordResetView):
 
 
 @method_decorator(without_referrer, name="dispatch")
-class NewPassword(ForMail, PasswordResetConfirmView):
+class NewPassword(Counted, PasswordResetConfirmView):
     """`config.logs` keeps the key out of the log. It signs nobody in: the sign-in asks for a second factor."""
 
     template_name = "ratings/new_password.html"
+
+    def get_context_data(self, **kwargs) -> dict:
+        return super().get_context_data(mail=bool(settings.MAIL), **kwargs)
 
     def form_valid(self, form) -> HttpResponse:
         messages.success(self.request, "The password is set. Sign in with it.")

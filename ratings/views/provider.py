@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
 from ..people import throttle
-from ..sign_in import accounts, entering
+from ..sign_in import accounts, entering, tries
 from ..sign_in.provider import ID_TOKEN, Away, Refused, address_to_sign_in, person_of
 from .sign_in import onward, refused_for_now
 
@@ -59,5 +59,7 @@ def not_signed_in(request: HttpRequest, error: Exception) -> HttpResponse:
     away = isinstance(error, Away)
     cause = error.__cause__ if away else error
     log.warning("Sign-in at the provider failed: %s", f"{type(cause).__name__}: {cause}"[:300] if away else cause)
+    if not away:
+        tries.refused(request, "the provider's answer does not hold")
     context = {"provider": settings.OIDC, "away": away}
     return render(request, "ratings/not_signed_in.html", context, status=503 if away else 403)

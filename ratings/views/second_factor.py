@@ -15,12 +15,14 @@ from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 
 from ..people import throttle
-from ..sign_in import second_factor
+from ..sign_in import second_factor, secrets_at_rest, tries
 from .sign_in import refused_for_now
 
 
 class Counted:
     """A view that counts what is sent. What is right gives its try back."""
+
+    is_check = False  # of who somebody is
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
         try:
@@ -30,6 +32,8 @@ class Counted:
         response = super().post(request, *args, **kwargs)
         if response.status_code == 302:
             tried.succeeded()
+        elif self.is_check:
+            tries.refused(request, "wrong second factor or password", self.person())
         return response
 
     def person(self):
@@ -57,6 +61,7 @@ class Ask(Counted, base.AuthenticateView):
     """The second factor at sign-in."""
 
     template_name = "ratings/second_factor_ask.html"
+    is_check = True
 
     def person(self):
         return self.stage.login.user
@@ -66,9 +71,18 @@ class Ask(Counted, base.AuthenticateView):
 
 
 class Again:
-    """Shows once more who somebody is, before second factors are changed."""
+    """Shows once more who somebody is, before second factors are changed or sessions ended.
+
+    The session has a new key from then on: who knew the former one is no wiser.
+    """
 
     template_name = "ratings/second_factor_again.html"
+    is_check = True
+
+    def form_valid(self, form) -> HttpResponse:
+        response = super().form_valid(form)
+        self.request.session.cycle_key()
+        return response
 
     def form_invalid(self, form) -> HttpResponse:
         return self.render_to_response(self.get_context_data(form=form))
@@ -120,6 +134,13 @@ class RemovePasskey(ShownAgain, webauthn.RemoveWebAuthnView):
 
 class Codes(ShownAgain, recovery_codes.ViewRecoveryCodesView):
     template_name = "ratings/second_factor_codes.html"
+
+    def get(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        try:
+            return super().get(request, *args, **kwargs)
+        except secrets_at_rest.Unreadable:
+            messages.error(request, "These codes cannot be read any more. Make new ones.")
+            return redirect("mfa_index")
 
 
 class MakeCodes(ShownAgain, recovery_codes.GenerateRecoveryCodesView):

@@ -1,14 +1,20 @@
 """The page of one's own sessions, and how to end them."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from functools import wraps
 
+from allauth.account.adapter import get_adapter as account_adapter
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from ..people import limits, sessions
+from ..sign_in import second_factor
 
 SHOWN = 100
 
@@ -26,7 +32,23 @@ def sessions_page(request: HttpRequest) -> HttpResponse:
     return render(request, "ratings/sessions.html", context)
 
 
+def shown_again(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """The view for who has just shown who they are. Others show it first, and come back to the list."""
+
+    @wraps(view)
+    def asked(request: HttpRequest) -> HttpResponse:
+        if second_factor.is_fresh(request):
+            return view(request)
+        if second_factor.can_show_again(request):
+            ways = account_adapter().get_reauthentication_methods(request.user)
+            return redirect(ways[0]["url"] + "?" + urlencode({"next": reverse("sessions")}))
+        return render(request, "ratings/show_again.html", {"provider": settings.OIDC}, status=403)
+
+    return asked
+
+
 @require_POST
+@shown_again
 def end_session(request: HttpRequest) -> HttpResponse:
     """End one session."""
     if not sessions.end(request.user, request.POST.get("session", "")):
@@ -36,6 +58,7 @@ def end_session(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
+@shown_again
 def end_other_sessions(request: HttpRequest) -> HttpResponse:
     number = sessions.end_all(request.user, but=request.session.session_key)
     messages.success(request, f"{number or 'No'} other browser{'' if number == 1 else 's'} signed out.")

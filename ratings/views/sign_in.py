@@ -12,7 +12,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from ..people import throttle
-from ..sign_in import entering
+from ..sign_in import entering, tries
 from ..sign_in.provider import ID_TOKEN, address_to_sign_out
 
 TOO_MANY = "Too many tries. Wait a minute, then try again."
@@ -35,7 +35,9 @@ class SignIn(LoginView):
         try:
             self.tried = throttle.begin(request, username)
         except throttle.TooMany:
-            return too_many(self.render_to_response(self.get_context_data(too_many=TOO_MANY)))
+            # An empty form: a filled one would check the password, and its page would tell what came of it.
+            form = self.get_form_class()(request, initial={"username": username})
+            return too_many(request, self.render_to_response(self.get_context_data(form=form, too_many=TOO_MANY)))
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form) -> HttpResponse:
@@ -79,7 +81,8 @@ class ChangePassword(PasswordChangeView):
         try:
             self.tried = throttle.begin_change(request.user)
         except throttle.TooMany:
-            return too_many(self.render_to_response(self.get_context_data(too_many=TOO_MANY)))
+            form = self.get_form_class()(request.user)  # an empty one, as at the sign-in
+            return too_many(request, self.render_to_response(self.get_context_data(form=form, too_many=TOO_MANY)))
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form) -> HttpResponse:
@@ -112,10 +115,11 @@ def admin_password_change(request: HttpRequest) -> HttpResponse:
 
 def refused_for_now(request: HttpRequest) -> HttpResponse:
     """The page that says to wait a minute, where no form can be shown again."""
-    return too_many(render(request, "ratings/too_many.html", {"too_many": TOO_MANY}))
+    return too_many(request, render(request, "ratings/too_many.html", {"too_many": TOO_MANY}))
 
 
-def too_many(response: HttpResponse) -> HttpResponse:
+def too_many(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    tries.limited(request)
     response.status_code = 429
     response["Retry-After"] = str(throttle.WINDOW)
     return response

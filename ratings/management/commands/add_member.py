@@ -1,11 +1,15 @@
-import secrets
-
+from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.contrib.auth.tokens import default_token_generator
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
 
 from ratings.models import Role
 from ratings.people import members
 
 from ._collection_command import CollectionCommand
+from .invite import usual_site
 
 
 class Command(CollectionCommand):
@@ -15,16 +19,26 @@ class Command(CollectionCommand):
         super().add_arguments(parser)
         parser.add_argument("username")
         parser.add_argument("role", choices=Role.values)
+        parser.add_argument("--site", metavar="URL", help=f"where people reach Idealist ({usual_site()})")
 
-    def handle(self, *, slug: str, username: str, role: str, **options) -> None:
+    def handle(self, *, slug: str, username: str, role: str, site: str | None, **options) -> None:
         collection = self.collection(slug)
         user, new = get_user_model().objects.get_or_create(username=username)
         if new:
-            password = secrets.token_urlsafe(12)
-            user.set_password(password)
-            self.stdout.write(f"Account {username} made. Password, shown only now: {password}")
+            user.set_unusable_password()
         if role == Role.ADMIN and not user.is_staff:
             user.is_staff = True
         user.save()
         members.give_role(collection, user, role)
+        by_provider = user.socialaccount_set.exists()
+        if settings.PASSWORDS and not user.has_usable_password() and not by_provider:
+            link = (site or usual_site()).rstrip("/") + link_to_set_a_password(user)
+            self.stdout.write(f"{username} sets a password here, once and within an hour: {link}")
+            self.stdout.write("A later call of this command prints a new link.")
         self.stdout.write(f"{username} is {role} of {collection.slug}.")
+
+
+def link_to_set_a_password(user) -> str:
+    """The path of the page that the mail for a forgotten password names, too."""
+    name = urlsafe_base64_encode(force_bytes(user.pk))
+    return reverse("new_password", args=[name, default_token_generator.make_token(user)])

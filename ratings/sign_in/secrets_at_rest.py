@@ -1,0 +1,63 @@
+"""Secrets of second factors as the database has them: encrypted by Fernet, with a key derived from SECRET_KEY.
+
+Who reads the database alone, or a backup of it, can make no code.
+"""
+
+import base64
+import hmac
+import logging
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+
+log = logging.getLogger(__name__)
+
+MARK = "fernet:"  # of an encrypted secret; those of former versions have none
+
+
+class Unreadable(Exception):
+    """The secret was encrypted with another SECRET_KEY."""
+
+
+def encrypt(text: str) -> str:
+    return MARK + keys().encrypt(text.encode()).decode()
+
+
+def decrypt(text: str) -> str:
+    """The secret. Raises Unreadable."""
+    if not text.startswith(MARK):
+        return text
+    try:
+        return keys().decrypt(text.removeprefix(MARK).encode()).decode()
+    except InvalidToken as error:
+        log.error(
+            "A second factor cannot be read, since SECRET_KEY is another. Name the former key in "
+            "SECRET_KEY_FORMER, or remove the factor by the command remove_second_factor."
+        )
+        raise Unreadable from error
+
+
+def renew(data: dict) -> bool:
+    """Encrypt what stands in the data of a factor by the key of today; whether that changed anything."""
+    old = {name: data[name] for name in ("secret", "seed") if name in data and not is_current(data[name])}
+    data.update({name: encrypt(decrypt(text)) for name, text in old.items()})
+    return bool(old)
+
+
+def is_current(text: str) -> bool:
+    try:
+        Fernet(key_of(settings.SECRET_KEY)).decrypt(text.removeprefix(MARK).encode())
+    except InvalidToken:
+        return False
+    return True
+
+
+def keys() -> MultiFernet:
+    """The key of SECRET_KEY, which encrypts, and those of former ones, which still decrypt."""
+    return MultiFernet(
+        [Fernet(key_of(secret)) for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
+    )
+
+
+def key_of(secret: str) -> bytes:
+    return base64.urlsafe_b64encode(hmac.digest(secret.encode(), b"idealist: second factors at rest", "sha256"))
