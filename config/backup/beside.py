@@ -15,7 +15,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import load_backend
 from django.utils import timezone
 
-from .package import synced
+from ratings.management.whole_file import synced
 
 SCHEMA = "restoring"
 # What a database has that was made and never used.

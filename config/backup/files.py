@@ -6,9 +6,8 @@ from tempfile import SpooledTemporaryFile
 
 import pyarrow as pa
 from django.apps.registry import Apps
-from django.conf import settings
 from django.core.files.base import File
-from django.core.files.storage import FileSystemStorage, Storage, storages
+from django.core.files.storage import storages
 
 from ratings.pictures.store import name_of
 
@@ -26,13 +25,6 @@ class Vanished(Exception):
     def __init__(self, names: set[str]) -> None:
         self.names = names
         super().__init__(", ".join(sorted(names)))
-
-
-def store_of(name: str) -> Storage:
-    """The storage of pictures, or of uploads that wait to be imported."""
-    if name in settings.STORAGES:
-        return storages[name]
-    return FileSystemStorage(settings.DATA_DIR / name, file_permissions_mode=0o600)
 
 
 def named(apps: Apps, store: str) -> Iterator[tuple[str, bool]]:
@@ -62,7 +54,7 @@ def _uploads(apps: Apps) -> Iterator[tuple[str, bool]]:
 
 def batches(store: str, names: Iterable[tuple[str, bool]], missing: set[str]) -> Iterator[pa.RecordBatch]:
     """The content of the files, in pieces. Raises Vanished where a needed one is gone and not `missing` so far."""
-    vanished, storage, waiting = set(), store_of(store), []
+    vanished, storage, waiting = set(), storages[store], []
     for name, needed in names:
         try:
             file = storage.open(name)
@@ -103,7 +95,7 @@ def whole(found: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Iterator[bytes
 
 def put_back(store: str, found: Iterable[pa.RecordBatch]) -> None:
     """Store the files that are not there whole. A name says the content, or is random: no other file has it."""
-    storage = store_of(store)
+    storage = storages[store]
     for name, pieces in whole(found):
         with SpooledTemporaryFile(IN_MEMORY) as file:
             for content in pieces:

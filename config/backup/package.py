@@ -2,13 +2,11 @@
 
 import hashlib
 import json
-import os
-import tempfile
 import tomllib
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -83,35 +81,6 @@ class Writer:
         self.zip.writestr(MANIFEST, json.dumps(manifest, indent=1) + "\n")
         self.zip.close()
         return manifest
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that only its owner reads. It is at `path` when it is whole and on the disk, or not at all."""
-    prefix, suffix = f".{path.name}.", ".part"
-    for left in path.parent.glob(f"{prefix}*{suffix}"):  # by a process that was killed
-        left.unlink(missing_ok=True)
-    handle, beside = tempfile.mkstemp(suffix, prefix, path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-        synced(path.parent)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(beside)
-        raise
-
-
-def synced(folder: Path) -> None:
-    """The names in a folder are on the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 # Reading

@@ -9,9 +9,11 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from ratings.management.whole_file import synced
+
 from . import files, tables
 from .beside import beside, kept_name, refuse_used, throwaway
-from .package import Backup, Unfit, opened, program, synced
+from .package import Backup, Unfit, opened, program
 from .writing import Progress
 
 

@@ -9,10 +9,12 @@ from typing import BinaryIO
 
 from django.apps.registry import Apps
 from django.conf import settings
+from django.core.files.storage import storages
 from django.db import connection
 from django.utils import timezone
 
 from ratings.database.snapshot import snapshot
+from ratings.management.whole_file import CLOSED, forget_parts, whole_file
 
 from . import files, package, tables
 
@@ -31,7 +33,8 @@ def write(path: Path, *, with_keys: bool = False, progress: Progress = lambda na
 
     Raises OSError, package.Unfit, tables.Unknown.
     """
-    with package.whole_file(path) as file:
+    forget_parts(path)
+    with whole_file(path, CLOSED) as file:
         return _written(file, with_keys, progress)
 
 
@@ -79,7 +82,7 @@ def _add_files(writer: package.Writer, apps: Apps, store: str, missing: set[str]
 
     def wanted():
         for name, needed in files.named(apps, store):
-            if needed and f"{store}/{name}" in missing and not files.store_of(store).exists(name):
+            if needed and f"{store}/{name}" in missing and not storages[store].exists(name):
                 lost.append(f"{store}/{name}")
             else:
                 yield name, needed

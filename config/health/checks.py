@@ -6,9 +6,11 @@ import sqlite3
 import ssl
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
+from threading import Lock, Thread
 from typing import NamedTuple
 
 from django.conf import settings
@@ -31,6 +33,7 @@ FULL = 0.9  # of the connections of PostgreSQL
 OLDEST_POSTGRESQL = 140000
 SOON = 14 * 24 * 3600  # seconds before a certificate ends
 CONNECT = 2.0  # seconds
+WAIT = 2.5  # seconds for all that is asked beside the database
 MAKE_ROOM = "Make room there, or make it writable."
 PREPARE = "python3 run.py manage prepare"
 
@@ -50,12 +53,44 @@ class Outcome(NamedTuple):
 
 
 def outcomes(checks: list[Check]) -> list[Outcome]:
-    """Of all checks in turn; those that ask the database only where it answers."""
-    found: list[Outcome] = []
+    """Of all checks, in their order. What does not ask the database is asked side by side, within WAIT seconds."""
+    begun = {check: beside(check) for check in checks if not check.asks}
+    end = time.monotonic() + WAIT
+    found = {outcome.check: outcome for outcome in in_turn([check for check in checks if check.asks])}
+    wait(begun.values(), timeout=max(0.0, end - time.monotonic()))
+    found |= {check: future.result() if future.done() else silent(check) for check, future in begun.items()}
+    return [found[check] for check in checks]
+
+
+def in_turn(checks: list[Check]) -> Iterator[Outcome]:
+    """Of the checks that ask the database: all others only where it answers."""
+    away = False
     for check in checks:
-        away = any(outcome.check.look is database and outcome.problems for outcome in found)
-        found.append(Outcome(check, [], looked=False) if away and check.asks else outcome_of(check))
-    return found
+        outcome = Outcome(check, [], looked=False) if away else outcome_of(check)
+        away = away or (check.look is database and bool(outcome.problems))
+        yield outcome
+
+
+running: dict[Check, Future] = {}
+starting = Lock()
+
+
+def beside(check: Check) -> Future:
+    """The outcome to come. A check that still waits is not begun again, so that no probe piles up threads."""
+    with starting:
+        if check not in running or running[check].done():
+            running[check] = Future()
+            Thread(target=answer, args=(check, running[check]), daemon=True).start()
+        return running[check]
+
+
+def answer(check: Check, future: Future) -> None:
+    future.set_result(outcome_of(check))
+
+
+def silent(check: Check) -> Outcome:
+    cure = "Start what it asks, or see what keeps this machine from reaching it: address, firewall, network."
+    return Outcome(check, [Problem(f"There is no answer within {WAIT:g} s.", cure)])
 
 
 def outcome_of(check: Check) -> Outcome:
@@ -72,6 +107,12 @@ def one_line(error: BaseException) -> str:
 
 
 # The database
+
+
+def hurry() -> None:
+    """Let this process wait for a connection no longer than a doctor should."""
+    if connection.vendor == "postgresql":
+        connection.settings_dict["OPTIONS"]["connect_timeout"] = int(CONNECT)
 
 
 def database() -> Iterator[Problem]:
@@ -284,13 +325,16 @@ def certificate_of(host: str, port: int = 443) -> Iterator[Problem]:
             yield Problem(f"The certificate of {host} ends in {left / 86400:.0f} days.", cure)
 
 
+# Tries and the heartbeat of the worker lie in the database, or where CACHE_URL says.
+IN_DATABASE = settings.CACHES["tries"]["BACKEND"].endswith(".DatabaseCache")
+
 CHECKS = [
     Check("database", database, ready=True, serves=True),
     Check("migrations", migrations, ready=True, serves=True),
     Check("writing", writing, ready=True, serves=True),
     Check("storage", storage, ready=True, serves=True, asks=False),
     Check("disk", room, ready=True, asks=False),
-    Check("worker", worker, ready=True, asks=False),
+    Check("worker", worker, ready=True, asks=IN_DATABASE),
     Check("database limits", limits),
     Check("clock", clock),
     Check("secrets", secrets, ready=True, asks=False),
@@ -298,8 +342,8 @@ CHECKS = [
     Check("tls", tls, asks=False),
     Check("certificate", certificate, asks=False),
     Check("store of files", services.store, ready=True, asks=False),
-    Check("tries", services.tries, ready=True),
+    Check("tries", services.tries, ready=True, asks=IN_DATABASE),
     Check("mail", services.mail, asks=False),
     Check("provider", services.provider, asks=False),
-    Check("backups", services.backups, ready=True, asks=False),
+    Check("backups", services.backups, asks=False),  # lists the store: too much for every probe
 ]

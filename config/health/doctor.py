@@ -25,8 +25,9 @@ def main() -> int:
     except (ImproperlyConfigured, ValueError) as error:
         print(f"WRONG    settings: {error}")
         return 1
-    from .checks import CHECKS, outcomes  # needs the settings
+    from .checks import CHECKS, hurry, outcomes  # needs the settings
 
+    hurry()
     return report(outcomes(CHECKS), modes)
 
 

@@ -24,4 +24,5 @@ class Valkey(RedisCache):
     get = telling(RedisCache.get)
     set = telling(RedisCache.set)
     get_many = telling(RedisCache.get_many)
+    touch = telling(RedisCache.touch)
     delete_many = telling(RedisCache.delete_many)

@@ -19,6 +19,7 @@ import pytest
 from django.apps import apps
 from django.conf import settings as usual
 from django.contrib.auth import get_user_model
+from django.core.files.storage import storages
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, transaction
 
@@ -196,7 +197,7 @@ def test_a_file_that_goes_while_it_is_copied_is_needed_by_no_row_of_the_backup(t
 
     def somebody_deletes() -> None:
         Picture.objects.all().delete()
-        files.store_of("pictures").delete(store.name_of(digest))
+        storages["pictures"].delete(store.name_of(digest))
         connection.close()
 
     def named(apps, name):

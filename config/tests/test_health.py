@@ -7,9 +7,10 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 from collections import namedtuple
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -437,6 +438,52 @@ def test_a_certificate_that_nobody_signed(made):
     with answering(key, certificate) as port:
         (problem,) = checks.certificate_of("localhost", port)
     assert "self-signed certificate" in problem.wrong
+
+
+# Hosts that accept and never answer
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_silent_hosts_are_named_at_once(settings, monkeypatch):
+    """Each alone would be waited for longer than WAIT: they are asked side by side, and by one thread each."""
+    monkeypatch.setattr(checks, "WAIT", 0.3)
+    with silent_host() as mail, silent_host() as provider:
+        settings.MAIL, settings.EMAIL_HOST, settings.EMAIL_PORT = {"EMAIL_HOST": "127.0.0.1"}, "127.0.0.1", mail
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.OIDC = {"issuer": f"http://127.0.0.1:{provider}"}
+        begun = time.monotonic()
+        first, threads = wrong(), threading.active_count()
+        assert time.monotonic() - begun < 2
+        assert first == dict.fromkeys(("mail", "provider"), "There is no answer within 0.3 s.")
+        assert wrong() == first and threading.active_count() == threads
+    settings.MAIL, settings.OIDC = {}, {}
+    wait_for_all()
+    assert wrong() == {}
+
+
+def wait_for_all() -> None:
+    for future in checks.running.values():
+        future.result(timeout=20)
+
+
+@contextmanager
+def silent_host() -> Iterator[int]:
+    """The port of a server that accepts every connection and says nothing, until it closes them all."""
+    taken: list[socket.socket] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def accept() -> None:
+            with suppress(OSError):
+                while True:
+                    taken.append(listener.accept()[0])
+
+        threading.Thread(target=accept, daemon=True).start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            for each in taken:
+                each.close()
 
 
 # The addresses

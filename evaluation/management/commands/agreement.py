@@ -86,10 +86,9 @@ def as_table(said: Agreement, order: Order | None) -> str:
 
 def count_line(counts: dict) -> str:
     said = {name: f"{count:,}" for name, count in counts.items()}
-    machines = f"; machine raters left out: {said['machines_left_out']}" if counts["machines_left_out"] else ""
     return (
         f"raters with grades: {said['raters']}; grades: {said['ratings']}, of {said['graded']} pairs;"
-        f' with two or more: {said["graded_twice"]}; "cannot judge": {said["cannot_judge"]}{machines}\n'
+        f' with two or more: {said["graded_twice"]}; "cannot judge": {said["cannot_judge"]}\n'
     )
 
 

@@ -7,7 +7,8 @@ from django.db.models import Q
 from evaluation import bundle, frozen
 from evaluation.models import FrozenEvaluation
 from ratings import audit
-from ratings.management.commands._collection_command import Refused, whole_file
+from ratings.management.commands._collection_command import Refused
+from ratings.management.whole_file import whole_file
 
 HASH = re.compile("[0-9a-f]{7,64}")
 

@@ -4,12 +4,9 @@ import csv
 import os
 import re
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -22,12 +19,13 @@ from ratings.formats.registry import BY_NAME, KEY, TEXT, readable, writable
 from ratings.formats.source import ENCODINGS, Reading, stream_at
 from ratings.imports import jobs
 from ratings.intake import Report, opening
+from ratings.management.progress import ProgressLine
 from ratings.management.refusals import line_of
+from ratings.management.whole_file import whole_file
 from ratings.models import Collection, Job
 
 PRINTED = 20  # refusals
 RAW = "of a table: cells as they are, without the apostrophe that keeps a spreadsheet from computing them"
-EVERY = 0.2  # seconds between two updates of the progress line
 
 
 class Refused(CommandError):
@@ -194,20 +192,6 @@ class OutputCommand(BaseCommand):
             raise Refused(f"{output}: {error.strerror or error}.") from error
 
 
-@contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears at `path` when it is complete, or not at all. Raises OSError."""
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-        os.chmod(beside, 0o644)
-        os.replace(beside, path)
-    except BaseException:
-        os.unlink(beside)
-        raise
-
-
 class ExportCommand(OutputCommand, CollectionCommand):
     """Writes something of a collection, and has that noted."""
 
@@ -238,31 +222,3 @@ class ExportRowsCommand(ExportCommand):
             raise Refused(f"{chosen.title} is no text: give --output FILE.")
         with snapshot():
             self.put_out(chosen.written(self.kind, rows, raw=raw), output)
-
-
-class ProgressLine:
-    """A line on the terminal that is overwritten; nothing where standard error is no terminal."""
-
-    def __init__(self, stderr) -> None:
-        self.stderr = stderr
-        self.wanted = stderr.isatty()
-        self.name, self.begun, self.written_at = "", 0.0, 0.0
-
-    def __call__(self, name: str, share: float | None, rows: int) -> None:
-        now = time.monotonic()
-        if name != self.name:
-            self.name, self.begun = name, now
-        if not self.wanted or now - self.written_at < EVERY:
-            return
-        self.written_at = now
-        percent = "" if share is None else f" {share:.0%}"
-        speed = f", {rows / (now - self.begun):,.0f} a second" if now > self.begun else ""
-        self.line(f"{name}:{percent} {rows:,} rows{speed}")
-
-    def clear(self) -> None:
-        if self.written_at:
-            self.line("")
-
-    def line(self, text: str) -> None:
-        self.stderr.write(f"\r\x1b[K{text}", lambda plain: plain, ending="")
-        self.stderr.flush()

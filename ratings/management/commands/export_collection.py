@@ -1,8 +1,10 @@
 from pathlib import Path
 
 from ratings import archive, audit
+from ratings.management.progress import ProgressLine
+from ratings.management.whole_file import whole_file
 
-from ._collection_command import CollectionCommand, ProgressLine, Refused, whole_file
+from ._collection_command import CollectionCommand, Refused
 
 
 class Command(CollectionCommand):

@@ -1,8 +1,9 @@
 from ratings import archive
 from ratings.formats.refusal import as_sentence
+from ratings.management.progress import ProgressLine
 from ratings.models import Job
 
-from ._collection_command import ProgressLine, Refused, TellingCommand
+from ._collection_command import Refused, TellingCommand
 
 
 class Command(TellingCommand):

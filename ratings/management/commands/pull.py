@@ -8,8 +8,9 @@ from django.conf import settings
 from ratings import pull
 from ratings.formats import strict_json
 from ratings.formats.refusal import as_sentence
+from ratings.management.progress import ProgressLine
 
-from ._collection_command import CollectionCommand, ProgressLine, Refused, TellingCommand
+from ._collection_command import CollectionCommand, Refused, TellingCommand
 
 AUTHORIZATION = "IDEALIST_PULL_AUTHORIZATION"
 PATHS = {"hits": "the list of results", "id": "of a result: its id", "score": "its score", "title": "its title"}

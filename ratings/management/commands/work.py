@@ -15,6 +15,7 @@ from django_tasks_db.models import DBTaskResult
 from ratings import chores
 from ratings.chores import Chore
 from ratings.imports import jobs, uploads
+from ratings.judges import runs
 from ratings.set_up import deleting
 
 from ._writable import refuse_unwritable
@@ -42,7 +43,7 @@ class Command(BaseCommand):
             Thread(target=end_with, args=[beside], daemon=True).start()
         tempfile.tempdir = str(uploads.spool())
         own = [Chore(jobs.tell_alive, BEAT), Chore(jobs.reap, REAP), Chore(deleting.remove_due, REMOVE)]
-        own.append(Chore(uploads.forget_old, FORGET))
+        own += [Chore(uploads.forget_old, FORGET), Chore(runs.work_due, runs.LOOK_EVERY)]
         for chore in (*own, *chores.of_apps):
             Thread(target=again_and_again, args=chore, daemon=True).start()
         again_and_again(work, LOOK)

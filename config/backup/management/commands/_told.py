@@ -1,17 +1,14 @@
-"""What the commands of backups have in common: refusals in one line, and how far they are."""
+"""What the commands of backups have in common: refusals in one line, and what a backup holds."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.core.management.base import CommandError, OutputWrapper
+from django.core.management.base import CommandError
 from django.db import DatabaseError
 
 from config.backup.beside import InUse
 from config.backup.package import Unfit, program
 from config.backup.tables import Unknown
-
-EVERY = 0.2  # seconds between two updates of the line
 
 
 class Refused(CommandError):
@@ -41,23 +38,3 @@ def told(manifest: dict) -> str:
     tables = [each["rows"] for each in manifest["members"] if each["member"].startswith("tables/")]
     made = manifest["made_at"][:16].replace("T", " ")
     return f"{sum(tables):,} rows of {len(tables)} tables, of {made} UTC, by Idealist {manifest['program']}"
-
-
-class Line:
-    """A line on the terminal that is overwritten; nothing where standard error is no terminal."""
-
-    def __init__(self, stream: OutputWrapper) -> None:
-        self.stream, self.shown_at = stream, 0.0
-
-    def __enter__(self) -> "Line":
-        return self
-
-    def __call__(self, name: str) -> None:
-        if self.stream.isatty() and time.monotonic() - self.shown_at > EVERY:
-            self.shown_at = time.monotonic()
-            self.stream.write(f"\r\x1b[K{name}", ending="")
-            self.stream.flush()
-
-    def __exit__(self, *about) -> None:
-        if self.stream.isatty() and self.shown_at:
-            self.stream.write("\r\x1b[K", ending="")

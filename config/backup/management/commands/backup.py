@@ -3,8 +3,9 @@ from pathlib import Path
 from django.core.management.base import BaseCommand
 
 from config.backup import writing
+from ratings.management.progress import Line
 
-from ._told import Line, refusing, told
+from ._told import refusing, told
 
 
 class Command(BaseCommand):

@@ -5,8 +5,9 @@ from django.db import DatabaseError
 
 from config.backup import upgrading
 from config.backup.package import program
+from ratings.management.progress import Line
 
-from ._told import Line, Refused, refusing, told
+from ._told import Refused, refusing, told
 
 
 class Command(BaseCommand):
