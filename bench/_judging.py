@@ -5,7 +5,7 @@ pair of a draw has its true grade, and the true means are known.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +25,11 @@ from evaluation.expected import (
     pool_of,
     rates,
     scores,
+    settled,
+    to_settle,
 )
 from evaluation.expected.estimate import means
+from evaluation.expected.order import WRONG
 from evaluation.files import load
 from evaluation.measures import Judgments, Options, Rankings
 from evaluation.measures.arrays import distinct, pair_key
@@ -41,6 +44,18 @@ ONE_BY_ONE, BATCHES, SHARE = 10, 6, 0.05  # the least round: documents, batches;
 NO_LEVEL = np.zeros((0, 1), np.int8)
 
 
+@dataclass(frozen=True)
+class Size:
+    """How much of a collection a draw takes at most."""
+
+    systems: int = RUNS
+    queries: int = QUERIES
+    depth: int = DEPTH  # of each list
+
+
+WHOLE = Size()
+
+
 @dataclass(frozen=True, eq=False)
 class Truth:
     """A collection: what each system returns, and what each pair is worth."""
@@ -50,22 +65,23 @@ class Truth:
     systems: list[Rankings]
     scale: list[float]
 
-    def draw(self, seed: int) -> tuple[Pool, np.ndarray]:
-        """The pool of ten random systems, and the true level of every pair: int64[pairs].
+    def draw(self, seed: int, size: Size = WHOLE) -> tuple[Pool, np.ndarray]:
+        """The pool of some random systems, and the true level of every pair: int64[pairs].
 
-        At most 50 queries, each with something to find. The ideal is made of what these systems return.
+        Each query has something to find. The ideal is made of what these systems return.
         """
         generator = np.random.default_rng([seed, sum(map(ord, self.name))])
         number = len(self.systems)
-        chosen = generator.choice(number, min(RUNS, number - 2 if number <= RUNS + 2 else RUNS), replace=False)
-        lists = [self.systems[place] for place in chosen]
+        most = number - 2 if number <= size.systems + 2 else size.systems
+        chosen = generator.choice(number, min(size.systems, most), replace=False)
+        lists = [self.systems[place].top(size.depth) for place in chosen]
         key = distinct(np.concatenate([pair_key(each.query, each.documents) for each in lists]))
         kept = np.isin(self.judgments.key, key)
         found = np.bincount(self.judgments.query[kept & (self.judgments.grade > 0)], minlength=lists[0].queries)
         pairs = np.bincount(self.judgments.query[kept], minlength=lists[0].queries)
         good = np.flatnonzero((found > 0) & (pairs >= FEWEST))
-        if len(good) > QUERIES:
-            good = np.sort(generator.choice(good, QUERIES, replace=False))
+        if len(good) > size.queries:
+            good = np.sort(generator.choice(good, size.queries, replace=False))
         kept &= np.isin(self.judgments.query, good)
         judged = Judgments(
             len(good),
@@ -123,11 +139,16 @@ def with_zeros(judged: Judgments, lists: Sequence[Rankings]) -> Judgments:
 Seen = Iterator[tuple[float, np.ndarray, Estimate]]
 
 
-def in_rounds(batch: int) -> Callable[[Pool, np.ndarray, int], Seen]:
-    """Rounds of the core alone, one by one or in batches of one query, answered in their order."""
+def in_rounds(batch: int, machine: bool = False) -> Callable[[Pool, np.ndarray, int], Seen]:
+    """Rounds of the core alone, one by one or in batches of one query, answered in their order.
+
+    With `machine` a machine graded all pairs before, as a feature of the model.
+    """
 
     def play(pool: Pool, truth: np.ndarray, seed: int) -> Seen:
         generator, model = np.random.default_rng([7, seed]), None
+        if machine:
+            pool = replace(pool, machine=machine_grades(pool, truth, seed)[:, np.newaxis])
         level, rounds, waiting = np.full(pool.pairs, -1), [], np.zeros(0, int)
         for budget in BUDGETS:
             left = round(budget * pool.pairs) - int((level >= 0).sum())
@@ -142,6 +163,39 @@ def in_rounds(batch: int) -> Callable[[Pool, np.ndarray, int], Seen]:
             yield budget, level, estimate(pool, level, design_of(rounds, level), seed=seed)
 
     return play
+
+
+def forecasts(pool: Pool, truth: np.ndarray, seed: int, batch: int = 5) -> list[tuple[int, int, int]]:
+    """After each round until the order is settled: how many are judged, how many more were forecast, and needed.
+
+    Where none is forecast before all is judged, all that are left count.
+    """
+    generator, model, rounds, seen = np.random.default_rng([7, seed]), None, [], []
+    level = np.full(pool.pairs, -1)
+    while (level < 0).any():
+        model = fit(pool, level, start=model)
+        rounds.append(next_round(pool, level, model, batch, generator))
+        rows = np.concatenate([rounds[-1].greedy, rounds[-1].drawn])
+        level[rows] = truth[rows]
+        found, judged = estimate(pool, level, design_of(rounds, level), seed=seed), int((level >= 0).sum())
+        if found.covariance is None:
+            continue
+        if settled(found.mean, found.covariance)[0] <= WRONG:
+            break
+        more = to_settle(pool, level, level < 0, found)
+        seen.append((judged, pool.pairs - judged if more is None else more))
+    return [(judged, more, int((level >= 0).sum()) - judged) for judged, more in seen]
+
+
+def machine_grades(pool: Pool, truth: np.ndarray, seed: int) -> np.ndarray:
+    """A simulated machine's levels, float64[pairs]: a quarter too high, by its own scale in each query, and noisy.
+
+    Its errors do not go with the systems.
+    """
+    generator = np.random.default_rng([11, seed])
+    own = generator.normal(0, 0.3, pool.queries)[pool.query]
+    seen = truth + 0.25 + own + generator.normal(0, 0.75, pool.pairs)
+    return np.clip(np.round(seen), 0, pool.steps)
 
 
 def next_round(pool: Pool, level: np.ndarray, model: Model, batch: int, generator: np.random.Generator) -> Round:

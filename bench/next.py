@@ -1,7 +1,8 @@
 """Which document to judge next: judgments until the order is right, and whether intervals cover.
 
 Raters are simulated: they answer by the qrels. Every draw takes ten random systems of a collection and at most 50
-queries; every column judges the same draw in its own order. Budgets are shares of the pool.
+queries, or fewer where that is asked for. Every column judges the same draw in its own order. Budgets are shares
+of the pool.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench._judging import BUDGETS, Truth, by_depth, collections, exact, in_rounds, read
+from bench._judging import BUDGETS, WHOLE, Size, Truth, by_depth, collections, exact, forecasts, in_rounds, read
 from bench._queue import through_queue
 from bench._rounds import processor
 from evaluation.expected import Estimate, settled
@@ -25,8 +26,9 @@ SHOWN = (0.02, 0.05, 0.10, 0.20, 0.40)
 HALF = 1e-4  # a truth this near to an interval is held: what is not told by four decimals
 WIDE = 0.004  # narrower intervals are those of what is all but judged
 GOAL, ERROR = 0.9, 0.05
+FEWEST, MOST = 1 / 3, 3.0  # of a forecast: the range that pages show
 WRONG, SURE = 0.10, 0.95  # the order is settled, a leader is named
-DEPTH, QUEUE = "depth-k, 0", "queue"
+DEPTH, QUEUE, MACHINE, FORECAST = "depth-k, 0", "queue", "machine", "forecast"
 # Each column: how many documents of a query are judged together, and who plays it.
 PLAYERS = {
     DEPTH: (None, by_depth(zeros=True)),
@@ -34,6 +36,7 @@ PLAYERS = {
     "one by one": (1, in_rounds(1)),
     "batches of 5": (5, in_rounds(5)),
     "batches of 10": (10, in_rounds(10)),
+    "of 5, with a machine": (MACHINE, in_rounds(5, machine=True)),
     "the app's queue": (QUEUE, through_queue),
 }
 
@@ -76,16 +79,23 @@ def figures(found: Estimate, truth: np.ndarray) -> dict[str, float]:
     }
 
 
-def played(truth: Truth, seed: int, name: str) -> list[dict]:
+def played(truth: Truth, seed: int, name: str, size: Size = WHOLE) -> list[dict]:
     """One column of one draw: a line a budget."""
-    pool, level = truth.draw(seed)
+    pool, level = truth.draw(seed, size)
+    about = {"collection": titled(truth.name, size), "draw": seed, "column": name, "pairs": pool.pairs}
+    if name == FORECAST:
+        return [about | {"budget": 0, "rounds": forecasts(pool, level, seed)}]
     right = exact(pool, level)
-    about = {"collection": truth.name, "draw": seed, "column": name, "pairs": pool.pairs}
     lines = []
     for budget, _, found in PLAYERS[name][1](pool, level, seed):
         rounded = {key: round(float(value), 6) for key, value in figures(found, right).items()}
         lines.append(about | {"budget": budget} | rounded)
     return lines
+
+
+def titled(name: str, size: Size) -> str:
+    """The name of a collection, and how it was made smaller."""
+    return name if size == WHOLE else f"{name}, {size.systems} x {size.queries} x {size.depth}"
 
 
 # Tables
@@ -216,6 +226,23 @@ def stopped(found: Lines) -> str:
     return text
 
 
+def foretold(found: Lines) -> str:
+    """Table 5: how many more judgments were forecast to settle the order, over how many it took."""
+    if not any(column == FORECAST for _, column, _ in found.lines):
+        return ""
+    shares = (0.1, 0.5, 0.9)
+    text = head("forecast / needed", "rounds", *(f"{share:.0%}" for share in shares), "needed 1/3 to 3 forecasts")
+    for name in found.names:
+        rounds = [each for line in found.lines[name, FORECAST, 0] for each in line["rounds"]]
+        if rounds:
+            ratio = np.array([more / needed for _, more, needed in rounds])
+            within = ((1 / ratio >= FEWEST) & (1 / ratio <= MOST)).mean()
+            text += row(
+                name, len(rounds), *(f"{np.quantile(ratio, share):.2f}" for share in shares), f"{within:.0%}"
+            )
+    return text
+
+
 def fired(plays: Sequence[list[dict]]) -> list[str]:
     settled, led = (
         [first for each in plays if (first := next((line for line in each if line.get(rule)), None))]
@@ -236,10 +263,11 @@ def fired(plays: Sequence[list[dict]]) -> list[str]:
 # One run
 
 TRUTH: Truth  # of the collection at hand, inherited by the processes that play
+SIZE = WHOLE  # of its draws
 
 
 def play(task: tuple[int, str]) -> list[dict]:
-    return played(TRUTH, *task)
+    return played(TRUTH, *task, SIZE)
 
 
 def kept(path: Path | None) -> list[dict]:
@@ -250,8 +278,8 @@ def tasks(chosen: argparse.Namespace, name: str, lines: Sequence[dict]) -> list[
     """What is still to be played of a collection: draws and columns."""
     done = {(line["collection"], line["draw"], line["column"]) for line in lines}
     draws = range(chosen.seed, chosen.seed + chosen.draws)
-    played_by = (None, *chosen.batch, *[QUEUE] * chosen.queue)
-    wanted = [column for column, (way, _) in PLAYERS.items() if way in played_by]
+    played_by = (None, *chosen.batch, *[QUEUE] * chosen.queue, *[MACHINE] * chosen.machine)
+    wanted = [column for column, (way, _) in PLAYERS.items() if way in played_by] + [FORECAST] * chosen.forecast
     return [(draw, column) for draw in draws for column in wanted if (name, draw, column) not in done]
 
 
@@ -283,18 +311,24 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=9_000, help="of the first draw (9000)")
     parser.add_argument("--batch", type=lambda text: [int(each) for each in words(text)], default=[1, 5, 10])
     parser.add_argument("--queue", action="store_true", help="also by the app's own queue and worker, on SQLite")
+    parser.add_argument("--forecast", action="store_true", help="also how many more judgments settle the order")
+    parser.add_argument("--machine", action="store_true", help="also with a machine's grades in the model")
+    parser.add_argument("--systems", type=int, default=WHOLE.systems, help="of a draw, at most (10)")
+    parser.add_argument("--queries", type=int, default=WHOLE.queries, help="of a draw, at most (50)")
+    parser.add_argument("--depth", type=int, default=WHOLE.depth, help="of each list, at most (100)")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="a file of what was played; it is not played again")
     return parser
 
 
 def main() -> None:
-    global TRUTH
+    global TRUTH, SIZE
     chosen = arguments().parse_args()
+    SIZE = Size(chosen.systems, chosen.queries, chosen.depth)
     lines, shown = kept(chosen.keep), []
     for name, make in sources(chosen).items():
-        shown.append(name)
-        if not (left := tasks(chosen, name, lines)):
+        shown.append(titled(name, SIZE))
+        if not (left := tasks(chosen, titled(name, SIZE), lines)):
             continue
         TRUTH = make()
         with get_context("fork").Pool(chosen.processes) as pool:
@@ -305,7 +339,7 @@ def main() -> None:
                         file.writelines(json.dumps(line) + "\n" for line in found)
     found = Lines([line for line in lines if line["collection"] in shown])
     print(f"{processor()}, {os.cpu_count()} cores; {chosen.draws} draws from seed {chosen.seed}\n")
-    print("\n".join([needed(found), right(found), held(found), stopped(found)]), flush=True)
+    print("\n".join([needed(found), right(found), held(found), stopped(found), foretold(found)]), flush=True)
 
 
 if __name__ == "__main__":

@@ -11,14 +11,14 @@ from ratings.models import Collection, Drawn, Round
 
 from .. import record
 from ..expected import Round as DrawnRound
-from ..expected import draw_batches, expect, fit, rates, scores
+from ..expected import by_depth, draw_batches, expect, fit, rates, scores
 from .aims import Aim
 from .report import reported
 from .state import State
 
 log = logging.getLogger(__name__)
 
-METHOD = "rounds-1"
+METHOD, FROM_THE_TOP = "rounds-1", "depth-1"
 DRAW_EVERY = 1.0  # seconds between two looks of a worker
 BATCH = 5  # documents of a query: raters read it once for them
 LEAST, SHARE = 30, 0.05  # pairs of a round: at least so many, and this share of what is judged
@@ -42,7 +42,7 @@ def _drawn_if_due(collection: Collection) -> Round | None:
     if queue.waiting_in_rounds(collection, reserve) >= reserve:
         return None
     try:
-        made = draw_next(collection, least=A_RATER * at_work)
+        made = draw_next(collection, least=A_RATER * at_work, small=True)
     except ValueError as error:
         # The scale, the systems or the pool do not fit: raters get pairs of no round, and pages say why.
         log.info("No round of %s: %s", collection.slug, error)
@@ -52,23 +52,27 @@ def _drawn_if_due(collection: Collection) -> Round | None:
     return made
 
 
-def draw_next(collection: Collection, *, least: int = LEAST, seed: int | None = None) -> Round | None:
+def draw_next(
+    collection: Collection, *, least: int = LEAST, seed: int | None = None, small: bool = False
+) -> Round | None:
     """Draw and store a round of at least so many pairs; None where nothing is left, or another worker was faster.
 
+    With `small`, a small pool of which nothing was drawn yet gets a round from the top of the lists instead.
     ValueError where there is nothing to expect of the measure.
     """
     aim = Aim.of(collection)
     version = record.version(collection)
     state = State.of(collection, aim)
     seed = randbits(53) if seed is None else seed
-    drawn, chances = drawn_from(state, max(least, round_size(state)), seed)
+    from_the_top = small and state.from_the_top
+    drawn, chances = drawn_from(state, max(least, round_size(state)), seed, from_the_top)
     if not len(drawn.greedy) + len(drawn.drawn):
         return None
     return queue.store_round(
         collection,
         queue.NewRound(
             number=len(state.rounds) + 1,
-            method=METHOD,
+            method=FROM_THE_TOP if from_the_top else METHOD,
             seed=seed,
             seen=seen(state, aim),
             aim=aim.stored() | {"systems": list(state.systems), "gains": state.pool.gains.tolist()},
@@ -96,17 +100,20 @@ def round_size(state: State) -> int:
     return max(LEAST, round(SHARE * int(state.judged.sum())))
 
 
-def drawn_from(state: State, size: int, seed: int) -> tuple[DrawnRound, np.ndarray]:
+def drawn_from(state: State, size: int, seed: int, from_the_top: bool = False) -> tuple[DrawnRound, np.ndarray]:
     """A round of about `size` pairs, and the chances that were predicted of all pairs: float64[pairs, steps]."""
     pool, level = state.pool, state.level
     model = fit(pool, level)
     chances = model.chances()
+    generator = np.random.default_rng(seed)
+    if from_the_top:
+        rows = np.flatnonzero(state.eligible)
+        return by_depth(rows, pool.rank[rows], size, generator), chances
     unjudged = np.flatnonzero(~state.judged)
     score = scores(expect(pool, level, chances, model.spread), chances, unjudged)
     frame = state.eligible[unjudged]
     rows, score = unjudged[frame], score[frame]
     rate = rates(score, pool.top[rows])
-    generator = np.random.default_rng(seed)
     batches, batch = batches_of(size, len(np.unique(pool.query[rows])))
     return draw_batches(pool.query[rows], rows, score, rate, batches, batch, generator), chances
 

@@ -87,7 +87,8 @@ def _some_queries(pool: Pool, level: np.ndarray, generator: np.random.Generator)
     kept = np.sort(order[: max(1, int((np.cumsum(pool.size[order]) <= MOST).sum()))])
     rows = np.isin(pool.query, kept)
     query = np.searchsorted(kept, pool.query[rows])
-    return Pool(query, pool.rank[rows], pool.gains, pool.cutoff, pool.options), level[rows]
+    machine = None if pool.machine is None else pool.machine[rows]
+    return Pool(query, pool.rank[rows], pool.gains, pool.cutoff, pool.options, machine=machine), level[rows]
 
 
 def _played(

@@ -11,6 +11,7 @@ from .. import cache
 from .. import measures as kernel
 from ..draws import EXPECTED, SEED
 from ..expected import Estimate, estimate, settled
+from ..expected.order import WRONG
 from ..measures import Judgments, Measure, Options
 from ..measures.gains import gain
 from ..record import Record
@@ -20,10 +21,10 @@ from .aims import Aim, systems_of
 from .state import State
 
 LEADER = 0.95  # the least chance to be the best that makes a leader
-WRONG = 0.1  # the greatest chance of a wrong order that counts as settled
 MOST_PAIRS = 150_000  # of a pool: the estimate of more takes too long for a page
 NO_ROUNDS = "no round was drawn, so that nobody knows by what chance a document was judged"
 UNFINISHED = "no document that a round drew at random is judged yet"
+NO_DRAW = "the pool is so small that documents are judged from the top of the lists, and none was drawn"
 DESIGN, MODEL = "design", "model"  # where the estimate comes from, as `est` in options
 
 
@@ -237,11 +238,18 @@ def estimated(state: State, exact: np.ndarray, measure: Measure, options: Option
     if state.judged.all():
         return replace(found, mean=exact)
     if found.covariance is None:
-        found = replace(found, without=UNFINISHED if state.rounds else NO_ROUNDS)
+        found = replace(found, without=why_none(state))
     rounded = _rounded(state, options)
     if rounded is None:
         return found
     return replace(found, mean=found.mean + exact - plain_means(state.record, rounded, measure, options))
+
+
+def why_none(state: State) -> str:
+    """Why there is no interval, where there is none."""
+    if not state.rounds:
+        return NO_ROUNDS
+    return UNFINISHED if state.at_random else NO_DRAW
 
 
 def _rounded(state: State, options: Options) -> Judgments | None:

@@ -15,6 +15,7 @@ from ..record import Record
 from ..record.drawn import NOT_KNOWN, DrawnRows, PoolRows, RoundRows, pool_rows, round_rows
 from .aims import Aim
 
+SMALL = 600  # pairs of a pool: of fewer the top of the lists tells more than draws do; bench/README.md, `next`
 NO_PAIR = 0  # the pk of a document that was judged without being in the pool
 
 
@@ -111,6 +112,16 @@ class State:
             drawn[np.concatenate([each.greedy, each.drawn])] = True
         late = self.judged & ~drawn & (self.known == len(self.rounds))
         return self.pair[late & (self.pair != NO_PAIR)]
+
+    @property
+    def from_the_top(self) -> bool:
+        """Whether rounds come from the top of the lists: of a small pool of which none drew at random yet."""
+        return self.pool.pairs < SMALL and not self.at_random
+
+    @property
+    def at_random(self) -> bool:
+        """Whether any round drew documents at random."""
+        return any(len(each.drawn) for each in self.rounds)
 
     def design(self) -> Design:
         return design(self.rounds, self.judged, self.skipped, self.born, self.known)

@@ -1,6 +1,5 @@
 """When to stop: how many more judgments would settle the order, if the differences are as large as they look."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,11 +7,12 @@ import numpy as np
 from ratings.models import Collection
 from ratings.progress.counts import pace
 
-from ..expected import expect, fit, rates, scores, settled
-from .report import WRONG, Expected
+from ..expected import settled, shrinking, to_settle
+from ..expected.order import WRONG
+from .report import Expected
 from .state import State
 
-STEPS = 24  # numbers of judgments that are tried, each larger by the same factor
+FEWEST, MOST = 1 / 3, 3.0  # of a forecast: what four in five needed in simulations; bench/README.md, `next`
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,24 @@ class Forecast:
     hours: float | None  # of rating at the present pace; None: nothing was timed yet
     open: tuple[Open, ...]  # the likeliest to be wrong first
 
+    @property
+    def fewest(self) -> int | None:
+        return None if self.more is None else min(round(FEWEST * self.more), self.left)
+
+    @property
+    def most(self) -> int | None:
+        return None if self.more is None else min(round(MOST * self.more), self.left)
+
 
 def forecast(collection: Collection, state: State, expected: Expected) -> Forecast | None:
     """What would settle the order; None where there is no interval.
 
-    The covariance of the means shrinks with the variance that the pairs which are still unjudged then have. The
-    means stay as they are: a forecast for differences as large as they look.
+    See `expected.ahead` for how it is reckoned.
     """
     if expected.wrong is None:
         return None
     left = int((~state.judged).sum())
-    more = None if expected.settled else _judgments(state, expected)
+    more = None if expected.settled else to_settle(state.pool, state.level, state.askable, expected.estimate)
     speed = pace(collection)
     return Forecast(
         settled=expected.settled,
@@ -55,43 +62,9 @@ def forecast(collection: Collection, state: State, expected: Expected) -> Foreca
     )
 
 
-def _judgments(state: State, expected: Expected) -> int | None:
-    mean, covariance = expected.estimate.mean, expected.estimate.covariance
-    share, left = _shrinking(state), int((~state.judged).sum())
-    for more in np.unique(np.geomspace(5, max(left, 6), STEPS).round().astype(int)):
-        wrong, _ = settled(mean, covariance * share(more))
-        if wrong <= WRONG:
-            return int(more)
-    return None
-
-
 def remaining(state: State, more: int) -> float:
     """The share of the variance for missing judgments that remains after so many more."""
-    return _shrinking(state)(more)
-
-
-def _shrinking(state: State) -> Callable[[int], float]:
-    unjudged = np.flatnonzero(~state.judged)
-    model = fit(state.pool, state.level)
-    chances = model.chances()
-    known = expect(state.pool, state.level, chances, model.spread)
-    score = scores(known, chances, unjudged)
-    rate = np.where(state.askable[unjudged], rates(score, state.pool.top[unjudged]), 0.0)
-    whole = max(np.trace(known.covariance(unjudged, chances)), 1e-30)
-
-    def share(more: int) -> float:
-        return float(np.trace(known.covariance(unjudged, chances, _left(rate, more))) / whole)
-
-    return share
-
-
-def _left(rate: np.ndarray, more: int) -> np.ndarray:
-    """The chance of each pair to be unjudged after so many more, float64[pairs], by its rate."""
-    low, high = 0.0, 1e12
-    for _ in range(80):
-        middle = np.sqrt(max(low, 1e-9) * high)
-        low, high = (middle, high) if -np.expm1(-rate * middle).sum() < more else (low, middle)
-    return np.exp(-rate * high)
+    return shrinking(state.pool, state.level, state.askable)(more)
 
 
 def _open(expected: Expected) -> tuple[Open, ...]:

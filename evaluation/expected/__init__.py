@@ -4,12 +4,13 @@ A model predicts the missing judgments; documents that were drawn with known cha
 Without such documents there is the model's mean, and no interval.
 """
 
+from .ahead import shrinking, to_settle
 from .estimate import WITHOUT_CHANCES, Estimate, estimate
 from .influence import Expectation, expect
 from .model import Model, fit
 from .order import settled
 from .pool import UNJUDGED, Pool, pool_of
-from .rounds import Round, draw_batches, draw_round, objective, outside, rates, scores
+from .rounds import Round, by_depth, draw_batches, draw_round, objective, outside, rates, scores
 from .scope import MOST_LEVELS
 from .weights import Design, design
 
@@ -23,6 +24,7 @@ __all__ = [
     "Model",
     "Pool",
     "Round",
+    "by_depth",
     "design",
     "draw_batches",
     "draw_round",
@@ -35,4 +37,6 @@ __all__ = [
     "rates",
     "scores",
     "settled",
+    "shrinking",
+    "to_settle",
 ]

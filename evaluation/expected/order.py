@@ -5,6 +5,7 @@ import numpy as np
 from ..draws import ORDERS, SEED
 
 APART = 0.02  # a difference that matters
+WRONG = 0.1  # the greatest chance of a wrong order that counts as settled
 
 
 def settled(

@@ -1,7 +1,7 @@
 """The (query, document) pairs that systems retrieve or people judged, as arrays. NumPy only."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -38,6 +38,7 @@ class Pool:
     options: Options = Options()
     document: np.ndarray | None = None  # int64[pairs]
     number: np.ndarray | None = None  # int64[queries]: the number of each query where the pairs come from
+    machine: np.ndarray | None = None  # float64[pairs, machines]: the grade of each machine, nan = none
 
     @property
     def pairs(self) -> int:
@@ -71,7 +72,21 @@ class Pool:
 
     @cached_property
     def features(self) -> Features:
-        return features(self.rank, self.cutoff, self.depth)
+        return features(self.rank, self.cutoff, self.depth, self.machine)
+
+    def with_machines(self, *machines: Judgments) -> "Pool":
+        """The pool with the grades of these machines as features of the model; they judge nothing.
+
+        Each has the numbers of queries and documents that the pool was made with. Grades of pairs that are not in
+        the pool count for nothing, and pairs without a grade have none.
+        """
+        key = pair_key(self.number[self.query], self.document)
+        order, machine = np.argsort(key), np.full((self.pairs, len(machines)), np.nan)
+        for column, said in enumerate(machines):
+            place = np.minimum(np.searchsorted(key[order], said.key), self.pairs - 1)
+            here = key[order][place] == said.key
+            machine[order[place[here]], column] = said.grade[here]
+        return replace(self, machine=machine)
 
     @cached_property
     def discount(self) -> np.ndarray:

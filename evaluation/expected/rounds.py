@@ -46,6 +46,17 @@ def outside(row: int) -> Round:
     return Round(np.array([row]), none.astype(int), none.astype(int), none, none, np.zeros(1), 0.0)
 
 
+def by_depth(rows: np.ndarray, rank: np.ndarray, size: int, generator: np.random.Generator) -> Round:
+    """A round of `size` of these rows from the top of the lists: certain, and no evidence about other documents.
+
+    rank: int64[rows, systems]. The best rank comes first, then what more systems have that high, then chance.
+    """
+    best = rank.min(axis=1)
+    order = np.lexsort((generator.random(len(rows)), -(rank == best[:, np.newaxis]).sum(axis=1), best))
+    none = np.zeros(0)
+    return Round(rows[order[:size]], none.astype(int), none.astype(int), none, none, np.array([np.inf]), 0.0)
+
+
 def objective(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """What is wanted of the means, as a factor R: less of E|R'error|². float64[systems, systems].
 

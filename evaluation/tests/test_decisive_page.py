@@ -47,7 +47,13 @@ def page(collection: Collection, query: str = "", name: str = "decisive") -> str
     return reverse(name, args=[collection.slug]) + query
 
 
-def test_the_page_plans_and_the_order_is_chosen_with_some_systems(admin, judged):
+@pytest.fixture
+def drawing(monkeypatch) -> None:
+    """No pool is small."""
+    monkeypatch.setattr("evaluation.decisive.state.SMALL", 0)
+
+
+def test_the_page_plans_and_the_order_is_chosen_with_some_systems(admin, judged, drawing):
     Collection.objects.update(order="query")
     asked = "?measure=nDCG@5&system=system0&system=system2"
     response = admin.get(page(judged.collection, f"{asked}&apart=0.05"))
@@ -103,6 +109,46 @@ def test_the_worker_draws_when_half_of_what_is_drawn_is_done(judged):
     assert Round.objects.count() == 2
 
 
+def test_of_a_small_pool_raters_get_the_top_of_the_lists_and_no_interval_is_shown(admin, judged):
+    """No document of the round stands lower in all lists than one that was left out."""
+    aim, rater = Aim(NDCG, Options()), make_rater(judged.collection)
+    assert draw_due() == 1
+    first, state = Round.objects.get(), State.of(judged.collection, aim)
+    assert (first.method, first.precision, first.threshold) == ("depth-1", 0, None)
+    assert set(first.drawn.values_list("kind", flat=True)) == {"greedy"}
+    best, chosen = state.pool.rank.min(axis=1), np.isin(state.pair, first.drawn.values_list("pair", flat=True))
+    assert chosen.sum() == 30 and best[chosen].max() <= best[~chosen].min()
+    judged.rate(rater, 30)
+    told = expected_of(judged.collection, aim)
+    assert (told.judged, told.est, told.wrong) == (30, "model", None)
+    assert "judged from the top of the lists" in told.without
+    shown = admin.get(page(judged.collection, "?measure=nDCG@5&apart=0.05"))
+    assert "tell more than drawn ones" in text_of(shown) and "plan" not in shown.context
+    assert admin.get(page(judged.collection, name="expected")).status_code == 200
+    while draw_due():
+        judged.rate(rater, 100)
+    told = expected_of(judged.collection, aim)
+    assert told.final and [row.low for row in told.means] == [row.mean for row in told.means]
+
+
+def test_what_was_begun_at_random_goes_on_so_in_a_small_pool(judged):
+    judged.play(make_rater(judged.collection), 1)
+    assert draw_due() == 1
+    assert Round.objects.get(number=2).method == "rounds-1"
+    assert Round.objects.get(number=2).drawn.filter(kind="random").exists()
+
+
+def test_a_small_pool_that_has_grown_is_drawn_from_and_has_an_interval(judged, monkeypatch):
+    rater = make_rater(judged.collection)
+    draw_due()
+    judged.rate(rater, 30)
+    monkeypatch.setattr("evaluation.decisive.state.SMALL", 100)
+    assert draw_due() == 1
+    judged.rate(rater, 40)
+    assert Round.objects.get(number=2).method == "rounds-1"
+    assert expected_of(judged.collection, Aim(NDCG, Options())).est == "design"
+
+
 def test_many_raters_at_work_get_a_larger_round(judged):
     raters = [make_rater(judged.collection, f"rater{number}") for number in range(3)]
     for rater in raters:
@@ -146,6 +192,8 @@ def test_the_forecast_names_open_pairs_and_falls_with_judgments(judged):
     early = forecast(judged.collection, state_of(judged), told)
     assert not early.settled and early.open and (early.more is None or 0 < early.more <= early.left)
     assert early.open[0].wrong == max(row.wrong for row in early.open)
+    if early.more is not None:
+        assert early.fewest <= early.more <= early.most <= early.left
     judged.play(rater, 100)
     late = forecast(judged.collection, state_of(judged), expected_of(judged.collection, Aim(NDCG, Options())))
     assert late.settled and (late.more, late.left, late.open) == (0, 0, ())

@@ -6,7 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evaluation.expected import Estimate, Pool, Round, design, draw_batches, draw_round, estimate, outside
+from evaluation.expected import (
+    Estimate,
+    Pool,
+    Round,
+    by_depth,
+    design,
+    draw_batches,
+    draw_round,
+    estimate,
+    outside,
+)
 from evaluation.expected.estimate import means
 from evaluation.expected.weights import weigh
 
@@ -74,6 +84,17 @@ def test_a_third_is_greedy_and_the_same_seed_draws_the_same():
     assert len(once.drawn) == 8
     assert (np.diff(once.keys) > 0).all()
     assert once.drawn.tolist() == again.drawn.tolist()
+
+
+def test_the_top_of_the_lists_by_hand():
+    """Ranks 1 of both systems, then 1 of one, then 2 of one; they are certain, and weigh nothing."""
+    rank = np.array([[3, 2], [1, 9], [1, 1], [101, 4]])
+    each = by_depth(np.array([10, 11, 12, 13]), rank, 3, die())
+    assert each.greedy.tolist() == [12, 11, 10]
+    assert (len(each.drawn), each.precision) == (0, 0)
+    judged, none = np.isin(np.arange(14), each.greedy), np.zeros(14, bool)
+    found = design([each], judged, none, none.astype(int))
+    assert (found.weight.tolist(), found.evidence) == ([1, 1, 1], 0)
 
 
 SCORE = np.array([9, 4, 1, 1, 0.5, 2, 3, 0.1, 5, 0.5] * 2)

@@ -64,6 +64,18 @@ def test_they_are_those_of_the_collection(judged):
     assert parse_measure("P@5") not in evaluation.expected
 
 
+def test_rounds_from_the_top_of_the_lists_are_frozen_too(tmp_path):
+    """Without an interval, as in the collection, and computed again from the bundle."""
+    judged = unfinished(0)
+    first = draw_next(judged.collection, seed=1, small=True)
+    judged.rate(make_rater(judged.collection, "second"), first.drawn.count())
+    found = made(judged)
+    facts = frozen.evaluation_of(found).expected[parse_measure("nDCG@5")].facts()
+    assert (facts["est"], facts["drawn"]) == ("model", first.drawn.count())
+    assert "top of the lists" in facts["without"]
+    assert bundle.check(saved(found, tmp_path)).is_equal
+
+
 def test_they_stay_when_the_collection_goes_on(judged):
     found = made(judged)
     before = dict(frozen.evaluation_of(found).expected[parse_measure("nDCG@5")].rows)

@@ -19,7 +19,6 @@ from ..decisive.plan import planned
 from ..pages.asked import Asked, page, with_options
 
 APART = 0.02
-SMALL = 300  # pairs of a pool: a complete judging of fewer takes little more than an order
 ROUNDS = 30  # that are listed, the latest first
 
 
@@ -58,7 +57,7 @@ def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> Http
         aim = aim_of(collection, asked, chosen)
         state = State.of(collection, aim)
         context |= standing(state)
-        if form.is_bound and form.is_valid():
+        if form.is_bound and form.is_valid() and not state.from_the_top:
             context |= plan(collection, state, form.cleaned_data["apart"])
     except ValueError as error:
         context["refused"] = str(error)
@@ -120,7 +119,7 @@ def standing(state: State) -> dict:
         "judged": int(state.judged.sum()),
         "eligible": int(state.askable.sum()),
         "outside": sum(state.outside().values()),
-        "small": state.pool.pairs < SMALL,
+        "from_the_top": state.from_the_top,
         "levels": len(state.pool.gains),
     }
 

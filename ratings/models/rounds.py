@@ -15,10 +15,10 @@ from .rating import Pair
 
 class Logged(models.QuerySet):
     def update(self, **kwargs):
-        raise TypeError("Rounds are written once and never changed.")
+        raise TypeError(changed(self.model))
 
     def delete(self):
-        raise TypeError("Rounds are written once and never deleted.")
+        raise TypeError(deleted(self.model))
 
 
 class Log(models.Model):
@@ -31,11 +31,19 @@ class Log(models.Model):
 
     def save(self, *args, **kwargs):
         if self.pk is not None:
-            raise TypeError("Rounds are written once and never changed.")
+            raise TypeError(changed(type(self)))
         super().save(*args, **kwargs)
 
     def delete(self, *args, **kwargs):
-        raise TypeError("Rounds are written once and never deleted.")
+        raise TypeError(deleted(type(self)))
+
+
+def changed(model: type[models.Model]) -> str:
+    return f"{str(model._meta.verbose_name_plural).capitalize()} are written once and never changed."
+
+
+def deleted(model: type[models.Model]) -> str:
+    return f"{str(model._meta.verbose_name_plural).capitalize()} are written once and never deleted."
 
 
 class Round(Log):

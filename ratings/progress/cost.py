@@ -73,7 +73,7 @@ class Costs:
 
 def costs(collection: Collection, counted: Progress) -> Costs:
     """Four queries, one of which reads every event of the collection; one more for imported times."""
-    people = [work for work in counted.works.values() if work.rater.kind != Rater.Kind.MACHINE]
+    people = list(counted.works.values())
     raters = [work.rater.pk for work in people]
     acts = RatingEvent.objects.filter(rater__in=raters).order_by()
     took = {row["kind"]: _Acts.of(row) for row in acts.values("kind").annotate(**SUMS)}
