@@ -10,7 +10,8 @@ IDEALIST_LARGEST_UPLOAD  megabytes of the files that are sent at once (4096)
 IDEALIST_MOST_UPLOADS  megabytes of all files that are being sent or wait to be imported (16384)
 IDEALIST_LARGEST_UNPACKED  megabytes to which files that are sent at once may unpack (16384)
 IDEALIST_LARGEST_RATIO  how many times its size a file may unpack to, over 100 megabytes (200)
-IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull` and pictures, separated by commas (default: none)
+IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull`, pictures and judges, with commas (default: none)
+IDEALIST_JUDGE_KEYS  keys of hosts that judges ask: host=key, with commas (default: none)
 IDEALIST_OPEN_API_DOCS  1 shows the description of the API to visitors who are not signed in
 IDEALIST_BACKUP_EVERY  hours between two backups that the worker makes (0: it makes none)
 IDEALIST_BACKUP_KEEP  how many of them are kept (7)
@@ -39,6 +40,7 @@ DATABASE_POOLER   1 where DATABASE_URL leads to a pooler of transactions, such a
 STORAGE_URL       s3://BUCKET/FOLDER?endpoint=URL&region=NAME for uploads and pictures (default: IDEALIST_DATA)
 CACHE_URL         redis:// or valkey:// for the tries of a minute (default: the database)
 TASKS_BACKEND     another backend of django-tasks, by its Python path (default: django_tasks_db.DatabaseBackend)
+SECRET_KEY_FORMER former keys, with spaces between, whose links, cookies and second factors still hold
 SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent; machines share one
 """
 
@@ -125,6 +127,19 @@ def checked_token(token: str) -> str:
     return token
 
 
+def checked_keys(text: str) -> dict[str, str]:
+    """host -> key. An error never repeats a key."""
+    keys = {}
+    for number, pair in enumerate(filter(None, map(str.strip, text.split(","))), 1):
+        host, equals, key = pair.partition("=")
+        if not (host and equals and key) or not all("!" <= character <= "~" for character in pair):
+            raise ImproperlyConfigured(
+                f"IDEALIST_JUDGE_KEYS: its part {number} is not host=key; write such as api.example.org=KEY."
+            )
+        keys[host.lower()] = key
+    return keys
+
+
 def checked_networks(text: str) -> list[str]:
     networks = [network.strip() for network in text.split(",") if network.strip()]
     for network in networks:
@@ -142,6 +157,8 @@ DATA_DIR = data_folder.closed(Path(os.environ.get("IDEALIST_DATA") or BASE_DIR /
 STATIC_ROOT = Path(os.environ.get("IDEALIST_STATIC") or data_folder.made(DATA_DIR / "static")).resolve()
 
 SECRET_KEY = checked_secret(os.environ.get("SECRET_KEY") or made_secret(DATA_DIR / "secret.key"))
+# Of former keys links and cookies still hold, and secrets of second factors can be read.
+SECRET_KEY_FALLBACKS = [checked_secret(key) for key in os.environ.get("SECRET_KEY_FORMER", "").split()]
 DEBUG = False
 OPEN_API_DOCS = env_bool("IDEALIST_OPEN_API_DOCS")
 HTTPS = env_bool("IDEALIST_HTTPS")
@@ -167,6 +184,8 @@ BACKUP_KEEP = checked_keep(env_int("IDEALIST_BACKUP_KEEP", 7))
 
 # An address that is not public must be listed itself, or its network, beside the name of its host.
 PULL_HOSTS = [host.strip() for host in os.environ.get("IDEALIST_PULL_HOSTS", "").split(",") if host.strip()]
+# The keys of hosts that judges ask: no page, file, log or row of the database has them.
+JUDGE_KEYS = checked_keys(os.environ.get("IDEALIST_JUDGE_KEYS", ""))
 
 LOG = checked_log(os.environ.get("IDEALIST_LOG") or "text")
 METRICS_TOKEN = checked_token(os.environ.get("IDEALIST_METRICS_TOKEN", ""))
@@ -319,6 +338,8 @@ MAIL = sign_in.mail()  # Django's own settings of mail, which take effect by the
 globals().update(MAIL)
 PASSWORD_RESET_TIMEOUT = 3600
 ACCOUNT_ADAPTER = "ratings.sign_in.entering.Adapter"
+SOCIALACCOUNT_ADAPTER = "ratings.sign_in.provider.Adapter"
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_EMAIL_NOTIFICATIONS = False
 MFA_ADAPTER = "ratings.sign_in.second_factor.Adapter"

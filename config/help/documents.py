@@ -23,6 +23,7 @@ NAMES = (
     "raters",
     "analysts",
     "admins",
+    "judges",
     "files",
     "measures",
     "statistics",

@@ -45,7 +45,12 @@ def everything() -> None:
         Grade,
         Invitation,
         Job,
+        Judge,
+        JudgeRun,
+        JudgeSample,
+        JudgeVersion,
         LostLease,
+        MachineGrade,
         OtherText,
         Pair,
         Picture,
@@ -55,6 +60,7 @@ def everything() -> None:
         RatingEvent,
         Receipt,
         Round,
+        SampledPair,
         StagedRating,
         SuperuserByGroup,
     )
@@ -103,6 +109,28 @@ def everything() -> None:
         **drawing, threshold=None, precision=0.3, seen={}, frame=2, judged=0, version=1, created_at=AT
     )
     Drawn.objects.create(round=one, pair=drawn, place=1, kind="greedy", born=0, chances=[0.1])
+    judge = Judge.objects.create(collection=gone, name=HARD, by=anna, created_at=AT)
+    made = {"prompt_sha256": "6" * 64, "guidelines_sha256": "7" * 64, "presentation_sha256": "8" * 64}
+    made |= {
+        "template": "own",
+        "prompt": HARD,
+        "scale": ["-0.123456789"],
+        "model": "m",
+        "parser": 1,
+        "seed": 2**63 - 1,
+    }
+    version = JudgeVersion.objects.create(
+        judge=judge, number=1, by=anna, created_at=AT, price_in=Decimal("0.000001"), fingerprint="9" * 64, **made
+    )
+    asked = JudgeRun.objects.create(
+        version=version, choice="pool", most_calls=3, calls=2, state="done", created_at=AT
+    )
+    answered = {"run": asked, "version": version, "query": query, "document": document}
+    MachineGrade.objects.create(
+        **answered, state="graded", value=tenth.value, answer=HARD, cost=Decimal("0.1"), at=AT
+    )
+    sample = JudgeSample.objects.create(judge=judge, seed=-(2**63), created_at=AT)
+    SampledPair.objects.create(sample=sample, query=query, document=document, stratum="s", probability=0.1)
     invitation = {"role": "rater", "name": "boris", "key_hash": "0" * 64, "created_by": anna}
     Invitation.objects.create(**invitation, collection=hills, created_at=AT, expires_at=AT)
     token = {"user": anna, "name": "nightly", "key_hash": "1" * 64, "scopes": ["read"]}

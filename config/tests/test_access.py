@@ -17,7 +17,19 @@ from django.urls import Resolver404, URLPattern, get_resolver, resolve, reverse
 from django.utils import timezone
 
 from evaluation import frozen, scores
-from ratings.models import AuditEvent, Check, Guidelines, Job, LostLease, Picture, Role, Session
+from ratings.judges import versions
+from ratings.models import (
+    AuditEvent,
+    Check,
+    Guidelines,
+    Job,
+    JudgeRun,
+    LostLease,
+    MachineGrade,
+    Picture,
+    Role,
+    Session,
+)
 from ratings.people import members, sessions, tokens
 from ratings.pictures import store
 from ratings.pool import anchors
@@ -47,7 +59,7 @@ TABLE = {
     "sign_in_link": ("get", [404, 404, 404, 404, 404]),
     # Where mail is set they open: see ratings/tests/test_mail.py.
     "forgotten_password": ("get", [404, 404, 404, 404, 404]),
-    "new_password": ("get", [404, 404, 404, 404, 404]),
+    "new_password": ("get", [200, 200, 200, 200, 200]),  # the page that says the link is void
     # For tests with a provider see ratings/tests/test_provider.py.
     "provider": ("post", [404, 404, 404, 404, 404]),
     "provider_callback": ("get", [404, 404, 404, 404, 404]),
@@ -69,7 +81,7 @@ TABLE = {
     "password_change": ("get", [SIGN_IN, 200, 200, 200, 200]),
     "admin_password_change": ("get", [SIGN_IN, 302, 302, 302, 302]),  # to the page before
     "sessions": ("get", [SIGN_IN, 200, 200, 200, 200]),
-    "end_session": ("post", [SIGN_IN, 404, 302, 404, 404]),
+    "end_session": ("post", [SIGN_IN, 302, 302, 302, 302]),  # to the question who it is
     "end_other_sessions": ("post", [SIGN_IN, 302, 302, 302, 302]),
     "look_around": ("post", [404, 404, 404, 404, 404]),  # the demo is off in tests
     "rate": RATE,
@@ -165,6 +177,17 @@ TABLE = {
     "choose_decisive": DECISION,
     "holes": DECIDE,
     "want_holes": DECISION,
+    "judges": DECIDE,
+    "make_judge": DECISION,
+    "judge": DECIDE,
+    "make_judge_version": DECISION,
+    "draw_judge_sample": DECISION,
+    "take_judge_sample": DECISION,
+    # No host is listed that it could ask: see ratings/tests/test_judges_page.py.
+    "start_judge_run": ("post", [SIGN_IN, 404, 404, 400, 404]),
+    "judge_run": DECIDE,
+    "change_judge_run": DECISION,
+    "judge_log": DECIDE,
     "anchors": DECIDE,
     "find_pair": DECISION,
     "anchor": DECIDE,
@@ -203,6 +226,9 @@ TABLE = {
     "agreement_csv": READ,
     "agreement_json": READ,
     "drift": READ,
+    "machine": READ,
+    "machine_csv": READ,
+    "machine_json": READ,
     "drift_csv": READ,
     "drift_json": READ,
     "compare": READ,
@@ -229,6 +255,9 @@ TABLE = {
 
 JOB = ["import_job", "import_progress", "refused", "check_import", "start_import", "cancel_import", "undo_import"]
 COPY = ["copy_job", "copy_progress", "cancel_copy"]
+JUDGE = ["judge", "make_judge_version", "draw_judge_sample", "take_judge_sample", "start_judge_run"]
+JUDGE += ["machine", "machine_csv", "machine_json"]
+JUDGE_RUN = ["judge_run", "change_judge_run", "judge_log"]
 ARCHIVE = ["archive_job", "archive_progress", "start_archive", "cancel_archive"]
 
 
@@ -269,6 +298,12 @@ class World:
         self.archive = Job.objects.create(kind="archive", files=[{"name": "shop.zip"}])
         options = {"source": self.collection.pk, "of": "Hills", "slug": "copy", "name": "Copy"}
         self.copy = Job.objects.create(kind="copy", options=options, by=self.users["admin"])
+        self.judge = versions.make_judge(self.collection, "llama", self.users["admin"])
+        self.version, _ = versions.make_version(self.judge, versions.Wish("llama3", "http://127.0.0.1:9/v1"))
+        facts = {"version": self.version, "choice": "rated", "most_calls": 9}
+        self.judge_run = JudgeRun.objects.create(**facts, state="queued", pairs=1)
+        asked = {"run": self.judge_run, "version": self.version}
+        MachineGrade.objects.create(**asked, query=self.pair.query, document=self.pair.document, repeat=2)
         gone = make_collection("gone")
         make_member(gone, "admin", Role.ADMIN)
         self.deletion = deleting.delete(gone, self.users["admin"])
@@ -304,6 +339,7 @@ class World:
             "sha": self.frozen.short,
             "uidb64": "MQ",
             "version": 1,
+            "format": "csv",
             "rest": "v2/collections",
             "name": "queries.csv" if name == "sample" else "glossary",
             "pk": {
@@ -331,6 +367,8 @@ class World:
                 "rater": self.rater.pk,
                 **dict.fromkeys(JOB, self.job.pk),
                 **dict.fromkeys(["pictures_progress", "cancel_pictures"], self.fetching.pk),
+                **dict.fromkeys(JUDGE, self.judge.pk),
+                **dict.fromkeys(JUDGE_RUN, self.judge_run.pk),
                 **dict.fromkeys(ARCHIVE, self.archive.pk),
                 **dict.fromkeys(COPY, self.copy.pk),
                 "restore_collection": self.deletion.pk,
@@ -347,6 +385,30 @@ class World:
             "read_guidelines": {"version": "1"},
             "check_import": {"kind": "queries"},
             "end_session": {"session": sessions.name_of(self.elsewhere)},
+            "make_judge": {"name": "other"},
+            "draw_judge_sample": {"size": 2, "seed": 1},
+            "make_judge_version": {
+                "model": "llama4",
+                "endpoint": "http://127.0.0.1:9/v1",
+                "template": "scale",
+                "sees": ["title", "body"],
+                "sampling": "{}",
+                "seed": "1",
+                "price_in": "0",
+                "price_out": "0",
+            },
+            "start_judge_run": {
+                "version": self.version.pk,
+                "choice": "rated",
+                "size": "1",
+                "seed": "1",
+                "depth": "1",
+                "repeats": "1",
+                "concurrency": "1",
+                "per_minute": "0",
+                "most_calls": "1",
+            },
+            "change_judge_run": {"act": "pause"},
             "make_token": {"name": "build", "collection": "hills", "scopes": "read", "days": "7"},
             "invite": {"names": "boris", "role": "rater", "days": "7"},
             "set_role": {"role": "admin"},
@@ -524,6 +586,7 @@ NOT_IN_ADMIN = {
     "presentation",
     "receipt",
 }
+NOT_IN_ADMIN |= {"judge", "judgeversion", "judgerun", "machinegrade", "judgesample", "sampledpair"}  # own pages
 NOT_IN_ADMIN |= {"session", "stagedrating", "superuserbygroup"}
 REGISTERED = [name for name in ADMIN_MODELS if name not in NOT_IN_ADMIN]
 

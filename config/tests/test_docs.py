@@ -29,6 +29,7 @@ ONLY_READ = {
     ("contributing", "server"): 7,
     ("files", "outside"): 2,
     ("first-steps", "server"): 2,
+    ("judges", "outside"): 2,
     ("measures", "formula"): 2,
     ("operating", "outside"): 2,
     ("operating", "server"): 16,

@@ -12,7 +12,7 @@ from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from config.logs import HEADER, AsJson, RequestIds
+from config.logs import HEADER, AsJson, RequestIds, WithoutKeys
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -92,3 +92,19 @@ def test_the_setting_decides(form, tmp_path):
     else:
         noted, warned = map(json.loads, done.stderr.splitlines())
         assert noted["event"] == {"act": "role"} and warned["message"] == "a warning"
+
+
+@pytest.mark.django_db
+@pytest.mark.same_everywhere
+def test_a_refusal_names_address_and_account_and_asks_no_database(client, django_user_model, caplog):
+    anna = django_user_model.objects.create_user("anna")
+    client.force_login(anna)
+    client.get("/collections/none/", REMOTE_ADDR="192.0.2.7")
+    (record,) = [record for record in caplog.records if record.name == "django.request"]
+    assert json.loads(AsJson().format(record)) | {"address": "192.0.2.7", "account": anna.pk} == json.loads(
+        AsJson().format(record)
+    )
+    assert WithoutKeys("{message}", style="{").format(record).endswith(f" address=192.0.2.7 account={anna.pk}")
+    nobody = RequestFactory().get("/", REMOTE_ADDR="192.0.2.8")
+    assert line("refused", request=nobody)["address"] == "192.0.2.8"
+    assert "account" not in line("refused", request=nobody)

@@ -141,7 +141,6 @@ def counts(agreed: Agreement) -> dict:
         "ratings": int(agreed.table.pair.size),
         "cannot_judge": int(agreed.table.cannot.sum()),
         "raters": int(np.unique(agreed.table.rater).size),
-        "machines_left_out": agreed.opinions.machines,
     }
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from django.db.models import Exists, OuterRef, Q
 
-from ratings.models import Assignment, Collection, Pair, Rater, Rating, System
+from ratings.models import Assignment, Collection, Pair, Rating, System
 
+from .. import cache, scores
 from .. import measures as kernel
-from .. import scores
 from ..analyses.report import known
 from ..analyses.standings import NUMBERS, Standing
 from ..measures import Judgments, Measure, Rankings
@@ -163,8 +163,9 @@ class Answer:
     def by_ease(self) -> list[int]:
         """Rows of the queries from easiest to hardest by the median over systems, undefined ones last."""
         values = self.values().to_numpy()
-        middle = [np.nanmedian(row) if not np.isnan(row).all() else -np.inf for row in values]
-        return sorted(range(len(middle)), key=lambda row: (-middle[row], row))
+        middle, there = np.full(len(values), -np.inf), ~np.isnan(values).all(axis=1)
+        middle[there] = np.nanmedian(values[there], axis=1)
+        return np.argsort(-middle, kind="stable").tolist()
 
     def reason_of(self, row: int) -> str:
         """Why a query has no value, in the words of the first system that lacks one."""
@@ -215,25 +216,37 @@ class Holdings:
 
 
 def holdings(collection: Collection) -> Holdings:
-    """The counts, by ten database queries."""
-    ratings = Rating.objects.filter(rater__collection=collection)
-    graded = ratings.filter(grade__isnull=False).exclude(rater__kind=Rater.Kind.MACHINE)
-    assignments = Assignment.objects.filter(pair__query__collection=collection)
-    documents = collection.documents
-    pairs = Pair.objects.filter(query__collection=collection)
+    """The counts, by at most eleven database queries: what did not change is not counted again."""
+    assignments = Assignment.objects.filter(collection=collection)
     return Holdings(
-        queries=collection.queries.count(),
-        documents=documents.count(),
-        textless=documents.filter(body="").count(),
-        systems=collection.systems.count(),
-        pairs=pairs.count(),
-        judged=pairs.filter(Exists(graded.filter(pair=OuterRef("pk"))) | Q(adjudication__isnull=False)).count(),
-        ratings=graded.count(),
-        cannot=ratings.filter(grade__isnull=True).count(),
-        raters=graded.values("rater").distinct().count(),
+        **cache.counts(collection, lambda: _brought(collection), lambda: _judged(collection)),
+        pairs=Pair.objects.filter(query__collection=collection).count(),
         wanted=assignments.count(),
         done=assignments.filter(state=Assignment.State.DONE).count(),
     )
+
+
+def _brought(collection: Collection) -> dict[str, int]:
+    documents = collection.documents
+    return {
+        "queries": collection.queries.count(),
+        "documents": documents.count(),
+        "textless": documents.filter(body="").count(),
+        "systems": collection.systems.count(),
+    }
+
+
+def _judged(collection: Collection) -> dict[str, int]:
+    ratings = Rating.objects.filter(rater__collection=collection)
+    graded = ratings.filter(grade__isnull=False)
+    pairs = Pair.objects.filter(query__collection=collection)
+    has_grade = Exists(graded.filter(pair=OuterRef("pk")))
+    return {
+        "judged": pairs.filter(has_grade | Q(adjudication__isnull=False)).count(),
+        "ratings": graded.count(),
+        "cannot": ratings.filter(grade__isnull=True).count(),
+        "raters": graded.values("rater").distinct().count(),
+    }
 
 
 @dataclass(frozen=True)

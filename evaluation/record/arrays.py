@@ -38,12 +38,11 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class Opinions:
-    """All ratings by people, "cannot judge" included. Ratings by machines are left out."""
+    """All ratings, "cannot judge" included."""
 
     queries: pd.DataFrame  # as in Record
     scale: list[float]  # the grades, lowest first
     raters: dict[int, str]  # names by pk, in the order of names; also raters without a rating
-    machines: int  # machine raters that were left out
     query: np.ndarray  # int64[n], a row in `queries`
     document: np.ndarray  # int64[n], pks
     rater: np.ndarray  # int64[n], pks
@@ -65,11 +64,11 @@ class GradeValues:
     """Values of the grades and weights of the raters, by pk."""
 
     grades: dict[int, float]
-    weights: dict[int, float]  # of raters; nan for machines, whose grades are not human judgments
+    weights: dict[int, float]  # of raters
 
     @classmethod
     def of(cls, collection: Collection) -> "GradeValues":
         grades = Grade.objects.filter(collection=collection).values_list("pk", "value")
-        raters = Rater.objects.filter(collection=collection).values_list("pk", "kind", "weight")
-        weights = {pk: np.nan if kind == Rater.Kind.MACHINE else float(weight) for pk, kind, weight in raters}
+        raters = Rater.objects.filter(collection=collection).values_list("pk", "weight")
+        weights = {pk: float(weight) for pk, weight in raters}
         return cls({pk: float(value) for pk, value in grades}, weights)

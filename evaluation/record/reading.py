@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, Value
 from django.db.models.functions import Coalesce
 
 from ratings.formats.values import natural
-from ratings.models import Adjudication, Collection, Grade, Pair, Query, Rater, Rating, System
+from ratings.models import Adjudication, Collection, Grade, Pair, Query, Rating, System
 
 from ..judgments.rules import Ratings
 from ..measures import Judgments
@@ -96,17 +96,15 @@ def opinions(collection: Collection) -> Opinions:
     query, document, rater, grade, moment = columns_of(*rows.query.sql_with_params(), 5)
     # Grades and raters are read last, as in `load`.
     grades = dict(Grade.objects.filter(collection=collection).values_list("pk", "value"))
-    raters = sorted(Rater.objects.filter(collection=collection).values_list("name", "pk", "kind"))
-    people = {pk: name for name, pk, kind in raters if kind != Rater.Kind.MACHINE}
+    raters = {pk: name for name, pk in sorted(collection.raters.values_list("name", "pk"))}
     query = index_of(query, queries["pk"])
     value = looked_up(grade, {pk: float(value) for pk, value in grades.items()})
-    there = (query >= 0) & (index_of(rater, list(people)) >= 0)
+    there = (query >= 0) & (index_of(rater, list(raters)) >= 0)
     there &= ~np.isnan(value) | (grade == NO_GRADE)
     return Opinions(
         queries=queries,
         scale=sorted(map(float, grades.values())),
-        raters=people,
-        machines=len(raters) - len(people),
+        raters=raters,
         query=query[there],
         document=document[there],
         rater=rater[there],
@@ -127,7 +125,6 @@ def pool(collection: Collection, queries: pd.DataFrame, adjudications: str) -> t
     adjudicated pair without ratings is included. One database query.
     """
     graded = Rating.objects.filter(pair=OuterRef("pk"), grade__isnull=False, rater__weight__gt=0)
-    graded = graded.exclude(rater__kind=Rater.Kind.MACHINE)
     pairs = Pair.objects.filter(query__collection=collection).filter(~Exists(graded))
     if adjudications == "use":
         pairs = pairs.filter(adjudication__isnull=True)

@@ -17,12 +17,11 @@ pytestmark = pytest.mark.django_db
 
 
 def three_raters(slug: str = "hills"):
-    """Ann and Bob rate all of q1, Bob could not judge one; Cid rates one document of q2, and so does a machine."""
+    """Ann and Bob rate all of q1, Bob could not judge one; Cid rates one document of q2."""
     collection = make_collection(slug)
     rate(collection, "q1", rater="ann", a="3", b="1", c="0", d="1")
     rate(collection, "q1", rater="bob", a="3", b="2", c="0", d="unclear")
     rate(collection, "q2", rater="cid", a="2")
-    rate(collection, "q1", rater="robot", kind="machine", a="0", b="0")
     make_ranking(collection, "first", "q1", "abc")
     make_ranking(collection, "second", "q1", "cba")
     return collection
@@ -54,7 +53,6 @@ def test_json_counts_what_there_is():
         "ratings": 8,
         "cannot_judge": 1,
         "raters": 3,
-        "machines_left_out": 1,
     }
 
 
@@ -148,7 +146,7 @@ def test_csv_has_rows_of_one_shape():
 def test_the_table_has_a_block_for_each_question():
     three_raters()
     text, err = run("hills", "--measure=nDCG@2", "--draws=5")
-    assert text.startswith('raters with grades: 3; grades: 8, of 5 pairs; with two or more: 3; "cannot judge": 1;')
+    assert text.startswith('raters with grades: 3; grades: 8, of 5 pairs; with two or more: 3; "cannot judge": 1')
     assert "Krippendorff's alpha, ordinal" in text
     assert "fewer than 20 pairs: too few to go by" in text
     assert "the order holds in 100.0% of 5 resamples of the ratings of 3 pairs (seed 225)" in text

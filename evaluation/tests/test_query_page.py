@@ -459,13 +459,10 @@ def test_the_order_of_opinions_is_that_of_the_pseudonyms(client, monkeypatch, fi
 def test_what_does_not_count_and_what_weighs_is_told(client):
     collection, boris = make_disputed()
     Rater.objects.filter(pk=boris.pk).update(weight="0.5")
-    robot = Rater.objects.create(collection=collection, name="robot", kind=Rater.Kind.MACHINE)
-    rate(collection, {("q1", "a"): "-1"}, rater="robot")
     response = analyst(client, collection).get(
         address(collection), {"rule": "weighted", "adjudications": "ignore"}
     )
     apart = {each.rater: each.apart for each in said_of(response, "a").opinions}
-    assert apart[pseudonym(robot.pk)] == "a machine, does not count"
     assert apart[pseudonym(boris.pk)] == "weight 0.5"
     assert said_of(response, "a").grade == pytest.approx((3 + 0.5) / 1.5)
     made = said_of(response, "c").made
@@ -481,14 +478,6 @@ def test_what_nobody_answered_says_whether_somebody_was_asked(client):
     assert said_of(response, "a").made == "Unjudged: nobody has answered yet, two grades wanted."
     assert said_of(response, "b").made == "Unjudged: nobody has answered yet, its pair is retired."
     assert said_of(response, "c").made == "It is not in the pool: nobody was asked to judge it."
-
-
-def test_a_machine_alone_judges_nothing(client):
-    collection = make_hills(grades={("q1", "d"): "1"})
-    Rater.objects.create(collection=collection, name="robot", kind=Rater.Kind.MACHINE)
-    rate(collection, {("q1", "a"): "3"}, rater="robot")
-    judged = said_of(analyst(client, collection).get(address(collection)), "a")
-    assert (judged.grade, judged.made) == (None, "Unjudged: no grade of it counts here.")
 
 
 def test_the_value_of_a_system_leads_to_its_list(client):

@@ -48,13 +48,6 @@ def test_what_could_not_be_judged_is_no_grade():
     assert (ratings.document.tolist(), ratings.grade.tolist()) == (pks(collection, "b"), [0.0])
 
 
-def test_machine_raters_are_left_out():
-    collection = make_collection()
-    rate(collection, "q1", rater="model", kind="machine", a="3", b="3")
-    rate(collection, "q1", rater="alice", kind="person", a="1")
-    assert record.load(collection).ratings.grade.tolist() == [1.0]
-
-
 def test_ratings_carry_the_weight_of_their_rater():
     collection = make_collection()
     rate(collection, "q1", rater="light", a="1")

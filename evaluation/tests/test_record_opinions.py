@@ -29,14 +29,7 @@ def test_opinions_are_all_that_people_said_of_one_collection():
     assert said(opinions) == {("q2", "a", "zoe", -1.0), ("q2", "b", "zoe", None), ("q10", "a", "ann", 3.0)}
     assert opinions.queries["key"].tolist() == ["q2", "q10"]
     assert list(opinions.raters.values()) == ["ann", "zoe"]
-    assert (opinions.scale, opinions.machines) == ([-1, 0, 1, 2, 3], 0)
-
-
-def test_machines_are_counted_and_left_out():
-    collection = make_collection()
-    rate(collection, "q1", rater="robot", kind="machine", a="3")
-    opinions = record.opinions(collection)
-    assert (opinions.query.size, opinions.raters, opinions.machines) == (0, {}, 1)
+    assert opinions.scale == [-1, 0, 1, 2, 3]
 
 
 def test_a_collection_without_ratings_has_no_opinions():

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import Prefetch
 
-from ratings.models import Document, Grade, Pair, Query, Rater, Rating
+from ratings.models import Document, Grade, Pair, Query, Rating
 
 from ..pages.asked import Asked
 from ..templatetags.numbers import number
@@ -59,9 +59,7 @@ def of_pair(document: Document, pair: Pair | None, grade: float | None, asked: A
 
 def opinion(rating: Rating, asked: Asked) -> Opinion:
     rater, apart = rating.rater, ""
-    if rater.kind == Rater.Kind.MACHINE:
-        apart = "a machine, does not count"
-    elif asked.rule == "weighted":
+    if asked.rule == "weighted":
         apart = f"weight {number(float(rater.weight), 3)}"
     reason = rating.get_reason_display() if rating.reason else ""
     return Opinion(pseudonym(rater.pk), rating.grade, reason, rating.comment, apart)

@@ -29,7 +29,8 @@ MOST_EXACT = 4_000  # cells that carry all digits: more make the page five times
 @with_options
 def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     answer = Answer.of(collection, asked)
-    shown = heat.rows(answer)
+    shaded = heat.shaded(answer)
+    shown = heat.rows(answer, shaded)
     q, sort = request.GET.get("q", "").strip(), request.GET.get("sort", "")
     sorts = values_by(answer)
     sort = sort if sort.removeprefix("-") in sorts else USUAL
@@ -42,12 +43,12 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         "total": len(shown),
         "hidden": [(name, value) for name, value in request.GET.items() if name not in ("q", "page")],
         "heads": heat.heads(answer, sort),
-        "key": heat.key(answer, shown),
+        "key": heat.key(answer, shaded),
         "exact": min(len(rows), AT_ONCE) * len(answer.systems) <= MOST_EXACT,
         **paged(request, rows, AT_ONCE),
     }
     if shown and answer.systems and answer.judgments.count.any():
-        below = sum(cell.below for row in shown for cell in row.values)
+        below = int(shaded.below.sum())
         counted = max(standing.queries for standing in answer.standings)
         context["differing"] = sentences.differing(answer.standings, heat.wins(answer), counted, below)
     elif not shown:

@@ -89,7 +89,7 @@ class RatingOut(Schema):
     query: str
     document: str
     rater: str = Field(description="A name for admins, a pseudonym for analysts.")
-    kind: str = Field(description="person, imported or machine")
+    kind: str = Field(description="person or imported")
     grade: float | None = Field(None, description="null: it could not be judged")
     reason: str
     comment: str

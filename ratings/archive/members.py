@@ -162,6 +162,15 @@ def one_of(*known: str) -> Form:
     return Form(read, quoted)
 
 
+def _kind_of_rater(value: Any) -> str:
+    if value == "machine":
+        raise ValueError(
+            "a machine is no rater: its grades never count as a person's. Take its lines out of this file and of"
+            " those that name it, and import its grades with import_ratings --kind machine"
+        )
+    return one_of("person", "imported").read(value)
+
+
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{values.shown(value)} is neither true nor false")
@@ -296,6 +305,7 @@ SCORES = Form(_scores, lambda scores: f"[{','.join(map(repr, scores))}]")
 GRADE = decimal()
 SHARE = decimal("0", "0.5", places=2)
 REASON = one_of("", "broken", "language", "knowledge", "unclear", "other", "picture")
+KIND_OF_RATER = Form(_kind_of_rater, quoted)
 EVENTS = ("grade", "cannot", "skip", "undo", "import", "adjudicate", "warm_up", "repeat")
 
 # Fields that refer to lines of earlier members have no checks of their own: without such a line they are refused.
@@ -435,7 +445,7 @@ MEMBERS = (
         "raters",
         {
             "name": text(values.RATER_NAME_LENGTH, empty=False),
-            "kind": one_of("person", "imported", "machine"),
+            "kind": KIND_OF_RATER,
             "weight": decimal("0", "9999.999", places=3),
             "active": FLAG,
             "limit": maybe(whole()),

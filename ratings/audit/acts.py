@@ -16,6 +16,8 @@ class Act(TextChoices):
     DEACTIVATED = "rater.deactivated", "deactivated"
     REACTIVATED = "rater.reactivated", "reactivated"
     ERASED = "rater.erased", "erased the person who is now"
+    SIGNED_IN = "signed_in", "signed in as"
+    SIGN_IN_REFUSED = "sign_in.refused", "was refused as"
     SIGN_IN = "sign_in", "changed how people sign in"
     PASSWORD = "password", "changed the password of"
     SESSIONS_ENDED = "sessions.ended", "ended the sessions of"
@@ -39,6 +41,11 @@ class Act(TextChoices):
     ANCHOR_REMOVED = "anchor.removed", "removed the anchor of"
     DECIDED = "decision", "decided"
     DECISION_WITHDRAWN = "decision.withdrawn", "withdrew the decision on"
+    JUDGE = "judge", "made the judge"
+    JUDGE_VERSION = "judge.version", "made a version of the judge"
+    JUDGE_SAMPLE = "judge.sample", "took a sample for the judge"
+    JUDGE_RUN = "judge.run", "had the judge asked"
+    JUDGE_RUN_CHANGED = "judge.run.changed", "paused, resumed or cancelled the run of the judge"
     FROZEN = "frozen", "froze the evaluation"
     EXPORTED = "exported", "exported"
     IMPORTED = "imported", "imported"
@@ -59,6 +66,8 @@ ABOUT_PEOPLE = [
     Act.TERMS,
     Act.DEACTIVATED,
     Act.REACTIVATED,
+    Act.SIGNED_IN,
+    Act.SIGN_IN_REFUSED,
     Act.SIGN_IN,
     Act.PASSWORD,
     Act.SESSIONS_ENDED,

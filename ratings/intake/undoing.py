@@ -17,12 +17,14 @@ from ..models import (
     Collection,
     Grade,
     Job,
+    MachineGrade,
     OtherText,
     Pair,
     Query,
     Ranking,
     Rating,
     RatingEvent,
+    SampledPair,
     plain_value,
 )
 from .publishing import PIECE, remove
@@ -95,6 +97,9 @@ def obstacles(job: Job) -> Iterator[str]:
         yield f"{counted(n, 'pair')} of what it brought {stands}: the chances of others rest on it."
     if n := Rating.objects.filter(changed_at__gt=job.ended_at, document__other_texts__job=job).count():
         yield f"{counted(n, 'rating')} came after it, of documents whose text it changed."
+    brought = Q(document__job=job) | Q(query__job=job)
+    if MachineGrade.objects.filter(brought).exists() or SampledPair.objects.filter(brought).exists():
+        yield "A judge was asked about pairs of what it brought, and its log stays."
     others = Ranking.written.exclude(job=job)
     if names := _names(others.filter(Q(query__job=job) | Q(system__job=job))):
         yield f"Rankings of {names} rest on it. Undo their imports first, or delete those systems."

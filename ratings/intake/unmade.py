@@ -18,7 +18,12 @@ from ..models import (
     Guidelines,
     Invitation,
     Job,
+    Judge,
+    JudgeRun,
+    JudgeSample,
+    JudgeVersion,
     LostLease,
+    MachineGrade,
     Membership,
     OtherText,
     Pair,
@@ -31,6 +36,7 @@ from ..models import (
     RatingEvent,
     Receipt,
     Round,
+    SampledPair,
     StagedRating,
     System,
 )
@@ -43,6 +49,12 @@ def everything_of(collection: Collection) -> Iterator[QuerySet]:
     """The rows of each table, in an order in which they can be deleted: no remaining row refers to them."""
     for rows in of_others:
         yield from rows(collection)
+    yield SampledPair.objects.filter(sample__judge__collection=collection)
+    yield JudgeSample.objects.filter(judge__collection=collection)
+    yield MachineGrade.objects.filter(version__judge__collection=collection)
+    yield JudgeRun.objects.filter(version__judge__collection=collection)
+    yield JudgeVersion.objects.filter(judge__collection=collection)
+    yield Judge.objects.filter(collection=collection)
     by_pair = {"pair__query__collection": collection}
     yield Check.objects.filter(rater__collection=collection)
     yield Drawn.objects.filter(round__collection=collection)

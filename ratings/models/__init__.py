@@ -21,6 +21,7 @@ from .collection import (
 )
 from .content import Document, OtherText, Query
 from .job import LEASE, MAKERS, Job
+from .judge import Judge, JudgeRun, JudgeSample, JudgeVersion, MachineGrade, SampledPair
 from .picture import Picture, digest_of
 from .ranking import Ranking, System
 from .rating import (
@@ -64,7 +65,12 @@ __all__ = [
     "Guidelines",
     "Invitation",
     "Job",
+    "Judge",
+    "JudgeRun",
+    "JudgeSample",
+    "JudgeVersion",
     "LostLease",
+    "MachineGrade",
     "Membership",
     "OtherText",
     "Pair",
@@ -79,6 +85,7 @@ __all__ = [
     "Receipt",
     "Role",
     "Round",
+    "SampledPair",
     "Scope",
     "Session",
     "Shown",

@@ -327,7 +327,7 @@ class Invitation(models.Model):
 
 
 class Rater(models.Model):
-    """A person, an imported name or a machine whose ratings a collection has."""
+    """A person or an imported name whose ratings a collection has. Machines that grade are judges: `Judge`."""
 
     # The latest versions of the guidelines and of the presentation; set by `queue.acts.with_versions`.
     guidelines_now: int | None
@@ -336,7 +336,6 @@ class Rater(models.Model):
     class Kind(models.TextChoices):
         PERSON = "person", "person"
         IMPORTED = "imported", "imported"
-        MACHINE = "machine", "machine"
 
     collection = models.ForeignKey(Collection, models.CASCADE, related_name="raters")
     name = models.CharField(max_length=150)
@@ -374,7 +373,7 @@ class Rater(models.Model):
                 violation_error_message="The collection has a rater of this name already.",
             ),
             models.UniqueConstraint(fields=["collection", "user"], name="one_rater_per_person"),
-            models.CheckConstraint(condition=Q(kind__in=["person", "imported", "machine"]), name="kind_is_known"),
+            models.CheckConstraint(condition=Q(kind__in=["person", "imported"]), name="kind_is_known"),
             models.CheckConstraint(condition=Q(weight__gte=0), name="rater_weight_is_not_negative"),
         ]
 

@@ -19,7 +19,6 @@ from ..models import (
     Pair,
     Query,
     Ranking,
-    Rater,
     Rating,
     System,
 )
@@ -127,12 +126,11 @@ class QueryHoles:
 def holes(collection: Collection, system: System, depth: int) -> list[QueryHoles]:
     """The holes in the first `depth` places of a system, by query; queries without a hole are left out.
 
-    A document is unjudged without an adjudication and without a grade of a person or an import: evaluations do not
-    use those of machines. Raises ValueError for a depth below 1.
+    A document is unjudged without an adjudication and without a grade. Raises ValueError for a depth below 1.
     """
     tops = _tops([system], depth, 1)
-    judged = set(_judged(collection))
-    unjudged = sorted((query, place, d) for (query, d), place in tops.best.items() if (query, d) not in judged)
+    known = set(judged(collection))
+    unjudged = sorted((query, place, d) for (query, d), place in tops.best.items() if (query, d) not in known)
     pairs = Pair.objects.filter(query__collection=collection)
     states = {
         (query, d): (wanted > 0 and at is None, at is not None)
@@ -164,10 +162,10 @@ def want_holes(collection: Collection, system: System, depth: int, wanted: int) 
     return added
 
 
-def _judged(collection: Collection) -> Iterator[tuple[int, int]]:
+def judged(collection: Collection) -> Iterator[tuple[int, int]]:
     """(query id, document id) of every pair that has a judgment."""
     graded = Rating.objects.filter(grade__isnull=False, rater__collection=collection)
-    yield from graded.exclude(rater__kind=Rater.Kind.MACHINE).values_list("query", "document").distinct()
+    yield from graded.values_list("query", "document").distinct()
     decided = Adjudication.objects.filter(pair__query__collection=collection)
     yield from decided.values_list("pair__query", "pair__document")
 

@@ -30,6 +30,14 @@ class LedOn(Refused):
         super().__init__(f"it leads on to {shown!r}. No redirect is followed; give that URL if it is meant")
 
 
+class Silent(Refused):
+    """There was no whole answer in time."""
+
+
+class Unreachable(Refused):
+    """The connection failed or was cut."""
+
+
 @dataclass
 class Limits:
     """The limits for one answer and for all together, and the counters of the latter. `pause` sleeps."""
@@ -60,14 +68,14 @@ def fetched(
 ) -> bytes:
     """The body of an answer with status 200, after retries where the server is overloaded. Raises Refused."""
     for number in range(1, TRIES + 1):
-        status, answered, content = _request(place, method, target, body, headers, limits)
+        status, said, content = answered(place, method, target, body, headers, limits)
         if status == 200:
             return content
         if status not in RETRIED or number == TRIES:
             break
-        limits.pause(min(_pause(answered.get("Retry-After"), number), limits.time_left()))
+        limits.pause(min(_pause(said.get("Retry-After"), number), limits.time_left()))
     if 300 <= status < 400:
-        raise LedOn(answered.get("Location", ""))
+        raise LedOn(said.get("Location", ""))
     message = content[:QUOTED].decode(errors="replace").strip()
     cure = "Check URL, body and authorization"
     if status in RETRIED:
@@ -76,9 +84,10 @@ def fetched(
     raise Refused(f"it answers {status} {meaning}: {message!r}. {cure}")
 
 
-def _request(
+def answered(
     place: Place, method: str, target: str, body: bytes | None, headers: Mapping[str, str], limits: Limits
 ) -> tuple[int, http.client.HTTPMessage, bytes]:
+    """The status, headers and body of the answer to one request, whatever the status. Raises Refused."""
     end = time.monotonic() + min(limits.seconds, limits.time_left())
     connection = _Connection(place, end)
     try:
@@ -89,12 +98,13 @@ def _request(
         return answer.status, answer.headers, _content(answer, limits)
     except TimeoutError as error:
         limits.time_left()  # raises Refused if the time for all requests has run out
-        raise Refused(f"there is no whole answer after {limits.seconds:g} seconds. Raise --seconds") from error
+        raise Silent(f"there is no whole answer after {limits.seconds:g} seconds. Raise --seconds") from error
     except ssl.SSLError as error:
         raise Refused(f"its certificate or TLS is not accepted ({error.reason or error})") from error
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise Refused(f"it cannot be talked to ({reason[:QUOTED]}). Check that it runs and speaks HTTP") from error
+        problem = f"it cannot be talked to ({reason[:QUOTED]}). Check that it runs and speaks HTTP"
+        raise Unreachable(problem) from error
     finally:
         connection.hang_up()
 
@@ -109,6 +119,8 @@ def _content(answer: http.client.HTTPResponse, limits: Limits) -> bytes:
                 f"the answer is larger than {limits.bytes / 1e6:g} MB. Ask for less of each, or raise --size"
             )
         pieces.append(piece)
+    if answer.length:  # what `read` of a part does not tell
+        raise http.client.IncompleteRead(b"", answer.length)
     return b"".join(pieces)
 
 

@@ -9,11 +9,14 @@ from typing import NamedTuple
 from django.contrib.auth import get_user_model
 
 from ratings import queue
+from ratings.judges import versions
 from ratings.models import (
     Collection,
     Document,
     Grade,
     Job,
+    JudgeRun,
+    MachineGrade,
     Membership,
     Pair,
     Query,
@@ -119,6 +122,22 @@ def make_round(collection: Collection, pairs: Iterable[Pair], *, greedy: int = 0
     made = queue.store_round(collection, new, drawn, now=NOW)
     assert made
     return made
+
+
+def make_asked(collection: Collection, *pairs: Pair, name: str = "llama") -> JudgeRun:
+    """A run of a new judge, which gave each of the pairs the highest grade."""
+    version, _ = versions.make_version(
+        versions.make_judge(collection, name), versions.Wish("llama3", "http://127.0.0.1:9/v1")
+    )
+    n = len(pairs)
+    run = JudgeRun.objects.create(version=version, choice="pool", state="done", most_calls=n, pairs=n, graded=n)
+    value = Decimal(version.scale[-1])
+    facts = {"run": run, "version": version, "state": "graded", "value": value, "answer": f'{{"grade": {value}}}'}
+    MachineGrade.objects.bulk_create(
+        MachineGrade(query_id=pair.query_id, document_id=pair.document_id, at=NOW, tries=1, **facts)
+        for pair in pairs
+    )
+    return run
 
 
 def make_rated_pair(rater: str = "rater") -> tuple[Pair, Rater]:

@@ -81,7 +81,7 @@ HILLS = {
     '{"system":"my system","query":"=q2","documents":[],"scores":null}\n',
     "raters": '{"name":"rater 1f","kind":"person","weight":"0.125","active":false,"limit":7,'
     '"guidelines_read":1,"warmed_up_at":"2026-03-01T08:00:00+00:00"}\n'
-    '{"name":"gpt","kind":"machine","weight":"1","active":true,"limit":null,"guidelines_read":0,'
+    '{"name":"gpt","kind":"imported","weight":"1","active":true,"limit":null,"guidelines_read":0,'
     '"warmed_up_at":null}\n',
     "queries_of_raters": '{"rater":"rater 1f","query":"q10"}\n{"rater":"rater 1f","query":"=q2"}\n',
     "pairs": '{"query":"=q2","document":"d1","token":"00000000-0000-4000-8000-000000000001","wanted":2,"depth":3,'
@@ -390,7 +390,8 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
         ("pictures", f'"digest":"{"a" * 64}"', '"digest":"a/../b"', "the field digest: 'a/../b' is no SHA-256"),
         ("rankings", '"d1"]', '"d9"]', "rankings.jsonl, line 1: the file documents.jsonl has no d9"),
         ("rankings", ",-0.0]", "]", "line 1: there are not as many scores as documents"),
-        ("raters", '"machine"', '"robot"', "line 2: the field kind: 'robot' is none of person, imported"),
+        ("raters", '"imported"', '"robot"', "line 2: the field kind: 'robot' is none of person, imported"),
+        ("raters", '"imported"', '"machine"', "line 2: the field kind: a machine is no rater"),
         ("queries_of_raters", '"query":"q10"', '"query":"q11"', "line 1: the file queries.jsonl has no q11"),
         ("pairs", "0000000002", "0000000001", "000-000000000001 stands already on line 1"),
         ("rounds", '"number":2', '"number":3', "rounds.jsonl, line 2: the number is 3"),
@@ -722,7 +723,7 @@ def collections(draw) -> dict[str, list[dict]]:
         "raters": [
             row(
                 name=name,
-                kind=st.sampled_from(["person", "imported", "machine"]),
+                kind=st.sampled_from(["person", "imported"]),
                 weight=st.decimals("0", "9999.999", places=3),
                 active=st.booleans(),
                 limit=st.none() | st.integers(0, 99),

@@ -102,10 +102,9 @@ def test_where_no_act_was_timed_nobody_knows_the_hours(world):
     assert "So far – not known: no grade was timed" in page
 
 
-def test_imported_ratings_count_with_their_time_or_not_at_all_and_machines_never(world):
+def test_imported_ratings_count_with_their_time_or_not_at_all(world):
     imported(world, "old", 36, "a", "b")
     imported(world, "qrels", None, "a", "b", "c")
-    imported(world, "robot", 36, "a", kind="machine")
     cost = found(world)
     assert (cost.ratings, cost.untimed, cost.imported) == (Part(2, 0.02, 0.02, 0.02), 0, 3)
     assert "3 imported ratings without a time are left out" in text(world.get(each="1"))

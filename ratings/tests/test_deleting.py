@@ -24,6 +24,7 @@ from ratings.models import (
     Deletion,
     Document,
     Job,
+    JudgeSample,
     LostLease,
     Pair,
     Rater,
@@ -41,6 +42,7 @@ from ratings.set_up import deleting, making
 from .cast import (
     NOW,
     grade,
+    make_asked,
     make_collection,
     make_member,
     make_pair,
@@ -89,6 +91,9 @@ def make_whole(slug: str) -> Collection:
     collection.guidelines.create(version=1, text="## 3 Perfect")
     collection.presentations.create(version=1, content=WEB_PAGE.as_json())
     collection.pictures.create(digest="0" * 64, source="1.png")
+    asked = make_asked(collection, pair)
+    sample = JudgeSample.objects.create(judge=asked.version.judge, seed=1)
+    sample.pairs.create(query=pair.query, document=pair.document, probability=0.5)
     file = uploads.keep(SimpleUploadedFile("queries.tsv", b"q9\tx\n"))
     job = Job.objects.create(collection=collection, kind="documents", files=[file], state="checked")
     job.other_texts.create(

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from ratings.formats.refusal import Refusal
 from ratings.formats.source import opened
 from ratings.formats.trec import read_qrels, read_run
-from ratings.management.commands._collection_command import ProgressLine
+from ratings.management.progress import ProgressLine
 from ratings.models import Collection, Document, Ranking, Rating, System
 
 from .cast import make_collection

@@ -3,9 +3,11 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from allauth.socialaccount.models import SocialAccount
 from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
+from django.test import Client
 from django.urls import reverse
 
 from ratings import queue
@@ -163,13 +165,28 @@ def test_a_system_deleted_in_the_admin_takes_its_rankings_along(admin_client):
     assert Collection.objects.get().version == 1
 
 
-def test_add_member_makes_an_account_and_tells_its_password_once(capsys):
+def test_add_member_makes_an_account_and_prints_a_link_to_set_its_password(capsys):
     make_collection()
     call_command("add_member", "hills", "carol", "rater")
-    assert "Password, shown only now:" in capsys.readouterr().out
+    link = re.search(r"http://\S+?(/accounts/forgotten/\S+)", capsys.readouterr().out)[1]
+    client, sent = Client(), {"new_password1": "a long phrase", "new_password2": "a long phrase"}
+    page = client.get(link)
+    assert client.post(page.url, sent).url == reverse("sign_in")
+    assert client.post(reverse("sign_in"), {"username": "carol", "password": "a long phrase"}).status_code == 302
+    assert "who sent it for a new one" in Client().get(link).content.decode()
     call_command("add_member", "hills", "carol", "analyst")
-    assert "Password" not in capsys.readouterr().out
+    assert "password" not in capsys.readouterr().out
     assert Membership.objects.get().role == "analyst"
+
+
+def test_add_member_prints_another_link_until_a_password_is_set_but_none_to_whom_the_provider_knows(capsys):
+    make_collection()
+    for role in ("rater", "analyst"):
+        call_command("add_member", "hills", "carol", role)
+        assert "/accounts/forgotten/" in capsys.readouterr().out
+    SocialAccount.objects.create(user=Membership.objects.get().user, provider="oidc", uid="1")
+    call_command("add_member", "hills", "carol", "admin")
+    assert capsys.readouterr().out == "carol is admin of hills.\n"
 
 
 def test_no_migration_is_missing():

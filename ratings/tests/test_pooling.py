@@ -110,15 +110,6 @@ def test_holes_are_what_a_system_ranks_first_and_nobody_has_judged(collection):
     assert [of.new for of in holes(collection, bm25, 3)] == [1, 0]
 
 
-def test_what_only_a_machine_graded_is_a_hole(collection):
-    bm25, robot = collection.systems.get(name="bm25"), make_rater(collection, "robot")
-    pair = make_pair(collection, "q1", "a")
-    queue.save(robot, pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
-    assert described(holes(collection, bm25, 1)) == []
-    type(robot).objects.filter(pk=robot.pk).update(kind="machine")
-    assert described(holes(collection, bm25, 1)) == [("q1", 1, [(1, "a", True, False)])]
-
-
 def test_holes_are_wanted_in_one_call_and_retired_ones_are_not(collection):
     dense = collection.systems.get(name="dense")
     queue.retire([make_pair(collection, "q1", "b").pk], now=NOW)

@@ -1,0 +1,110 @@
+"""The page of a judge beside people, and its files."""
+
+import json
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from ratings.judges import sample as samples
+from ratings.judges import versions
+from ratings.models import JudgeRun, MachineGrade, Pair, Role
+from ratings.tests.cast import make_member
+
+from .hills import make_hills, rate, text_of
+
+pytestmark = pytest.mark.django_db
+QUERIES = [f"q{number}" for number in range(1, 7)]
+
+
+@pytest.fixture
+def hills():
+    """Six queries with two documents each: people gave a the grade 2 and b 0, two of them a pair of the first."""
+    rankings = {"good": dict.fromkeys(QUERIES, "ab"), "qwen": {"q1": "b"}}
+    collection = make_hills(queries=QUERIES, grades={}, rankings=rankings)
+    rate(collection, {(q, d): grade for q in QUERIES for d, grade in (("a", "2"), ("b", "0"))})
+    rate(collection, {("q1", "a"): "0"}, rater="second")
+    Pair.objects.filter(query__collection=collection).update(wanted=1)
+    return collection
+
+
+def judged(collection, grades: dict[tuple[str, str], str]):
+    """A version of a new judge with these grades."""
+    judge = versions.make_judge(collection, "llama")
+    version, _ = versions.make_version(judge, versions.Wish("qwen2:7b", "http://127.0.0.1:9/v1"))
+    run = JudgeRun.objects.create(version=version, choice="sample", most_calls=0, state="done", pairs=len(grades))
+    of = {"run": run, "version": version, "state": "graded", "at": timezone.now()}
+    for pair in Pair.objects.filter(query__collection=collection).select_related("query", "document"):
+        if value := grades.get((pair.query.key, pair.document.key)):
+            MachineGrade.objects.create(query=pair.query, document=pair.document, value=value, **of)
+    return version
+
+
+def analyst(collection) -> Client:
+    client = Client()
+    client.force_login(make_member(collection, "ana", Role.ANALYST))
+    return client
+
+
+def test_figures_of_a_machine_that_gives_everything_a_two(hills):
+    version = judged(hills, {(query, document): "2" for query in QUERIES for document in "ab"})
+    samples.take_rated(version.judge)
+    client, own = analyst(hills), reverse("machine_json", args=["hills", version.judge_id])
+    found = json.loads(client.get(own).content)
+    assert (found["pairs"], found["rated"], found["compared"], found["drawn"]) == (12, 12, 12, False)
+    # Of q1 a, which two people graded, half says the same.
+    assert found["figures"]["same"]["value"] == pytest.approx(5.5 / 12)
+    assert found["figures"]["bias"]["value"] == pytest.approx(2 * 6.5 / 12)
+    assert found["figures"]["kappa"]["value"] == pytest.approx(0)
+    (good, qwen) = found["systems"]
+    assert (good["system"], good["pairs"], qwen["pairs"], qwen["value"]) == ("good", 12, 1, 2)
+    page = client.get(reverse("machine", args=["hills", version.judge_id]))
+    said = text_of(page)
+    assert "were not drawn at random" in said and "family is in that of qwen" in said
+    assert "counts in a result" in said and page.context["lead"].startswith("On 12 pairs")
+    table = client.get(reverse("machine_csv", args=["hills", version.judge_id])).content.decode()
+    assert "bias,system qwen,1,2.0" in table
+
+
+def test_a_drawn_sample_leaves_out_what_it_did_not_draw(hills):
+    version = judged(hills, {(query, document): "2" for query in QUERIES for document in "ab"})
+    drawn = samples.draw(version.judge, 6, seed=1)
+    found = json.loads(analyst(hills).get(reverse("machine_json", args=["hills", version.judge_id])).content)
+    assert found["drawn"] and found["pairs"] == found["compared"] == drawn.pairs.count() == 6
+
+
+def test_without_a_sample_or_a_grade_the_page_says_what_is_missing(hills):
+    version = judged(hills, {})
+    client, own = analyst(hills), reverse("machine", args=["hills", version.judge_id])
+    assert "has no sample yet" in client.get(own).content.decode()
+    assert client.get(own + "machine.json").status_code == 404
+    samples.take_rated(version.judge)
+    assert "There is nothing to compare yet" in client.get(own).content.decode()
+    assert client.get(own, {"version": "7"}).status_code == client.get(own, {"version": "x"}).status_code == 404
+    whole = json.loads(client.get(own + "machine.json").content)
+    assert whole["compared"] == 0 and whole["figures"]["same"]["value"] is None
+
+
+def test_people_s_numbers_do_not_know_of_it(hills):
+    client = analyst(hills)
+    before = client.get(reverse("overview_json", args=["hills"])).content
+    samples.draw(judged(hills, {("q1", "a"): "0"}).judge, 3, seed=1)
+    assert client.get(reverse("overview_json", args=["hills"])).content == before
+
+
+def test_the_number_of_database_queries_does_not_grow_with_grades(hills):
+    version = judged(hills, {("q1", "a"): "2"})
+    samples.take_rated(version.judge)
+    client, own = analyst(hills), reverse("machine", args=["hills", version.judge_id])
+    client.get(own)
+    with CaptureQueriesContext(connection) as few:
+        client.get(own)
+    for pair in Pair.objects.filter(query__collection=hills).exclude(query__key="q1", document__key="a"):
+        facts = {"query": pair.query, "document": pair.document, "value": "2", "state": "graded"}
+        MachineGrade.objects.create(run=version.runs.get(), version=version, at=timezone.now(), **facts)
+    with CaptureQueriesContext(connection) as many:
+        client.get(own)
+    assert len(many) == len(few) <= 30

@@ -1,0 +1,139 @@
+"""The page of a judge beside people: how far its grades agree with theirs, and on which systems they do not."""
+
+import re
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_safe
+
+from ratings.models import Collection, Judge, JudgeVersion
+from ratings.people.access import READERS, of_collection
+
+from .. import charts
+from ..analyses import machine as analysis
+from ..analyses.machine import FEWEST, TOP, Against
+from ..pages.asked import Asked, page, with_options
+from ..pages.charts import Chart, charted
+from ..pages.downloads import Files, files
+from ..templatetags.numbers import number
+from ..words.numbers import decimals, share
+from ..words.sentences import counted, named
+from .agreement import rows_of
+
+LABELS = {
+    "same": "Same grade",
+    "higher": "Machine higher",
+    "lower": "Machine lower",
+    "bias": "Bias, machine less people",
+    "kappa": "Cohen’s κ",
+    "linear": "κ, linear weights",
+    "quadratic": "κ, quadratic weights",
+}
+SHARES = ("same", "higher", "lower")
+FAMILY = re.compile("[a-z]*")  # qwen2.5:7b and Qwen/Qwen3-8B are both of qwen
+
+
+@require_safe
+@of_collection(*READERS)
+@with_options
+def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
+    judge = judge_of(collection, pk)
+    version = version_of(request, judge)
+    found = analysis.against_of(version) if version else None
+    context = page(request, collection, "agreement", asked) | {
+        "judge": judge,
+        "version": version,
+        "versions": list(judge.versions.values_list("number", flat=True)),
+        "found": found,
+        "top": TOP,
+        "charts": {},
+    }
+    if found and found.count():
+        whole = analysis.document(found)
+        differing = [row["system"] for row in whole["systems"] if row["differs"]]
+        context |= {
+            "whole": whole,
+            "figures": [(LABELS[name], name in SHARES, each) for name, each in whole["figures"].items()],
+            "lead": lead(found, whole),
+            "circular": circular(collection, version),
+            "differing": named(differing) if differing else "",
+            "few": whole["compared"] < FEWEST,
+            **confused(collection, whole),
+        }
+    return charted(request, "evaluation/machine.html", context)
+
+
+def judge_of(collection: Collection, pk: int) -> Judge:
+    judge = get_object_or_404(Judge, collection=collection, pk=pk)
+    judge.collection = collection
+    return judge
+
+
+def version_of(request: HttpRequest, judge: Judge) -> JudgeVersion | None:
+    """The version that the address names, else the latest. None where there is none yet."""
+    asked = request.GET.get("version", "")
+    if not asked:
+        version = judge.latest()
+    elif asked.isascii() and asked.isdecimal() and len(asked) < 10:
+        version = get_object_or_404(judge.versions, number=int(asked))
+    else:
+        raise Http404("A version is a number.")
+    if version:
+        version.judge = judge
+    return version
+
+
+def lead(found: Against, whole: dict) -> SafeString:
+    same, higher, lower = (share(whole["figures"][name]["value"]) for name in SHARES)
+    kappa = whole["figures"]["quadratic"]
+    said = format_html(
+        "On {} the machine gave <b>the same grade in {}</b>, a higher one in {} and a lower one in {}.",
+        counted(whole["compared"], "pair", "pairs"),
+        same,
+        higher,
+        lower,
+    )
+    if kappa["value"] is None:
+        return format_html("{} All grades are the same, so agreement beyond chance cannot be computed.", said)
+    interval = (
+        "" if kappa["low"] is None else f" (95 % {decimals(kappa['low'], 2)} to {decimals(kappa['high'], 2)})"
+    )
+    return format_html("{} Quadratic κ is {}{}.", said, decimals(kappa["value"], 2), interval)
+
+
+def circular(collection: Collection, version: JudgeVersion) -> str:
+    """The systems whose name has that of the model's family in it: a model prefers what is like it."""
+    family = FAMILY.match(version.model.rpartition("/")[2].lower())[0]
+    names = [name for name in collection.systems.values_list("name", flat=True) if family in name.lower()]
+    return named(names) if len(family) > 2 and names else ""
+
+
+def confused(collection: Collection, whole: dict) -> dict:
+    labels = {float(each.value): f"{number(float(each.value))} {each.label}" for each in collection.grades.all()}
+    grades = [labels[grade] for grade in whole["confusion"]["grades"]]
+    cells = [
+        {"one": one, "other": other, "share": value, "couples": count}
+        for one, shares, counts in zip(
+            grades, whole["confusion"]["shares"], whole["confusion"]["counts"], strict=True
+        )
+        for other, value, count in zip(grades, shares, counts, strict=True)
+    ]
+    said = "For each grade of people, how often the machine gave which grade. The table has the numbers."
+    chart = Chart("confusion-spec", charts.confusion(cells, grades=grades), said)
+    return {"charts": {"confusion": chart}, "grades": grades, "confusion_rows": rows_of(cells, grades)}
+
+
+@files
+def machine_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
+    judge = judge_of(collection, pk)
+    version = version_of(request, judge)
+    found = analysis.against_of(version) if version else None
+    if found is None:
+        raise Http404("There is no version, or no sample.")
+    return Files(
+        f"{collection.slug}-machine-{judge.pk}-{version.number}",
+        csv=lambda: analysis.table(analysis.document(found)),
+        json=lambda: analysis.document(found),
+    )

@@ -1,0 +1,44 @@
+"""The call log of judges as rows: one a pair and repeat."""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from django.db.models import QuerySet
+
+from ..formats import spreadsheet
+from ..models import MachineGrade, plain_value
+
+AT_ONCE = 2_000
+COLUMNS = (
+    "judge", "version", "query", "document", "repeat", "state", "grade", "problem", "detail", "answer",
+    "model_asked", "model_said", "tokens_in", "tokens_out", "cost", "seconds", "tries", "at",
+)  # fmt: skip
+LOOKUPS = (
+    "version__judge__name", "version__number", "query__key", "document__key", "repeat", "state", "value",
+    "problem", "detail", "answer", "version__model", "model", "tokens_in", "tokens_out", "cost", "seconds",
+    "tries", "at",
+)  # fmt: skip
+
+
+def rows(grades: QuerySet[MachineGrade]) -> Iterator[dict]:
+    """The calls in the order in which their pairs were entered. What is not known is None."""
+    for row in grades.order_by("pk").values_list(*LOOKUPS).iterator(chunk_size=AT_ONCE):
+        line = dict(zip(COLUMNS, row, strict=True))
+        line["grade"] = None if line["grade"] is None else plain_value(line["grade"])
+        line["cost"] = None if line["cost"] is None else plain_value(line["cost"])
+        line["at"] = line["at"] and line["at"].isoformat()
+        yield line
+
+
+def as_jsonl(lines: Iterable[dict]) -> Iterator[str]:
+    for line in lines:
+        yield json.dumps(line, ensure_ascii=False) + "\n"
+
+
+def as_csv(lines: Iterable[dict]) -> Iterator[str]:
+    """A spreadsheet computes no cell of it: an answer is what a stranger's document led to."""
+    return spreadsheet.written(chain([COLUMNS], (line.values() for line in lines)))
+
+
+FORMATS = {"csv": as_csv, "jsonl": as_jsonl}

@@ -1,0 +1,108 @@
+"""Which pairs a run asks about, and what that would cost."""
+
+import random
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from django.db.models import Avg
+
+from ..models import Document, Judge, JudgeRun, JudgeVersion, MachineGrade, Pair, Query
+from ..pool import pooling
+from . import asking
+
+Choice = JudgeRun.Choice
+PAIRS_LOOKED_AT = 50  # of which the length of prompts is estimated
+BYTES_A_TOKEN = 4
+TOKENS_OUT = 12  # of an answer {"grade": n}
+SECONDS = 1.0  # of a call, before any was timed
+AT_ONCE = 2_000
+MOST_REPEATS = 20
+
+PairIds = tuple[int, int]  # of query and document
+
+
+class Estimate(NamedTuple):
+    """What a run would do. Tokens are estimated from the bytes of some prompts."""
+
+    pairs: int
+    calls: int  # without tries again
+    answered: int  # of these pairs, which are not asked again
+    tokens_in: int
+    tokens_out: int
+    cost: Decimal
+    seconds: float
+
+
+def pairs_of(judge: Judge, choice: str, options: dict) -> list[PairIds]:
+    """(query id, document id) of the pairs, in a fixed order. Raises ValueError."""
+    collection = judge.collection
+    pool = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
+    if choice == Choice.SAMPLE:
+        sample = judge.samples.order_by("-pk").first()
+        if sample is None:
+            raise ValueError("The judge has no sample yet. Draw one, or take the pairs that people rated")
+        return list(sample.pairs.order_by("pk").values_list("query", "document"))
+    if choice == Choice.POOL:
+        return list(pool.order_by("query", "document").values_list("query", "document"))
+    if choice == Choice.RATED:
+        return sorted(set(pooling.judged(collection)))
+    if choice == Choice.HOLES:
+        depth, found = options.get("depth", 10), set()
+        for system in collection.systems.all():
+            for of in pooling.holes(collection, system, depth):
+                found.update((of.query.pk, hole.document.pk) for hole in of.holes)
+        return sorted(found)
+    if choice == Choice.RANDOM:
+        every = list(pool.order_by("query", "document").values_list("query", "document"))
+        drawn = random.Random(options.get("seed", 1))
+        return sorted(drawn.sample(every, min(options.get("size", 100), len(every))))
+    raise ValueError(f"{choice!r} is none of {', '.join(Choice.values)}")
+
+
+def estimate(version: JudgeVersion, choice: str, options: dict, concurrency: int) -> Estimate:
+    """What a run would cost. Raises ValueError."""
+    pairs = pairs_of(version.judge, choice, options)
+    repeats = _repeats(options)
+    known = version.grades.exclude(state=MachineGrade.State.WAITING).values_list("query", "document", "repeat")
+    wanted = {(*pair, repeat) for pair in pairs for repeat in range(1, repeats + 1)}
+    answered = len(wanted.intersection(known.iterator())) if pairs else 0
+    calls = len(wanted) - answered
+    tokens_in = round(calls * _bytes(version, pairs) / BYTES_A_TOKEN)
+    tokens_out = calls * TOKENS_OUT
+    took = MachineGrade.objects.filter(version=version, seconds__isnull=False).aggregate(s=Avg("seconds"))["s"]
+    cost = (tokens_in * version.price_in + tokens_out * version.price_out) / 1_000_000
+    seconds = calls * (took or SECONDS) / concurrency
+    return Estimate(len(pairs), calls, answered, tokens_in, tokens_out, round(cost, 6), seconds)
+
+
+def _bytes(version: JudgeVersion, pairs: Sequence[PairIds]) -> float:
+    """The mean size of a prompt, of some pairs spread over all."""
+    some = pairs[:: max(1, len(pairs) // PAIRS_LOOKED_AT)][:PAIRS_LOOKED_AT]
+    if not some:
+        return 0.0
+    queries = Query.objects.in_bulk({query for query, _ in some})
+    documents = Document.objects.in_bulk({document for _, document in some})
+    told = asking.Telling(version)
+    return sum(len(told.prompt(queries[q], documents[d]).encode()) for q, d in some) / len(some)
+
+
+def _repeats(options: dict) -> int:
+    repeats = options.get("repeats", 1)
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise ValueError(f"A pair is asked 1 to {MOST_REPEATS} times, not {repeats}")
+    return repeats
+
+
+def rows_of(run: JudgeRun, pairs: Sequence[PairIds]) -> Iterator[list[MachineGrade]]:
+    """The rows of a new run, some at a time."""
+    batch = []
+    for repeat in range(1, _repeats(run.options) + 1):
+        for query, document in pairs:
+            facts = {"run": run, "version_id": run.version_id, "repeat": repeat}
+            batch.append(MachineGrade(query_id=query, document_id=document, **facts))
+            if len(batch) == AT_ONCE:
+                yield batch
+                batch = []
+    if batch:
+        yield batch

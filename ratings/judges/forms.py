@@ -1,0 +1,142 @@
+"""The forms of the pages of judges."""
+
+import json
+from decimal import Decimal
+
+from django import forms
+
+from ..models import Collection, Judge, JudgeRun, JudgeVersion
+from ..presentation.versions import latest_of
+from . import prompts, runs, sample, wire
+from .versions import SAMPLING, Wish
+
+CHOICES = [(name, label) for name, label in JudgeRun.Choice.choices if name != JudgeRun.Choice.IMPORTED]
+
+
+class JudgeForm(forms.Form):
+    name = forms.CharField(label="Name", max_length=150)
+
+
+class VersionForm(forms.Form):
+    """What an admin chooses of a version."""
+
+    model = forms.CharField(label="Model", max_length=200, help_text="By the name that its server knows.")
+    endpoint = forms.CharField(
+        label="Address",
+        max_length=500,
+        help_text="Of the API, such as http://127.0.0.1:11434/v1 for Ollama. The operator has to list its host.",
+    )
+    template = forms.ChoiceField(
+        label="Prompt",
+        choices=[(name, each.title) for name, each in prompts.TEMPLATES.items()]
+        + [(prompts.OWN, "your own text")],
+    )
+    own = forms.CharField(
+        label="Your own text",
+        required=False,
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 6}),
+        help_text="It has {query} and {document} once each, and {scale} and {guidelines} if you like.",
+    )
+    sees = forms.MultipleChoiceField(
+        label="What it sees",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Let it see at least one part."},
+    )
+    structured = forms.BooleanField(
+        label="Send the schema of the answer", required=False, help_text="Leave it out for servers that refuse it."
+    )
+    sampling = forms.CharField(
+        label="Parameters",
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="A JSON object. All of them are sent with every call, and with them the seed.",
+    )
+    seed = forms.IntegerField(label="Seed", min_value=-(2**63), max_value=2**63 - 1)
+    price_in = forms.DecimalField(
+        label="Price of a million tokens read", min_value=0, max_digits=14, decimal_places=6
+    )
+    price_out = forms.DecimalField(
+        label="Price of a million tokens written", min_value=0, max_digits=14, decimal_places=6
+    )
+
+    def __init__(self, *args, collection: Collection, latest: JudgeVersion | None = None, **kwargs) -> None:
+        words = prompts.words_of(latest_of(collection))
+        paths = list(dict.fromkeys(part.path for part in (*words.document, *words.query)))
+        usual = {
+            "template": "scale", "sees": paths, "structured": True, "sampling": json.dumps(SAMPLING), "seed": 1,
+            "price_in": Decimal(0), "price_out": Decimal(0),
+        }  # fmt: skip
+        if latest:
+            names = ("model", "endpoint", "template", "structured", "seed", "price_in", "price_out")
+            usual |= {name: getattr(latest, name) for name in names} | {"sampling": json.dumps(latest.sampling)}
+        super().__init__(*args, initial=usual, **kwargs)
+        self.fields["sees"].choices = [(path, path) for path in paths]
+
+    def clean_sampling(self) -> dict:
+        try:
+            return wire.checked_sampling(json.loads(self.cleaned_data["sampling"]))
+        except (ValueError, RecursionError) as error:
+            raise forms.ValidationError(f"Not understood: {error}.") from error
+
+    @property
+    def wish(self) -> Wish:
+        return Wish(**self.cleaned_data | {"sees": tuple(self.cleaned_data["sees"])})
+
+
+class SampleForm(forms.Form):
+    """The sample that people rate before the judge is used."""
+
+    size = forms.IntegerField(
+        label="Pairs", min_value=1, max_value=1_000_000, initial=sample.SIZE,
+        help_text="Drawn at random from the pool, of each query its share and one at least.",
+    )  # fmt: skip
+    seed = forms.IntegerField(label="Seed", min_value=0, max_value=2**31, initial=1)
+
+
+class RunForm(forms.Form):
+    """Which pairs a run asks about, and within which limits."""
+
+    version = forms.ModelChoiceField(JudgeVersion.objects.none(), label="Version", empty_label=None)
+    choice = forms.ChoiceField(label="Pairs", choices=CHOICES)
+    size = forms.IntegerField(label="How many, of a random part", min_value=1, max_value=10_000_000, initial=100)
+    seed = forms.IntegerField(label="Seed of the random part", min_value=0, max_value=2**31, initial=1)
+    depth = forms.IntegerField(label="Depth, of holes", min_value=1, max_value=10_000, initial=10)
+    repeats = forms.IntegerField(label="Ask each pair so many times", min_value=1, max_value=20, initial=1)
+    concurrency = forms.IntegerField(
+        label="Calls at the same time", min_value=1, max_value=runs.MOST_AT_ONCE, initial=4
+    )
+    per_minute = forms.IntegerField(
+        label="Calls a minute at most", min_value=0, max_value=1_000_000, initial=0, help_text="0: no limit."
+    )
+
+    def __init__(self, *args, judge: Judge, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["version"].queryset = judge.versions.exclude(endpoint="").select_related("judge")
+
+    @property
+    def options(self) -> dict:
+        """Those of the options that the choice has."""
+        names = {"random": ("size", "seed"), "holes": ("depth",)}.get(self.cleaned_data["choice"], ())
+        return {name: self.cleaned_data[name] for name in (*names, "repeats")}
+
+
+class StartForm(RunForm):
+    """The same with its caps, which are confirmed."""
+
+    most_calls = forms.IntegerField(
+        label="Calls at most", min_value=1, max_value=2**31 - 1, help_text="Tries again are calls, too."
+    )
+    most_cost = forms.DecimalField(
+        label="Cost at most", min_value=0, max_digits=14, decimal_places=6, required=False,
+        help_text="Empty: no limit.",
+    )  # fmt: skip
+
+    @property
+    def limits(self) -> runs.Limits:
+        sent = self.cleaned_data
+        return runs.Limits(sent["most_calls"], sent["most_cost"], sent["concurrency"], sent["per_minute"])
+
+
+class ResumeForm(forms.Form):
+    calls = forms.IntegerField(label="Calls at most", min_value=1, max_value=2**31 - 1, required=False)
+    cost = forms.DecimalField(label="Cost at most", min_value=0, max_digits=14, decimal_places=6, required=False)

@@ -1,0 +1,31 @@
+"""The gate: whether a judge may be asked about more than its own sample."""
+
+from django.db.models import Exists, OuterRef
+
+from ..models import Judge, JudgeRun, JudgeSample, Rating, SampledPair
+
+FREE = (JudgeRun.Choice.SAMPLE, JudgeRun.Choice.RATED)
+
+
+def refusal(judge: Judge, choice: str) -> str:
+    """Why a run of this choice may not begin, with the cure; "" where it may.
+
+    On its sample, and on pairs that people rated, a judge can be measured: these are always allowed.
+    """
+    if choice in FREE:
+        return ""
+    sample = judge.samples.order_by("-pk").first()
+    if sample is None:
+        return (
+            "Nobody knows yet what this judge is worth. Draw a sample and have people rate it, or take the pairs"
+            " that people rated already, which were not drawn"
+        )
+    if n := unrated(sample):
+        return f"{n} of the pairs of its sample have no rating by a person yet. Have them rated first"
+    return ""
+
+
+def unrated(sample: JudgeSample) -> int:
+    """How many pairs of the sample nobody has rated, not even as impossible to judge."""
+    rated = Rating.objects.filter(query=OuterRef("query"), document=OuterRef("document"))
+    return SampledPair.objects.filter(sample=sample).filter(~Exists(rated)).count()

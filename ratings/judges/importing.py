@@ -1,0 +1,119 @@
+"""Machine grades that were made elsewhere, as records of the same kind, as far as they are known."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import groupby
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from ..audit import Act, note
+from ..formats.source import Source
+from ..intake.ratings import REFUSED, TABLE, RatingsImport
+from ..intake.report import Report, counted
+from ..intake.stage import staged
+from ..models import Collection, JudgeRun, JudgeVersion, MachineGrade
+from . import prompts
+from .versions import Wish, make_judge, make_version
+
+AT_ONCE = 1_000
+Problem = MachineGrade.Problem
+
+
+def import_grades(collection: Collection, sources: Sequence[Source], **choices) -> Report:
+    """Record grades of a machine. `choices` are fields of GradesImport."""
+    return GradesImport(collection, sources, **choices).run()
+
+
+@dataclass
+class GradesImport(RatingsImport):
+    """The files of an import of ratings, read and checked as these, and written as grades of one judge."""
+
+    what = "machine grades"
+
+    model: str = ""
+    prompt: str | None = None  # the text, if it is known
+
+    def run(self) -> Report:
+        report = self.report
+        if not self.collection.grades.exists():
+            raise ValueError(
+                "The collection has no scale yet, and machine grades do not make one. Give it one first"
+            )
+        self.rater = self.rater or self.model  # rows need a name; which one they have makes no difference
+        with staged(TABLE, REFUSED) as self.stage:
+            if not report.refused:
+                self._read()
+                self._check_scale()
+                self._check_repeats()
+            if not report.refused:
+                with transaction.atomic():
+                    self._write()
+        return report
+
+    def _write(self) -> None:
+        report, judge = self.report, self._judge()
+        version, _ = make_version(judge, self._wish())
+        documents = dict(self.collection.documents.values_list("key", "pk"))
+        queries = self.names.keys
+        facts: dict[str, Any] = {
+            "version": version,
+            "choice": JudgeRun.Choice.IMPORTED,
+            "state": JudgeRun.State.DONE,
+        }
+        files = [source.name for source in self.sources]
+        run = JudgeRun.objects.create(**facts, most_calls=0, options={"files": files}, ended_at=timezone.now())
+        known = set(version.grades.filter(repeat=1).values_list("query", "document"))
+        strangers, rows = 0, []
+        stage = self.stage.execute("SELECT * FROM rating ORDER BY query, document, file, line")
+        for (query, key), group in groupby(stage, key=lambda row: (row[1], row[2])):
+            _, _, _, grade, reason, comment, seconds, at, *_ = next(group)
+            query, document = queries.get(query, query), documents.get(key)
+            if document is None:
+                strangers += 1
+                continue
+            if (query, document) in known:
+                report.counts["unchanged"] += 1
+                continue
+            row = MachineGrade(
+                run=run, version=version, query_id=query, document_id=document, seconds=seconds, at=at
+            )
+            if grade is None:
+                row.state, row.problem, row.detail = (
+                    "ungraded",
+                    Problem.UNKNOWN,
+                    f"{reason} {comment}".strip()[:300],
+                )
+            else:
+                row.state, row.value = "graded", Decimal(grade)
+            rows.append(row)
+        MachineGrade.objects.bulk_create(rows, batch_size=AT_ONCE)
+        graded = sum(row.state == "graded" for row in rows)
+        JudgeRun.objects.filter(pk=run.pk).update(pairs=len(rows), graded=graded, ungraded=len(rows) - graded)
+        report.counts["new"] = len(rows)
+        self._tell_of(version, graded, len(rows) - graded, strangers)
+        if rows:
+            note(Act.IMPORTED, self.collection, about=", ".join(files), kind="machine", judge=judge.name)
+        else:
+            run.delete()
+
+    def _judge(self):
+        return self.collection.judges.filter(name=self.rater).first() or make_judge(self.collection, self.rater)
+
+    def _wish(self) -> Wish:
+        """What is known of how the grades were made. An unknown prompt is kept as one that says so."""
+        text = self.prompt if self.prompt is not None else "The prompt is not known. {query} {document}"
+        return Wish(self.model, "", prompts.OWN, text, sampling={}, structured=False, seed=None)
+
+    def _tell_of(self, version: JudgeVersion, graded: int, ungraded: int, strangers: int) -> None:
+        report = self.report
+        said = f"{counted(graded, 'machine grade')} of {version}"
+        report.facts.append(f"{said}, {ungraded} without a grade. None of them counts as a rating.")
+        if report.counts["unchanged"]:
+            report.facts.append(
+                f"{counted(report.counts['unchanged'], 'pair')} had its grade already: left as it is."
+            )
+        if strangers:
+            report.warnings.append(f"{counted(strangers, 'document')} not in the collection: skipped.")

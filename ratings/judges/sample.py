@@ -1,0 +1,59 @@
+"""The sample of a judge: pairs on which it is compared with people, and the chance by which each came in."""
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+
+from django.db import transaction
+
+from ..audit import Act, note
+from ..models import Judge, JudgeSample, Pair, SampledPair
+from ..pool import pooling
+
+AT_ONCE = 2_000
+SIZE = 200  # pairs that are proposed
+
+
+@transaction.atomic
+def draw(judge: Judge, size: int, seed: int, by=None) -> JudgeSample:
+    """About `size` pairs of the pool, drawn at random within each query, whether rated or not.
+
+    Each query gets its share of the sample, and one pair at least, so that the chance of a pair is known: how many
+    were drawn of its query by how many there are. Nothing that raters get changes. Raises ValueError.
+    """
+    pool = Pair.objects.filter(query__collection=judge.collection, wanted__gt=0, retired_at__isnull=True)
+    of_query = defaultdict(list)
+    for query, key, document in pool.order_by("query", "document").values_list("query", "query__key", "document"):
+        of_query[query, key].append(document)
+    every = sum(map(len, of_query.values()))
+    if not every:
+        raise ValueError("The pool is empty. Pool the documents that people are to rate first")
+    if size < 1:
+        raise ValueError(f"A sample has at least one pair, not {size}")
+    generator, rows = random.Random(seed), []
+    sample = JudgeSample.objects.create(judge=judge, by=by, drawn=True, seed=seed, options={"size": size})
+    for (query, key), documents in of_query.items():
+        n = min(len(documents), max(1, round(size * len(documents) / every)))
+        facts = {"sample": sample, "query_id": query, "stratum": key[:100], "probability": n / len(documents)}
+        rows += [SampledPair(document_id=each, **facts) for each in sorted(generator.sample(documents, n))]
+    return _stored(sample, rows)
+
+
+@transaction.atomic
+def take_rated(judge: Judge, by=None) -> JudgeSample:
+    """The pairs that people rated as the sample of the judge, which says that nobody drew them.
+
+    Raises ValueError where there are none.
+    """
+    pairs = sorted(set(pooling.judged(judge.collection)))
+    if not pairs:
+        raise ValueError("Nobody has rated a pair yet. Have some rated first")
+    sample = JudgeSample.objects.create(judge=judge, by=by, drawn=False)
+    return _stored(sample, [SampledPair(sample=sample, query_id=q, document_id=d) for q, d in pairs])
+
+
+def _stored(sample: JudgeSample, rows: Sequence[SampledPair]) -> JudgeSample:
+    SampledPair.objects.bulk_create(rows, batch_size=AT_ONCE)
+    facts = {"pairs": len(rows), "drawn": sample.drawn}
+    note(Act.JUDGE_SAMPLE, sample.judge.collection, about=sample.judge.name, **facts)
+    return sample

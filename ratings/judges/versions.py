@@ -1,0 +1,140 @@
+"""Judges and their versions: made, never changed."""
+
+import json
+from dataclasses import dataclass, field
+from decimal import Decimal
+from hashlib import sha256
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from ..audit import Act, note
+from ..models import Collection, Judge, JudgeVersion, plain_value
+from ..presentation.parts import Presented
+from ..presentation.versions import latest_of
+from . import prompts, wire
+from .answers import PARSER, schema_of
+
+SAMPLING = {"temperature": 0, "top_p": 1, "max_tokens": 50, "frequency_penalty": 0, "presence_penalty": 0}
+# What tells versions apart: all fields but number, moment and account.
+CONTENT = (
+    "template", "prompt", "parts", "scale", "scale_version", "guidelines_version", "presentation_version",
+    "prompt_sha256", "guidelines_sha256", "presentation_sha256", "endpoint", "model", "sampling", "schema",
+    "structured", "parser", "seed", "price_in", "price_out",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What an admin chooses of a version. All else follows from the collection as it is."""
+
+    model: str
+    endpoint: str = ""  # "": its grades were made elsewhere
+    template: str = "scale"
+    own: str = ""  # the text of the template "own"
+    sees: tuple[str, ...] | None = None  # paths of parts of the presentation; None: all that have words
+    sampling: dict[str, Any] = field(default_factory=lambda: dict(SAMPLING))
+    structured: bool = True
+    seed: int | None = 1
+    price_in: Decimal = Decimal(0)
+    price_out: Decimal = Decimal(0)
+
+
+@transaction.atomic
+def make_judge(collection: Collection, name: str, by=None) -> Judge:
+    """Raises ValueError where the name is taken."""
+    name = name.strip()
+    if not name or len(name) > 150:
+        raise ValueError("A judge has a name of 1 to 150 characters")
+    if collection.judges.filter(name=name).exists():
+        raise ValueError(
+            f"The collection has a judge {name!r} already. Make a new version of it, or choose a name"
+        )
+    judge = Judge.objects.create(collection=collection, name=name, by=by)
+    note(Act.JUDGE, collection, about=name)
+    return judge
+
+
+def make_version(judge: Judge, wish: Wish, by=None) -> tuple[JudgeVersion, bool]:
+    """The version with this content, and whether it is new. Raises ValueError with the cure."""
+    content = content_of(judge.collection, wish)
+    fingerprint = sha_of(content)
+    for _ in range(3):  # another one may make the same number at the same moment
+        if same := judge.versions.filter(fingerprint=fingerprint).first():
+            return same, False
+        latest = judge.latest()
+        try:
+            with transaction.atomic():
+                number = latest.number + 1 if latest else 1
+                facts = {"judge": judge, "number": number, "by": by, "fingerprint": fingerprint}
+                made = JudgeVersion.objects.create(**facts, **content)
+                note(
+                    Act.JUDGE_VERSION, judge.collection, about=f"{judge.name}, version {number}", model=made.model
+                )
+                return made, True
+        except IntegrityError:
+            continue
+    raise ValueError("Somebody makes versions of this judge at the same moment. Try again")
+
+
+def content_of(collection: Collection, wish: Wish) -> dict[str, Any]:
+    """The fields of a version. Raises ValueError."""
+    if not wish.model.strip():
+        raise ValueError("A version names the model that it asks for")
+    if wish.endpoint and not wish.endpoint.startswith(("http://", "https://")):
+        raise ValueError(f"The address {wish.endpoint!r} is none of http:// or https://")
+    if wish.seed is not None and not -(2**63) <= wish.seed < 2**63:
+        raise ValueError("The seed has more than 64 bits")
+    guidelines, presentation = collection.latest_guidelines(), collection.latest_presentation()
+    sees = seen_parts(latest_of(collection), wish.sees)
+    scale = [prompts.Step(plain_value(g.value), g.label, g.meaning) for g in collection.grades.order_by("value")]
+    text = prompts.written(wish.template, scale, guidelines.text if guidelines else "", wish.own)
+    told = prompts.told_scale(wish.template, scale)
+    return {
+        "template": wish.template,
+        "prompt": text,
+        "parts": sees.as_json(),
+        "scale": told,
+        "scale_version": collection.scale_version,
+        "guidelines_version": guidelines.version if guidelines else 0,
+        "presentation_version": presentation.version if presentation else 0,
+        "prompt_sha256": sha_of(text + prompts.RULES),
+        "guidelines_sha256": sha_of(guidelines.text if guidelines else ""),
+        "presentation_sha256": sha_of(sees.as_json()),
+        "endpoint": wish.endpoint.strip(),
+        "model": wish.model.strip()[:200],
+        "sampling": wire.checked_sampling(wish.sampling),
+        "schema": schema_of(told),
+        "structured": wish.structured,
+        "parser": PARSER if wish.endpoint else 0,
+        "seed": wish.seed,
+        "price_in": round(Decimal(wish.price_in), 6),
+        "price_out": round(Decimal(wish.price_out), 6),
+    }
+
+
+def seen_parts(presented: Presented, paths: tuple[str, ...] | None) -> Presented:
+    """The parts with words, or those of `paths`. Raises ValueError for other paths, and where none is left."""
+    words = prompts.words_of(presented)
+    if paths is not None:
+        known = {part.path for part in (*words.document, *words.query)}
+        if odd := [path for path in paths if path not in known]:
+            raise ValueError(f"The presentation shows no {odd[0]}. It has {', '.join(sorted(known))}")
+        words = Presented(
+            tuple(part for part in words.document if part.path in paths),
+            tuple(part for part in words.query if part.path in paths),
+        )
+    if not words.document:
+        raise ValueError("The judge would see nothing of a document. Let it see at least one part with words")
+    return words
+
+
+def sha_of(content: Any) -> str:
+    """SHA-256 of a text, or of JSON in one form."""
+    if not isinstance(content, str):
+        content = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_plain)
+    return sha256(content.encode(errors="surrogatepass")).hexdigest()
+
+
+def _plain(value: Decimal) -> str:
+    return plain_value(value)

@@ -1,0 +1,157 @@
+"""The chat-completions convention, which hosted models, Ollama, vLLM and llama.cpp speak. One request at a time.
+
+Requests go by the guarded door of `ratings.pull`. The key of a host is in the environment of the server, in
+IDEALIST_JUDGE_KEYS, and nowhere else: what an answer repeats of it is struck out.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.conf import settings
+
+from .. import pull
+from ..pull.fetching import Silent, Unreachable, answered
+from .answers import Problem
+
+PATH = "/chat/completions"
+SECONDS = 120.0  # of one answer
+LARGEST = 1_000_000  # bytes of one answer
+QUOTED = 200
+LONGEST_PAUSE = 300.0  # seconds, whatever a server asks for
+BUSY = {408, 425, 429}
+WRONG = {400, 401, 403, 404, 405, 413, 415, 422}  # the same call will never do
+NOT_SENT = {"model", "messages", "seed", "response_format", "stream", "n", "tools", "tool_choice", "functions"}
+
+
+class Said(NamedTuple):
+    """An answer of the server, with what the model wrote. No number is known that the server did not say."""
+
+    content: str
+    refusal: str
+    ended: str  # finish_reason
+    model: str
+    tokens_in: int | None
+    tokens_out: int | None
+
+
+class Failed(Exception):
+    """There is no answer. `again`: another try may bring one, `after` so many seconds, if the server said that."""
+
+    def __init__(self, problem: str, detail: str, *, again: bool, after: float | None = None, wrong=False) -> None:
+        self.problem, self.detail, self.again, self.after, self.wrong = problem, detail[:300], again, after, wrong
+        super().__init__(detail)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """The place of an API, checked once, and its key."""
+
+    place: pull.Place
+    key: str = ""
+    seconds: float = SECONDS
+
+    @classmethod
+    def of(cls, url: str, seconds: float = SECONDS) -> "Endpoint":
+        """Raises ValueError where requests may not go there."""
+        place = pull.checked_place(url, settings.PULL_HOSTS)
+        return cls(place, settings.JUDGE_KEYS.get(place.host.lower(), ""), seconds)
+
+    def ask(self, body: Mapping[str, Any]) -> Said:
+        """What it answers to one call. Raises Failed."""
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        target = self.place.path.rstrip("/") + PATH + (f"?{self.place.query}" if self.place.query else "")
+        limits = pull.Limits(self.seconds, LARGEST, 2 * self.seconds, LARGEST)
+        sent = json.dumps(body, ensure_ascii=False).encode()
+        try:
+            status, head, content = answered(self.place, "POST", target, sent, headers, limits)
+        except Silent as error:
+            raise Failed(Problem.TIMEOUT, self._clean(str(error)), again=True) from error
+        except Unreachable as error:
+            raise Failed(Problem.NETWORK, self._clean(str(error)), again=True) from error
+        except pull.Refused as error:
+            raise Failed(Problem.NO_ANSWER, self._clean(str(error)), again=False) from error
+        text = self._clean(content.decode(errors="replace"))
+        if status != 200:
+            raise _failure(status, head.get("Retry-After"), text)
+        return _said(text)
+
+    def _clean(self, text: str) -> str:
+        text = text.replace("\0", "")
+        return text.replace(self.key, "…") if self.key else text
+
+
+def body_of(
+    model: str, prompt: str, sampling: Mapping[str, Any], seed: int | None, schema: Mapping | None
+) -> dict[str, Any]:
+    """The body of a call. Every parameter is sent: some servers have defaults of their own for what is not."""
+    body = {"model": model, "messages": [{"role": "user", "content": prompt}], **sampling, "stream": False}
+    if seed is not None:
+        body["seed"] = seed
+    if schema:
+        named = {"name": "grade", "strict": True, "schema": schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": named}
+    return body
+
+
+def checked_sampling(sampling: Any) -> dict[str, Any]:
+    """The parameters. Raises ValueError for what a call sets itself, and for what is no plain value."""
+    if not isinstance(sampling, dict):
+        raise ValueError('The sampling parameters are no JSON object, such as {"temperature": 0}')
+    for name, value in sampling.items():
+        if name in NOT_SENT:
+            raise ValueError(f"The parameter {name!r} is set for every call. Leave it out")
+        if not isinstance(value, str | int | float | bool):
+            raise ValueError(f"The parameter {name!r} is no text, number, true or false")
+    return dict(sampling)
+
+
+def _failure(status: int, retry_after: str | None, text: str) -> Failed:
+    detail = f"it answers {status}: {' '.join(text[:QUOTED].split())}"
+    if status in BUSY:
+        return Failed(Problem.BUSY, detail, again=True, after=_seconds(retry_after))
+    if status >= 500:
+        return Failed(Problem.ERROR, detail, again=True, after=_seconds(retry_after))
+    if 300 <= status < 400:
+        detail = f"it leads on with {status}, and no redirect is followed. Give the address that it leads to"
+    return Failed(Problem.ERROR, detail, again=False, wrong=status in WRONG or status < 400)
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """Retry-After in seconds; None without one, and for a date, which depends on clocks."""
+    if retry_after and retry_after.isascii() and retry_after.isdecimal():
+        return min(float(retry_after), LONGEST_PAUSE)
+    return None
+
+
+def _said(text: str) -> Said:
+    """What the answer says. Raises Failed where it is none of the convention."""
+    try:
+        answer = json.loads(text)
+        choices = answer["choices"]
+        if len(choices) != 1:
+            raise ValueError(f"it has {len(choices)} choices, and one was asked for")
+        (choice,) = choices
+        message, usage = choice["message"], answer.get("usage") or {}
+        content, refusal = message.get("content"), message.get("refusal") or ""
+        if not isinstance(content, str | None) or not isinstance(refusal, str):
+            raise ValueError("the message is no text")
+        return Said(
+            content or "",
+            refusal,
+            str(choice.get("finish_reason") or ""),
+            str(answer.get("model") or "")[:200],
+            _count(usage.get("prompt_tokens")),
+            _count(usage.get("completion_tokens")),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Failed(
+            Problem.NO_ANSWER, f"it is no chat completion ({error}): {text[:QUOTED]}", again=False
+        ) from error
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and 0 <= value < 2**31 else None

@@ -1,0 +1,108 @@
+import json
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+from ratings.formats.refusal import as_sentence
+from ratings.judges import choosing, prompts, runs, versions
+from ratings.models import Collection, JudgeRun, JudgeVersion
+
+from ._collection_command import CollectionCommand, Refused
+
+CHOICES = [choice for choice in JudgeRun.Choice.values if choice != JudgeRun.Choice.IMPORTED]
+
+
+class Command(CollectionCommand):
+    help = "Ask a language model for grades of pairs, and keep them apart from ratings. Prints an estimate first."
+
+    def add_arguments(self, parser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("name", help="what the judge is called here; a new one is made")
+        parser.add_argument("--model", required=True, help="by the name that its server knows")
+        parser.add_argument("--url", required=True, help="of the API, such as http://127.0.0.1:11434/v1")
+        parser.add_argument("--template", choices=[*prompts.TEMPLATES, prompts.OWN], default="scale")
+        parser.add_argument(
+            "--prompt", metavar="FILE", help="with --template own: a text with {query} and {document}"
+        )
+        said = "a part of the presentation that the judge sees, by its path; may be repeated (all with words)"
+        parser.add_argument("--sees", action="append", metavar="PATH", help=said)
+        parser.add_argument("--sampling", default=json.dumps(versions.SAMPLING), help="parameters, as JSON")
+        parser.add_argument("--no-schema", action="store_true", help="for servers that refuse response_format")
+        parser.add_argument("--seed", type=int, default=1)
+        parser.add_argument("--price-in", default="0", metavar="PRICE", help="of a million tokens read")
+        parser.add_argument("--price-out", default="0", metavar="PRICE", help="of a million tokens written")
+        parser.add_argument("--pairs", choices=CHOICES, default="rated", help="which it is asked about (rated)")
+        parser.add_argument("--size", type=int, default=100, help="of --pairs random")
+        parser.add_argument("--depth", type=int, default=10, help="of --pairs holes")
+        parser.add_argument("--repeats", type=int, default=1, help="ask each pair so many times")
+        parser.add_argument("--concurrency", type=int, default=4, help="calls at the same time")
+        parser.add_argument("--per-minute", type=int, default=0, help="calls a minute at most")
+        parser.add_argument("--calls", type=int, help="calls at most (twice the number of pairs)")
+        parser.add_argument("--cost", help="cost at most")
+        parser.add_argument("--estimate", action="store_true", help="print the estimate and ask nothing")
+
+    def handle(self, *, slug: str, name: str, **options) -> None:
+        collection = self.collection(slug, to_change=True)
+        try:
+            version = self.version(collection, name, options)
+            names = {"random": ("size", "seed"), "holes": ("depth",)}.get(options["pairs"], ())
+            chosen = {each: options[each] for each in (*names, "repeats")}
+            found = choosing.estimate(version, options["pairs"], chosen, max(1, options["concurrency"]))
+            self.stdout.write(
+                f"{version}: {found.calls:,} calls about {found.pairs:,} pairs, {found.answered:,} answered"
+                f" already; about {found.tokens_in:,} tokens read and {found.tokens_out:,} written,"
+                f" cost {found.cost:f}."
+            )
+            if options["estimate"]:
+                return
+            calls = options["calls"] or max(1, 2 * found.calls)
+            cost = None if options["cost"] is None else money(options["cost"])
+            limits = runs.Limits(calls, cost, options["concurrency"], options["per_minute"])
+            run = runs.start(version, options["pairs"], chosen, limits)
+        except ValueError as error:
+            raise Refused(f"{as_sentence(error)} Nothing was asked.") from error
+        except OSError as error:
+            raise Refused(f"{error.filename}: {error.strerror}. Nothing was asked.") from error
+        self.done(run)
+
+    def version(self, collection: Collection, name: str, options: dict) -> JudgeVersion:
+        own = Path(options["prompt"]).read_text(encoding="utf-8") if options["prompt"] else ""
+        wish = versions.Wish(
+            options["model"],
+            options["url"],
+            options["template"],
+            own,
+            tuple(options["sees"]) if options["sees"] else None,
+            json.loads(options["sampling"]),
+            not options["no_schema"],
+            options["seed"],
+            money(options["price_in"]),
+            money(options["price_out"]),
+        )
+        judge = collection.judges.filter(name=name).first() or versions.make_judge(collection, name)
+        return versions.make_version(judge, wish)[0]
+
+    def done(self, run: JudgeRun) -> None:
+        """Work on the run here, unless a worker took it up first, and say what came of it."""
+        try:
+            if run.take_up():
+                runs.work_on(run)
+        except KeyboardInterrupt:
+            runs.pause(run)
+            raise Refused(f"Paused: run {run.pk} can be resumed on its page.") from None
+        run.refresh_from_db()
+        said = (
+            f"Run {run.pk} is {run.get_state_display()}: {run.graded:,} graded, {run.ungraded:,} without a grade"
+        )
+        self.stdout.write(f"{said}, {run.calls:,} calls, cost {run.cost:f}. {run.message}".rstrip())
+        if run.state == JudgeRun.State.FAILED:
+            raise Refused("Not all pairs were asked.")
+
+
+def money(text: str) -> Decimal:
+    try:
+        value = Decimal(text)
+    except InvalidOperation as error:
+        raise ValueError(f"{text!r} is no amount of money, such as 0.15") from error
+    if not 0 <= value < 100_000_000:
+        raise ValueError(f"{text!r} is no amount of money from 0 to 100,000,000")
+    return value

@@ -1,0 +1,120 @@
+"""The pages of judges, by the forms that a browser sends without a script."""
+
+import json
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from ratings.models import JudgeRun, JudgeVersion, MachineGrade, Role
+
+from .cast import make_member
+from .test_judges import allowed, free, judge_of, pool_of, server, started, worked  # noqa: F401
+
+pytestmark = pytest.mark.django_db
+
+
+def admin(collection) -> Client:
+    client = Client()
+    client.force_login(make_member(collection, "root", Role.ADMIN))
+    return client
+
+
+VERSION = {
+    "model": "llama3", "template": "scale", "sees": ["title", "body"], "structured": "on",
+    "sampling": '{"temperature": 0}', "seed": "1", "price_in": "10", "price_out": "20",
+}  # fmt: skip
+
+
+def test_from_a_name_to_a_graded_run_and_its_log(server):  # noqa: F811
+    found = server(lambda handler, text: handler.say('{"grade": 2}' if text == "good" else "=1+1"))
+    collection = pool_of({"a": "good", "b": "bad"})
+    client = admin(collection)
+    page = client.post(reverse("make_judge", args=["hills"]), {"name": "llama"}, follow=True)
+    judge = page.context["judge"]
+    page = client.post(
+        reverse("make_judge_version", args=["hills", judge.pk]), VERSION | {"endpoint": found.url}, follow=True
+    )
+    assert "Version 1 is made." in page.content.decode()
+    version = JudgeVersion.objects.get()
+    asked = {"version": version.pk, "choice": "pool", "size": "1", "seed": "1", "depth": "1", "repeats": "1"}
+    asked |= {"concurrency": "2", "per_minute": "0"}
+    own = reverse("judge", args=["hills", judge.pk])
+    page = client.get(own, asked)
+    assert page.status_code == 400 and "Nobody knows yet what this judge is worth" in page.content.decode()
+    free(judge)
+    page = client.get(own, asked)
+    plan = page.context["plan"]
+    assert (page.status_code, plan.pairs, plan.calls, plan.answered) == (200, 2, 2, 0)
+    assert plan.cost == round((plan.tokens_in * 10 + plan.tokens_out * 20) / Decimal(1_000_000), 6)
+    assert not JudgeRun.objects.exists()
+    sent = asked | {"most_calls": "9", "most_cost": "1"}
+    page = client.post(reverse("start_judge_run", args=["hills", judge.pk]), sent, follow=True)
+    run = worked(page.context["run"])
+    page = client.get(reverse("judge_run", args=["hills", run.pk]))
+    said = page.content.decode()
+    assert "Run" in said and "1 of 2 graded, 1 without a grade; 2 of at most 9 calls" in said
+    assert [(row["problem"], row["n"]) for row in page.context["problems"]] == [("not_json", 1)]
+    page = client.get(reverse("judge_run", args=["hills", run.pk]), {"problem": "not_json"})
+    assert [row.document.key for row in page.context["page"]] == ["b"]
+    assert client.get(reverse("judge_run", args=["hills", run.pk]), {"problem": "x"}).status_code == 404
+    log = reverse("judge_log", args=["hills", run.pk, "jsonl"])
+    lines = [json.loads(line) for line in b"".join(client.get(log)).splitlines()]
+    facts = [(line["document"], line["grade"], line["problem"], line["answer"]) for line in lines]
+    assert facts == [("a", "2", "", '{"grade": 2}'), ("b", None, "not_json", "=1+1")]
+    log = reverse("judge_log", args=["hills", run.pk, "csv"])
+    rows = b"".join(client.get(log)).decode().splitlines()
+    assert len(rows) == 3 and "'=1+1" in rows[2]
+    assert client.get(reverse("judge_log", args=["hills", run.pk, "xml"])).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"sampling": "x"}, "Not understood"),
+        ({"sampling": '{"model": "x"}'}, "set for every call"),
+        ({"template": "own", "own": "no place"}, "must have"),
+        ({"endpoint": "file:///etc"}, "none of http"),
+        ({"sees": ["secret"]}, "not one of the available choices"),
+    ],
+)
+def test_an_impossible_version_is_shown_as_it_was_sent(change, said):
+    version = judge_of(pool_of({}))
+    client = admin(version.judge.collection)
+    sent = VERSION | {"endpoint": "http://127.0.0.1:9/v1"} | change
+    page = client.post(reverse("make_judge_version", args=["hills", version.judge_id]), sent)
+    assert page.status_code == 400 and said in page.content.decode()
+    assert JudgeVersion.objects.count() == 1
+
+
+def test_a_run_is_paused_resumed_and_cancelled():
+    run = started(judge_of(pool_of({"a": "x"})))
+    client = admin(run.version.judge.collection)
+    address = reverse("change_judge_run", args=["hills", run.pk])
+    states = []
+    for act in ("pause", "resume", "cancel", "resume"):
+        assert client.post(address, {"act": act}).status_code == 302
+        run.refresh_from_db()
+        states.append(run.state)
+    assert states == ["paused", "queued", "cancelled", "cancelled"]
+    assert client.post(address, {"act": "explode"}).status_code == 404
+    JudgeRun.objects.update(state="capped", calls=5, most_calls=5)
+    assert client.post(address, {"act": "resume", "calls": "5"}).status_code == 400
+    assert client.post(address, {"act": "resume", "calls": "6"}).status_code == 302
+
+
+def test_lists_need_as_many_queries_for_many_rows(django_assert_num_queries):
+    version = judge_of(pool_of({f"d{i}": str(i) for i in range(30)}))
+    run = started(version)
+    JudgeRun.objects.update(state="paused")  # one that waits asks whether there is a worker, too
+    client = admin(version.judge.collection)
+    for address, count in (
+        (reverse("judges", args=["hills"]), 7),
+        (reverse("judge", args=["hills", version.judge_id]), 13),
+        (reverse("judge_run", args=["hills", run.pk]), 10),
+    ):
+        client.get(address)
+        with django_assert_num_queries(count):
+            assert client.get(address).status_code == 200
+    assert MachineGrade.objects.count() == 30

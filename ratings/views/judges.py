@@ -1,0 +1,236 @@
+"""The pages of judges: their versions, runs with an estimate before them, and the call log."""
+
+from django.contrib import messages
+from django.db.models import Count, Max
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from .. import downloads
+from ..audit import Act, note
+from ..formats.refusal import as_sentence
+from ..judges import call_log, choosing, gate, runs, versions
+from ..judges import sample as samples
+from ..judges.forms import JudgeForm, ResumeForm, RunForm, SampleForm, StartForm, VersionForm
+from ..models import Collection, Judge, JudgeRun, MachineGrade
+from ..people.access import admin_page, record_act
+from .job_pages import no_worker
+from .pages import frame, paged
+
+AT_ONCE = 50
+RUNS = 20  # that are listed of a judge, the latest first
+
+
+@admin_page
+def judges(request: HttpRequest, collection: Collection) -> HttpResponse:
+    return judges_page(request, collection, JudgeForm())
+
+
+@record_act
+def make_judge(request: HttpRequest, collection: Collection) -> HttpResponse:
+    form = JudgeForm(request.POST)
+    if form.is_valid():
+        try:
+            made = versions.make_judge(collection, form.cleaned_data["name"], request.user)
+            return redirect("judge", collection.slug, made.pk)
+        except ValueError as error:
+            form.add_error("name", as_sentence(error))
+    return judges_page(request, collection, form, status=400)
+
+
+def judges_page(request: HttpRequest, collection: Collection, form: JudgeForm, status: int = 200) -> HttpResponse:
+    counted = collection.judges.annotate(
+        n=Count("versions", distinct=True),
+        runs=Count("versions__runs", distinct=True),
+        at=Max("versions__created_at"),
+    )
+    context = frame(collection, "judges") | paged(request, counted.order_by("name"), AT_ONCE)
+    return render(request, "ratings/judges.html", context | {"form": form}, status=status)
+
+
+@admin_page
+def judge(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """One judge; with `choice` in the address, what a run would cost."""
+    own = judge_of(collection, pk)
+    asked = RunForm(request.GET, judge=own) if "choice" in request.GET else None
+    return judge_page(request, own, run=asked)
+
+
+@record_act
+def make_judge_version(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    own = judge_of(collection, pk)
+    form = VersionForm(request.POST, collection=collection)
+    if form.is_valid():
+        try:
+            made, new = versions.make_version(own, form.wish, request.user)
+            said = f"Version {made.number}" + (" is made." if new else " is just this: nothing is new.")
+            messages.success(request, said)
+            return redirect("judge", collection.slug, own.pk)
+        except ValueError as error:
+            form.add_error(None, as_sentence(error))
+    return judge_page(request, own, version=form)
+
+
+@record_act
+def draw_judge_sample(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    own = judge_of(collection, pk)
+    form = SampleForm(request.POST)
+    if form.is_valid():
+        try:
+            drawn = samples.draw(own, **form.cleaned_data, by=request.user)
+            n = drawn.pairs.count()
+            messages.success(request, f"Drawn: {n:,} pair{'' if n == 1 else 's'} of the pool.")
+            return redirect("judge", collection.slug, own.pk)
+        except ValueError as error:
+            form.add_error(None, as_sentence(error))
+    return judge_page(request, own, sample=form)
+
+
+@record_act
+def take_judge_sample(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Take the pairs that people rated as the sample."""
+    own = judge_of(collection, pk)
+    try:
+        samples.take_rated(own, request.user)
+        messages.success(request, "Taken. What the judge is worth will be said of these pairs, which nobody drew.")
+    except ValueError as error:
+        messages.error(request, as_sentence(error))
+    return redirect("judge", collection.slug, own.pk)
+
+
+@record_act
+def start_judge_run(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    own = judge_of(collection, pk)
+    form = StartForm(request.POST, judge=own)
+    if form.is_valid():
+        sent = form.cleaned_data
+        try:
+            run = runs.start(sent["version"], sent["choice"], form.options, form.limits, request.user)
+            return redirect("judge_run", collection.slug, run.pk)
+        except ValueError as error:
+            form.add_error(None, as_sentence(error))
+    return judge_page(request, own, run=form)
+
+
+def judge_page(
+    request: HttpRequest,
+    own: Judge,
+    *,
+    version: VersionForm | None = None,
+    run: RunForm | None = None,
+    sample: SampleForm | None = None,
+) -> HttpResponse:
+    """The page, with a form as it was sent. Status 400 if the form is refused."""
+    collection, made = own.collection, list(own.versions.all())
+    refused = [form for form in (version, run, sample) if form and not form.is_valid()]
+    latest = own.samples.annotate(n=Count("pairs")).order_by("-pk").first()
+    context = {
+        **frame(collection, "judges"),
+        "judge": own,
+        "versions": made,
+        "runs": JudgeRun.objects.filter(version__judge=own).select_related("version")[:RUNS],
+        "sample": latest,
+        "unrated": gate.unrated(latest) if latest else 0,
+        "sample_form": sample or SampleForm(),
+        "version_form": version or VersionForm(collection=collection, latest=made[0] if made else None),
+        "run_form": run or RunForm(judge=own),
+        "can_run": any(each.endpoint for each in made),
+    }
+    if run and run.is_valid():
+        context |= planned(run)
+    status = 400 if refused or context.get("problem") else 200
+    return render(request, "ratings/judge.html", context, status=status)
+
+
+def planned(form: RunForm) -> dict:
+    """What the run of a valid form would cost, or why it cannot begin."""
+    sent = form.cleaned_data
+    if problem := gate.refusal(sent["version"].judge, sent["choice"]):
+        return {"problem": as_sentence(problem)}
+    try:
+        found = choosing.estimate(sent["version"], sent["choice"], form.options, sent["concurrency"])
+    except ValueError as error:
+        return {"problem": as_sentence(error)}
+    caps = {"most_calls": max(1, found.calls * 2), "most_cost": found.cost * 2 or None}
+    start = StartForm(initial=sent | {"version": sent["version"].pk} | caps, judge=sent["version"].judge)
+    return {"plan": found, "start": start, "hours": found.seconds / 3600}
+
+
+@admin_page
+def judge_run(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """One run: how far it is, and its call log, of which `problem` in the address is a part."""
+    run = run_of(collection, pk)
+    return run_page(request, collection, run, ResumeForm())
+
+
+def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: ResumeForm) -> HttpResponse:
+    rows = run.grades.select_related("query", "document").order_by("pk")
+    rows = rows.defer("document__body", "document__fields", "query__fields")
+    asked = request.GET.get("problem", "")
+    if asked in MachineGrade.Problem.values:
+        rows = rows.filter(problem=asked)
+    elif asked:
+        raise Http404("There is no such reason.")
+    problems = run.grades.exclude(problem="").order_by().values("problem").annotate(n=Count("pk")).order_by("-n")
+    labels = dict(MachineGrade.Problem.choices)
+    context = {
+        **frame(collection, "judges"),
+        "run": run,
+        "judge": run.version.judge,
+        "form": form,
+        "share": (run.graded + run.ungraded) / run.pairs if run.pairs else 1,
+        "problems": [row | {"label": labels[row["problem"]]} for row in problems],
+        "asked": labels.get(asked, ""),
+        "models": list(run.grades.exclude(model="").order_by("model").values_list("model", flat=True).distinct()),
+        "no_worker": no_worker() if run.state in (JudgeRun.State.QUEUED, JudgeRun.State.RUNNING) else "",
+        **paged(request, rows, AT_ONCE),
+    }
+    return render(request, "ratings/judge_run.html", context, status=400 if form.errors else 200)
+
+
+@record_act
+def change_judge_run(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Pause, resume or cancel the run."""
+    run = run_of(collection, pk)
+    form = ResumeForm(request.POST)
+    act = request.POST.get("act")
+    if act == "resume" and form.is_valid():
+        try:
+            done, said = runs.resume(run, **form.cleaned_data), "It goes on as soon as a worker takes it up."
+        except ValueError as error:
+            form.add_error("calls", as_sentence(error))
+    if form.errors:
+        return run_page(request, collection, run, form)
+    if act == "pause":
+        done, said = runs.pause(run), "Paused. Calls that are under way end, and are kept."
+    elif act == "cancel":
+        done, said = runs.cancel(run), "Cancelled. What was answered stays in the log."
+    elif act != "resume":
+        raise Http404("A run is paused, resumed or cancelled.")
+    if done:
+        messages.success(request, said)
+    else:
+        messages.warning(request, "Nothing changed: see its state.")
+    return redirect("judge_run", collection.slug, run.pk)
+
+
+@admin_page
+def judge_log(request: HttpRequest, collection: Collection, pk: int, format: str) -> HttpResponse:
+    """The call log of a run as CSV or JSON lines."""
+    run = run_of(collection, pk)
+    if format not in call_log.FORMATS:
+        raise Http404("There is no such format.")
+    file = downloads.whole(call_log.FORMATS[format](call_log.rows(run.grades.all())))
+    name = f"{collection.slug}-run-{run.pk}.{format}"
+    note(Act.EXPORTED, collection, about=name)
+    return downloads.sent(file, name)
+
+
+def judge_of(collection: Collection, pk: int) -> Judge:
+    own = get_object_or_404(Judge, collection=collection, pk=pk)
+    own.collection = collection  # which knows the role of who asks
+    return own
+
+
+def run_of(collection: Collection, pk: int) -> JudgeRun:
+    rows = JudgeRun.objects.select_related("version__judge__collection", "by")
+    return get_object_or_404(rows, version__judge__collection=collection, pk=pk)
