@@ -91,15 +91,20 @@ def whole(collection: Collection, name: Hashable, make: Callable):
     return _current(_wholes, collection, record.version(collection), name, make)
 
 
-def counts(
-    collection: Collection, steady: Callable[[], dict[str, int]], judged: Callable[[], dict[str, int]]
-) -> dict[str, int]:
-    """The counts that both return, of the present version. Ratings do not change those of `steady`."""
-    version = record.version(collection)
-    unrated = version._replace(acts={})
-    return _current(_counts, collection, unrated, "steady", steady) | _current(
-        _counts, collection, version, "judged", judged
-    )
+def count(collection: Collection, version: Version, name: Hashable, make: Callable):
+    """The small value that `make` returns for this version, computed once; those of all collections are kept."""
+    return _current(_counts, collection, version, name, make)
+
+
+def by_query(
+    collection: Collection, version: Version, name: Hashable, rows: Callable[[list[int] | None], np.ndarray]
+) -> np.ndarray:
+    """int64[columns, n]: what `rows` returns of all queries (None), or of some. Its first column names a query."""
+
+    def renewed(old: np.ndarray, queries: list[int]) -> np.ndarray:
+        return np.hstack([old[:, ~np.isin(old[0], queries)], rows(queries)])
+
+    return _current(_counts, collection, version, name, lambda: rows(None), renewed)
 
 
 def _read(collection: Collection, version: Version, source: Source) -> tuple[Record, Judgments]:

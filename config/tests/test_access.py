@@ -17,7 +17,7 @@ from django.urls import Resolver404, URLPattern, get_resolver, resolve, reverse
 from django.utils import timezone
 
 from evaluation import frozen, scores
-from ratings.judges import versions
+from ratings.judges import sample, versions
 from ratings.models import (
     AuditEvent,
     Check,
@@ -304,6 +304,7 @@ class World:
         self.judge_run = JudgeRun.objects.create(**facts, state="queued", pairs=1)
         asked = {"run": self.judge_run, "version": self.version}
         MachineGrade.objects.create(**asked, query=self.pair.query, document=self.pair.document, repeat=2)
+        sample.take_rated(self.judge)
         gone = make_collection("gone")
         make_member(gone, "admin", Role.ADMIN)
         self.deletion = deleting.delete(gone, self.users["admin"])

@@ -337,7 +337,7 @@ def test_a_database_that_somebody_has_open_is_not_replaced(tmp_path):
 
 
 KILLED = """
-import os, signal, sys
+import os, shutil, signal, sys
 from pathlib import Path
 import django
 django.setup()
@@ -367,11 +367,13 @@ def test_a_backup_or_a_restore_that_is_killed_leaves_all_as_it_was(tmp_path):
         "from django.db import connection\n"
         "connection.close()\n"
         "writing.write(own)\n"
+        "shutil.copy(own, own.with_name('before.zip'))\n"
         "connection.close()\n"
         "print(killed(writing.write, own, 'pictures'), killed(writing.write, own, 'ratings.rating'))\n"
         "for point in ('loading ratings.rating', 'storing uploads'):\n"
         "    print(killed(restoring.restore, own, point, replace=True))\n"
         "restoring.try_out(own)\n"
+        "writing.write(own.with_name('after.zip'))\n"
     )
     environment = {**os.environ, "IDEALIST_DATA": str(tmp_path / "data"), "DATABASE_URL": ""}
     environment |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
@@ -379,6 +381,7 @@ def test_a_backup_or_a_restore_that_is_killed_leaves_all_as_it_was(tmp_path):
     done = subprocess.run(command, cwd=usual.BASE_DIR, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [str(int(signal.SIGKILL))] * 4, done.stderr
-    assert rows_of(tmp_path / "own.zip") == rows_of(LAST)
+    before, *others = (rows_of(tmp_path / f"{name}.zip") for name in ("before", "own", "after"))
+    assert others == [before, before]
     assert len(list((tmp_path / "data").glob("db.sqlite3*"))) == 1
     assert len(list(tmp_path.glob(".own.zip.*"))) <= 1  # what the last one left, which the next removes

@@ -39,8 +39,10 @@ class Compared:
     @cached_property
     def dropped(self) -> dict[str, dict[str, list[str]]]:
         """{key of a query that is left out: {reason: systems without a value}}."""
-        reasons = self.evaluation.reasons[str(self.measure)][list(self.systems)][~self.common]
         dropped = {}
+        if self.common.all():
+            return dropped
+        reasons = self.evaluation.reasons[str(self.measure)][list(self.systems)][~self.common]
         for query, row in zip(reasons.index, reasons.to_numpy(), strict=True):
             dropped[query] = why = {}
             for system, reason in zip(self.systems, row, strict=True):
@@ -59,7 +61,7 @@ class Compared:
 
     def values(self, system: str) -> np.ndarray:
         """The values of the system on the common queries, in their order."""
-        return self.evaluation.per_query[str(self.measure), system].to_numpy()[self.common]
+        return self.evaluation.values(self.measure, [system])[self.common, 0]
 
     @cached_property
     def bounds(self) -> list[tuple[float, float] | None]:
@@ -137,9 +139,7 @@ def compared(
 
 def _values(evaluation: Evaluation, measure: Measure, systems: Sequence[str]) -> np.ndarray:
     """float64[queries, systems]; nan where a query does not count, even if it has a value."""
-    values = evaluation.per_query[str(measure)][list(systems)].to_numpy()
-    reasons = evaluation.reasons[str(measure)][list(systems)].to_numpy()
-    return np.where(reasons == REASONS[COUNTED], values, np.nan)
+    return np.where(evaluation.counted(measure, systems), evaluation.values(measure, systems), np.nan)
 
 
 def _mean(values: np.ndarray) -> float | None:

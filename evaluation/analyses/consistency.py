@@ -15,8 +15,8 @@ from ..agreement import KINDS, Stability, Table
 from ..draws import ALPHA, RATERS, SEED
 from ..judgments.rules import Ratings, combine
 from ..measures import Measure, Options
-from ..measures.arrays import groups
-from ..record import Opinions
+from ..measures.arrays import groups, pair_key
+from ..record import Opinions, Record
 from . import report
 
 FEWEST = 20  # pairs with two grades: of fewer no coefficient says much
@@ -58,11 +58,7 @@ class Agreement:
     @property
     def lacking(self) -> str:
         """Why agreement cannot be computed; "" where it can."""
-        if not self.table.pair.size:
-            return NOBODY
-        if np.unique(self.table.rater).size == 1:
-            return ONE_RATER
-        return "" if self.table.shared.pair.size else NO_PAIR_TWICE
+        return _lacking(self.table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,12 +148,33 @@ def coefficients(agreed: Agreement) -> list[dict]:
         Coefficient(name, getattr(percent, name), pairs=shared, couples=percent.pairs)
         for name in ("agree", "within_one")
     ]
-    for kind in KINDS:
-        low, high = agreement.alpha_interval(table, kind)
-        drawn = {"low": low, "high": high, "draws": ALPHA, "seed": SEED}
-        every.append(Coefficient(f"alpha_{kind}", agreement.alpha(table, kind), pairs=shared, **drawn))
+    every += [_alpha(table, kind) for kind in KINDS]
     every.append(Coefficient("fleiss_kappa", fleiss.kappa, pairs=fleiss.pairs, ratings=fleiss.ratings))
     return [each.row(agreed.lacking) for each in every]
+
+
+def ordinal_alpha(found: Record) -> dict:
+    """The row of ordinal alpha among `coefficients`, from ratings that were read already."""
+    ratings = found.ratings
+    _, pair = np.unique(pair_key(ratings.query, ratings.document), return_inverse=True)
+    raters, rater = np.unique(ratings.rater, return_inverse=True)
+    table = agreement.table(pair, rater, ratings.grade, len(raters), sorted(found.values.grades.values()))
+    return _alpha(table, "ordinal").row(_lacking(table))
+
+
+def _alpha(table: Table, kind: str) -> "Coefficient":
+    low, high = agreement.alpha_interval(table, kind)
+    drawn = {"low": low, "high": high, "draws": ALPHA, "seed": SEED}
+    pairs = int((table.ratings > 1).sum())
+    return Coefficient(f"alpha_{kind}", agreement.alpha(table, kind), pairs=pairs, **drawn)
+
+
+def _lacking(table: Table) -> str:
+    if not table.pair.size:
+        return NOBODY
+    if np.unique(table.rater).size == 1:
+        return ONE_RATER
+    return "" if table.shared.pair.size else NO_PAIR_TWICE
 
 
 @dataclass(frozen=True)

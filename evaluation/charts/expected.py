@@ -76,7 +76,7 @@ def expected_means(rows: Rows, *, bounded: bool = True, neutral: float | None = 
     if neutral is not None:
         layers.insert(0, neutral_tick(base, scale, neutral))
         rows = [{**row, "neutral": neutral} for row in rows]
-    return vega_lite(alt.layer(*layers), height=ROW * max(len(rows), 1), means=rows)
+    return vega_lite(layers, height=ROW * max(len(rows), 1), means=rows)
 
 
 def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
@@ -116,7 +116,7 @@ def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
     ]
     places = spread([row["expected"] for row in last.values()], LABEL * (domain[1] - domain[0]) / height)
     named = [{"system": name, "place": place} for name, place in zip(last, places, strict=True)]
-    return vega_lite(alt.layer(*layers), height=height, rounds=rows, bars=bars, names=named)
+    return vega_lite(layers, height=height, rounds=rows, bars=bars, names=named)
 
 
 def _bar(rows: Rows, system: str, scale: alt.Scale, beside: float) -> alt.Chart:
@@ -151,7 +151,7 @@ def wrong_over_rounds(rows: Rows, settled: float) -> dict:
         base.mark_line(strokeWidth=2, color=INK),
         base.mark_point(size=40, opacity=1, strokeWidth=1.5, color=INK, fill=PAPER),
     ]
-    return vega_lite(alt.layer(*layers), height=LOW, rounds=rows, settled=[{"wrong": settled}])
+    return vega_lite(layers, height=LOW, rounds=rows, settled=[{"wrong": settled}])
 
 
 def _judged(rows: Rows) -> alt.X:

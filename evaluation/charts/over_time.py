@@ -61,4 +61,4 @@ def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
     ]
     places = spread([row["mean"] for row in last.values()], LABEL * (domain[1] - domain[0]) / height)
     named = [{"system": name, "place": place} for name, place in zip(last, places, strict=True)]
-    return vega_lite(alt.layer(*layers), height=height, means=rows, marks=marks, names=named)
+    return vega_lite(layers, height=height, means=rows, marks=marks, names=named)

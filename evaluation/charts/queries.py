@@ -62,7 +62,7 @@ def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float =
     ]
     both = [{"text": "easiest", "last": False}, {"text": at_end, "last": True}]
     height = len(systems) * (34 if len(systems) <= 12 else 20)
-    return vega_lite(alt.layer(*layers), height=height, cells=cells, queries=queries, ends=both)
+    return vega_lite(layers, height=height, cells=cells, queries=queries, ends=both)
 
 
 def by_query(rows: Rows, *, bounded: bool = True) -> dict:
@@ -87,7 +87,7 @@ def by_query(rows: Rows, *, bounded: bool = True) -> dict:
         base.transform_filter("!datum.below").mark_bar(fill="var(--p3)"),
         base.transform_filter("datum.below").mark_bar(fill=BELOW, stroke=WARN, strokeWidth=0.75),
     ]
-    return vega_lite(alt.layer(*layers), height=240, bars=rows)
+    return vega_lite(layers, height=240, bars=rows)
 
 
 def deltas(rows: Rows) -> dict:
@@ -122,4 +122,4 @@ def deltas(rows: Rows) -> dict:
     ]
     layers = [layer.encode(strokeWidth=edge) for layer in layers]
     layers.append(base.transform_filter("datum.value == 0").mark_rule(color=EDGE, strokeWidth=4).encode(y=y))
-    return vega_lite(alt.layer(*layers), height=280, deltas=rows)
+    return vega_lite(layers, height=280, deltas=rows)

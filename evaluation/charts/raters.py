@@ -54,7 +54,7 @@ def confusion(cells: Rows, *, grades: Sequence[str]) -> dict:
             text=alt.Text("share:Q", format=".0%"), tooltip=alt.TooltipValue(None)
         ),
     ]
-    return vega_lite(alt.layer(*layers), height=42 * max(len(grades), 1), cells=cells)
+    return vega_lite(layers, height=42 * max(len(grades), 1), cells=cells)
 
 
 def mixes(cells: Rows, *, raters: Sequence[str], grades: Mapping[str, str]) -> dict:
@@ -80,7 +80,7 @@ def mixes(cells: Rows, *, raters: Sequence[str], grades: Mapping[str, str]) -> d
             alt.Tooltip("share:Q", title="Share", format=".1%"),
         ],
     )
-    return vega_lite(alt.layer(bars), height=PANEL * len(raters), cells=cells)
+    return vega_lite([bars], height=PANEL * len(raters), cells=cells)
 
 
 def courses(dots: Rows, *, raters: Sequence[str], reach: float) -> dict:
@@ -118,7 +118,7 @@ def courses(dots: Rows, *, raters: Sequence[str], reach: float) -> dict:
         point.encode(y=_strips("at:Q", raters), stroke=tone, fill=fill),
     ]
     lines = [{"at": place + 0.5} for place in range(len(raters))]
-    return vega_lite(alt.layer(*layers), height=PANEL * len(raters), dots=dots, none=lines)
+    return vega_lite(layers, height=PANEL * len(raters), dots=dots, none=lines)
 
 
 def _periods() -> alt.X:

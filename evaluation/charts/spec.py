@@ -81,9 +81,13 @@ def highlighted(channel: type, yes: object, no: object):
     return channel(no, condition={"test": "datum.significant", "value": yes})
 
 
-def vega_lite(chart: alt.LayerChart, *, height: int, **datasets: Rows) -> dict:
+def vega_lite(layers: Sequence[alt.Chart], *, height: int, **datasets: Rows) -> dict:
     """The Vega-Lite document, as wide as its container, with its rows. The page has the configuration."""
-    spec = chart.to_dict(validate=False)
-    del spec["config"]
-    size = {"width": "container", "height": height}  # `properties` would copy all of the chart for it
-    return spec | size | {"datasets": {name: list(rows) for name, rows in datasets.items()}}
+    return {
+        # alt.layer would copy each layer three times.
+        "layer": [layer.to_dict(validate=False, context={"top_level": False}) for layer in layers],
+        "$schema": alt.SCHEMA_URL,
+        "width": "container",
+        "height": height,
+        "datasets": {name: list(rows) for name, rows in datasets.items()},
+    }

@@ -64,9 +64,7 @@ def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> 
     if neutral is not None:
         layers.insert(0, neutral_tick(base, scale, neutral))
         rows = [{**row, "neutral": neutral} for row in rows]
-    return vega_lite(
-        alt.layer(*layers), height=ROW * max(len(rows), 1), means=rows, **({"best": best} if best else {})
-    )
+    return vega_lite(layers, height=ROW * max(len(rows), 1), means=rows, **({"best": best} if best else {}))
 
 
 def neutral_tick(base: alt.Chart, scale: alt.Scale, neutral: float) -> alt.Chart:
@@ -177,7 +175,7 @@ def differences(rows: Rows, *, beside: Rows = (), whole: float | None = None) ->
         # A number that the line would run through stands on paper.
         layers.insert(-1, layers[-1].mark_text(dy=-15, stroke=PAPER, strokeWidth=4))
         datasets["whole"] = [{"value": whole}]
-    return vega_lite(alt.layer(*layers), height=ROW * max(len(rows), 1), **datasets)
+    return vega_lite(layers, height=ROW * max(len(rows), 1), **datasets)
 
 
 def spread(values: Sequence[float], room: float) -> list[float]:
@@ -239,6 +237,4 @@ def _lines(
         layers.insert(0, band.encode(x=x, y=low, y2=alt.Y2("high:Q"), detail=alt.Detail("system:N"), fill=shade))
     places = spread([row["value"] for row in ends], LABEL * (domain[1] - domain[0]) / height)
     named = [{"system": row["system"], "place": place} for row, place in zip(ends, places, strict=True)]
-    return vega_lite(
-        alt.layer(*layers), height=height, lines=rows, names=named, **({"bands": bands} if bands else {})
-    )
+    return vega_lite(layers, height=height, lines=rows, names=named, **({"bands": bands} if bands else {}))

@@ -1,25 +1,27 @@
 """The scores of a collection joined with names, texts and counts, for pages."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q, Value
 
 from ratings.models import Assignment, Collection, Pair, Rating, System
 
-from .. import cache, scores
+from .. import cache, record, scores
 from .. import measures as kernel
 from ..analyses.report import known
 from ..analyses.standings import NUMBERS, Standing
 from ..measures import Judgments, Measure, Rankings
 from ..measures.arrays import distinct
 from ..record import Record
+from ..record.sql import columns_of
 from .asked import Asked, CannotAnswer
 
 MOST_BOUNDED = 1_000_000  # queries x systems x cutoff: the bounds of more take too long for a page
+_NONE = Value(0)
 ROUNDING = 1e-9  # smaller differences are rounding errors
 
 
@@ -56,7 +58,7 @@ class Answer:
             record, judgments = scores.read(collection, asked.options, names, asked.rule, asked.adjudications)
         except ValueError as error:
             raise CannotAnswer(str(error)) from error
-        if list(record.queries["key"]) != list(evaluation.per_query.index):
+        if not record.queries["key"].equals(evaluation.table.record.queries["key"]):
             # Queries were imported in between, and the rows of both must be the same.
             evaluation = evaluated(collection, asked, measures, names, bounded)
         listed = {each.name: each for each in (collection.systems.all() if system is None else [system])}
@@ -66,6 +68,10 @@ class Answer:
     def values(self, measure: Measure | None = None) -> pd.DataFrame:
         """float64[queries, systems] by key and name; nan = no value."""
         return self._of(self.evaluation.per_query, measure)
+
+    def array(self, names: Sequence[str], measure: Measure | None = None) -> np.ndarray:
+        """The columns of `values` of these systems, float64[queries, names]."""
+        return self.evaluation.values(measure or self.asked.measure, names)
 
     def reasons(self, measure: Measure | None = None) -> pd.DataFrame:
         return self._of(self.evaluation.reasons, measure)
@@ -85,7 +91,7 @@ class Answer:
 
     def standing(self, name: str, measure: Measure | None = None) -> Standing:
         text = str(measure or self.asked.measure)
-        row = self._summary[name, text]
+        row = self.evaluation.summarised[name, text]
         return Standing(
             system=self.systems[name],
             measure=text,
@@ -94,11 +100,6 @@ class Answer:
             why=scores.why(row["why"]),
             **{column: known(row[column]) for column in NUMBERS},
         )
-
-    @cached_property
-    def _summary(self) -> dict[tuple[str, str], dict]:
-        """The summary by system and measure, as a dict: a lookup in a frame takes a hundred times as long."""
-        return self.evaluation.summary.to_dict("index")
 
     @cached_property
     def standings(self) -> list[Standing]:
@@ -114,26 +115,22 @@ class Answer:
         return [standing.system.name for standing in self.standings]
 
     @cached_property
-    def neutral(self) -> pd.Series:
-        """What an empty list scores, by query key: above 0 where a query has documents with a negative gain."""
+    def neutral(self) -> np.ndarray:
+        """What an empty list scores, float64[queries]: above 0 where a document has a negative gain."""
         queries = self.judgments.queries
         empty = Rankings(np.zeros(queries + 1, np.int64), np.empty(0, np.int64), present=np.ones(queries, bool))
         options = replace(self.asked.options, ties="rank", unjudged="zero", undefined="skip")
-        found = kernel.evaluate([self.asked.measure], self.judgments, empty, options)
-        return pd.Series(found.values[self.asked.measure], pd.Index(self.record.queries["key"], name="query"))
+        return kernel.evaluate([self.asked.measure], self.judgments, empty, options).values[self.asked.measure]
 
     @cached_property
     def negative(self) -> int:
         """How many queries hold a judgment below 0."""
         return len(distinct(self.judgments.query[self.judgments.grade < 0]))
 
-    @cached_property
-    def below(self) -> pd.DataFrame:
-        """Which values are below the neutral point of their query, bool[queries, systems]."""
-        values = self.values()
-        if self.asked.measure.name != "nDCG":
-            return values < -ROUNDING
-        return values.lt(self.neutral - ROUNDING, axis=0)
+    def below(self, names: Sequence[str]) -> np.ndarray:
+        """Which values are below the neutral point of their query, bool[queries, names]."""
+        point = self.neutral[:, np.newaxis] if self.asked.measure.name == "nDCG" else 0.0
+        return self.array(names) < point - ROUNDING
 
     def places(self, name: str) -> np.ndarray:
         """How many documents the system lists down to the cutoff, int64[queries]."""
@@ -143,10 +140,9 @@ class Answer:
 
     def holes(self) -> tuple[int, int]:
         """Unjudged places down to the cutoff, over all systems and the queries that count, and all such places."""
-        counted = self.reasons() == "counted"
+        counted = self.evaluation.counted(self.asked.measure, self.systems)
         holes = total = 0
-        for name in self.systems:
-            here = counted[name].to_numpy()
+        for name, here in zip(self.systems, counted.T, strict=True):
             places = self.places(name)[here]
             holes += int(np.rint(np.nansum((1 - self.judged(name)[here]) * places)))
             total += int(places.sum())
@@ -156,13 +152,13 @@ class Answer:
         """Judged@k of each query, float64[queries], of the ranking as the system gave it."""
         measure = self.asked.at("Judged")
         if self.asked.options.unjudged != "condensed":
-            return self.values(measure)[name].to_numpy()
+            return self.array([name], measure)[:, 0]
         plain = replace(self.asked.options, unjudged="zero")
         return kernel.evaluate([measure], self.judgments, self.record.rankings[name], plain).values[measure]
 
     def by_ease(self) -> list[int]:
         """Rows of the queries from easiest to hardest by the median over systems, undefined ones last."""
-        values = self.values().to_numpy()
+        values = self.array(list(self.systems))
         middle, there = np.full(len(values), -np.inf), ~np.isnan(values).all(axis=1)
         middle[there] = np.nanmedian(values[there], axis=1)
         return np.argsort(-middle, kind="stable").tolist()
@@ -216,10 +212,17 @@ class Holdings:
 
 
 def holdings(collection: Collection) -> Holdings:
-    """The counts, by at most eleven database queries: what did not change is not counted again."""
+    """The counts, by at most thirteen database queries: only queries whose ratings changed are counted again."""
+    version = record.version(collection)
     assignments = Assignment.objects.filter(collection=collection)
+    judged = cache.by_query(collection, version, "judged", lambda queries: _judged(collection, queries))
+    _, ratings, cannot, pairs = judged.sum(axis=1).tolist()
     return Holdings(
-        **cache.counts(collection, lambda: _brought(collection), lambda: _judged(collection)),
+        **cache.count(collection, version.unrated, "brought", lambda: _brought(collection)),
+        judged=pairs,
+        ratings=ratings,
+        cannot=cannot,
+        raters=cache.count(collection, version, "raters", lambda: _raters(collection)),
         pairs=Pair.objects.filter(query__collection=collection).count(),
         wanted=assignments.count(),
         done=assignments.filter(state=Assignment.State.DONE).count(),
@@ -236,17 +239,27 @@ def _brought(collection: Collection) -> dict[str, int]:
     }
 
 
-def _judged(collection: Collection) -> dict[str, int]:
-    ratings = Rating.objects.filter(rater__collection=collection)
-    graded = ratings.filter(grade__isnull=False)
-    pairs = Pair.objects.filter(query__collection=collection)
-    has_grade = Exists(graded.filter(pair=OuterRef("pk")))
-    return {
-        "judged": pairs.filter(has_grade | Q(adjudication__isnull=False)).count(),
-        "ratings": graded.count(),
-        "cannot": ratings.filter(grade__isnull=True).count(),
-        "raters": graded.values("rater").distinct().count(),
-    }
+def _judged(collection: Collection, queries: list[int] | None) -> np.ndarray:
+    """int64[4, n]: query (pk), grades, ratings that are no grade, pairs that are judged. A query has two rows."""
+    some = {"query__collection": collection} if queries is None else {"query__in": queries}
+    graded = Rating.objects.filter(pair=OuterRef("pk"), grade__isnull=False)
+    ratings = Rating.objects.order_by().filter(**some)
+    pairs = Pair.objects.order_by().filter(**some)
+    counted = (
+        ratings.values_list("query").annotate(
+            grades=Count("grade"), cannot=Count("pk") - Count("grade"), pairs=_NONE
+        ),
+        pairs.filter(Exists(graded) | Q(adjudication__isnull=False))
+        .values_list("query")
+        .annotate(grades=_NONE, cannot=_NONE, pairs=Count("pk")),
+    )
+    return np.hstack([columns_of(*rows.query.sql_with_params(), 4) for rows in counted])
+
+
+def _raters(collection: Collection) -> int:
+    return collection.raters.filter(
+        Exists(Rating.objects.filter(rater=OuterRef("pk"), grade__isnull=False))
+    ).count()
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from .tables import heads as sortable
 SHADES = ("h1", "h2", "h3", "h4", "h5")
 BELOW, UNDEFINED = "h0", "hu"
 
+TIED = 1e-12  # smaller differences are none
 MOST_CELLS = 5_000  # cells of a Vega chart; more are drawn on the server, as SVG paths
 
 
@@ -58,7 +59,7 @@ class Shaded:
 
 
 def shaded(answer: Answer) -> Shaded:
-    value, below = answer.values()[answer.names].to_numpy(), answer.below[answer.names].to_numpy()
+    value, below = answer.array(answer.names), answer.below(answer.names)
     top = highest(answer)
     steps = np.digitize(value, [top * step / 5 for step in range(1, 5)])
     shade = np.where(below, BELOW, np.array(SHADES, object)[steps])
@@ -88,7 +89,7 @@ def rows(answer: Answer, all_of: Shaded) -> list[Row]:
 
 def highest(answer: Answer) -> float:
     """The upper end of the last shade: 1, or the highest value of an unbounded measure."""
-    values = answer.values().to_numpy()
+    values = answer.array(answer.names)
     top = 1.0 if answer.asked.bounded or np.isnan(values).all() else float(np.nanmax(values))
     return top if top > 0 else 1.0
 
@@ -164,11 +165,12 @@ def brief(value: float | None) -> float | None:
 
 def wins(answer: Answer) -> dict[str, int]:
     """On how many queries each system alone has the highest value."""
-    values = answer.values()
-    best = values.max(axis=1)
-    top = values.ge(best - 1e-12, axis=0)
-    alone = top[top.sum(axis=1) == 1]
-    return {name: int(alone[name].sum()) for name in values.columns}
+    names = list(answer.systems)
+    values = answer.array(names)
+    values = np.where(np.isnan(values), -np.inf, values)
+    top = values >= values.max(axis=1, initial=-np.inf, keepdims=True) - TIED
+    alone = top & (top.sum(axis=1, keepdims=True) == 1) & np.isfinite(values)
+    return dict(zip(names, alone.sum(axis=0).tolist(), strict=True))
 
 
 def heads(answer: Answer, sort: str | None = None) -> list[dict]:

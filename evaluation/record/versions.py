@@ -33,6 +33,11 @@ class Version(NamedTuple):
         return self[:-1]
 
     @property
+    def unrated(self) -> "Version":
+        """The version without its acts: ratings do not change it."""
+        return self._replace(acts={})
+
+    @property
     def number(self) -> int:
         """A number that rises with every change."""
         return self.whole + sum(self.acts.values())

@@ -9,8 +9,10 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from evaluation import cache, record, scores
+from evaluation.analyses import consistency
 from evaluation.judgments.rules import RULES, RULES_OF_ALL
 from evaluation.measures import Options
+from evaluation.pages.answer import holdings
 from evaluation.record import versions
 from ratings import queue
 from ratings.models import Pair, Rater
@@ -46,13 +48,29 @@ def everything(collection, rule: str = "mean") -> dict:
     numbers = {place: frame.to_numpy(np.float64).tobytes() for place, frame in enumerate(frames)}
     _, judgments = scores.read(collection, Options(), rule=rule)
     judged = (judgments.query.tobytes(), judgments.document.tobytes(), judgments.grade.tobytes())
-    return numbers | {"reasons": evaluation.reasons.to_numpy().tolist(), "judgments": judged}
+    numbers |= {"reasons": evaluation.reasons.to_numpy().tolist(), "judgments": judged}
+    return numbers | {"counts": holdings(collection)}
 
 
 def forget() -> None:
+    cache._counts = cache.Recent(8)
     cache._records = cache.Recent(4)
     cache._judgments = cache.Recent(8)
     cache._columns = cache.Recent(64)
+
+
+@pytest.mark.parametrize("grades", [("1", "2"), ("2", "2")])
+def test_alpha_beside_the_results_is_that_of_the_page_of_agreement(collection, grades):
+    for name, grade in zip(("first", "second"), grades, strict=True):
+        for query in ("q1", "q2"):
+            given = queue.Submission(grade=collection.grades.get(value=grade))
+            queue.save(rater_of(collection, name), pair_of(collection, query), given)
+    queue.save(rater_of(collection, "third"), pair_of(collection, "q1"), queue.Submission(reason="broken"))
+    whole = consistency.coefficients(consistency.agreement_of(collection))
+    found, _ = cache.read(collection, cache.Source())
+    (row,) = [row for row in whole if row["name"] == "alpha_ordinal"]
+    assert consistency.ordinal_alpha(found) == row
+    assert row["pairs"] == 2
 
 
 def rater_of(collection, name: str) -> Rater:
@@ -69,7 +87,8 @@ def test_after_any_change_they_are_those_of_a_fresh_start(collection, rule):
         pair = pairs[generator.integers(len(pairs))]
         act = generator.choice(["rate", "undo", "adjudicate", "weigh"])
         if act == "rate" and not pair.ratings.filter(rater=rater).exists():
-            queue.save(rater, pair, queue.Submission(grade=scale[generator.integers(len(scale))]))
+            given = {"grade": scale[generator.integers(len(scale))]} if step % 4 else {"reason": "broken"}
+            queue.save(rater, pair, queue.Submission(**given))
         elif act == "undo":
             queue.undo(rater)
         elif act == "adjudicate" and not hasattr(pair, "adjudication"):

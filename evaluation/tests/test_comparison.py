@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
@@ -107,16 +106,10 @@ def with_bounds(low: float, high: float):
     """b is better by some 0.15 on each of 20 queries, and every value can still move that far."""
     values = np.random.default_rng(1).random(20) * 0.1
     evaluation = evaluated({"a": [[1]] * 20, "b": [[1]] * 20}, {f"q{n}": {1: 1} for n in range(20)})
-    frame = pd.DataFrame(
-        np.column_stack([0.3 + values, 0.5 + 0 * values]), evaluation.per_query.index, evaluation.per_query.columns
-    )
-    object.__setattr__(evaluation, "per_query", frame)
-    ends = {
-        (MEASURE, name): Bounds(
-            frame["nDCG@10", name].to_numpy() + low, frame["nDCG@10", name] + high, frame.index > ""
-        )
-        for name in "ab"
-    }
+    table = np.column_stack([0.3 + values, np.full(20, 0.5)])
+    evaluation.table.of["values"][:] = table
+    every = np.ones(20, bool)
+    ends = {(MEASURE, name): Bounds(own + low, own + high, every) for name, own in zip("ab", table.T, strict=True)}
     object.__setattr__(evaluation, "bounds", ends)
     return compared(evaluation, "a", ["b"])[0]
 

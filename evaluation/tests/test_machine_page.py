@@ -64,7 +64,7 @@ def test_figures_of_a_machine_that_gives_everything_a_two(hills):
     page = client.get(reverse("machine", args=["hills", version.judge_id]))
     said = text_of(page)
     assert "were not drawn at random" in said and "family is in that of qwen" in said
-    assert "counts in a result" in said and page.context["lead"].startswith("On 12 pairs")
+    assert "counts in a result" in said and page.context["lead"].startswith("On twelve pairs")
     table = client.get(reverse("machine_csv", args=["hills", version.judge_id])).content.decode()
     assert "bias,system qwen,1,2.0" in table
 

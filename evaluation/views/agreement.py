@@ -120,12 +120,6 @@ def agreement_in(collection: Collection) -> Agreement:
     return cache.whole(collection, "raters", lambda: consistency.agreement_of(collection))
 
 
-def alpha_in(collection: Collection) -> dict:
-    """The one figure of agreement: ordinal alpha, as a row of `consistency.coefficients`."""
-    rows = cache.whole(collection, "coefficients", lambda: consistency.coefficients(agreement_in(collection)))
-    return next(row for row in rows if row["name"] == "alpha_ordinal")
-
-
 def order_in(collection: Collection, asked: Asked) -> Order | None:
     """None where it takes longer than a reader waits. CannotAnswer where the options do not fit the collection."""
     draws = draws_for(collection, asked)

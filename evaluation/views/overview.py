@@ -12,7 +12,7 @@ from ratings.people.access import READERS, of_collection
 from ratings.progress.counts import gold_hits
 
 from .. import cache, charts, scores
-from ..analyses import report
+from ..analyses import consistency, report
 from ..analyses.standings import Standing
 from ..decisive import Expected, not_expected
 from ..measures import MEASURES, Measure, cautions
@@ -25,7 +25,7 @@ from ..pages.expecting import Expecting, expecting, is_defined, key_of, wanted_i
 from ..record.drawn import rounds_so_far
 from ..words import expectations, options, sentences
 from ..words.numbers import decimals
-from . import agreement, compare
+from . import compare
 
 CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
 
@@ -85,7 +85,7 @@ def results(collection: Collection, asked: Asked, rounds: int, wanted: bool) -> 
         "misleads": expectations.MISLEADS if expected.misleads(asked, judged.values()) else "",
         "uneven": uneven,
         "least_judged": answer.systems.get(least),
-        "alpha": agreement.alpha_in(collection),
+        "alpha": consistency.ordinal_alpha(answer.record),
         "standings": rows,
         "bounded": any(standing.lowest is not None for standing in answer.standings),
         "too_large": scores.has_bounds(asked.measure) and not answer.evaluation.bounds,
@@ -166,8 +166,9 @@ def neutral_mean(answer: Answer) -> float | None:
     """What an empty list scores on average, where negative judgments lift it above 0."""
     if answer.asked.measure.name != "nDCG" or not answer.negative:
         return None
-    mean = answer.neutral.mean()
-    return float(mean) if mean > 0 else None
+    defined = answer.neutral[~np.isnan(answer.neutral)]
+    mean = float(defined.mean()) if defined.size else 0.0
+    return mean if mean > 0 else None
 
 
 def dots(answer: Answer) -> list[dict]:

@@ -15,6 +15,7 @@ from ratings.views.pages import paged
 
 from .. import charts
 from ..analyses import report
+from ..analyses.report import known
 from ..measures import MEASURES, Measure, parse_measure
 from ..pages.answer import Answer, evaluated
 from ..pages.asked import Asked, page, with_options
@@ -70,11 +71,8 @@ def main_measures(asked: Asked) -> list[Measure]:
 def ranked(answer: Answer, found: System) -> list[dict]:
     """A row for each query, highest value first, those without a value last."""
     record, asked = answer.record, answer.asked
-    values, below, reasons = (
-        answer.values()[found.name],
-        answer.below[found.name],
-        answer.reasons()[found.name],
-    )
+    values, below = answer.array([found.name])[:, 0].tolist(), answer.below([found.name])[:, 0].tolist()
+    reasons = answer.reasons()[found.name].tolist()
     judged, rankings = answer.judged(found.name), record.rankings[found.name]
     keep = f"{asked.keep[1:]}&" if asked.keep else ""
     rows = [
@@ -83,9 +81,9 @@ def ranked(answer: Answer, found: System) -> list[dict]:
             "query": key,
             "key": key,
             "text": text,
-            "value": None if values.iloc[place] != values.iloc[place] else float(values.iloc[place]),
-            "below": bool(below.iloc[place]),
-            "why": reasons.iloc[place],
+            "value": known(values[place]),
+            "below": below[place],
+            "why": reasons[place],
             "judged": float(judged[place]),
             "present": bool(rankings.present[place]),
             "length": int(rankings.length[place]),
