@@ -11,13 +11,18 @@ given = dict(os.environ)
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("IDEALIST_PATIENCE", "4")
 
-# Modules that are imported on first use, and would delay the first request by two seconds.
+# What is loaded on first use, and would delay the first request by two seconds.
 LATE = ("config.urls", "scipy.stats", "altair")
+TEMPLATES = ("evaluation/overview.html", "evaluation/compare.html")
 
 
 def load_late() -> None:
+    from django.template.loader import get_template
+
     for name in LATE:
         import_module(name)
+    for name in TEMPLATES:
+        get_template(name)
 
 
 def keep_a_worker() -> None:
