@@ -21,6 +21,7 @@ from ..models import (
     Judge,
     JudgeRun,
     JudgeSample,
+    JudgeUse,
     JudgeVersion,
     LostLease,
     MachineGrade,
@@ -53,6 +54,7 @@ def everything_of(collection: Collection) -> Iterator[QuerySet]:
     yield JudgeSample.objects.filter(judge__collection=collection)
     yield MachineGrade.objects.filter(version__judge__collection=collection)
     yield JudgeRun.objects.filter(version__judge__collection=collection)
+    yield JudgeUse.objects.filter(judge__collection=collection)
     yield JudgeVersion.objects.filter(judge__collection=collection)
     yield Judge.objects.filter(collection=collection)
     by_pair = {"pair__query__collection": collection}

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from django import forms
 
-from ..models import Collection, Judge, JudgeRun, JudgeVersion
+from ..models import Collection, Judge, JudgeRun, JudgeUse, JudgeVersion
 from ..presentation.versions import latest_of
 from . import prompts, runs, sample, wire
 from .versions import SAMPLING, Wish
@@ -81,6 +81,19 @@ class VersionForm(forms.Form):
     @property
     def wish(self) -> Wish:
         return Wish(**self.cleaned_data | {"sees": tuple(self.cleaned_data["sees"])})
+
+
+class UseForm(forms.Form):
+    """A version whose grades are used for something."""
+
+    use = forms.ChoiceField(choices=JudgeUse.Use.choices, widget=forms.HiddenInput)
+    version = forms.ModelChoiceField(
+        JudgeVersion.objects.none(), label="Version", empty_label="none", required=False
+    )
+
+    def __init__(self, *args, judge: Judge, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["version"].queryset = judge.versions.select_related("judge")
 
 
 class SampleForm(forms.Form):

@@ -92,6 +92,29 @@ class JudgeVersion(Log):
         return f"{self.judge}, version {self.number}"
 
 
+class JudgeUse(models.Model):
+    """What an admin lets the grades of a version be used for. Without a row they are used for nothing."""
+
+    class Use(models.TextChoices):
+        EXPECTED = "expected", "to predict missing judgments in expected values"
+
+    judge = models.ForeignKey(Judge, models.CASCADE, db_index=False, related_name="uses")
+    version = models.ForeignKey(JudgeVersion, models.CASCADE, related_name="uses")
+    use = models.CharField(max_length=10, choices=Use.choices)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["judge", "use"]
+        constraints = [
+            models.UniqueConstraint(fields=["judge", "use"], name="one_version_of_a_judge_per_use"),
+            models.CheckConstraint(condition=Q(use__in=["expected"]), name="judge_use_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.version}: {self.get_use_display()}"
+
+
 class JudgeRun(models.Model):
     """Pairs that a version is asked about: which were chosen, within which limits, and how far it is."""
 

@@ -8,10 +8,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from .. import downloads
 from ..audit import Act, note
 from ..formats.refusal import as_sentence
-from ..judges import call_log, choosing, gate, runs, versions
+from ..judges import call_log, choosing, gate, runs, uses, versions
 from ..judges import sample as samples
-from ..judges.forms import JudgeForm, ResumeForm, RunForm, SampleForm, StartForm, VersionForm
-from ..models import Collection, Judge, JudgeRun, MachineGrade
+from ..judges.forms import JudgeForm, ResumeForm, RunForm, SampleForm, StartForm, UseForm, VersionForm
+from ..models import Collection, Judge, JudgeRun, JudgeUse, MachineGrade
 from ..people.access import admin_page, record_act
 from .job_pages import no_worker
 from .pages import frame, paged
@@ -98,6 +98,26 @@ def take_judge_sample(request: HttpRequest, collection: Collection, pk: int) -> 
 
 
 @record_act
+def use_judge(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Use the grades of a version for something, or of none."""
+    own = judge_of(collection, pk)
+    form = UseForm(request.POST, judge=own)
+    if not form.is_valid():
+        raise Http404("There is no such use or version.")
+    use, version = form.cleaned_data["use"], form.cleaned_data["version"]
+    try:
+        if version is None:
+            changed = uses.switch_off(own, use)
+            messages.success(request, "Its grades are used for this no more." if changed else "Nothing changed.")
+        else:
+            uses.switch_on(version, use, request.user)
+            messages.success(request, f"The grades of version {version.number} are used from now on.")
+    except ValueError as error:
+        messages.error(request, as_sentence(error))
+    return redirect("judge", collection.slug, own.pk)
+
+
+@record_act
 def start_judge_run(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     own = judge_of(collection, pk)
     form = StartForm(request.POST, judge=own)
@@ -133,12 +153,31 @@ def judge_page(
         "sample_form": sample or SampleForm(),
         "version_form": version or VersionForm(collection=collection, latest=made[0] if made else None),
         "run_form": run or RunForm(judge=own),
+        "uses": uses_of(own),
         "can_run": any(each.endpoint for each in made),
     }
     if run and run.is_valid():
         context |= planned(run)
     status = 400 if refused or context.get("problem") else 200
     return render(request, "ratings/judge.html", context, status=status)
+
+
+def uses_of(own: Judge) -> list[dict]:
+    """Each use with the version that is used for it now, and the form to change that."""
+    now = {row.use: row for row in own.uses.select_related("version", "by")}
+    return [
+        {
+            "label": label,
+            "use": use,
+            "now": now.get(use),
+            "form": UseForm(
+                judge=own,
+                auto_id=f"id_{use}_%s",
+                initial={"use": use, "version": now[use].version_id if use in now else None},
+            ),
+        }
+        for use, label in JudgeUse.Use.choices
+    ]
 
 
 def planned(form: RunForm) -> dict:
