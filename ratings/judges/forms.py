@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from django import forms
 
+from ..formats import strict_json
 from ..models import Collection, Judge, JudgeRun, JudgeUse, JudgeVersion
 from ..presentation.versions import latest_of
 from . import prompts, runs, sample, wire
@@ -74,7 +75,7 @@ class VersionForm(forms.Form):
 
     def clean_sampling(self) -> dict:
         try:
-            return wire.checked_sampling(json.loads(self.cleaned_data["sampling"]))
+            return wire.checked_sampling(strict_json.loaded(self.cleaned_data["sampling"]))
         except (ValueError, RecursionError) as error:
             raise forms.ValidationError(f"Not understood: {error}.") from error
 
