@@ -225,6 +225,7 @@ urlpatterns = [
     path("collections/<slug:slug>/judges/<int:pk>/draw/", judges.draw_judge_sample, name="draw_judge_sample"),
     path("collections/<slug:slug>/judges/<int:pk>/sample/", judges.take_judge_sample, name="take_judge_sample"),
     path("collections/<slug:slug>/judges/<int:pk>/use/", judges.use_judge, name="use_judge"),
+    path("collections/<slug:slug>/judges/<int:pk>/probes/", judges.start_probes, name="start_probes"),
     path("collections/<slug:slug>/judges/<int:pk>/start/", judges.start_judge_run, name="start_judge_run"),
     path("collections/<slug:slug>/judges/runs/<int:pk>/", judges.judge_run, name="judge_run"),
     path("collections/<slug:slug>/judges/runs/<int:pk>/change/", judges.change_judge_run, name="change_judge_run"),

@@ -56,6 +56,7 @@ def everything() -> None:
         Pair,
         Picture,
         Presentation,
+        Probe,
         Query,
         Rater,
         RatingEvent,
@@ -130,6 +131,8 @@ def everything() -> None:
     MachineGrade.objects.create(
         **answered, state="graded", value=tenth.value, answer=HARD, cost=Decimal("0.1"), at=AT
     )
+    probing = {"run": asked, "version": version, "query": query, "kind": "empty"}
+    Probe.objects.create(**probing, state="graded", value=tenth.value, answer=HARD, at=AT)
     JudgeUse.objects.create(judge=judge, version=version, use="expected", by=anna, created_at=AT)
     sample = JudgeSample.objects.create(judge=judge, seed=-(2**63), created_at=AT)
     SampledPair.objects.create(sample=sample, query=query, document=document, stratum="s", probability=0.1)

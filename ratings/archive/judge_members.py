@@ -12,7 +12,7 @@ from typing import Any
 from ..formats import values
 from ..judges.versions import CONTENT, sha_of
 from ..judges.wire import checked_sampling
-from ..models import JudgeRun, JudgeUse, MachineGrade
+from ..models import JudgeRun, JudgeUse, MachineGrade, Probe
 from ..presentation.parts import Presented
 from .shape import (
     FLAG,
@@ -112,6 +112,21 @@ def _has_its_seed(row: dict) -> str:
     return "" if not row["drawn"] or row["seed"] is not None else "a sample that was drawn has a seed"
 
 
+ANSWER = {
+    "state": one_of(*MachineGrade.State.values),
+    "value": maybe(GRADE),
+    "problem": one_of("", *MachineGrade.Problem.values),
+    "detail": text(300),
+    "answer": TEXT,
+    "model": text(200),
+    "tokens_in": maybe(whole()),
+    "tokens_out": maybe(whole()),
+    "cost": maybe(MONEY),
+    "seconds": maybe(number(0)),
+    "tries": whole(high=SMALL),
+    "at": maybe(MOMENT),
+}
+TO_RUN: dict[str, Reference] = {"run": ("judge_runs", ("run", "judge", "version"))}
 OF_JUDGES = (
     Member("judges", {"name": text(150, empty=False), "created_at": MOMENT}, unique=(("name",),)),
     Member(
@@ -181,27 +196,16 @@ OF_JUDGES = (
     ),
     Member(
         "machine_grades",
-        {"run": whole(1)}
-        | VERSION
-        | {
-            "query": TEXT,
-            "document": TEXT,
-            "repeat": whole(1, SMALL),
-            "state": one_of(*MachineGrade.State.values),
-            "value": maybe(GRADE),
-            "problem": one_of("", *MachineGrade.Problem.values),
-            "detail": text(300),
-            "answer": TEXT,
-            "model": text(200),
-            "tokens_in": maybe(whole()),
-            "tokens_out": maybe(whole()),
-            "cost": maybe(MONEY),
-            "seconds": maybe(number(0)),
-            "tries": whole(high=SMALL),
-            "at": maybe(MOMENT),
-        },
+        {"run": whole(1)} | VERSION | {"query": TEXT, "document": TEXT, "repeat": whole(1, SMALL)} | ANSWER,
         unique=(("judge", "version", "query", "document", "repeat"),),
-        refers=TO_VERSION | {"run": ("judge_runs", ("run", "judge", "version"))} | TO_QUERY | TO_DOCUMENT,
+        refers=TO_VERSION | TO_RUN | TO_QUERY | TO_DOCUMENT,
+        rule=_graded_or_why_not,
+    ),
+    Member(
+        "judge_probes",
+        {"run": whole(1)} | VERSION | {"query": TEXT, "kind": one_of(*Probe.Kind.values)} | ANSWER,
+        unique=(("judge", "version", "query", "kind"),),
+        refers=TO_VERSION | TO_RUN | TO_QUERY,
         rule=_graded_or_why_not,
     ),
     Member(

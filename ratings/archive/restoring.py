@@ -42,6 +42,7 @@ from ..models import (
     Pair,
     Picture,
     Presentation,
+    Probe,
     Query,
     Ranking,
     Rater,
@@ -85,6 +86,7 @@ MODELS: dict[str, type[Model]] = {
     "judge_uses": JudgeUse,
     "judge_runs": JudgeRun,
     "machine_grades": MachineGrade,
+    "judge_probes": Probe,
     "judge_samples": JudgeSample,
     "sampled_pairs": SampledPair,
 }

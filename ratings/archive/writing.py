@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, Model, OuterRef, QuerySet
 
 from ..database.bulk import among, read
 from ..database.snapshot import snapshot
@@ -30,6 +30,7 @@ from ..models import (
     Pair,
     Picture,
     Presentation,
+    Probe,
     Ranking,
     Rater,
     Rating,
@@ -318,9 +319,17 @@ def _runs_in(collection: Collection) -> QuerySet:
 
 
 def _machine_grades(collection: Collection) -> Rows:
+    return _answers(collection, MachineGrade, "machine_grades")
+
+
+def _judge_probes(collection: Collection) -> Rows:
+    return _answers(collection, Probe, "judge_probes")
+
+
+def _answers(collection: Collection, model: type[Model], member: str) -> Rows:
     runs = _ids(_runs_in(collection))
-    rows = MachineGrade.objects.filter(version__judge__collection=collection)
-    for run, *row in _rows(rows, "machine_grades", BY_KEY | OF_VERSION):
+    rows = model._default_manager.filter(version__judge__collection=collection)
+    for run, *row in _rows(rows, member, BY_KEY | OF_VERSION):
         yield _place(runs, run), *row
 
 
@@ -373,6 +382,7 @@ WRITERS: dict[str, Callable[[Collection], Rows]] = {
     "judge_uses": _judge_uses,
     "judge_runs": _judge_runs,
     "machine_grades": _machine_grades,
+    "judge_probes": _judge_probes,
     "judge_samples": _judge_samples,
     "sampled_pairs": _sampled_pairs,
 }

@@ -100,6 +100,9 @@ JUDGES = {
     '"answer":"=1+1","model":"","tokens_in":null,"tokens_out":null,"cost":null,"seconds":null,"tries":1,"at":null}\n'
     f'{{"run":2,{ASKED},"repeat":3,"state":"waiting","value":null,"problem":"","detail":"","answer":"","model":"",'
     '"tokens_in":null,"tokens_out":null,"cost":null,"seconds":null,"tries":0,"at":null}\n',
+    "judge_probes": f'{{"run":2,"judge":"llama","version":1,"query":"q10","kind":"injection","state":"graded",'
+    '"value":"0.5","problem":"","detail":"","answer":"{}","model":"","tokens_in":1,"tokens_out":2,"cost":"1",'
+    f'"seconds":1.5,"tries":1,"at":"{AT}"}}\n',
     "judge_samples": f'{{"number":1,"judge":"llama","drawn":true,"seed":3,"options":{{"size":2}},'
     f'"created_at":"{AT}"}}\n'
     f'{{"number":2,"judge":"llama","drawn":false,"seed":null,"options":{{}},"created_at":"{AT}"}}\n',
@@ -228,6 +231,7 @@ def refused(tmp_path, **members: str) -> list[str]:
             '"=gpt 4","version":7',
             "has no 1 and =gpt 4 and 7",
         ),
+        ("judge_probes", '"injection"', '"bribe"', "line 1: the field kind: 'bribe' is none of"),
         ("judge_samples", '"seed":3', '"seed":null', "line 1: a sample that was drawn has a seed"),
         ("sampled_pairs", "0.1", "0", "line 1: the field probability: 0 is no chance above 0"),
         ("sampled_pairs", '"sample":2', '"sample":3', "line 2: the file judge_samples.jsonl has no 3"),
@@ -323,21 +327,25 @@ def with_judges(draw) -> dict[str, list[dict]]:
         {"state": "ungraded", "value": None, "problem": "not_json"},
         {"state": "waiting", "value": None, "problem": ""},
     ]
+    probed = []
     for run in asked:
-        for query, document in draw(
-            st.lists(st.tuples(st.sampled_from(queries), st.sampled_from(documents)), unique=True, max_size=2)
-        ):
-            # Another repeat for each run: a pair is asked once by a version.
-            of = {"run": run["number"], "judge": run["judge"], "version": run["version"]}
-            graded.append(
-                of | {"query": query, "document": document, "repeat": run["number"]} | draw(st.sampled_from(said))
-                | row(
-                    detail=texts, answer=texts, model=texts, tokens_in=st.none() | counts,
-                    tokens_out=st.none() | counts, cost=st.none() | money,
-                    seconds=st.none() | st.floats(0, 1e9).map(lambda value: value + 0.0),
-                    tries=st.integers(0, 9), at=st.none() | moments,
-                )
+        of = {"run": run["number"], "judge": run["judge"], "version": run["version"]}
+
+        def said_of() -> dict:
+            return draw(st.sampled_from(said)) | row(
+                detail=texts, answer=texts, model=texts, tokens_in=st.none() | counts,
+                tokens_out=st.none() | counts, cost=st.none() | money,
+                seconds=st.none() | st.floats(0, 1e9).map(lambda value: value + 0.0),
+                tries=st.integers(0, 9), at=st.none() | moments,
             )  # fmt: skip
+
+        some = st.tuples(st.sampled_from(queries), st.sampled_from(documents))
+        for query, document in draw(st.lists(some, unique=True, max_size=2)):
+            # Another repeat for each run: a pair is asked once by a version.
+            facts = {"query": query, "document": document, "repeat": run["number"]}
+            graded.append(of | facts | said_of())
+        if draw(st.booleans()) and of["judge"] not in [each["judge"] for each in probed]:
+            probed.append(of | {"query": queries[0], "kind": "stuffed"} | said_of())
     for judge in judges:
         for _ in range(draw(st.integers(0, 2))):
             seed = draw(seeds)
@@ -356,6 +364,7 @@ def with_judges(draw) -> dict[str, list[dict]]:
         "judge_uses": used,
         "judge_runs": asked,
         "machine_grades": graded,
+        "judge_probes": probed,
         "judge_samples": sampled,
         "sampled_pairs": drawn,
     }

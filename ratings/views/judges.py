@@ -10,7 +10,7 @@ from ..audit import Act, note
 from ..formats.refusal import as_sentence
 from ..judges import call_log, choosing, gate, runs, uses, versions
 from ..judges import sample as samples
-from ..judges.forms import JudgeForm, ResumeForm, RunForm, SampleForm, StartForm, UseForm, VersionForm
+from ..judges.forms import JudgeForm, ProbesForm, ResumeForm, RunForm, SampleForm, StartForm, UseForm, VersionForm
 from ..models import Collection, Judge, JudgeRun, JudgeUse, MachineGrade
 from ..people.access import admin_page, record_act
 from .job_pages import no_worker
@@ -131,6 +131,20 @@ def start_judge_run(request: HttpRequest, collection: Collection, pk: int) -> Ht
     return judge_page(request, own, run=form)
 
 
+@record_act
+def start_probes(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    own = judge_of(collection, pk)
+    form = ProbesForm(request.POST, judge=own)
+    if form.is_valid():
+        sent = form.cleaned_data
+        try:
+            run = runs.start_probes(sent["version"], sent["queries"], sent["seed"], form.limits, request.user)
+            return redirect("judge_run", collection.slug, run.pk)
+        except ValueError as error:
+            form.add_error(None, as_sentence(error))
+    return judge_page(request, own, probes=form)
+
+
 def judge_page(
     request: HttpRequest,
     own: Judge,
@@ -138,10 +152,11 @@ def judge_page(
     version: VersionForm | None = None,
     run: RunForm | None = None,
     sample: SampleForm | None = None,
+    probes: ProbesForm | None = None,
 ) -> HttpResponse:
     """The page, with a form as it was sent. Status 400 if the form is refused."""
     collection, made = own.collection, list(own.versions.all())
-    refused = [form for form in (version, run, sample) if form and not form.is_valid()]
+    refused = [form for form in (version, run, sample, probes) if form and not form.is_valid()]
     latest = own.samples.annotate(n=Count("pairs")).order_by("-pk").first()
     context = {
         **frame(collection, "judges"),
@@ -153,6 +168,7 @@ def judge_page(
         "sample_form": sample or SampleForm(),
         "version_form": version or VersionForm(collection=collection, latest=made[0] if made else None),
         "run_form": run or RunForm(judge=own),
+        "probes_form": probes or ProbesForm(judge=own),
         "uses": uses_of(own),
         "can_run": any(each.endpoint for each in made),
     }
@@ -202,14 +218,15 @@ def judge_run(request: HttpRequest, collection: Collection, pk: int) -> HttpResp
 
 
 def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: ResumeForm) -> HttpResponse:
-    rows = run.grades.select_related("query", "document").order_by("pk")
-    rows = rows.defer("document__body", "document__fields", "query__fields")
+    rows = run.asked.select_related("query").defer("query__fields").order_by("pk")
+    if rows.model is MachineGrade:
+        rows = rows.select_related("query", "document").defer("document__body", "document__fields")
     asked = request.GET.get("problem", "")
     if asked in MachineGrade.Problem.values:
         rows = rows.filter(problem=asked)
     elif asked:
         raise Http404("There is no such reason.")
-    problems = run.grades.exclude(problem="").order_by().values("problem").annotate(n=Count("pk")).order_by("-n")
+    problems = run.asked.exclude(problem="").order_by().values("problem").annotate(n=Count("pk")).order_by("-n")
     labels = dict(MachineGrade.Problem.choices)
     context = {
         **frame(collection, "judges"),
@@ -219,7 +236,7 @@ def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: 
         "share": (run.graded + run.ungraded) / run.pairs if run.pairs else 1,
         "problems": [row | {"label": labels[row["problem"]]} for row in problems],
         "asked": labels.get(asked, ""),
-        "models": list(run.grades.exclude(model="").order_by("model").values_list("model", flat=True).distinct()),
+        "models": list(run.asked.exclude(model="").order_by("model").values_list("model", flat=True).distinct()),
         "no_worker": no_worker() if run.state in (JudgeRun.State.QUEUED, JudgeRun.State.RUNNING) else "",
         **paged(request, rows, AT_ONCE),
     }
@@ -258,7 +275,7 @@ def judge_log(request: HttpRequest, collection: Collection, pk: int, format: str
     run = run_of(collection, pk)
     if format not in call_log.FORMATS:
         raise Http404("There is no such format.")
-    file = downloads.whole(call_log.FORMATS[format](call_log.rows(run.grades.all())))
+    file = downloads.whole(call_log.FORMATS[format](call_log.rows(run.asked.all())))
     name = f"{collection.slug}-run-{run.pk}.{format}"
     note(Act.EXPORTED, collection, about=name)
     return downloads.sent(file, name)

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from ratings.formats import strict_json
 from ratings.formats.refusal import as_sentence
-from ratings.judges import choosing, prompts, runs, versions
+from ratings.judges import choosing, forms, prompts, runs, versions
 from ratings.models import Collection, JudgeRun, JudgeVersion
 
 from ._collection_command import CollectionCommand, Refused
 
-CHOICES = [choice for choice in JudgeRun.Choice.values if choice != JudgeRun.Choice.IMPORTED]
+CHOICES = [name for name, _ in forms.CHOICES]
 
 
 class Command(CollectionCommand):
