@@ -15,6 +15,7 @@ from evaluation.decisive import Aim, State, draw_next, expected_of
 from evaluation.frozen.content import Broken
 from evaluation.measures import Options, parse_measure
 from ratings import queue
+from ratings.archive import rounds
 from ratings.judges import uses
 from ratings.models import AuditEvent, JudgeRun, MachineGrade, Pair, Rater, Role
 from ratings.tests.cast import make_asked, make_member
@@ -151,11 +152,21 @@ def test_every_page_file_and_command_names_it(judged, client, capsys):
         assert "est=design+machine" in printed.out and NAMED in printed.err
 
 
+def test_a_plan_names_it(judged, client):
+    uses.switch_on(asked_of(judged).version, "expected")
+    address = reverse("decisive", args=[judged.collection.slug])
+    page = text_of(client_of(judged, client).get(address + "?measure=nDCG@5&apart=0.3"))
+    assert "The plan" in page and NAMED in page
+
+
 def test_a_round_that_was_drawn_with_it_says_so(judged):
     run = asked_of(judged)
     uses.switch_on(run.version, "expected")
     made = draw_next(judged.collection, seed=9)
     assert made.seen["machines"] == [NAMED]
+    header, *lines = rounds.table(judged.collection)
+    rows = [dict(zip(header, line, strict=True)) for line in lines]
+    assert {row["round"]: row["machines"] for row in rows} == {1: "[]", 2: "[]", 3: json.dumps([NAMED])}
 
 
 def test_a_frozen_one_keeps_what_it_takes_to_compute_it_again(judged, client, tmp_path):
