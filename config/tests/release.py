@@ -48,6 +48,7 @@ def everything() -> None:
         Judge,
         JudgeRun,
         JudgeSample,
+        JudgeUse,
         JudgeVersion,
         LostLease,
         MachineGrade,
@@ -55,6 +56,7 @@ def everything() -> None:
         Pair,
         Picture,
         Presentation,
+        Probe,
         Query,
         Rater,
         RatingEvent,
@@ -129,6 +131,9 @@ def everything() -> None:
     MachineGrade.objects.create(
         **answered, state="graded", value=tenth.value, answer=HARD, cost=Decimal("0.1"), at=AT
     )
+    probing = {"run": asked, "version": version, "query": query, "kind": "empty"}
+    Probe.objects.create(**probing, state="graded", value=tenth.value, answer=HARD, at=AT)
+    JudgeUse.objects.create(judge=judge, version=version, use="expected", by=anna, created_at=AT)
     sample = JudgeSample.objects.create(judge=judge, seed=-(2**63), created_at=AT)
     SampledPair.objects.create(sample=sample, query=query, document=document, stratum="s", probability=0.1)
     invitation = {"role": "rater", "name": "boris", "key_hash": "0" * 64, "created_by": anna}

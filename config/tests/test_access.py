@@ -183,8 +183,10 @@ TABLE = {
     "make_judge_version": DECISION,
     "draw_judge_sample": DECISION,
     "take_judge_sample": DECISION,
+    "use_judge": DECISION,
     # No host is listed that it could ask: see ratings/tests/test_judges_page.py.
     "start_judge_run": ("post", [SIGN_IN, 404, 404, 400, 404]),
+    "start_probes": ("post", [SIGN_IN, 404, 404, 400, 404]),
     "judge_run": DECIDE,
     "change_judge_run": DECISION,
     "judge_log": DECIDE,
@@ -256,7 +258,7 @@ TABLE = {
 JOB = ["import_job", "import_progress", "refused", "check_import", "start_import", "cancel_import", "undo_import"]
 COPY = ["copy_job", "copy_progress", "cancel_copy"]
 JUDGE = ["judge", "make_judge_version", "draw_judge_sample", "take_judge_sample", "start_judge_run"]
-JUDGE += ["machine", "machine_csv", "machine_json"]
+JUDGE += ["use_judge", "start_probes", "machine", "machine_csv", "machine_json"]
 JUDGE_RUN = ["judge_run", "change_judge_run", "judge_log"]
 ARCHIVE = ["archive_job", "archive_progress", "start_archive", "cancel_archive"]
 
@@ -305,6 +307,9 @@ class World:
         asked = {"run": self.judge_run, "version": self.version}
         MachineGrade.objects.create(**asked, query=self.pair.query, document=self.pair.document, repeat=2)
         sample.take_rated(self.judge)
+        other = self.collection.documents.get(key="b")
+        asked |= {"query": self.pair.query, "document": other, "state": "graded", "value": 1}
+        MachineGrade.objects.create(**asked)
         gone = make_collection("gone")
         make_member(gone, "admin", Role.ADMIN)
         self.deletion = deleting.delete(gone, self.users["admin"])
@@ -409,6 +414,8 @@ class World:
                 "per_minute": "0",
                 "most_calls": "1",
             },
+            "start_probes": {"version": self.version.pk, "queries": 1, "seed": 1, "most_calls": 4},
+            "use_judge": {"use": "expected", "version": self.version.pk},
             "change_judge_run": {"act": "pause"},
             "make_token": {"name": "build", "collection": "hills", "scopes": "read", "days": "7"},
             "invite": {"names": "boris", "role": "rater", "days": "7"},
@@ -587,7 +594,16 @@ NOT_IN_ADMIN = {
     "presentation",
     "receipt",
 }
-NOT_IN_ADMIN |= {"judge", "judgeversion", "judgerun", "machinegrade", "judgesample", "sampledpair"}  # own pages
+NOT_IN_ADMIN |= {
+    "judge",
+    "judgeversion",
+    "judgerun",
+    "machinegrade",
+    "judgesample",
+    "sampledpair",
+    "judgeuse",
+    "probe",
+}  # own pages
 NOT_IN_ADMIN |= {"session", "stagedrating", "superuserbygroup"}
 REGISTERED = [name for name in ADMIN_MODELS if name not in NOT_IN_ADMIN]
 

@@ -82,6 +82,8 @@ NOTED = {
     "make_judge_version": Act.JUDGE_VERSION,
     "draw_judge_sample": Act.JUDGE_SAMPLE,
     "take_judge_sample": Act.JUDGE_SAMPLE,
+    "use_judge": Act.JUDGE_USE,
+    "start_probes": Act.JUDGE_RUN,
     "start_judge_run": Act.JUDGE_RUN,
     "change_judge_run": Act.JUDGE_RUN_CHANGED,
     "judge_log": Act.EXPORTED,

@@ -21,6 +21,7 @@ class Stage:
     wrong: float | None  # the chance of a wrong order
     means: dict[str, tuple[float | None, float | None, float | None]]  # of each system: mean, low, high
     best: dict[str, float | None]  # the chance of each to be the best
+    machines: tuple[str, ...] = ()  # that helped to predict
 
     @property
     def width(self) -> float | None:
@@ -41,7 +42,8 @@ class Stage:
 
 def now(told: Expected) -> Stage:
     means = {row.system: (row.mean, row.low, row.high) for row in told.means}
-    return Stage("now", told.judged, told.wrong, means, {row.system: row.best for row in told.means})
+    best = {row.system: row.best for row in told.means}
+    return Stage("now", told.judged, told.wrong, means, best, tuple(map(str, told.machines)))
 
 
 def stages(collection: Collection, measure: Measure, fingerprint: str) -> tuple[list[Stage], list[Aim]]:
@@ -58,7 +60,8 @@ def stages(collection: Collection, measure: Measure, fingerprint: str) -> tuple[
         columns = zip(seen["mean"], seen["low"], seen["high"], strict=True)
         means = dict(zip(systems, columns, strict=True))
         best = dict(zip(systems, seen["best"], strict=True))
-        found.append(Stage(f"before round {made.number}", made.judged, seen["wrong"], means, best))
+        named = tuple(seen.get("machines", ()))
+        found.append(Stage(f"before round {made.number}", made.judged, seen["wrong"], means, best, named))
     others = [aim for aim in aims.values() if aim is not None and not aim.is_of(measure, fingerprint)]
     return found, others
 
@@ -102,6 +105,7 @@ def document(collection: str, label: str, told: Expected | None, why: str, every
                 "when": stage.when,
                 "judged": stage.judged,
                 "wrong": stage.wrong,
+                "machines": list(stage.machines),
                 "systems": [
                     {"system": name, "mean": mean, "low": low, "high": high, "best": stage.best[name]}
                     for name, (mean, low, high) in stage.means.items()
@@ -126,9 +130,9 @@ def table(told: Expected | None) -> Table:
 
 def table_of(every: Sequence[Stage], label: str) -> Table:
     """A row for each stage and system."""
-    header = ["when", "judged", "wrong", "system", "expected", "expected_low", "expected_high", "best", "options"]
-    return header, [
-        [stage.when, stage.judged, stage.wrong, name, *numbers, stage.best[name], label]
+    header = ["when", "judged", "wrong", "system", "expected", "expected_low", "expected_high", "best", "machines"]
+    return [*header, "options"], [
+        [stage.when, stage.judged, stage.wrong, name, *numbers, stage.best[name], "; ".join(stage.machines), label]
         for stage in every
         for name, numbers in stage.means.items()
     ]

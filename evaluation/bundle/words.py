@@ -13,7 +13,7 @@ from ..frozen.freezing import About
 from ..judgments.rules import SMOOTHED
 from ..models import FrozenEvaluation
 from ..scores import Evaluation, why
-from ..words import options
+from ..words import expectations, options
 from ..words.numbers import decimals, percent
 from ..words.sentences import counted
 from . import comparisons
@@ -61,10 +61,12 @@ def _expected(evaluation: Evaluation, text) -> list[str]:
     without = f", without intervals: {facts['without']}" if facts["without"] else ""
     given = "" if facts["without"] else " with 90 % intervals for missing judgments alone"
     rounds = counted(facts["rounds"], "round", "rounds")
+    named = expectations.machines(facts.get("machines", ()))
     return [
         f"These means are plain. {facts['judged']:,} of {facts['pairs']:,} pairs were judged, and "
         f"{facts['drawn']:,} pairs were drawn in {rounds}. Expected once all are judged{given} "
-        f"({outlook.estimated}{without}): {', '.join(said)}."
+        f"({outlook.estimated}{without}): {', '.join(said)}.",
+        *([text(named)] if named else []),
     ]
 
 
@@ -171,6 +173,7 @@ def readme(frozen: FrozenEvaluation, drawn: Iterable[Figure], compared: bool) ->
             for system in asked.systems
         ),
         *(_OF_EXPECTED if asked.expected else []),
+        *(_OF_MACHINES if asked.machines else []),
         "",
         "## What came out",
         "",
@@ -212,6 +215,7 @@ _OF_EXPECTED = (
     "| pool.jsonl | the pairs that can be judged, and when each came and was judged |",
     "| rounds.jsonl | which pairs were drawn to be judged, by which chances |",
 )
+_OF_MACHINES = ("| machines.jsonl | what machines graded, which helped to predict missing judgments |",)
 _JUDGMENTS = {
     True: "the judgments as TREC qrels",
     False: "the judgments, one JSON object a line: qrels cannot hold grades that are negative or decimal",

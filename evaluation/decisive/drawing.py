@@ -93,7 +93,8 @@ def seen(state: State, aim: Aim) -> dict[str, Any]:
     found = reported(state, aim)
     rows = [found.of(name) for name in state.systems]
     columns = {name: [getattr(row, name) for row in rows] for name in ("mean", "low", "high", "best")}
-    return columns | {"wrong": found.wrong}
+    named = {"machines": [str(machine) for machine in found.machines]} if found.machines else {}
+    return columns | {"wrong": found.wrong} | named
 
 
 def round_size(state: State) -> int:

@@ -14,7 +14,7 @@ from ..expected import Estimate, estimate, settled
 from ..expected.order import WRONG
 from ..measures import Judgments, Measure, Options
 from ..measures.gains import gain
-from ..record import Record
+from ..record import InUse, Machine, Record, machines
 from ..record.drawn import rounds_so_far
 from ..scores import Evaluation
 from .aims import Aim, systems_of
@@ -26,6 +26,7 @@ NO_ROUNDS = "no round was drawn, so that nobody knows by what chance a document 
 UNFINISHED = "no document that a round drew at random is judged yet"
 NO_DRAW = "the pool is so small that documents are judged from the top of the lists, and none was drawn"
 DESIGN, MODEL = "design", "model"  # where the estimate comes from, as `est` in options
+MACHINE = "+machine"  # behind it, where grades of machines helped the model to predict
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Expected:
 
     measure: str
     options: str  # the fingerprint, with est
-    est: str  # DESIGN, or MODEL: without an interval
+    est: str  # DESIGN, or MODEL: without an interval; then MACHINE, where machines had a part
     without: str  # why there is no interval; "" where there is one
     means: tuple[Mean, ...]
     pairs: int  # of the pool
@@ -79,6 +80,7 @@ class Expected:
     seed: int = SEED
     estimate: Estimate | None = field(default=None, repr=False)
     systems: tuple[str, ...] = ()  # in the order of the estimate
+    machines: tuple[Machine, ...] = ()  # whose grades helped the model to predict
 
     @property
     def estimated(self) -> str:
@@ -112,7 +114,8 @@ class Expected:
         names = ("est", "without", "pairs", "judged", "drawn", "skipped", "queries", "nothing_found", "rounds")
         names += ("wrong", "settled", "leader", "calibration", "draws", "seed")
         return {name: getattr(self, name) for name in names} | {
-            "outside": {row.system: row.outside for row in self.means}
+            "outside": {row.system: row.outside for row in self.means},
+            "machines": [machine.as_json() for machine in self.machines],
         }
 
     @property
@@ -144,17 +147,20 @@ class TooLarge(ValueError):
     """The pool is too large for a page; a command computes it."""
 
 
-def expected_of(collection: Collection, aim: Aim, most: int | None = None) -> Expected:
+def expected_of(
+    collection: Collection, aim: Aim, most: int | None = None, used: tuple[InUse, ...] | None = None
+) -> Expected:
     """The expected means, from the cache where nothing changed.
 
     Raises ValueError with the reason where there is nothing to expect, and TooLarge where the pool has more than
-    `most` pairs.
+    `most` pairs. `used`: the machines in use, if they are known already.
     """
-    name = ("expected", aim, most, rounds_so_far(collection))
+    used = machines(collection) if used is None else used
+    name = ("expected", aim, most, rounds_so_far(collection), used)
 
     def make() -> Expected | ValueError:
         try:
-            state = State.of(collection, aim)
+            state = State.of(collection, aim, used)
             if most is not None and state.pool.pairs > most:
                 raise TooLarge(f"the pool has {state.pool.pairs:,} pairs; of more than {most:,} a command tells.")
             return reported(state, aim)
@@ -181,14 +187,17 @@ def with_expected(
     how = {"rule": evaluation.rule, "adjudications": evaluation.adjudications, "systems": systems_of(collection)}
     chosen = evaluation.measures if measures is None else measures
     aims = {measure: Aim(measure, evaluation.options, **how) for measure in chosen}
-    return replace(evaluation, expected={name: expected_of(collection, aim, most) for name, aim in aims.items()})
+    used = machines(collection)
+    told = {name: expected_of(collection, aim, most, used) for name, aim in aims.items()}
+    return replace(evaluation, expected=told)
 
 
 def reported(state: State, aim: Aim) -> Expected:
     pool, judged = state.pool, state.judged
     exact = plain_means(state.record, state.judgments, aim.measure, aim.options)
     found = estimated(state, exact, aim.measure, aim.options)
-    est = MODEL if found.covariance is None else DESIGN
+    touched = state.touched_by
+    est = (MODEL if found.covariance is None else DESIGN) + (MACHINE if touched else "")
     ends, best, wrong = found.interval(), None, None
     if ends is not None and len(state.systems) > 1:
         wrong, best = settled(found.mean, found.covariance)
@@ -225,6 +234,7 @@ def reported(state: State, aim: Aim) -> Expected:
         seed=found.seed,
         estimate=found,
         systems=state.systems,
+        machines=touched,
     )
 
 

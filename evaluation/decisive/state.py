@@ -1,6 +1,7 @@
 """What is known of a collection's pool now: its pairs, their levels, and how each came to be judged."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +12,7 @@ from .. import record, scores
 from ..expected import UNJUDGED, Design, Pool, Round, design, pool_of
 from ..measures import Judgments
 from ..measures.arrays import pair_key
-from ..record import Record
+from ..record import InUse, Machine, Record
 from ..record.drawn import NOT_KNOWN, DrawnRows, PoolRows, RoundRows, pool_rows, round_rows
 from .aims import Aim
 
@@ -37,10 +38,15 @@ class State:
     skipped: np.ndarray  # bool[pairs]: was drawn, and nobody will judge it
     rounds: tuple[Round, ...]
     numbers: tuple[int, ...]  # of the rounds
+    machines: tuple[Machine, ...] = ()  # those of pool.machine, by column
 
     @classmethod
-    def of(cls, collection: Collection, aim: Aim) -> "State":
-        """ValueError where there is nothing to expect: see `expected.pool_of`. About eight database queries."""
+    def of(cls, collection: Collection, aim: Aim, used: Sequence[InUse] | None = None) -> "State":
+        """ValueError where there is nothing to expect: see `expected.pool_of`. About nine database queries.
+
+        `used`: the machines whose grades are features of the model; None: those that are in use now.
+        """
+        used = record.machines(collection) if used is None else used
         found, judgments = scores.read(collection, aim.options, aim.systems, aim.rule, aim.adjudications)
         # Read after the judgments: a pair that is judged in between then counts as unjudged in both.
         rows, rounds = pool_rows(collection), round_rows(collection)
@@ -49,7 +55,10 @@ class State:
         key = pair_key(place[place >= 0], rows.document)
         scale = np.array(record.scale(collection))
         pool, level = pool_of(judgments, [*found.rankings.values()], aim.measure, aim.options, scale, unjudged=key)
-        return cls._joined(found, judgments, scale, pool, level, rows, key, rounds)
+        if used:
+            pool = pool.with_machines(*(_said(each, found) for each in used))
+        state = cls._joined(found, judgments, scale, pool, level, rows, key, rounds)
+        return replace(state, machines=tuple(each.machine for each in used))
 
     @classmethod
     def _joined(
@@ -114,6 +123,14 @@ class State:
         return self.pair[late & (self.pair != NO_PAIR)]
 
     @property
+    def touched_by(self) -> tuple[Machine, ...]:
+        """The machines whose grades had a part in what is expected: none where nothing is left to predict."""
+        if not self.machines or self.judged.all():
+            return ()
+        graded = ~np.isnan(self.pool.machine).all(axis=0)
+        return tuple(machine for machine, has_any in zip(self.machines, graded, strict=True) if has_any)
+
+    @property
     def from_the_top(self) -> bool:
         """Whether rounds come from the top of the lists: of a small pool of which none drew at random yet."""
         return self.pool.pairs < SMALL and not self.at_random
@@ -135,6 +152,14 @@ class State:
             counted = np.isin(top.query, self.pool.number)
             counts[name] = int((~np.isin(pair_key(top.query, top.documents)[counted], key)).sum())
         return counts
+
+
+def _said(used: InUse, found: Record) -> Judgments:
+    """The grades of a machine, with the numbers of queries and documents that the record has."""
+    query, document, grade = record.grades_of(used)
+    place = _places(found.queries["pk"].to_numpy(), query)
+    here = place >= 0
+    return Judgments(len(found.queries), place[here], document[here], grade[here])
 
 
 def _places(pks: np.ndarray, asked: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@
     runs/1-bm25.run   "query Q0 document rank score tag" of each system, in the order of their names
     pool.jsonl        what expected values rest on, only where they were frozen: see `expected`
     rounds.jsonl      and the rounds that were drawn
+    machines.jsonl    and the grades of machines that helped to predict, only where there were any
 
 All is UTF-8 with \\n at the end of every line; numbers are written as Python's repr writes them, whole grades
 without a point. The hash of an evaluation is the SHA-256 of these lines, one for each file in the order above:
@@ -29,8 +30,9 @@ import pandas as pd
 from ..measures import Judgments, Measure, Options, Rankings, parse_measure
 
 FORMAT = 1
+WITH_MACHINES = 2  # the format of expected values with machines, which a reader of 1 would compute without
 SETTINGS, QUERIES, QRELS, GRADES = "settings.json", "queries.jsonl", "qrels.txt", "judgments.jsonl"
-POOL, ROUNDS = "pool.jsonl", "rounds.jsonl"
+POOL, ROUNDS, MACHINES = "pool.jsonl", "rounds.jsonl", "machines.jsonl"
 PIECE = 1 << 20  # bytes of text that are compressed together
 
 BLANK = re.compile(r"\s+")  # not allowed in the system's column of a run
@@ -67,12 +69,13 @@ class Settings:
     interval: dict  # level, draws and seed of the bootstrap
     judgments: str  # QRELS or GRADES
     systems: tuple[System, ...]
-    # Where expected values were frozen: their measures and systems, and the grades of the scale.
+    # Where expected values were frozen: their measures and systems, the grades of the scale, and the machines that
+    # helped to predict, if there were any.
     expected: dict | None = None
 
     def as_text(self) -> str:
         known = {
-            "format": FORMAT,
+            "format": WITH_MACHINES if self.machines else FORMAT,
             "measures": list(map(str, self.measures)),
             "options": self.options.as_dict(),
             "rule": self.rule,
@@ -88,7 +91,7 @@ class Settings:
         """The settings of a settings.json. Raises Broken."""
         try:
             known = json.loads(text)
-            if known["format"] != FORMAT:
+            if known["format"] not in (FORMAT, WITH_MACHINES):
                 raise Broken(
                     f"{SETTINGS}: format {known['format']!r} is not known here; a newer Idealist reads it."
                 )
@@ -110,9 +113,15 @@ class Settings:
             raise Broken(f"{SETTINGS}: cannot be read ({error}).") from error
 
     @property
+    def machines(self) -> list[dict]:
+        """The machines whose grades helped to predict, in the order of their grades in the file."""
+        return (self.expected or {}).get("machines", [])
+
+    @property
     def names(self) -> list[str]:
         """The canonical files, in their order."""
         of_expected = [POOL, ROUNDS] if self.expected else []
+        of_expected += [MACHINES] if self.machines else []
         return [SETTINGS, QUERIES, self.judgments, *(system.run for system in self.systems), *of_expected]
 
 

@@ -4,8 +4,10 @@
                   it came, how many when it was judged in none, and whether it was drawn and nobody will judge it
     rounds.jsonl  {"round", "precision", "threshold", "greedy", "units"} of each round, oldest first; a unit is
                   {"key", "rate", "pairs"}. A pair is [query, document], in a unit with its chance within
+    machines.jsonl  {"query", "document", "grades"} of each pair that a machine graded: what each machine of the
+                  settings gave, null for none. Only where machines helped to predict
 
-Both stand behind the runs, and only where expected values were frozen.
+They stand behind the runs, and only where expected values were frozen.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,8 +22,8 @@ from ..decisive import Aim, Expected, State
 from ..decisive.report import reported
 from ..expected import Round, pool_of
 from ..expected.scope import refuse
-from ..measures import Measure, Options, effective
-from ..measures.arrays import pair_key
+from ..measures import Judgments, Measure, Options, effective
+from ..measures.arrays import DOCUMENT_BITS, pair_key
 from ..record import Record
 from . import content
 from .content import Broken, Judged, Lines, Settings
@@ -114,6 +116,14 @@ def round_lines(state: State, keys: record.Keys) -> Iterator[str]:
         )
 
 
+def machine_lines(state: State, keys: record.Keys) -> Iterator[str]:
+    queries, names = _named(state, keys)
+    rows = np.flatnonzero(~np.isnan(state.pool.machine).all(axis=1))
+    for row in sorted(rows.tolist(), key=lambda row: (state.pool.query[row], names[row])):
+        grades = [None if np.isnan(grade) else grade for grade in state.pool.machine[row].tolist()]
+        yield content.as_line({"query": queries[row], "document": names[row], "grades": grades})
+
+
 def _named(state: State, keys: record.Keys) -> tuple[list[str], list[str]]:
     """The query and the document of each pair, by their keys."""
     of_query = state.record.queries["key"].tolist()
@@ -142,21 +152,52 @@ def expected_in(asked: Settings, lines: Lines) -> dict[Measure, Expected]:
     rounds = list(
         content.read_objects(content.ROUNDS, lines(content.ROUNDS), "round precision threshold greedy units")
     )
+    graded = _graded(asked, judged, lines)
     told = {}
     for measure in map(content.parse_measure, asked.expected["measures"]):
-        state = _state(asked, measure, judged, found, pairs, rounds)
+        state = _state(asked, measure, judged, found, pairs, rounds, graded)
         aim = Aim(measure, asked.options, rule=asked.rule, adjudications=asked.adjudications)
         told[measure] = reported(state, aim)
     return told
 
 
+def _graded(asked: Settings, judged: Judged, lines: Lines) -> list[Judgments]:
+    """What each machine of the settings gave. Raises Broken."""
+    if not asked.machines:
+        return []
+    rows = list(content.read_objects(content.MACHINES, lines(content.MACHINES), "query document grades"))
+    key = _keys(judged, ((row["query"], row["document"]) for row in rows), content.MACHINES)
+    each = [row["grades"] for row in rows]
+    if not all(isinstance(row, list) and len(row) == len(asked.machines) for row in each):
+        raise Broken(f"{content.MACHINES}: not every line has {len(asked.machines)} grades or null.")
+    try:
+        grades = np.array(each, np.float64).reshape(-1, len(asked.machines))
+    except (TypeError, ValueError) as error:
+        raise Broken(f"{content.MACHINES}: a grade is neither a number nor null.") from error
+    queries = len(judged.queries)
+    query, document = key >> DOCUMENT_BITS, key & ((1 << DOCUMENT_BITS) - 1)
+    given = ~np.isnan(grades)
+    return [
+        Judgments(queries, query[some], document[some], column[some])
+        for column, some in zip(grades.T, given.T, strict=True)
+    ]
+
+
 def _state(
-    asked: Settings, measure: Measure, judged: Judged, found: Record, pairs: list[dict], rounds: list[dict]
+    asked: Settings,
+    measure: Measure,
+    judged: Judged,
+    found: Record,
+    pairs: list[dict],
+    rounds: list[dict],
+    graded: Sequence[Judgments],
 ) -> State:
     scale = np.array(asked.expected["scale"], np.float64)
     key = _keys(judged, ((pair["query"], pair["document"]) for pair in pairs))
     every = [*found.rankings.values()]
     pool, level = pool_of(judged.judgments, every, measure, asked.options, scale, unjudged=key)
+    if graded:
+        pool = pool.with_machines(*graded)
     of_pool = pair_key(pool.number[pool.query], pool.document)
     order = np.argsort(key)
     at = np.minimum(np.searchsorted(key[order], of_pool), len(key) - 1)
@@ -180,7 +221,15 @@ def _state(
         skipped=skipped > 0,
         rounds=tuple(_round(each, judged, row_of) for each in rounds),
         numbers=tuple(each["round"] for each in rounds),
+        machines=_machines(asked),
     )
+
+
+def _machines(asked: Settings) -> tuple[record.Machine, ...]:
+    try:
+        return tuple(record.Machine(**each) for each in asked.machines)
+    except TypeError as error:
+        raise Broken(f"{content.SETTINGS}: a machine has a judge, version, model and sha256.") from error
 
 
 def _round(line: dict, judged: Judged, row_of: Mapping[int, int]) -> Round:
@@ -203,12 +252,12 @@ def _round(line: dict, judged: Judged, row_of: Mapping[int, int]) -> Round:
     )
 
 
-def _keys(judged: Judged, pairs: Iterable[tuple[str, str]]) -> np.ndarray:
+def _keys(judged: Judged, pairs: Iterable[tuple[str, str]], file: str = content.ROUNDS) -> np.ndarray:
     places = []
     for query, document in pairs:
         place = _place(judged, query)
         if document not in judged.numbers[place]:
-            raise Broken(f"{content.ROUNDS}: document {document!r} of query {query!r} is not in {content.POOL}.")
+            raise Broken(f"{file}: document {document!r} of query {query!r} is not in {content.POOL}.")
         places.append((place, judged.numbers[place][document]))
     columns = np.array(places, np.int64).reshape(len(places), 2)
     return pair_key(columns[:, 0], columns[:, 1])

@@ -26,12 +26,12 @@ from ..cache import Columns
 from ..decisive import Aim, State, systems_of
 from ..measures import Judgments, Measure, Options, Rankings, parse_measure
 from ..models import FrozenEvaluation, FrozenPart
-from ..record import Record
+from ..record import InUse, Record
 from ..scores import Evaluation, Setup
 from ..significance import bootstrap_interval
 from . import content
 from .content import File, Settings
-from .expected import defined, expected_in, pool_lines, round_lines, stored
+from .expected import defined, expected_in, machine_lines, pool_lines, round_lines, stored
 
 IN_MEMORY = 1 << 24  # bytes of compressed content; more is buffered in a temporary file
 AT_ONCE = 16  # parts that are written with one statement
@@ -79,6 +79,7 @@ def freeze(
     """
     measures = tuple(dict.fromkeys(scores.measure_for(collection, str(measure)) for measure in measures))
     options = setup.options
+    used = record.machines(collection) if expected else ()
     # Read before the rows, which can then only be newer than the version that stands beside them.
     version, terms = record.version(collection), record.terms(collection)
     found, judgments = scores.read(collection, options, setup.systems, setup.rule, setup.adjudications)
@@ -92,7 +93,7 @@ def freeze(
         interval=interval(),
         judgments=content.QRELS if content.fits_qrels(judgments.grade) else content.GRADES,
         systems=tuple(_with_empty(found)),
-        expected=_to_expect(collection, measures, options, found.systems) if expected else None,
+        expected=_to_expect(collection, measures, options, found.systems, used) if expected else None,
     )
     evaluation = scored(collection.slug, found.queries, judgments, found.rankings, asked)
     about = About(
@@ -112,7 +113,7 @@ def freeze(
     )
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as room:
         parts = Parts(room)
-        files = _write_content(collection, found, judgments, asked, parts)
+        files = _write_content(collection, found, judgments, asked, used, parts)
         if asked.expected:
             # From the files, so that whoever computes them again has the same order of documents.
             told = expected_in(asked, parts.lines)
@@ -135,7 +136,11 @@ def freeze(
 
 
 def _to_expect(
-    collection: Collection, measures: Iterable[Measure], options: Options, systems: Sequence[str]
+    collection: Collection,
+    measures: Iterable[Measure],
+    options: Options,
+    systems: Sequence[str],
+    used: Sequence[InUse],
 ) -> dict:
     """What `Settings.expected` has. ValueError where nothing can be expected, or without all of its systems."""
     about = [*(systems_of(collection) or collection.systems.order_by("name").values_list("name", flat=True))]
@@ -145,6 +150,7 @@ def _to_expect(
         "measures": [str(measure) for measure in defined(measures, options)],
         "scale": record.scale(collection),
         "systems": [name for name in systems if name in about],
+        **({"machines": [each.machine.as_json() for each in used]} if used else {}),
     }
 
 
@@ -234,7 +240,12 @@ def _with_empty(found: Record) -> Iterator[content.System]:
 
 
 def _write_content(
-    collection: Collection, found: Record, judgments: Judgments, asked: Settings, parts: Parts
+    collection: Collection,
+    found: Record,
+    judgments: Judgments,
+    asked: Settings,
+    used: Sequence[InUse],
+    parts: Parts,
 ) -> list[File]:
     writer, digests = content.Writer(parts.keep), Digests(len(found.queries))
     listed = (rankings.documents for rankings in found.rankings.values())
@@ -249,20 +260,23 @@ def _write_content(
         files.append(writer.write(system.run, digests.seen(_run_lines(collection, found, system, keys))))
         digests.keep(system.run, parts)
     if asked.expected:
-        files += _write_rounds(collection, asked, writer)
+        files += _write_rounds(collection, asked, used, writer)
     return files
 
 
-def _write_rounds(collection: Collection, asked: Settings, writer: content.Writer) -> list[File]:
+def _write_rounds(
+    collection: Collection, asked: Settings, used: Sequence[InUse], writer: content.Writer
+) -> list[File]:
     measure = parse_measure(asked.expected["measures"][0])
     systems = tuple(asked.expected["systems"])
     aim = Aim(measure, asked.options, rule=asked.rule, adjudications=asked.adjudications, systems=systems)
-    state = State.of(collection, aim)
+    state = State.of(collection, aim, used)
     keys = record.Keys([state.pool.document])
-    return [
+    files = [
         writer.write(content.POOL, pool_lines(state, keys)),
         writer.write(content.ROUNDS, round_lines(state, keys)),
     ]
+    return [*files, writer.write(content.MACHINES, machine_lines(state, keys))] if used else files
 
 
 class Digests:

@@ -11,6 +11,7 @@ from ..decisive import Aim, Expected, expected_of, systems_of, with_expected
 from ..decisive.report import MOST_PAIRS, TooLarge
 from ..expected.scope import refuse
 from ..measures import effective
+from ..record import InUse
 from ..scores import Evaluation
 from .asked import Asked, CannotAnswer
 
@@ -61,20 +62,29 @@ def wanted_in(request: HttpRequest) -> bool:
     return request.GET.get("expected") == "1"
 
 
-def key_of(collection: Collection, rounds: int, wanted: bool) -> tuple:
+def key_of(collection: Collection, rounds: int, used: tuple[InUse, ...], wanted: bool) -> tuple:
     """What besides the record decides what a page expects, for the key of a cache."""
-    return rounds, wanted, collection.order, systems_of(collection)
+    return rounds, used, wanted, collection.order, systems_of(collection)
 
 
-def expecting(collection: Collection, asked: Asked, rounds: int, wanted: bool = False) -> Expecting:
-    """What is expected in the asked measure after so many rounds; without any nothing, unless it is `wanted`."""
+def expecting(
+    collection: Collection,
+    asked: Asked,
+    rounds: int,
+    wanted: bool = False,
+    used: tuple[InUse, ...] | None = None,
+) -> Expecting:
+    """What is expected in the asked measure after so many rounds; without any nothing, unless it is `wanted`.
+
+    `used`: the machines in use, if they are known already.
+    """
     decisive = collection.order == Collection.Order.DECISIVE
     if not rounds and not wanted:
         return Expecting(0, decisive)
     how = {"rule": asked.rule, "adjudications": asked.adjudications, "systems": systems_of(collection)}
     try:
         aim = Aim(asked.measure, asked.options, **how)
-        return Expecting(rounds, decisive, expected_of(collection, aim, MOST_PAIRS))
+        return Expecting(rounds, decisive, expected_of(collection, aim, MOST_PAIRS, used))
     except TooLarge:
         return Expecting(rounds, decisive, why=TOO_LARGE)
     except ValueError as error:

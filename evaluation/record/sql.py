@@ -38,12 +38,15 @@ def looked_up(keys: np.ndarray, values: dict[int, float]) -> np.ndarray:
     return np.append(np.array(list(values.values()), np.float64), np.nan)[index_of(keys, list(values))]
 
 
-def columns_of(statement: str, params: Sequence, columns: int) -> np.ndarray:
-    """int64[columns, n]: the result of SQL that selects whole numbers, without the ORM's work for each row."""
+def columns_of(statement: str, params: Sequence, columns: int, kind: type = np.int64) -> np.ndarray:
+    """int64[columns, n]: the result of SQL that selects whole numbers, without the ORM's work for each row.
+
+    `kind`: another type than int64, for numbers with decimals; ids below 2**53 are exact in float64, too.
+    """
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
         chunks = iter(lambda: cursor.fetchmany(ROWS_AT_A_TIME), [])
-        numbers = np.fromiter(chain.from_iterable(chain.from_iterable(chunks)), np.int64)
+        numbers = np.fromiter(chain.from_iterable(chain.from_iterable(chunks)), kind)
     return numbers.reshape(-1, columns).T
 
 

@@ -112,6 +112,7 @@ def test_documents_outside_the_pool_are_told():
     class Told:
         means = [type("Row", (), {"outside": n}) for n in (2, 1)]
         nothing_found = skipped = 0
+        machines = ()
 
     (said,) = expectations.left_out(Told)
     assert said.startswith("Three documents above the cutoff are not in the pool, will not be judged")
@@ -215,7 +216,7 @@ def test_expected_values_cost_few_queries_and_none_while_nothing_changes(client,
             client.get("/collections/plain/", ASKED)
         without.append(len(seen))
     assert counts[0] - without[0] <= 8
-    assert counts[1] <= without[1]
+    assert counts[1] <= without[1] + 1  # which machines help to predict
 
 
 # Compare

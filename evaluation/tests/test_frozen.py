@@ -534,8 +534,8 @@ def test_broken_files_name_their_line(name, line, says):
 
 
 def test_settings_of_another_format_are_refused():
-    with pytest.raises(content.Broken, match="format 2"):
-        content.Settings.parse(SETTINGS.as_text().replace('"format": 1', '"format": 2'))
+    with pytest.raises(content.Broken, match="format 3"):
+        content.Settings.parse(SETTINGS.as_text().replace('"format": 1', '"format": 3'))
     with pytest.raises(content.Broken, match="cannot be read"):
         content.Settings.parse("{}")
 

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from evaluation import frozen, scores
 from ratings import archive, queue
-from ratings.models import Collection, Document, MachineGrade, Query, Rating, Role
+from ratings.judges import uses
+from ratings.models import Collection, Document, JudgeVersion, MachineGrade, Query, Rating, Role
 from ratings.tests.cast import grade, make_asked, make_member, make_pair, make_ranking, make_rated_pair, make_rater
 
 pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
@@ -23,6 +24,8 @@ READ = [
     "progress", "pool", "holes", "people", "anchors", "adjudicate", "imports",
 ]  # fmt: skip
 OF_QUERY = ["query", "query_csv", "query_json"]
+# Pages and files that show expected values where they are asked to.
+OF_EXPECTED = {"overview", "overview_csv", "overview_json", "compare_csv", "compare_json"}
 # What differs between two answers of the same server.
 CHANGING = re.compile(rb'csrfmiddlewaretoken" value="[^"]*"|\d\d:\d\d(:\d\d)?')
 GRADES = 10_000
@@ -39,13 +42,14 @@ def rated() -> Collection:
     return collection
 
 
-def everything(collection: Collection, tmp_path) -> dict[str, bytes]:
-    """All that admins read and download, by name."""
+def everything(collection: Collection, tmp_path, *asked: str) -> dict[str, bytes]:
+    """All that admins read and download, by name; `asked` in the addresses of pages with expected values."""
     client = Client()
     client.force_login(collection.memberships.get(role=Role.ADMIN).user)
     found = {}
     for name in READ:
-        found[name] = client.get(reverse(name, args=[collection.slug]))
+        ending = "?" + "&".join(asked) if asked and name in OF_EXPECTED else ""
+        found[name] = client.get(reverse(name, args=[collection.slug]) + ending)
     for name in OF_QUERY:
         found[name] = client.get(reverse(name, args=[collection.slug, collection.queries.first().pk]))
     bodies = {}
@@ -91,6 +95,23 @@ def test_ten_thousand_machine_grades_change_no_byte(rated, tmp_path):
     assert differing(before, everything(rated, tmp_path)) == []
     many(rated)
     assert differing(before, everything(rated, tmp_path)) == []
+
+
+def test_with_a_use_on_only_expected_values_change(rated, tmp_path):
+    """No round was drawn here, so that none are shown: every byte is the same."""
+    make_member(rated, "root", Role.ADMIN)
+    for query, document in (("q1", "d"), ("q2", "a"), ("q2", "b")):
+        make_pair(rated, query, document)
+    many(rated)
+    MachineGrade.objects.filter(repeat=1, document__key="a").update(value=0)
+    before = everything(rated, tmp_path)
+    asked = ["expected=1", "measure=nDCG@10"]
+    expected = everything(rated, tmp_path, *asked)
+    for version in JudgeVersion.objects.all():
+        uses.switch_on(version, "expected")
+    assert differing(before, everything(rated, tmp_path)) == []
+    changed = differing(expected, everything(rated, tmp_path, *asked))
+    assert changed and set(changed) <= OF_EXPECTED
 
 
 def test_a_judge_that_wrote_one_rating_would_be_seen(rated, tmp_path):

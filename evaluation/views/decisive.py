@@ -17,6 +17,7 @@ from ratings.progress.counts import pace
 from ..decisive import Aim, State
 from ..decisive.plan import planned
 from ..pages.asked import Asked, page, with_options
+from ..words import expectations
 
 APART = 0.02
 ROUNDS = 30  # that are listed, the latest first
@@ -131,4 +132,5 @@ def plan(collection: Collection, state: State, apart: float) -> dict:
     def hours(judged: int | None) -> float | None:
         return speed.hours(judged - made.judged) if speed and judged and judged > made.judged else None
 
-    return {"plan": made, "hours_middle": hours(made.middle), "hours_all": hours(made.all)}
+    named = expectations.machines(machine.as_json() for machine in state.touched_by)
+    return {"plan": made, "machines": named, "hours_middle": hours(made.middle), "hours_all": hours(made.all)}

@@ -22,6 +22,7 @@ from ..pages.asked import Asked, ending, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
 from ..pages.expecting import Expecting, expecting
+from ..record import machines
 from ..record.drawn import rounds_so_far
 from ..words import expectations
 from ..words.numbers import decimals
@@ -61,11 +62,13 @@ def beside(collection: Collection, asked: Asked, told: Expected) -> dict:
     systems = systems_of(collection)
     aim = Aim(asked.measure, asked.options, asked.profile, asked.given, asked.rule, asked.adjudications, systems)
 
+    used = machines(collection)
+
     def both() -> dict:
-        state = State.of(collection, aim)
+        state = State.of(collection, aim, used)
         return {"stop": forecast(collection, state, told), "noise": noise_of(collection, aim, state, told)}
 
-    return cache.whole(collection, ("beside", aim, told.rounds), both)
+    return cache.whole(collection, ("beside", aim, told.rounds, used), both)
 
 
 def no_rounds(found: Expecting) -> NextStep:

@@ -157,9 +157,9 @@ def export_rounds(request: HttpRequest, collection: Collection) -> HttpResponse:
 @require_safe
 @of_collection(Role.ADMIN)
 def export_archive(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """All of the collection, for admins."""
+    """All of the collection, for admins; its judges only where they are asked for."""
     file = tempfile.TemporaryFile()  # noqa: SIM115, the response closes it
-    held = archive.write(collection, file)
+    held = archive.write(collection, file, judges=request.GET.get("judges") == "1")
     return of_snapshot(collection, file, archive.file_name(collection.slug, held), held)
 
 

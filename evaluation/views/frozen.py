@@ -263,7 +263,8 @@ def expected_of(evaluation: Evaluation, standings: list[Standing]) -> dict | Non
     facts = outlook.facts()
     rows = [(standing, outlook.row(standing.system.name)) for standing in standings]
     label = f"{evaluation.measures[0]} {evaluation.fingerprint_of(evaluation.measures[0])}"
-    return {"rows": rows, "facts": facts, "without": facts["without"], "label": label}
+    named = expectations.machines(facts.get("machines", ()))
+    return {"rows": rows, "facts": facts, "without": facts["without"], "label": label, "machines": named}
 
 
 def expected_lead(evaluation: Evaluation) -> SafeString | str:

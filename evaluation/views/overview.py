@@ -11,7 +11,7 @@ from ratings.models import Collection
 from ratings.people.access import READERS, of_collection
 from ratings.progress.counts import gold_hits
 
-from .. import cache, charts, scores
+from .. import cache, charts, record, scores
 from ..analyses import consistency, report
 from ..analyses.standings import Standing
 from ..decisive import Expected, not_expected
@@ -22,6 +22,7 @@ from ..pages.asked import Asked, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
 from ..pages.expecting import Expecting, expecting, is_defined, key_of, wanted_in, with_expected_in
+from ..record import InUse
 from ..record.drawn import rounds_so_far
 from ..words import expectations, options, sentences
 from ..words.numbers import decimals
@@ -47,14 +48,15 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
         # Not cached with the results: a pair that becomes gold changes no score.
         context["gold"] = gold_hits(collection)
         rounds, wanted = rounds_so_far(collection), wanted_in(request)
-        key = ("overview", asked, key_of(collection, rounds, wanted))
-        context |= cache.whole(collection, key, lambda: results(collection, asked, rounds, wanted))
+        used = record.machines(collection) if rounds or wanted else ()
+        key = ("overview", asked, key_of(collection, rounds, used, wanted))
+        context |= cache.whole(collection, key, lambda: results(collection, asked, rounds, used, wanted))
     return charted(request, "evaluation/overview.html", context)
 
 
-def results(collection: Collection, asked: Asked, rounds: int, wanted: bool) -> dict:
+def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse, ...], wanted: bool) -> dict:
     """The context about scores, which is the same for all readers of this version."""
-    expected = expecting(collection, asked, rounds, wanted)
+    expected = expecting(collection, asked, rounds, wanted, used)
     answer = Answer.of(collection, asked, [*gains(asked), *steps(asked)], bounds=True)
     if expected.headline:
         answer = replace(answer, first=tuple(row.system for row in expected.headline.means))

@@ -1,6 +1,6 @@
 """Sentences about expected values. None claims more than the interval: missing judgments, and nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -57,9 +57,20 @@ def order(told: Expected) -> str:
     return f"Not settled: two systems {APART:.2f} apart or more can be shown in the wrong order."
 
 
+def machines(named: Iterable[Mapping]) -> str:
+    """The sentence that names the machines whose grades had a part; "" where none had. `named`: as in facts."""
+    every = [f"{each['judge']}, version {each['version']} ({each['model']})" for each in named]
+    if not every:
+        return ""
+    return (
+        f"The grades of a machine help to predict the missing judgments: {'; '.join(every)}. "
+        "None of them counts as a judgment, and the judgments that were drawn correct them."
+    )
+
+
 def left_out(told: Expected) -> list[str]:
-    """What the expected values do not cover, as sentences; none where they cover all."""
-    said = []
+    """What the expected values rest on besides judgments, and what they do not cover, as sentences."""
+    said = [machines(told.facts()["machines"])] if told.machines else []
     if outside := sum(row.outside for row in told.means):
         said.append(
             f"{_capital(counted(outside, 'document', 'documents'))} above the cutoff "

@@ -123,6 +123,7 @@ class DrawnOut(Schema):
     chance: float = Field(description="(1 - exp(-rate x threshold)) x within; 1 for a greedy one.")
     born: int = Field(description="How many rounds there were before the pair came to the pool.")
     predicted: list[float] = Field(description="The chance of each gain or a higher one, without the lowest.")
+    machines: list[str] = Field(description="The judges whose grades the model that drew the round looked at.")
 
 
 class UnjudgedOut(Schema):

@@ -30,8 +30,11 @@ def aim_of_round(value: Any) -> str:
 
 def seen(value: Any) -> str:
     """JSON text of how the systems stood."""
-    if not isinstance(value, dict) or value.keys() != {*COLUMNS, "wrong"}:
-        raise ValueError(f"{values.shown(value)} has not just {', '.join(COLUMNS)} and wrong")
+    if not isinstance(value, dict) or value.keys() - {"machines"} != {*COLUMNS, "wrong"}:
+        raise ValueError(f"{values.shown(value)} has not just {', '.join(COLUMNS)}, wrong and perhaps machines")
+    named = value.get("machines", [])
+    if not _is_list(named, str) or any(len(name) > LONGEST for name in named):
+        raise ValueError(f"{values.shown(named)} is no list of texts of {LONGEST} characters at most")
     for name in COLUMNS:
         if not _is_list(value[name], int, float, type(None)):
             raise ValueError(f"{values.shown(value[name])} is no list of numbers")

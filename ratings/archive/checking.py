@@ -15,8 +15,9 @@ from ..formats.refusal import Refusal
 from ..intake.report import KEPT, Report
 from ..intake.stage import Progress
 from ..pictures.decoding import Unusable, checked
-from .members import BY_NAME, MEMBERS, NUMBER, Member, Reference, picture_file
+from .members import BY_NAME, EVERY, picture_file
 from .reading import Archive
+from .shape import NUMBER, Member, Reference
 
 AT_ONCE = 2_000  # lines
 LARGE = 1 << 20  # bytes, after which a piece ends
@@ -32,12 +33,12 @@ def table(member: Member) -> str:
     return f'"{member.name}" ({NUMBER} INTEGER PRIMARY KEY, size INTEGER, {names})'
 
 
-TABLES = [table(member) for member in MEMBERS]
+TABLES = [table(member) for member in EVERY]
 
 
 def check(archive: Archive, stage: sqlite3.Connection, report: Report, progress: Progress) -> None:
     """Write all lines into the stage. Ends with the first member that has a refusal."""
-    for member in MEMBERS:
+    for member in archive.members:
         _take_in(archive, member, stage, report, progress)
         problems = [*_repeats(member, stage), *_strangers(member, stage)] if not report.refused else []
         for number, problem in problems:

@@ -16,7 +16,18 @@ from ..formats.budget import CURE, TooMuch
 from ..formats.refusal import Refusal
 from ..intake.opening import budget
 from ..pictures.decoding import MOST_BYTES
-from .members import FILES, FORMAT, MANIFEST, PICTURE, VERSION, Member, picture_file, snapshot_of
+from .members import (
+    EVERY,
+    FILES,
+    FILES_OF_JUDGES,
+    FORMAT,
+    MANIFEST,
+    PICTURE,
+    VERSION,
+    picture_file,
+    snapshot_of,
+)
+from .shape import Member
 
 PIECE = 1 << 20
 LONGEST = 1 << 26  # bytes of a line
@@ -41,6 +52,11 @@ class Archive:
     lines: dict[str, int]  # by file
     pictures: frozenset[str]  # SHA-256 of each
     zip: zipfile.ZipFile
+
+    @property
+    def members(self) -> list[Member]:
+        """Those that it has: judges are not in every archive."""
+        return [member for member in EVERY if member.file in self.lines]
 
     @property
     def file(self) -> str:
@@ -101,28 +117,30 @@ def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archi
     except DAMAGED as error:
         raise Unreadable(name, 0, f"it is no whole ZIP ({error})", NOT_OURS) from error
     with zip:
-        _refuse_odd_files(name, zip)
+        files = _files(name, zip)
         if not ours:
             _refuse_too_much(name, zip, os.fstat(file.fileno()).st_size)
-        manifest = _manifest(name, zip)
-        sums = {file: _sum(name, zip, file) for file in FILES}
+        manifest = _manifest(name, zip, files)
+        sums = {file: _sum(name, zip, file) for file in files}
         _refuse_changed(name, manifest, sums)
         lines = {member["file"]: member["lines"] for member in manifest["members"]}
         yield Archive(name, manifest["snapshot"], lines, _pictures(name, zip), zip)
 
 
-def _refuse_odd_files(name: str, zip: zipfile.ZipFile) -> None:
-    """Raises Unreadable for other files than those of an archive."""
+def _files(name: str, zip: zipfile.ZipFile) -> list[str]:
+    """The files of its members, in their order. Raises Unreadable for other files than those of an archive."""
     names = [entry.filename for entry in zip.infolist()]
     if MANIFEST not in names:
         raise Unreadable(name, 0, f"it has no {MANIFEST}", NOT_OURS)
-    if odd := [each for each in names if each not in (*FILES, MANIFEST) and not PICTURE.fullmatch(each)]:
+    files = [*FILES, *FILES_OF_JUDGES] if any(each in FILES_OF_JUDGES for each in names) else FILES
+    if odd := [each for each in names if each not in (*files, MANIFEST) and not PICTURE.fullmatch(each)]:
         raise Unreadable(name, 0, f"it holds {values.shown(odd[0])}, which no such archive does", NOT_OURS)
-    if missing := [each for each in FILES if each not in names]:
+    if missing := [each for each in files if each not in names]:
         raise Unreadable(f"{name}, {missing[0]}", 0, "the file is missing", COPY_AGAIN)
     if len(set(names)) < len(names):
         again = next(each for each in names if names.count(each) > 1)
         raise Unreadable(f"{name}, {again}", 0, "the file is in it twice", NOT_OURS)
+    return files
 
 
 def _refuse_too_much(name: str, zip: zipfile.ZipFile, size: int) -> None:
@@ -135,7 +153,7 @@ def _refuse_too_much(name: str, zip: zipfile.ZipFile, size: int) -> None:
         raise Unreadable(name, 0, str(error), CURE) from error
 
 
-def _manifest(name: str, zip: zipfile.ZipFile) -> dict[str, Any]:
+def _manifest(name: str, zip: zipfile.ZipFile, files: list[str]) -> dict[str, Any]:
     place = f"{name}, {MANIFEST}"
     try:
         with zip.open(MANIFEST) as file:
@@ -154,8 +172,8 @@ def _manifest(name: str, zip: zipfile.ZipFile) -> dict[str, Any]:
         isinstance(each, dict) and {key: type(value) for key, value in each.items()} == shape for each in members
     ):
         raise Unreadable(place, 0, "it does not list the files", COPY_AGAIN)
-    if [each["file"] for each in members] != FILES:
-        raise Unreadable(place, 0, f"it does not list the files {', '.join(FILES)}", COPY_AGAIN)
+    if [each["file"] for each in members] != files:
+        raise Unreadable(place, 0, f"it does not list the files {', '.join(files)}", COPY_AGAIN)
     return manifest
 
 

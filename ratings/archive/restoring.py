@@ -32,10 +32,17 @@ from ..models import (
     Grade,
     Guidelines,
     Job,
+    Judge,
+    JudgeRun,
+    JudgeSample,
+    JudgeUse,
+    JudgeVersion,
+    MachineGrade,
     Membership,
     Pair,
     Picture,
     Presentation,
+    Probe,
     Query,
     Ranking,
     Rater,
@@ -43,13 +50,15 @@ from ..models import (
     RatingEvent,
     Role,
     Round,
+    SampledPair,
     System,
 )
 from ..people.members import settle_staff
 from ..pictures import store
 from .checking import TABLES, check, joined, pieces
-from .members import BY_NAME, MEMBERS, NUMBER, PAIR, Member
+from .members import BY_NAME, EVERY, PAIR
 from .reading import Archive
+from .shape import NUMBER, Member
 
 MODELS: dict[str, type[Model]] = {
     "grades": Grade,
@@ -72,9 +81,17 @@ MODELS: dict[str, type[Model]] = {
     "imports": Job,
     "events": RatingEvent,
     "checks": Check,
+    "judges": Judge,
+    "judge_versions": JudgeVersion,
+    "judge_uses": JudgeUse,
+    "judge_runs": JudgeRun,
+    "machine_grades": MachineGrade,
+    "judge_probes": Probe,
+    "judge_samples": JudgeSample,
+    "sampled_pairs": SampledPair,
 }
 OF_IMPORTS = {"kind": Job.Kind.RATINGS.value, "attended": True}
-NAMED = {target for member in MEMBERS for target, _ in member.refers.values()} | {"documents"}
+NAMED = {target for member in EVERY for target, _ in member.refers.values()} | {"documents"}
 
 Ids = dict[str, array]  # for each member that others refer to: the id of each line, 8 bytes
 
@@ -134,6 +151,8 @@ def _tell(archive: Archive, name: str, checking: bool, report: Report) -> None:
     n = report.counts
     content = [counted(n["queries"], "query", "queries"), counted(n["documents"], "document")]
     content += [counted(n["systems"], "system"), counted(n["raters"], "rater"), counted(n["ratings"], "rating")]
+    if n["judges"]:
+        content += [counted(n["judges"], "judge"), counted(n["machine_grades"], "pair for them", "pairs for them")]
     made = f"Collection {name}, with" if checking else f"Collection {name} made, with"
     report.facts.append(f"{made} {', '.join(content)}.")
     report.facts.append(f"Snapshot {archive.snapshot}.")
@@ -159,9 +178,9 @@ def _write(
         store.keep(archive.picture(digest))  # a file that no row names is swept one day
         progress("writing pictures", number / len(archive.pictures), number)
     copy = _Copy(stage, place, report, progress)
-    for name in MODELS:
-        copy.member(BY_NAME[name])
-    place.analyze(*(set(MODELS.values()) - set(GROWING)))
+    for member in archive.members[1:]:
+        copy.member(member)
+    place.analyze(*({MODELS[member.name] for member in archive.members[1:]} - set(GROWING)))
     report.counts["new"] = 1
     collection = Collection.written.filter(pk=place.job.collection_id)
     created_at = datetime.fromisoformat(_about(stage)["created_at"]).replace(tzinfo=UTC)
@@ -214,12 +233,13 @@ class _Copy:
         """
         values, joins, parameters = ["m.size"], [], []
         for field in fields:
+            named = member.named.get(field.name, field.name)
             if field.name in member.refers:
                 name = f"t{len(joins)}"
                 joins.append(joined(member, name, member.refers[field.name]))
                 values.append(f"{name}.{NUMBER}")
-            elif field.name in member.fields:
-                values.append(f'm."{field.name}"')
+            elif named in member.fields:
+                values.append(f'm."{named}"')
             elif member.name == "assignments" and field.name == "round":
                 joins.append(joined(member, "of_pair", ("drawn", PAIR)))
                 values.append(f"COALESCE(of_pair.round, {UNDRAWN})")

@@ -40,6 +40,7 @@ class DrawnPair(NamedTuple):
     chance: float
     born: int
     predicted: list[float]
+    machines: list[str]  # whose grades the model that drew it had as features
 
 
 def table(collection: Collection) -> Iterator[list]:
@@ -69,7 +70,7 @@ def pair_of(drawn: Drawn) -> DrawnPair:
         *(made.threshold, made.precision, made.frame, made.judged, made.version, made.created_at),
         *(pair.query.key, pair.document.key),
         *(drawn.place, drawn.kind, drawn.unit, drawn.key, drawn.rate, drawn.within),
-        *(drawn.chance, drawn.born, drawn.chances),
+        *(drawn.chance, drawn.born, drawn.chances, made.seen.get("machines", [])),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, Model, OuterRef, QuerySet
 
 from ..database.bulk import among, read
 from ..database.snapshot import snapshot
@@ -21,18 +21,28 @@ from ..models import (
     Drawn,
     Guidelines,
     Job,
+    Judge,
+    JudgeRun,
+    JudgeSample,
+    JudgeUse,
+    JudgeVersion,
+    MachineGrade,
     Pair,
     Picture,
     Presentation,
+    Probe,
     Ranking,
     Rater,
     Rating,
     RatingEvent,
     Round,
+    SampledPair,
     System,
 )
 from ..pictures import store
-from .members import BY_NAME, FORMAT, MANIFEST, MEMBERS, VERSION, Member, picture_file, snapshot_of
+from .judge_members import LIVE
+from .members import BY_NAME, EVERY, FORMAT, MANIFEST, MEMBERS, VERSION, picture_file, snapshot_of
+from .shape import Member
 
 AT_ONCE = 2_000
 LARGE_AT_ONCE = 500  # documents with their texts, rankings
@@ -42,21 +52,27 @@ PIECE = 1 << 18
 Rows = Iterator[Iterable[Any]]  # the values of each line, in the order of its fields
 # Field of the archive -> lookup in the database, where they differ.
 OF_PAIR = {"query": "pair__query__key", "document": "pair__document__key", "rater": "rater__name"}
+OF_VERSION = {"judge": "version__judge__name", "version": "version__number"}
 BY_KEY = {"query": "query__key", "document": "document__key", "rater": "rater__name"}
 
 
 def write(
-    collection: Collection, file: BinaryIO, *, members: Container[str] = BY_NAME, progress: Progress = silent
+    collection: Collection,
+    file: BinaryIO,
+    *,
+    members: Container[str] = BY_NAME,
+    judges: bool = False,
+    progress: Progress = silent,
 ) -> str:
     """Write the archive. Returns its snapshot id: the SHA-256 of its content, the same on every server.
 
     Two database queries for each 2,000 rows. The same data give the same bytes. Other `members` than these are
-    empty.
+    empty. `judges`: with the judges, what they were asked, and what they answered.
     """
-    archive, counts = FixedZip(), {}
+    archive, counts, held = FixedZip(), {}, EVERY if judges else MEMBERS
     with snapshot():
         collection = Collection.objects.get(pk=collection.pk)
-        for member in MEMBERS:
+        for member in held:
             rows = WRITERS[member.name](collection) if member.name in members else iter(())
             lines = _lines(rows, member, counts, progress)
             for part in archive.add(member.file, lines, large=True):
@@ -70,7 +86,7 @@ def write(
         "snapshot": snapshot_id,
         "members": [
             {"file": member.file, "lines": counts[member.name], "sha256": archive.sums[member.file]}
-            for member in MEMBERS
+            for member in held
         ],
     }
     for part in _files(archive, digests, progress):
@@ -276,6 +292,64 @@ def _checks(collection: Collection) -> Rows:
         yield *facts, _place(ids, event), created_at
 
 
+def _judges(collection: Collection) -> Rows:
+    return _rows(Judge.objects.filter(collection=collection), "judges")
+
+
+def _judge_versions(collection: Collection) -> Rows:
+    rows = JudgeVersion.objects.filter(judge__collection=collection)
+    return _rows(rows, "judge_versions", {"judge": "judge__name", "version": "number"})
+
+
+def _judge_uses(collection: Collection) -> Rows:
+    return _rows(JudgeUse.objects.filter(judge__collection=collection), "judge_uses", OF_VERSION)
+
+
+def _judge_runs(collection: Collection) -> Rows:
+    """The runs. Those at work or waiting for a worker are paused: another server makes no calls by itself."""
+    fields = list(BY_NAME["judge_runs"].fields)[1:]
+    columns, state = [OF_VERSION.get(name, name) for name in fields], fields.index("state")
+    for number, (*row,) in enumerate(_of(JudgeRun, _ids(_runs_in(collection)), columns), 1):
+        row[state] = JudgeRun.State.PAUSED if row[state] in LIVE else row[state]
+        yield number, *row
+
+
+def _runs_in(collection: Collection) -> QuerySet:
+    return JudgeRun.objects.filter(version__judge__collection=collection)
+
+
+def _machine_grades(collection: Collection) -> Rows:
+    return _answers(collection, MachineGrade, "machine_grades")
+
+
+def _judge_probes(collection: Collection) -> Rows:
+    return _answers(collection, Probe, "judge_probes")
+
+
+def _answers(collection: Collection, model: type[Model], member: str) -> Rows:
+    runs = _ids(_runs_in(collection))
+    rows = model._default_manager.filter(version__judge__collection=collection)
+    for run, *row in _rows(rows, member, BY_KEY | OF_VERSION):
+        yield _place(runs, run), *row
+
+
+def _judge_samples(collection: Collection) -> Rows:
+    ids = _ids(_samples_in(collection))
+    columns = [{"judge": "judge__name"}.get(name, name) for name in BY_NAME["judge_samples"].fields][1:]
+    return ((number, *row) for number, row in enumerate(_of(JudgeSample, ids, columns), 1))
+
+
+def _samples_in(collection: Collection) -> QuerySet:
+    return JudgeSample.objects.filter(judge__collection=collection)
+
+
+def _sampled_pairs(collection: Collection) -> Rows:
+    samples = _ids(_samples_in(collection))
+    rows = SampledPair.objects.filter(sample__judge__collection=collection)
+    for sample, *row in _rows(rows, "sampled_pairs", BY_KEY):
+        yield _place(samples, sample), *row
+
+
 def _place(ids: np.ndarray, pk: int | None) -> int | None:
     """The number of the line with this id."""
     return None if pk is None else int(np.searchsorted(ids, pk)) + 1
@@ -303,4 +377,12 @@ WRITERS: dict[str, Callable[[Collection], Rows]] = {
     "imports": _imports,
     "events": _events,
     "checks": _checks,
+    "judges": _judges,
+    "judge_versions": _judge_versions,
+    "judge_uses": _judge_uses,
+    "judge_runs": _judge_runs,
+    "machine_grades": _machine_grades,
+    "judge_probes": _judge_probes,
+    "judge_samples": _judge_samples,
+    "sampled_pairs": _sampled_pairs,
 }

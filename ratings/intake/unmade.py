@@ -21,6 +21,7 @@ from ..models import (
     Judge,
     JudgeRun,
     JudgeSample,
+    JudgeUse,
     JudgeVersion,
     LostLease,
     MachineGrade,
@@ -29,6 +30,7 @@ from ..models import (
     Pair,
     Picture,
     Presentation,
+    Probe,
     Query,
     Ranking,
     Rater,
@@ -52,7 +54,9 @@ def everything_of(collection: Collection) -> Iterator[QuerySet]:
     yield SampledPair.objects.filter(sample__judge__collection=collection)
     yield JudgeSample.objects.filter(judge__collection=collection)
     yield MachineGrade.objects.filter(version__judge__collection=collection)
+    yield Probe.objects.filter(version__judge__collection=collection)
     yield JudgeRun.objects.filter(version__judge__collection=collection)
+    yield JudgeUse.objects.filter(judge__collection=collection)
     yield JudgeVersion.objects.filter(judge__collection=collection)
     yield Judge.objects.filter(collection=collection)
     by_pair = {"pair__query__collection": collection}

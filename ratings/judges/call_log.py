@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Value
+from django.db.models.functions import Concat
 
 from ..formats import spreadsheet
-from ..models import MachineGrade, plain_value
+from ..models import MachineGrade, Probe, plain_value
 
 AT_ONCE = 2_000
 COLUMNS = (
@@ -21,9 +22,17 @@ LOOKUPS = (
 )  # fmt: skip
 
 
-def rows(grades: QuerySet[MachineGrade]) -> Iterator[dict]:
+OF_PROBES = {"document__key": Concat(Value("probe "), "kind"), "repeat": Value(1)}  # no key has a blank
+
+
+def rows(grades: QuerySet[MachineGrade] | QuerySet[Probe]) -> Iterator[dict]:
     """The calls in the order in which their pairs were entered. What is not known is None."""
-    for row in grades.order_by("pk").values_list(*LOOKUPS).iterator(chunk_size=AT_ONCE):
+    others = OF_PROBES if grades.model is Probe else {}
+    for row in (
+        grades.order_by("pk")
+        .values_list(*(others.get(name, name) for name in LOOKUPS))
+        .iterator(chunk_size=AT_ONCE)
+    ):
         line = dict(zip(COLUMNS, row, strict=True))
         line["grade"] = None if line["grade"] is None else plain_value(line["grade"])
         line["cost"] = None if line["cost"] is None else plain_value(line["cost"])

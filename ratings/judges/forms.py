@@ -5,12 +5,14 @@ from decimal import Decimal
 
 from django import forms
 
-from ..models import Collection, Judge, JudgeRun, JudgeVersion
+from ..formats import strict_json
+from ..models import Collection, Judge, JudgeRun, JudgeUse, JudgeVersion, Probe
 from ..presentation.versions import latest_of
 from . import prompts, runs, sample, wire
 from .versions import SAMPLING, Wish
 
-CHOICES = [(name, label) for name, label in JudgeRun.Choice.choices if name != JudgeRun.Choice.IMPORTED]
+OTHERWISE = (JudgeRun.Choice.IMPORTED, JudgeRun.Choice.PROBES)  # which begin in other ways
+CHOICES = [(name, label) for name, label in JudgeRun.Choice.choices if name not in OTHERWISE]
 
 
 class JudgeForm(forms.Form):
@@ -74,13 +76,26 @@ class VersionForm(forms.Form):
 
     def clean_sampling(self) -> dict:
         try:
-            return wire.checked_sampling(json.loads(self.cleaned_data["sampling"]))
+            return wire.checked_sampling(strict_json.loaded(self.cleaned_data["sampling"]))
         except (ValueError, RecursionError) as error:
             raise forms.ValidationError(f"Not understood: {error}.") from error
 
     @property
     def wish(self) -> Wish:
         return Wish(**self.cleaned_data | {"sees": tuple(self.cleaned_data["sees"])})
+
+
+class UseForm(forms.Form):
+    """A version whose grades are used for something."""
+
+    use = forms.ChoiceField(choices=JudgeUse.Use.choices, widget=forms.HiddenInput)
+    version = forms.ModelChoiceField(
+        JudgeVersion.objects.none(), label="Version", empty_label="none", required=False
+    )
+
+    def __init__(self, *args, judge: Judge, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["version"].queryset = judge.versions.select_related("judge")
 
 
 class SampleForm(forms.Form):
@@ -135,6 +150,33 @@ class StartForm(RunForm):
     def limits(self) -> runs.Limits:
         sent = self.cleaned_data
         return runs.Limits(sent["most_calls"], sent["most_cost"], sent["concurrency"], sent["per_minute"])
+
+
+class ProbesForm(forms.Form):
+    """Probes of a version, and the caps of their run."""
+
+    version = forms.ModelChoiceField(JudgeVersion.objects.none(), label="Version", empty_label=None)
+    queries = forms.IntegerField(
+        label="Queries", min_value=1, max_value=1_000, initial=5,
+        help_text="Drawn at random. Each has a probe of every kind, which is a call.",
+    )  # fmt: skip
+    seed = forms.IntegerField(label="Seed", min_value=0, max_value=2**31, initial=1)
+    most_calls = forms.IntegerField(
+        label="Calls at most", min_value=1, max_value=2**31 - 1, initial=2 * 5 * len(Probe.Kind),
+        help_text="Tries again are calls, too.",
+    )  # fmt: skip
+    most_cost = forms.DecimalField(
+        label="Cost at most", min_value=0, max_digits=14, decimal_places=6, required=False,
+        help_text="Empty: no limit.",
+    )  # fmt: skip
+
+    def __init__(self, *args, judge: Judge, **kwargs) -> None:
+        super().__init__(*args, auto_id="id_probes_%s", **kwargs)
+        self.fields["version"].queryset = judge.versions.exclude(endpoint="").select_related("judge")
+
+    @property
+    def limits(self) -> runs.Limits:
+        return runs.Limits(self.cleaned_data["most_calls"], self.cleaned_data["most_cost"])
 
 
 class ResumeForm(forms.Form):

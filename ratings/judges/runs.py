@@ -8,6 +8,7 @@ import heapq
 import logging
 import random
 import time
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -20,11 +21,10 @@ from django.utils import timezone
 from .. import audit
 from ..audit import Act, note
 from ..formats.refusal import as_sentence
-from ..models import JudgeRun, JudgeVersion, MachineGrade
-from ..models.judge import LEASE
-from . import choosing, gate, wire
+from ..models import JudgeRun, JudgeVersion, MachineGrade, Probe
+from ..models.judge import LEASE, Answer
+from . import choosing, gate, probes, wire
 from .asking import Outcome, Telling, asked
-from .choosing import PairIds
 
 log = logging.getLogger(__name__)
 
@@ -70,14 +70,39 @@ def start(version: JudgeVersion, choice: str, options: dict, limits: Limits, by=
     """A new run that waits for a worker. Raises ValueError with the cure, also where the gate is shut."""
     _refuse(version, choice, limits)
     pairs = choosing.pairs_of(version.judge, choice, options)
+    return _begin(version, choice, options, limits, by, lambda run: choosing.rows_of(run, pairs), set(pairs))
+
+
+def start_probes(version: JudgeVersion, queries: int, seed: int, limits: Limits, by=None) -> JudgeRun:
+    """A new run that asks about probes for so many queries, drawn at random. Raises ValueError with the cure."""
+    _refuse(version, JudgeRun.Choice.PROBES, limits)
+    chosen = probes.queries_of(version, queries, seed)
+    options, wanted = (
+        {"queries": queries, "seed": seed},
+        {(query, kind) for query in chosen for kind in Probe.Kind},
+    )
+    return _begin(
+        version, JudgeRun.Choice.PROBES, options, limits, by, lambda run: [probes.rows_of(run, chosen)], wanted
+    )
+
+
+def _begin(
+    version: JudgeVersion,
+    choice: str,
+    options: dict,
+    limits: Limits,
+    by,
+    rows: Callable[[JudgeRun], Iterable[list]],
+    wanted: set[tuple],
+) -> JudgeRun:
     with transaction.atomic():
         facts = {"version": version, "by": by, "choice": choice, "options": options}
         caps = {"most_calls": limits.calls, "most_cost": limits.cost}
         pace = {"concurrency": limits.concurrency, "per_minute": limits.per_minute}
         run = JudgeRun.objects.create(**facts, **caps, **pace)
-        _enter(run, pairs)
+        _enter(run, rows(run), wanted)
         if not run.pairs:
-            raise ValueError("All of these pairs are answered or waiting already, so there is nothing to ask")
+            raise ValueError("All of these are answered or waiting already, so there is nothing to ask")
         about = f"{version.judge.name}, version {version.number}"
         note(Act.JUDGE_RUN, version.judge.collection, about=about, run=run.pk, choice=choice, pairs=run.pairs)
     return run
@@ -93,21 +118,24 @@ def _refuse(version: JudgeVersion, choice: str, limits: Limits) -> None:
     wire.Endpoint.of(version.endpoint)
 
 
-def _enter(run: JudgeRun, pairs: list[PairIds]) -> None:
-    """Write the rows of the run, but for pairs that the version answered already or that another run has."""
-    of_version = MachineGrade.objects.filter(version=run.version)
+def _enter(run: JudgeRun, rows: Iterable[list], wanted: set[tuple]) -> None:
+    """Write the rows of the run, but for what the version answered already or another run has.
+
+    wanted: what identifies them besides version and repeat.
+    """
+    model, key = run.asked.model, ("query", "kind" if run.choice == JudgeRun.Choice.PROBES else "document")
+    of_version = model.objects.filter(version=run.version)
     of_version.filter(state=Row.WAITING, run__state=State.CANCELLED).delete()
-    for some in choosing.rows_of(run, pairs):
-        MachineGrade.objects.bulk_create(some, ignore_conflicts=True)
+    for some in rows:
+        model.objects.bulk_create(some, ignore_conflicts=True)
     again = of_version.filter(
         state=Row.UNGRADED, problem__in=UNANSWERED, run__state__in=[State.DONE, State.CANCELLED]
     )
-    wanted = set(pairs)
-    pks = [pk for pk, *pair in again.values_list("pk", "query", "document").iterator() if tuple(pair) in wanted]
+    pks = [pk for pk, *each in again.values_list("pk", *key).iterator() if tuple(each) in wanted]
     for start in range(0, len(pks), choosing.AT_ONCE):
-        some = MachineGrade.objects.filter(pk__in=pks[start : start + choosing.AT_ONCE])
+        some = model.objects.filter(pk__in=pks[start : start + choosing.AT_ONCE])
         some.update(run=run, state=Row.WAITING, problem="", detail="", answer="", tries=0)
-    run.pairs = run.grades.count()
+    run.pairs = run.asked.count()
     run.save(update_fields=["pairs"])
 
 
@@ -185,7 +213,7 @@ class _Item(NamedTuple):
 
     at: float
     place: int  # so that items can be compared
-    row: MachineGrade
+    row: Answer
     prompt: str
     number: int
 
@@ -195,7 +223,7 @@ class _Work:
     """One worker's turn at a run. Threads only make calls; the database is of this one."""
 
     run: JudgeRun
-    done: list[MachineGrade] = field(default_factory=list)  # not stored yet
+    done: list[Answer] = field(default_factory=list)  # not stored yet
     due: list[_Item] = field(default_factory=list)  # a heap, of pairs that are tried again
     failures: int = 0  # one after the other
     stop: tuple[str, str] | None = None  # the state and why
@@ -231,12 +259,13 @@ class _Work:
     def _waiting(self):
         """The pairs that wait, some at a time, with their prompts."""
         last = 0
-        rows = self.run.grades.filter(state=Row.WAITING).select_related("query", "document").order_by("pk")
+        rows = self.run.asked.filter(state=Row.WAITING).order_by("pk")
+        rows = rows.select_related("query") if rows.model is Probe else rows.select_related("query", "document")
         while some := list(rows.filter(pk__gt=last)[:PIECE]):
             for row in some:
                 last = row.pk
                 try:
-                    prompt = self.telling.prompt(row.query, row.document)
+                    prompt = self.telling.prompt(row.query, probes.document_of(row, self.telling))
                 except ValueError as error:
                     self._keep(row, Outcome(0.0, _unasked(error)), 0)
                     continue
@@ -337,7 +366,7 @@ class _Work:
             pause = failed.after + random.uniform(0.0, min(pause, 1.0))
         heapq.heappush(self.due, item._replace(at=now + pause, number=item.number + 1))
 
-    def _keep(self, row: MachineGrade, outcome: Outcome, tries: int) -> None:
+    def _keep(self, row: Answer, outcome: Outcome, tries: int) -> None:
         for name, value in outcome.fields.items():
             setattr(row, name, value)
         row.seconds, row.tries, row.at = round(outcome.seconds, 6), tries, timezone.now()
@@ -354,7 +383,7 @@ class _Work:
         if self.stop is None and not self.run.mine().exists():
             self.stop = "", ""  # paused or cancelled: what is under way ends
 
-    def _write(self, rows: list[MachineGrade], last: bool) -> None:
+    def _write(self, rows: list[Answer], last: bool) -> None:
         graded = sum(row.state == Row.GRADED for row in rows)
         sums = {name: sum(getattr(row, name) or 0 for row in rows) for name in ("tokens_in", "tokens_out")}
         sums |= {
@@ -373,7 +402,7 @@ class _Work:
                 # As an upsert one statement writes many rows.
                 some = rows[start : start + PIECE]
                 written = {"update_conflicts": True, "unique_fields": ["id"], "update_fields": FIELDS}
-                MachineGrade.objects.bulk_create(some, **written)
+                self.run.asked.model.objects.bulk_create(some, **written)
 
 
 def _unasked(error: ValueError) -> dict:

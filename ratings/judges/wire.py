@@ -7,6 +7,7 @@ IDEALIST_JUDGE_KEYS, and nowhere else: what an answer repeats of it is struck ou
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -101,12 +102,19 @@ def checked_sampling(sampling: Any) -> dict[str, Any]:
     """The parameters. Raises ValueError for what a call sets itself, and for what is no plain value."""
     if not isinstance(sampling, dict):
         raise ValueError('The sampling parameters are no JSON object, such as {"temperature": 0}')
+    checked = {}
     for name, value in sampling.items():
         if name in NOT_SENT:
             raise ValueError(f"The parameter {name!r} is set for every call. Leave it out")
-        if not isinstance(value, str | int | float | bool):
+        if not isinstance(value, str | int | float | bool) or isinstance(value, float) and not isfinite(value):
             raise ValueError(f"The parameter {name!r} is no text, number, true or false")
-    return dict(sampling)
+        checked[name] = _as_stored(value) if isinstance(value, float) else value
+    return checked
+
+
+def _as_stored(value: float) -> int | float:
+    """The number as databases give it back: without an exponent, where it is whole, and without a sign of 0."""
+    return int(value) if value.is_integer() and "e" in repr(value) else value + 0.0
 
 
 def _failure(status: int, retry_after: str | None, text: str) -> Failed:

@@ -21,7 +21,7 @@ from .collection import (
 )
 from .content import Document, OtherText, Query
 from .job import LEASE, MAKERS, Job
-from .judge import Judge, JudgeRun, JudgeSample, JudgeVersion, MachineGrade, SampledPair
+from .judge import Judge, JudgeRun, JudgeSample, JudgeUse, JudgeVersion, MachineGrade, Probe, SampledPair
 from .picture import Picture, digest_of
 from .ranking import Ranking, System
 from .rating import (
@@ -68,6 +68,7 @@ __all__ = [
     "Judge",
     "JudgeRun",
     "JudgeSample",
+    "JudgeUse",
     "JudgeVersion",
     "LostLease",
     "MachineGrade",
@@ -76,6 +77,7 @@ __all__ = [
     "Pair",
     "Picture",
     "Presentation",
+    "Probe",
     "Query",
     "Ranking",
     "Rater",

@@ -92,6 +92,29 @@ class JudgeVersion(Log):
         return f"{self.judge}, version {self.number}"
 
 
+class JudgeUse(models.Model):
+    """What an admin lets the grades of a version be used for. Without a row they are used for nothing."""
+
+    class Use(models.TextChoices):
+        EXPECTED = "expected", "to predict missing judgments in expected values"
+
+    judge = models.ForeignKey(Judge, models.CASCADE, db_index=False, related_name="uses")
+    version = models.ForeignKey(JudgeVersion, models.CASCADE, related_name="uses")
+    use = models.CharField(max_length=10, choices=Use.choices)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["judge", "use"]
+        constraints = [
+            models.UniqueConstraint(fields=["judge", "use"], name="one_version_of_a_judge_per_use"),
+            models.CheckConstraint(condition=Q(use__in=["expected"]), name="judge_use_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.version}: {self.get_use_display()}"
+
+
 class JudgeRun(models.Model):
     """Pairs that a version is asked about: which were chosen, within which limits, and how far it is."""
 
@@ -111,6 +134,7 @@ class JudgeRun(models.Model):
         RATED = "rated", "pairs that people rated"
         RANDOM = "random", "a random part of the pool"
         IMPORTED = "imported", "imported"
+        PROBES = "probes", "probes"
 
     version = models.ForeignKey(JudgeVersion, models.CASCADE, related_name="runs")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
@@ -147,7 +171,7 @@ class JudgeRun(models.Model):
                 name="judge_run_state_is_known",
             ),
             models.CheckConstraint(
-                condition=Q(choice__in=["sample", "pool", "holes", "rated", "random", "imported"]),
+                condition=Q(choice__in=["sample", "pool", "holes", "rated", "random", "imported", "probes"]),
                 name="judge_run_choice_is_known",
             ),
             models.CheckConstraint(
@@ -157,6 +181,11 @@ class JudgeRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.version}, run {self.pk}"
+
+    @property
+    def asked(self) -> models.QuerySet:
+        """What it asks: rows of pairs, or of probes."""
+        return self.probes if self.choice == self.Choice.PROBES else self.grades
 
     @property
     def is_over(self) -> bool:
@@ -181,11 +210,8 @@ class JudgeRun(models.Model):
         return True
 
 
-class MachineGrade(models.Model):
-    """One pair that a version is asked about, and what it answered: a grade, or why there is none.
-
-    The unique key is the promise that what was answered is never asked again.
-    """
+class Answer(models.Model):
+    """What a version was asked, and what it answered: a grade, or why there is none."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "waiting"
@@ -205,11 +231,6 @@ class MachineGrade(models.Model):
         NETWORK = "network", "the connection failed"
         UNKNOWN = "unknown", "made elsewhere, without a reason"
 
-    run = models.ForeignKey(JudgeRun, models.CASCADE, db_index=False, related_name="grades")
-    version = models.ForeignKey(JudgeVersion, models.CASCADE, db_index=False, related_name="grades")
-    query = models.ForeignKey(Query, models.CASCADE, related_name="+")
-    document = models.ForeignKey(Document, models.CASCADE, related_name="+")
-    repeat = models.PositiveSmallIntegerField(default=1, help_text="From 1: the same pair asked once more.")
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     value = models.DecimalField(max_digits=15, decimal_places=9, null=True, help_text="On the collection's scale.")
     problem = models.CharField(max_length=10, choices=Problem.choices, blank=True)
@@ -225,17 +246,43 @@ class MachineGrade(models.Model):
     at = models.DateTimeField(null=True, help_text="When it was answered.")
 
     class Meta:
+        abstract = True
+
+    @property
+    def short(self) -> str:
+        """The grade for pages; "" without one."""
+        return "" if self.value is None else short_value(self.value)
+
+
+def answered(prefix: str) -> models.CheckConstraint:
+    """A grade or its problem, or neither yet."""
+    return models.CheckConstraint(
+        condition=Q(state="graded", value__isnull=False, problem="")
+        | Q(state="ungraded", value__isnull=True) & ~Q(problem="")
+        | Q(state="waiting", value__isnull=True, problem=""),
+        name=f"{prefix}_or_its_problem",
+    )
+
+
+class MachineGrade(Answer):
+    """One pair that a version is asked about, and what it answered.
+
+    The unique key is the promise that what was answered is never asked again.
+    """
+
+    run = models.ForeignKey(JudgeRun, models.CASCADE, db_index=False, related_name="grades")
+    version = models.ForeignKey(JudgeVersion, models.CASCADE, db_index=False, related_name="grades")
+    query = models.ForeignKey(Query, models.CASCADE, related_name="+")
+    document = models.ForeignKey(Document, models.CASCADE, related_name="+")
+    repeat = models.PositiveSmallIntegerField(default=1, help_text="From 1: the same pair asked once more.")
+
+    class Meta:
         ordering = ["pk"]
         constraints = [
             models.UniqueConstraint(
                 fields=["version", "query", "document", "repeat"], name="a_judge_is_asked_once"
             ),
-            models.CheckConstraint(
-                condition=Q(state="graded", value__isnull=False, problem="")
-                | Q(state="ungraded", value__isnull=True) & ~Q(problem="")
-                | Q(state="waiting", value__isnull=True, problem=""),
-                name="a_machine_grade_or_its_problem",
-            ),
+            answered("a_machine_grade"),
             models.CheckConstraint(condition=Q(repeat__gte=1), name="repeats_count_from_1"),
         ]
         indexes = [models.Index(fields=["run", "state", "id"], name="machine_grade_by_run")]
@@ -243,10 +290,37 @@ class MachineGrade(models.Model):
     def __str__(self) -> str:
         return f"{self.query} / {self.document}: {self.get_state_display()}"
 
-    @property
-    def short(self) -> str:
-        """The grade for pages; "" without one."""
-        return "" if self.value is None else short_value(self.value)
+
+class Probe(Answer):
+    """A document that is made to deceive a judge, for one query, and what the version answered.
+
+    It is nobody's document and no pair: see `ratings.judges.probes` for what it says.
+    """
+
+    class Kind(models.TextChoices):
+        STUFFED = "stuffed", "stuffed with the query"
+        INJECTION = "injection", "an instruction to give the best grade"
+        EMPTY = "empty", "empty"
+        LANGUAGE = "language", "in another language"
+
+    run = models.ForeignKey(JudgeRun, models.CASCADE, db_index=False, related_name="probes")
+    version = models.ForeignKey(JudgeVersion, models.CASCADE, db_index=False, related_name="probes")
+    query = models.ForeignKey(Query, models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["version", "query", "kind"], name="a_probe_is_asked_once"),
+            answered("a_probe"),
+            models.CheckConstraint(
+                condition=Q(kind__in=["stuffed", "injection", "empty", "language"]), name="probe_kind_is_known"
+            ),
+        ]
+        indexes = [models.Index(fields=["run", "state", "id"], name="probe_by_run")]
+
+    def __str__(self) -> str:
+        return f"{self.query} / {self.get_kind_display()}"
 
 
 class JudgeSample(models.Model):

@@ -58,7 +58,8 @@ class Round(Log):
     # The key of the first unit that was not drawn. None: all were drawn.
     threshold = models.FloatField(null=True)
     precision = models.FloatField(help_text="What the round weighs, known before any answer.")
-    # How the systems stood when it was drawn: {"mean", "low", "high", "best", "wrong"}, by the systems of the aim.
+    # How the systems stood when it was drawn: {"mean", "low", "high", "best", "wrong"}, by the systems of the aim;
+    # and {"machines"}, where machines helped to predict.
     seen = models.JSONField()
     frame = models.PositiveIntegerField(help_text="How many pairs could be drawn.")
     judged = models.PositiveIntegerField(help_text="How many pairs were judged before.")

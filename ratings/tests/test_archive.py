@@ -189,7 +189,7 @@ def forget_everything() -> None:
 
 @pytest.mark.django_db
 def test_what_is_written_by_hand_comes_back_the_same_on_every_database(tmp_path):
-    assert list(HILLS) == list(BY_NAME)
+    assert list(HILLS) == [member.name for member in MEMBERS]
     assert restored(tmp_path, packed(HILLS)) == []
     assert members_of(written()) == HILLS
     rater = Rater.objects.get(name="rater 1f")

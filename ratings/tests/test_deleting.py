@@ -93,6 +93,8 @@ def make_whole(slug: str) -> Collection:
     collection.pictures.create(digest="0" * 64, source="1.png")
     asked = make_asked(collection, pair)
     sample = JudgeSample.objects.create(judge=asked.version.judge, seed=1)
+    asked.probes.create(version=asked.version, query=pair.query, kind="empty")
+    asked.version.uses.create(judge=asked.version.judge, use="expected")
     sample.pairs.create(query=pair.query, document=pair.document, probability=0.5)
     file = uploads.keep(SimpleUploadedFile("queries.tsv", b"q9\tx\n"))
     job = Job.objects.create(collection=collection, kind="documents", files=[file], state="checked")

@@ -281,7 +281,8 @@ def test_no_candidate_is_lost_where_a_query_comes_in_several_rounds_of_one_claim
     make_round(collection, of("q0 d1", "q1 d1"))
     Collection.objects.update(gold_share="0.01")
     got = [place_of(task.pair) for task in queue.claim(make_rater(collection), 4, now=NOW)]
-    assert [place for place in got if place != "q0 d5"] == ["q0 d0", "q1 d0", "q0 d1", "q1 d1"]
+    rest = [place for place in got if place != "q0 d5"]  # the gold may be among the four
+    assert len(got) == 4 and rest == ["q0 d0", "q1 d0", "q0 d1", "q1 d1"][: len(rest)]
 
 
 def test_a_repeat_comes_with_its_query_or_between_two(monkeypatch):

@@ -131,6 +131,7 @@ def test_a_row_has_all_of_a_drawn_pair_and_of_its_round(collection):
         "drawn_at": "2026-03-02T09:00:00+00:00",
         "born": "0",
         "predicted": "[0.5, 0.25]",
+        "machines": "[]",
     }
     empty = dict.fromkeys(("unit", "key", "rate", "within"), "")
     known = {"query": "'-q1", "document": "'=b", "place": "1", "kind": "greedy", "chance": "1.0"}

@@ -8,10 +8,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from .. import downloads
 from ..audit import Act, note
 from ..formats.refusal import as_sentence
-from ..judges import call_log, choosing, gate, runs, versions
+from ..judges import call_log, choosing, gate, runs, uses, versions
 from ..judges import sample as samples
-from ..judges.forms import JudgeForm, ResumeForm, RunForm, SampleForm, StartForm, VersionForm
-from ..models import Collection, Judge, JudgeRun, MachineGrade
+from ..judges.forms import JudgeForm, ProbesForm, ResumeForm, RunForm, SampleForm, StartForm, UseForm, VersionForm
+from ..models import Collection, Judge, JudgeRun, JudgeUse, MachineGrade
 from ..people.access import admin_page, record_act
 from .job_pages import no_worker
 from .pages import frame, paged
@@ -98,6 +98,26 @@ def take_judge_sample(request: HttpRequest, collection: Collection, pk: int) -> 
 
 
 @record_act
+def use_judge(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Use the grades of a version for something, or of none."""
+    own = judge_of(collection, pk)
+    form = UseForm(request.POST, judge=own)
+    if not form.is_valid():
+        raise Http404("There is no such use or version.")
+    use, version = form.cleaned_data["use"], form.cleaned_data["version"]
+    try:
+        if version is None:
+            changed = uses.switch_off(own, use)
+            messages.success(request, "Its grades are used for this no more." if changed else "Nothing changed.")
+        else:
+            uses.switch_on(version, use, request.user)
+            messages.success(request, f"The grades of version {version.number} are used from now on.")
+    except ValueError as error:
+        messages.error(request, as_sentence(error))
+    return redirect("judge", collection.slug, own.pk)
+
+
+@record_act
 def start_judge_run(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     own = judge_of(collection, pk)
     form = StartForm(request.POST, judge=own)
@@ -111,6 +131,20 @@ def start_judge_run(request: HttpRequest, collection: Collection, pk: int) -> Ht
     return judge_page(request, own, run=form)
 
 
+@record_act
+def start_probes(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    own = judge_of(collection, pk)
+    form = ProbesForm(request.POST, judge=own)
+    if form.is_valid():
+        sent = form.cleaned_data
+        try:
+            run = runs.start_probes(sent["version"], sent["queries"], sent["seed"], form.limits, request.user)
+            return redirect("judge_run", collection.slug, run.pk)
+        except ValueError as error:
+            form.add_error(None, as_sentence(error))
+    return judge_page(request, own, probes=form)
+
+
 def judge_page(
     request: HttpRequest,
     own: Judge,
@@ -118,10 +152,11 @@ def judge_page(
     version: VersionForm | None = None,
     run: RunForm | None = None,
     sample: SampleForm | None = None,
+    probes: ProbesForm | None = None,
 ) -> HttpResponse:
     """The page, with a form as it was sent. Status 400 if the form is refused."""
     collection, made = own.collection, list(own.versions.all())
-    refused = [form for form in (version, run, sample) if form and not form.is_valid()]
+    refused = [form for form in (version, run, sample, probes) if form and not form.is_valid()]
     latest = own.samples.annotate(n=Count("pairs")).order_by("-pk").first()
     context = {
         **frame(collection, "judges"),
@@ -133,12 +168,32 @@ def judge_page(
         "sample_form": sample or SampleForm(),
         "version_form": version or VersionForm(collection=collection, latest=made[0] if made else None),
         "run_form": run or RunForm(judge=own),
+        "probes_form": probes or ProbesForm(judge=own),
+        "uses": uses_of(own),
         "can_run": any(each.endpoint for each in made),
     }
     if run and run.is_valid():
         context |= planned(run)
     status = 400 if refused or context.get("problem") else 200
     return render(request, "ratings/judge.html", context, status=status)
+
+
+def uses_of(own: Judge) -> list[dict]:
+    """Each use with the version that is used for it now, and the form to change that."""
+    now = {row.use: row for row in own.uses.select_related("version", "by")}
+    return [
+        {
+            "label": label,
+            "use": use,
+            "now": now.get(use),
+            "form": UseForm(
+                judge=own,
+                auto_id=f"id_{use}_%s",
+                initial={"use": use, "version": now[use].version_id if use in now else None},
+            ),
+        }
+        for use, label in JudgeUse.Use.choices
+    ]
 
 
 def planned(form: RunForm) -> dict:
@@ -163,14 +218,15 @@ def judge_run(request: HttpRequest, collection: Collection, pk: int) -> HttpResp
 
 
 def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: ResumeForm) -> HttpResponse:
-    rows = run.grades.select_related("query", "document").order_by("pk")
-    rows = rows.defer("document__body", "document__fields", "query__fields")
+    rows = run.asked.select_related("query").defer("query__fields").order_by("pk")
+    if rows.model is MachineGrade:
+        rows = rows.select_related("query", "document").defer("document__body", "document__fields")
     asked = request.GET.get("problem", "")
     if asked in MachineGrade.Problem.values:
         rows = rows.filter(problem=asked)
     elif asked:
         raise Http404("There is no such reason.")
-    problems = run.grades.exclude(problem="").order_by().values("problem").annotate(n=Count("pk")).order_by("-n")
+    problems = run.asked.exclude(problem="").order_by().values("problem").annotate(n=Count("pk")).order_by("-n")
     labels = dict(MachineGrade.Problem.choices)
     context = {
         **frame(collection, "judges"),
@@ -180,7 +236,7 @@ def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: 
         "share": (run.graded + run.ungraded) / run.pairs if run.pairs else 1,
         "problems": [row | {"label": labels[row["problem"]]} for row in problems],
         "asked": labels.get(asked, ""),
-        "models": list(run.grades.exclude(model="").order_by("model").values_list("model", flat=True).distinct()),
+        "models": list(run.asked.exclude(model="").order_by("model").values_list("model", flat=True).distinct()),
         "no_worker": no_worker() if run.state in (JudgeRun.State.QUEUED, JudgeRun.State.RUNNING) else "",
         **paged(request, rows, AT_ONCE),
     }
@@ -219,7 +275,7 @@ def judge_log(request: HttpRequest, collection: Collection, pk: int, format: str
     run = run_of(collection, pk)
     if format not in call_log.FORMATS:
         raise Http404("There is no such format.")
-    file = downloads.whole(call_log.FORMATS[format](call_log.rows(run.grades.all())))
+    file = downloads.whole(call_log.FORMATS[format](call_log.rows(run.asked.all())))
     name = f"{collection.slug}-run-{run.pk}.{format}"
     note(Act.EXPORTED, collection, about=name)
     return downloads.sent(file, name)

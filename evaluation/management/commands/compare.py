@@ -15,6 +15,7 @@ from .evaluate import (
     add_options,
     add_rule,
     aligned,
+    beside_expected,
     between,
     chance_of,
     changes,
@@ -24,7 +25,6 @@ from .evaluate import (
     lacking,
     refuse_expected_queries,
     refuse_format,
-    without_interval,
 )
 
 MANY = 100_000  # queries: nobody judges more to see a difference
@@ -81,7 +81,7 @@ class Command(ExportCommand):
         except ValueError as error:
             raise Refused(str(error)) from error
         self.put_out([chosen(FORMATS, given)(every, given["profile"], given["per_query"])], given["output"])
-        for line in [*lacking(evaluation), *without_interval(evaluation)]:
+        for line in [*lacking(evaluation), *beside_expected(evaluation)]:
             self.stderr.write(line)
 
 

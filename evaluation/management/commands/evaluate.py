@@ -8,6 +8,7 @@ from evaluation.decisive import with_expected
 from evaluation.judgments.rules import ADJUDICATIONS, RULES
 from evaluation.measures import PROFILES
 from evaluation.scores import Evaluation, Setup
+from evaluation.words import expectations
 from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import RAW, ExportCommand, Refused
 from ratings.models import Collection
@@ -61,7 +62,7 @@ class Command(ExportCommand):
             raise Refused(str(error)) from error
         text = chosen(FORMATS, given)(evaluation, given["profile"], given["per_query"])
         self.put_out([text], given["output"])
-        for line in [*lacking(evaluation), *without_interval(evaluation)]:
+        for line in [*lacking(evaluation), *beside_expected(evaluation)]:
             self.stderr.write(line)
 
 
@@ -148,12 +149,15 @@ def lacking(evaluation: Evaluation) -> list[str]:
     return []
 
 
-def without_interval(evaluation: Evaluation) -> list[str]:
-    """Why expected values have no interval, measure by measure."""
-    facts = ((measure, outlook.facts()) for measure, outlook in evaluation.expected.items())
+def beside_expected(evaluation: Evaluation) -> list[str]:
+    """Why expected values have no interval, measure by measure; and the machines that helped to predict."""
+    facts = {measure: outlook.facts() for measure, outlook in evaluation.expected.items()}
+    named = dict.fromkeys(expectations.machines(told["machines"]) for told in facts.values())
     return [
-        f"The expected {measure} has no interval: {told['without']}." for measure, told in facts if told["without"]
-    ]
+        f"The expected {measure} has no interval: {told['without']}."
+        for measure, told in facts.items()
+        if told["without"]
+    ] + [line for line in named if line]
 
 
 # The three formats: (evaluation, profile, per query) -> text

@@ -14,11 +14,13 @@ class Command(CollectionCommand):
         super().add_arguments(parser)
         parser.add_argument("--output", metavar="FILE", help="by default the collection's name, with .zip")
 
-    def handle(self, *, slug: str, output: str | None, **options) -> None:
+        parser.add_argument("--judges", action="store_true", help="also judges, what they were asked and answered")
+
+    def handle(self, *, slug: str, output: str | None, judges: bool = False, **options) -> None:
         collection, progress = self.collection(slug), ProgressLine(self.stderr)
         try:
             with whole_file(Path(output or f"{slug}.zip")) as file:
-                snapshot = archive.write(collection, file, progress=progress)
+                snapshot = archive.write(collection, file, judges=judges, progress=progress)
         except OSError as error:
             raise Refused(f"{output or slug}: {error.strerror or error}. Nothing was written.") from error
         finally:

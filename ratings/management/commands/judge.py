@@ -2,13 +2,14 @@ import json
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
+from ratings.formats import strict_json
 from ratings.formats.refusal import as_sentence
-from ratings.judges import choosing, prompts, runs, versions
+from ratings.judges import choosing, forms, prompts, runs, versions
 from ratings.models import Collection, JudgeRun, JudgeVersion
 
 from ._collection_command import CollectionCommand, Refused
 
-CHOICES = [choice for choice in JudgeRun.Choice.values if choice != JudgeRun.Choice.IMPORTED]
+CHOICES = [name for name, _ in forms.CHOICES]
 
 
 class Command(CollectionCommand):
@@ -72,7 +73,7 @@ class Command(CollectionCommand):
             options["template"],
             own,
             tuple(options["sees"]) if options["sees"] else None,
-            json.loads(options["sampling"]),
+            strict_json.loaded(options["sampling"]),
             not options["no_schema"],
             options["seed"],
             money(options["price_in"]),

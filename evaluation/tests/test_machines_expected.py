@@ -1,0 +1,254 @@
+"""Machine grades as a feature of expected values: switched on by an admin, and named on what they touch."""
+
+import csv
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from evaluation import bundle, frozen, scores
+from evaluation.decisive import Aim, State, draw_next, expected_of
+from evaluation.frozen.content import Broken
+from evaluation.measures import Options, parse_measure
+from ratings import queue
+from ratings.archive import rounds
+from ratings.judges import uses
+from ratings.models import AuditEvent, JudgeRun, MachineGrade, Pair, Rater, Role
+from ratings.tests.cast import make_asked, make_member
+
+from .hills import text_of
+from .judged_worlds import Judged, make_rater, unfinished
+
+pytestmark = pytest.mark.django_db
+
+NDCG5 = parse_measure("nDCG@5")
+AIM = Aim(NDCG5, Options())
+SETUP = scores.Setup(Options())
+NAMED = "llama, version 1 (llama3)"
+
+
+@pytest.fixture
+def judged() -> Judged:
+    return unfinished()
+
+
+def asked_of(judged: Judged, wrong: int = 4, name: str = "llama") -> JudgeRun:
+    """A judge that graded all of the pool by the truth, but every `wrong`-th pair as the lowest."""
+    pairs = list(Pair.objects.filter(query__collection=judged.collection).order_by("pk"))
+    run = make_asked(judged.collection, *pairs, name=name)
+    for place, pair in enumerate(pairs):
+        grade = judged.truth[pair.query_id, pair.document_id]
+        value = judged.collection.grades.order_by("value").first().value if place % wrong == 0 else grade.value
+        MachineGrade.objects.filter(run=run, query=pair.query_id, document=pair.document_id).update(value=value)
+    return run
+
+
+def client_of(judged: Judged, client):
+    client.force_login(make_member(judged.collection, "root", Role.ADMIN))
+    return client
+
+
+def test_off_a_machine_touches_nothing_and_on_only_expected_values(judged):
+    collection = judged.collection
+    before, plain = expected_of(collection, AIM), scores.evaluate(collection, ["nDCG@5"], Options()).summary
+    run = asked_of(judged)
+    assert expected_of(collection, AIM).means == before.means
+    uses.switch_on(run.version, "expected")
+    after = expected_of(collection, AIM)
+    assert (before.est, after.est) == ("design", "design+machine")
+    assert after.options == before.options + "+machine"
+    assert [row.plain for row in after.means] != [] and after.means != before.means
+    assert {row.system: row.plain for row in after.means} == {row.system: row.plain for row in before.means}
+    assert after.facts()["machines"] == [
+        {"judge": "llama", "version": 1, "model": "llama3", "sha256": run.version.fingerprint}
+    ]
+    assert scores.evaluate(collection, ["nDCG@5"], Options()).summary.equals(plain)
+    uses.switch_off(run.version.judge, "expected")
+    assert expected_of(collection, AIM).means == before.means
+
+
+def test_grades_come_to_their_pairs_and_first_answers_count(judged):
+    run = asked_of(judged)
+    uses.switch_on(run.version, "expected")
+    row = MachineGrade.objects.filter(run=run).order_by("pk").last()
+    again = {"version": run.version, "query": row.query, "document": row.document, "state": "graded"}
+    MachineGrade.objects.create(run=run, repeat=2, value=-9, **again)
+    state = State.of(judged.collection, AIM)
+    said = {
+        (query, document): float(value)
+        for query, document, value in run.grades.filter(repeat=1).values_list("query", "document", "value")
+    }
+    pks = state.record.queries["pk"].to_numpy()[state.pool.number[state.pool.query]]
+    pairs = zip(pks.tolist(), state.pool.document.tolist(), strict=True)
+    found = dict(zip(pairs, state.pool.machine[:, 0].tolist(), strict=True))
+    assert found == said and len(said) == state.pool.pairs
+
+
+def test_new_grades_of_a_machine_in_use_are_seen_without_a_rating(judged):
+    run = asked_of(judged)
+    late = list(run.grades.order_by("pk").values_list("pk", flat=True)[::2])
+    MachineGrade.objects.filter(pk__in=late).update(state="waiting", value=None)
+    JudgeRun.objects.filter(pk=run.pk).update(graded=run.pairs - len(late))
+    uses.switch_on(run.version, "expected")
+    before = expected_of(judged.collection, AIM).means
+    MachineGrade.objects.filter(pk__in=late).update(state="graded", value=0)
+    JudgeRun.objects.filter(pk=run.pk).update(graded=run.pairs)
+    assert expected_of(judged.collection, AIM).means != before
+
+
+def test_what_was_graded_by_nobody_in_the_pool_is_not_named(judged):
+    """And nothing is where all is judged: no number is touched."""
+    run = asked_of(judged)
+    uses.switch_on(run.version, "expected")
+    MachineGrade.objects.filter(run=run).update(repeat=2)
+    assert expected_of(judged.collection, AIM).est == "design"
+    MachineGrade.objects.filter(run=run).update(repeat=1)
+    judged.rate(make_rater(judged.collection, "last"), 10_000)
+    judged.collection.touch()
+    told = expected_of(judged.collection, AIM)
+    if told.final:
+        assert told.est == "design" and told.machines == ()
+
+
+def test_a_version_without_grades_is_refused_and_one_judge_has_one_version(judged):
+    run = make_asked(judged.collection)
+    with pytest.raises(ValueError, match="has graded no pair yet"):
+        uses.switch_on(run.version, "expected")
+    assert not run.version.judge.uses.exists()
+    assert not uses.switch_off(run.version.judge, "expected")
+
+
+def rows_of(text: str) -> list[dict]:
+    return list(csv.DictReader(io.StringIO(text.lstrip("\ufeff"))))
+
+
+def test_every_page_file_and_command_names_it(judged, client, capsys):
+    collection, client = judged.collection, client_of(judged, client)
+    uses.switch_on(asked_of(judged).version, "expected")
+    ask = "?measure=nDCG@5"
+    for name in ("overview", "compare", "expected"):
+        page = text_of(client.get(reverse(name, args=[collection.slug]) + ask))
+        assert NAMED in page and "est=design+machine" in page, name
+    told = client.get(reverse("expected_json", args=[collection.slug]) + ask).json()
+    assert told["facts"]["machines"][0]["judge"] == "llama" and told["stages"][-1]["machines"] == [NAMED]
+    assert told["stages"][0]["machines"] == []  # that round was drawn without it
+    rows = rows_of(client.get(reverse("expected_rounds_csv", args=[collection.slug]) + ask).content.decode())
+    assert {row["when"]: row["machines"] for row in rows}["now"] == NAMED and rows[0]["machines"] == ""
+    for name in ("overview_csv", "compare_csv"):
+        text = client.get(reverse(name, args=[collection.slug]) + ask + "&expected=1").content.decode()
+        assert {row["est"] for row in rows_of(text) if row["measure"] == "nDCG@5"} == {"design+machine"}, name
+    text = client.get(reverse("expected_csv", args=[collection.slug]) + ask).content.decode()
+    assert all(row["est"] == "design+machine" for row in rows_of(text))
+    answer = client.get(reverse("overview_json", args=[collection.slug]) + ask + "&expected=1").json()
+    assert answer["expected"]["nDCG@5"]["machines"][0]["version"] == 1
+    assert answer["options"]["est"] == "design+machine"
+    for command in (["evaluate", collection.slug], ["compare", collection.slug, "system0"]):
+        call_command(*command, "--measure", "nDCG@5", "--expected")
+        printed = capsys.readouterr()
+        assert "est=design+machine" in printed.out and NAMED in printed.err
+
+
+def test_a_plan_names_it(judged, client):
+    uses.switch_on(asked_of(judged).version, "expected")
+    address = reverse("decisive", args=[judged.collection.slug])
+    page = text_of(client_of(judged, client).get(address + "?measure=nDCG@5&apart=0.3"))
+    assert "The plan" in page and NAMED in page
+
+
+def test_a_round_that_was_drawn_with_it_says_so(judged):
+    run = asked_of(judged)
+    uses.switch_on(run.version, "expected")
+    made = draw_next(judged.collection, seed=9)
+    assert made.seen["machines"] == [NAMED]
+    header, *lines = rounds.table(judged.collection)
+    rows = [dict(zip(header, line, strict=True)) for line in lines]
+    assert {row["round"]: row["machines"] for row in rows} == {1: "[]", 2: "[]", 3: json.dumps([NAMED])}
+
+
+def test_a_frozen_one_keeps_what_it_takes_to_compute_it_again(judged, client, tmp_path):
+    collection = judged.collection
+    without, _ = frozen.freeze(collection, "without", ["nDCG@5"], SETUP, expected=True)
+    uses.switch_on(asked_of(judged).version, "expected")
+    found, new = frozen.freeze(collection, "with", ["nDCG@5"], SETUP, expected=True)
+    assert new and json.loads(found.settings)["format"] == 2 and json.loads(without.settings)["format"] == 1
+    evaluation, again = frozen.evaluation_of(found), frozen.recomputed(found)
+    told = expected_of(collection, AIM)
+    outlook = evaluation.expected[NDCG5]
+    assert outlook.facts()["machines"] == told.facts()["machines"]
+    for row in told.means:
+        assert outlook.row(row.system)["expected"] == again.expected[NDCG5].row(row.system)["expected"]
+        assert outlook.row(row.system)["expected"] == pytest.approx(row.mean, abs=0.02)
+    assert "machines.jsonl" in [file.name for file in frozen.files_of(found)]
+    assert "machines.jsonl" not in [file.name for file in frozen.files_of(without)]
+    path = tmp_path / "bundle.zip"
+    path.write_bytes(b"".join(bundle.bundle(found)))
+    call_command("evaluate_bundle", str(path))  # refuses where a digit differs
+    with zipfile.ZipFile(path) as parts:
+        folder = parts.namelist()[0].split("/")[0]
+        names = [name for name in parts.namelist() if name.endswith("machines.jsonl")]
+        lines = parts.read(names[0]).decode().splitlines()
+        texts = "".join(parts.read(name).decode() for name in parts.namelist() if name.endswith(".md"))
+    assert folder and len(lines) == told.pairs and set(json.loads(lines[0])) == {"query", "document", "grades"}
+    assert NAMED in texts and "machines.jsonl" in texts and "est=design+machine" in texts
+    page = (
+        client_of(judged, client)
+        .get(reverse("frozen_evaluation", args=[collection.slug, found.hash]))
+        .content.decode()
+    )
+    assert NAMED in page and "est=design+machine" in page
+    # Frozen before, it stays as it was.
+    assert not frozen.evaluation_of(without).expected[NDCG5].facts()["machines"]
+
+
+def test_a_file_of_machines_that_does_not_fit_is_refused(judged):
+    uses.switch_on(asked_of(judged).version, "expected")
+    found, _ = frozen.freeze(judged.collection, "with", ["nDCG@5"], SETUP, expected=True)
+    asked = frozen.settings_of(found)
+    whole = frozen.stored.lines_of(found)
+
+    def computed(line: bytes):
+        return frozen.stored.computed(
+            "x", asked, lambda name: iter([line]) if name == "machines.jsonl" else whole(name)
+        )
+
+    for grades in (b"[1, 2]", b'["x"]', b"[]", b"1"):
+        with pytest.raises(Broken, match="not every line has 1 grades or null|neither a number nor null"):
+            computed(b'{"query": "q0", "document": "d00000", "grades": ' + grades + b"}")
+    with pytest.raises(Broken, match="machines.jsonl: document 'nobody'"):
+        computed(b'{"query": "q0", "document": "nobody", "grades": [1]}')
+    with pytest.raises(Broken, match="machines.jsonl"):
+        computed(b'{"query": "q0", "document": "d00000"}')
+
+
+def test_an_admin_switches_it_on_and_off_on_the_page_and_the_audit_knows(judged, client):
+    client, run = client_of(judged, client), asked_of(judged)
+    judge = run.version.judge
+    address = reverse("use_judge", args=[judged.collection.slug, judge.pk])
+    page = client.get(reverse("judge", args=[judged.collection.slug, judge.pk])).content.decode()
+    assert "<b>Off:</b> its grades are not used to predict" in page
+    page = client.post(address, {"use": "expected", "version": run.version.pk}, follow=True).content.decode()
+    assert "<b>On:</b> the grades of version 1 are used to predict" in page and "by root" in page
+    page = client.post(address, {"use": "expected", "version": ""}, follow=True).content.decode()
+    assert "<b>Off:</b>" in page and not judge.uses.exists()
+    noted = AuditEvent.objects.filter(act="judge.use").order_by("pk").values_list("about", "detail")
+    assert list(noted) == [
+        ("llama", {"use": "expected", "version": 1}),
+        ("llama", {"use": "expected", "version": None}),
+    ]
+    assert client.post(address, {"use": "gold", "version": run.version.pk}).status_code == 404
+    other = make_asked(judged.collection, name="other")
+    assert client.post(address, {"use": "expected", "version": other.version.pk}).status_code == 404
+
+
+def test_raters_numbers_are_the_same_and_no_rater_was_made(judged):
+    raters = Rater.objects.count()
+    run = asked_of(judged)
+    uses.switch_on(run.version, "expected")
+    state = State.of(judged.collection, AIM)
+    assert Rater.objects.count() == raters and not np.isnan(state.pool.machine).any()
+    assert (state.level == State.of(judged.collection, AIM, ()).level).all()
+    assert queue.waiting_in_rounds(judged.collection, 10_000) >= 0
