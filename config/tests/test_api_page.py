@@ -6,7 +6,6 @@ import shlex
 from html import unescape
 from uuid import uuid4
 
-import jsonschema
 import pytest
 from django.contrib.staticfiles import finders
 from django.test import Client
@@ -71,6 +70,8 @@ def test_every_call_is_on_the_page_with_all_that_it_takes_and_answers(member):
 
 
 def test_the_examples_are_what_the_description_allows():
+    import jsonschema  # takes two seconds, which every part of the tests would pay that reads this file
+
     description = described(ROOT)
     calls = [each for _, group in groups(description, "https://ratings.example.org") for each in group]
     assert len(calls) == len(OPERATIONS) == len(TABLE)
