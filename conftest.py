@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parent
 DATABASE = {"db", "transactional_db", "live_server"}
 # Tests of `evaluation` that show what was computed from arrays, beside those of pages and commands.
 SHOWN = {"asked", "bundle", "overview", "panel", "pictures", "report"}
+SHOWN |= {"decisive", "expected_numbers", "frozen_expected", "machine_only", "machines_expected"}
+SHOWN |= {"real_collections", "worked_files"}
 EDGES = ("_page", "_pages", "_command", "_commands", "_browser")
 
 

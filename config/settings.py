@@ -315,7 +315,6 @@ AUTH_PASSWORD_VALIDATORS = [
         "UserAttributeSimilarityValidator",
         "MinimumLengthValidator",
         "CommonPasswordValidator",
-        "NumericPasswordValidator",
     )
 ] + [{"NAME": f"ratings.people.{name}"} for name in ("passwords.NotOurWords", "sessions.EndsWhatIsOpen")]
 LOGIN_URL = "sign_in"

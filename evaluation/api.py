@@ -12,16 +12,17 @@ from ratings.api.shapes import OfPage, Page, SystemName, page_of, text
 from ratings.models import Collection, Scope
 
 from . import record, scores
-from .analyses import comparison, report
+from .analyses import alone, comparison, report
 from .decisive import with_expected
 from .decisive.report import MOST_PAIRS
 from .draws import MOST_TESTS_OVER_API, TESTS_ON_PAGES
 from .judgments.rules import ADJUDICATIONS, RULES, combine
-from .measures import PROFILES
+from .measures import PROFILES, Measure, Options
 
 MOST_VALUES = 500_000  # queries x systems x measures in one answer
 MOST_BOUNDED = 1_000_000  # queries x systems x cutoff, as on the pages: more takes too long
 MOST_COMPARED = 12
+MEASURED = ("measure", "profile")  # no options, but what they are for and where they come from
 
 router = Router()
 
@@ -33,8 +34,8 @@ class OfJudgments(Schema):
     adjudications: Word = Field("use", description=f"Decisions above the ratings: {', '.join(ADJUDICATIONS)}.")
 
 
-class How(OfJudgments):
-    """What to compute and how: the options of the command `evaluate`."""
+class WithOptions(Schema):
+    """What to compute and by which options: those of the command `evaluate`."""
 
     measure: list[Word] = Field(["nDCG@10"], max_length=20, description="Like nDCG@10, P(rel=2)@5, AP.")
     profile: Word = Field("default", description=f"A set of options: {', '.join(PROFILES)}.")
@@ -48,18 +49,22 @@ class How(OfJudgments):
     missing: Word | None = Field(None, description="empty or skip")
     ties: Word | None = Field(None, description="rank, score or average")
     relevant_from: Word | None = Field(None, description="The least grade that is relevant.")
+
+    @property
+    def changes(self) -> dict[str, str]:
+        """The options that depart from the profile."""
+        options = {name: getattr(self, name) for name in WithOptions.model_fields if name not in MEASURED}
+        return {name: value for name, value in options.items() if value is not None}
+
+
+class How(OfJudgments, WithOptions):
+    """The same of judgments by people, and what else to compute."""
+
     bounds: bool = Field(False, description="Also what nDCG can still become once the pool is judged.")
     expected: bool = Field(
         False, description="Also what the means of nDCG@k are expected to be once everything is judged."
     )
     per_query: bool = Field(False, description="Every query, too.")
-
-    @property
-    def changes(self) -> dict[str, str]:
-        """The options that depart from the profile."""
-        others = {"measure", "profile", "bounds", "expected", "per_query", "rule", "adjudications"}
-        options = {name: getattr(self, name) for name in How.model_fields if name not in others}
-        return {name: value for name, value in options.items() if value is not None}
 
 
 class OfEvaluation(How):
@@ -71,6 +76,10 @@ class OfComparison(How):
     other: list[SystemName] = Field([], max_length=MOST_COMPARED, description="By default all others.")
     all_pairs: bool = Field(False, description="Every pair, by Tukey's HSD; else each with the baseline, by Holm.")
     draws: int = Field(TESTS_ON_PAGES, ge=1, le=MOST_TESTS_OVER_API, description="Of the randomisation tests.")
+
+
+class OfMachineOnly(WithOptions):
+    pass
 
 
 class PageOfJudgments(OfPage, OfJudgments):
@@ -125,6 +134,33 @@ def evaluation(request: HttpRequest, slug: str, asked: Query[OfEvaluation]):
     return as_json(report.document(found, asked.profile, asked.per_query))
 
 
+class OfMachines(Schema):
+    collection: str
+    profile: str
+    machines: list[dict[str, Any]] = Field(
+        description="For each machine that has a column of its own: judge, version, model, sha256, pairs, and"
+        " results: for each system and measure the mean, its interval, queries, undefined, judged, and the"
+        " fingerprint, which ends with est=machine."
+    )
+
+
+@router.get(
+    "/collections/{slug:slug}/machine-only",
+    response=OfMachines,
+    summary="Machine only: the scores by a judge alone",
+)
+def machine_only(request: HttpRequest, slug: str, asked: Query[OfMachineOnly]):
+    """No person has a part in these numbers. Empty, unless an admin gave a judge a column of its own."""
+    collection = collection_in(request, slug, Scope.READ)
+    options, measures = options_and_measures(collection, asked)
+    refuse_too_many(collection.queries.count(), collection.systems.count(), measures)
+    try:
+        every = alone.alone_of(collection, tuple(measures), options)
+    except ValueError as error:
+        refuse(error)
+    return as_json(alone.document(collection, asked.profile, every))
+
+
 @router.get("/collections/{slug:slug}/comparison", response=ComparisonOut, summary="Whether a difference is real")
 def compare(request: HttpRequest, slug: str, asked: Query[OfComparison]):
     """The document of `compare --format json`. Here a test makes 2,000 draws unless it is told."""
@@ -159,17 +195,26 @@ def judgments(request: HttpRequest, slug: str, asked: Query[PageOfJudgments]):
     return found
 
 
-def evaluated(collection: Collection, asked: How, systems: list[str] | None) -> scores.Evaluation:
-    """The evaluation. Raises Problem for options without a meaning here, and for what would take too long."""
+def options_and_measures(collection: Collection, asked: WithOptions) -> tuple[Options, list[Measure]]:
+    """What is asked for. Raises Problem for options without a meaning here."""
     try:
         options = scores.options_for(collection, asked.profile, **asked.changes)
-        measures = [scores.measure_for(collection, each) for each in asked.measure]
+        return options, [scores.measure_for(collection, each) for each in asked.measure]
     except ValueError as error:
         refuse(error)
-    queries, all_systems = collection.queries.count(), collection.systems.count()
-    values = queries * len(measures) * (len(systems) if systems else all_systems)
+
+
+def refuse_too_many(queries: int, systems: int, measures: list[Measure]) -> None:
+    values = queries * len(measures) * systems
     if values > MOST_VALUES:
         refuse(f"that would be {values:,} values; ask for at most {MOST_VALUES:,}: fewer systems or measures.")
+
+
+def evaluated(collection: Collection, asked: How, systems: list[str] | None) -> scores.Evaluation:
+    """The evaluation. Raises Problem for options without a meaning here, and for what would take too long."""
+    options, measures = options_and_measures(collection, asked)
+    queries, all_systems = collection.queries.count(), collection.systems.count()
+    refuse_too_many(queries, len(systems) if systems else all_systems, measures)
     bounded = [measure for measure in measures if scores.has_bounds(measure)] if asked.bounds else []
     for measure in bounded:
         if measure.cutoff is None or queries * all_systems * measure.cutoff > MOST_BOUNDED:

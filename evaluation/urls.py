@@ -2,6 +2,7 @@ from django.urls import path
 
 from .views import (
     agreement,
+    alone,
     compare,
     decisive,
     differences,
@@ -86,6 +87,8 @@ urlpatterns = [
     path("collections/<slug:slug>/agreement/drift/", drift.drift, name="drift"),
     path("collections/<slug:slug>/agreement/drift.csv", drift.drift_files, CSV, name="drift_csv"),
     path("collections/<slug:slug>/agreement/drift.json", drift.drift_files, JSON, name="drift_json"),
+    path("collections/<slug:slug>/machine-only.csv", alone.alone_files, CSV, name="alone_csv"),
+    path("collections/<slug:slug>/machine-only.json", alone.alone_files, JSON, name="alone_json"),
     path("collections/<slug:slug>/machines/<int:pk>/", machine.machine, name="machine"),
     path("collections/<slug:slug>/machines/<int:pk>/machine.csv", machine.machine_files, CSV, name="machine_csv"),
     path(
@@ -93,6 +96,18 @@ urlpatterns = [
         machine.machine_files,
         JSON,
         name="machine_json",
+    ),
+    path(
+        "collections/<slug:slug>/machines/<int:pk>/means.csv",
+        machine.means_files,
+        CSV,
+        name="machine_means_csv",
+    ),
+    path(
+        "collections/<slug:slug>/machines/<int:pk>/means.json",
+        machine.means_files,
+        JSON,
+        name="machine_means_json",
     ),
     path(FROZEN, frozen.frozen_list, name="frozen"),
     path(f"{FROZEN}new/", frozen.freeze, name="freeze"),

@@ -14,7 +14,7 @@ from django.db.models import Field, GeneratedField, Value
 # Tables that stay small, in an organisation with millions of ratings.
 SMALL = {
     *("adjudication", "anchor", "apitoken", "collection", "deletion", "frozenevaluation", "grade", "guidelines"),
-    *("invitation", "job", "judgerun", "membership", "presentation", "rater", "round", "system"),
+    *("invitation", "job", "judgerun", "judgeuse", "membership", "presentation", "rater", "round", "system"),
 }
 # They change no table, or only its entry in the catalogue.
 QUICK = (

@@ -22,6 +22,7 @@ from django.utils import timezone
 from ratings.database import disk
 from ratings.imports import jobs
 from ratings.models import AuditEvent
+from ratings.sign_in import second_factor
 
 from . import services
 from .modes import Problem, open_to_others
@@ -328,6 +329,16 @@ def certificate_of(host: str, port: int = 443) -> Iterator[Problem]:
 # Tries and the heartbeat of the worker lie in the database, or where CACHE_URL says.
 IN_DATABASE = settings.CACHES["tries"]["BACKEND"].endswith(".DatabaseCache")
 
+
+def second_factors() -> Iterator[Problem]:
+    """Whether the secrets of second factors can be read by the keys of here."""
+    if number := second_factor.unreadable():
+        yield Problem(
+            f"Second factors that cannot be read: {number}. They were made with another SECRET_KEY.",
+            "Name that key in SECRET_KEY_FORMER. If it is lost: python3 run.py manage remove_second_factor",
+        )
+
+
 CHECKS = [
     Check("database", database, ready=True, serves=True),
     Check("migrations", migrations, ready=True, serves=True),
@@ -336,6 +347,7 @@ CHECKS = [
     Check("disk", room, ready=True, asks=False),
     Check("worker", worker, ready=True, asks=IN_DATABASE),
     Check("database limits", limits),
+    Check("second factors", second_factors),
     Check("clock", clock),
     Check("secrets", secrets, ready=True, asks=False),
     Check("hosts", hosts, asks=False),

@@ -21,6 +21,8 @@ from ratings import happenings
 from ratings.imports import jobs
 from ratings.models import Assignment, Collection, Job
 
+from . import checks, services
+
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # seconds
 
@@ -92,10 +94,18 @@ class Stored:
         else:
             yield gauge("database_up", "1 where the database answers.", 1)
             yield from families
+        yield of_backups()
 
 
 def gauge(name: str, said: str, value: float) -> Metric:
     return GaugeMetricFamily(f"idealist_{name}", said, value)
+
+
+def of_backups() -> Metric:
+    """Waits for the store of backups as long as a check may."""
+    (outcome,) = checks.outcomes([check for check in checks.CHECKS if check.look is services.backups])
+    said = "1 where the last good backup is too old, or the store of backups does not tell."
+    return gauge("backup_overdue", said, float(bool(outcome.problems)))
 
 
 def of_worker() -> Iterator[Metric]:

@@ -228,9 +228,13 @@ TABLE = {
     "agreement_csv": READ,
     "agreement_json": READ,
     "drift": READ,
+    "alone_csv": READ,
+    "alone_json": READ,
     "machine": READ,
     "machine_csv": READ,
+    "machine_means_csv": READ,
     "machine_json": READ,
+    "machine_means_json": READ,
     "drift_csv": READ,
     "drift_json": READ,
     "compare": READ,
@@ -259,6 +263,7 @@ JOB = ["import_job", "import_progress", "refused", "check_import", "start_import
 COPY = ["copy_job", "copy_progress", "cancel_copy"]
 JUDGE = ["judge", "make_judge_version", "draw_judge_sample", "take_judge_sample", "start_judge_run"]
 JUDGE += ["use_judge", "start_probes", "machine", "machine_csv", "machine_json"]
+JUDGE += ["machine_means_csv", "machine_means_json"]
 JUDGE_RUN = ["judge_run", "change_judge_run", "judge_log"]
 ARCHIVE = ["archive_job", "archive_progress", "start_archive", "cancel_archive"]
 

@@ -43,6 +43,7 @@ TABLE = {
     ("get", "/collections/{slug}/unjudged"): READ,
     ("get", "/collections/{slug}/evaluation"): READ,
     ("get", "/collections/{slug}/comparison"): READ,
+    ("get", "/collections/{slug}/machine-only"): READ,
     ("get", "/collections/{slug}/judgments"): READ,
     ("post", "/collections/{slug}/tasks"): RATE,
     ("post", "/collections/{slug}/my-ratings"): RATE,

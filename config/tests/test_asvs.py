@@ -122,6 +122,11 @@ def test_a_password_has_eight_characters_or_more_and_is_not_common():
     validate_password("Zq7!kd-4")
 
 
+@pytest.mark.parametrize("password", ["8291640375", "qpzmwoxneibc", "ZQXJVKWPLMRB", "%%&&//((=?=?"])
+def test_a_password_may_be_of_one_kind_of_signs(password):
+    validate_password(password)
+
+
 def test_a_password_is_taken_as_it_is_and_may_be_long():
     given = "  Ünï cödé\t" + "x" * 200 + "  "
     form = SignUpForm({"username": "", "password": given})

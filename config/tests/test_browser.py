@@ -11,11 +11,13 @@ from evaluation import frozen, scores
 from evaluation.tests.judged_worlds import unfinished
 from ratings import queue
 from ratings.guidelines import versions
-from ratings.models import Adjudication, Anchor, Rating, Role
+from ratings.judges import sample as samples
+from ratings.judges import uses
+from ratings.models import Adjudication, Anchor, JudgeRun, Pair, Rating, Role
 from ratings.people import members
 from ratings.pool.adjudication import adjudicate
 from ratings.pool.anchors import set_anchor
-from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_ranking, make_rater
+from ratings.tests.cast import grade, make_asked, make_collection, make_member, make_pair, make_ranking, make_rater
 
 from .desk import BOUNCE, MOVED_ON, all_saved, press, ready, shown
 from .looks import examine
@@ -251,6 +253,7 @@ def pages(role: str, collection) -> list[str]:
         ]
     if role == "admin":
         # On these two the raters disagree; the second is decided.
+        run = judge(collection)
         open_, decided = collection.queries.get(key="q1").pairs.filter(document__key__in="ab").order_by("document")
         return [
             f"{base}/adjudicate/",
@@ -279,10 +282,15 @@ def pages(role: str, collection) -> list[str]:
             f"{base}/pool/holes/?depth=0",
             f"{base}/anchors/",
             f"{base}/anchors/{open_.token}/",
+            f"{base}/judges/",
+            f"{base}/judges/{run.version.judge_id}/",
+            f"{base}/judges/runs/{run.pk}/",
         ]
+    judge_pk = judge(collection).version.judge_id
     return [
         "/",
         f"{base}/",
+        f"{base}/machines/{judge_pk}/",
         f"{base}/?measure=AP&profile=trec_eval%20-c",
         f"{base}/?measure=nonsense",
         f"{base}/?profile=burges&negatives=raw&rule=median",
@@ -300,6 +308,14 @@ def pages(role: str, collection) -> list[str]:
         f"{base}/agreement/drift/",
         f"{base}/documents/{collection.documents.get(key='b').pk}/",
     ]
+
+
+def judge(collection) -> JudgeRun:
+    """What a judge has graded: all of the pool, of which a part was drawn as its sample. Its columns are on."""
+    run = make_asked(collection, *Pair.objects.filter(query__collection=collection))
+    samples.draw(run.version.judge, 4, seed=1)
+    uses.switch_on(run.version, "alone")
+    return run
 
 
 def disagree(collection) -> None:

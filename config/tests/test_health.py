@@ -15,16 +15,19 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.conf import settings as of_project
 from django.core.cache import caches
 from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils import timezone
 
 from config.health import answers, checks, doctor, services
 from ratings.imports import jobs
 from ratings.models import AuditEvent
+from ratings.sign_in import secrets_at_rest
+from ratings.tests.cast import make_user
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "a token of twenty-four letters"
@@ -96,6 +99,12 @@ def clock_behind() -> None:
     AuditEvent.objects.create(at=timezone.now() + timedelta(hours=1), act="role", way="page")
 
 
+def key_lost() -> None:
+    with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=[]):
+        secret = secrets_at_rest.encrypt("JBSWY3DPEHPK3PXP")
+    Authenticator.objects.create(user=make_user("anna"), type="totp", data={"secret": secret})
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("fault", "check", "said", "status"),
@@ -103,6 +112,7 @@ def clock_behind() -> None:
         (migration_missing, "migrations", "lacks 1 migrations, such as ratings.0008_sign_in", 503),
         (database_newer, "migrations", "newer version, which has ratings.9999_later", 503),
         (clock_behind, "clock", "s in the future", 200),
+        (key_lost, "second factors", "cannot be read: 1. They were made with another SECRET_KEY", 200),
     ],
 )
 def test_a_fault_in_the_database(fault, check, said, status):

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
+from config.backup import schedule
 from config.health import metrics
 from ratings import happenings, queue
 from ratings.models import Role
@@ -39,6 +41,20 @@ def test_every_figure_of_the_dashboard_and_of_the_alerts_exists():
     assert len(named) > 8 and named - known == set()
     acts = re.findall(r'act=~?\\?"([\w|]+)', dashboard + (MONITORING / "alerts.yml").read_text())
     assert {act for text in acts for act in text.split("|")} <= happenings.NAMES.keys()
+
+
+@pytest.mark.django_db
+def test_a_backup_that_is_overdue_is_a_figure(settings, tmp_path, monkeypatch):
+    settings.DATA_DIR, settings.BACKUP_EVERY = tmp_path, 24
+    backups = settings.STORAGES["backups"] | {"OPTIONS": {"location": tmp_path / "backups"}}
+    settings.STORAGES = settings.STORAGES | {"backups": backups}
+    assert figures()["idealist_backup_overdue",] == 1
+    schedule.make(now=timezone.now())
+    assert figures()["idealist_backup_overdue",] == 0
+    monkeypatch.setattr(schedule, "last_good", lambda: 1 / 0)  # a store that is away
+    assert figures()["idealist_backup_overdue",] == 1
+    settings.BACKUP_EVERY = 0
+    assert figures()["idealist_backup_overdue",] == 0
 
 
 @pytest.mark.django_db

@@ -6,7 +6,7 @@ No database, no Django.
 from .drift import FEWEST, Course, Period, courses
 from .kappa import cohen, confusion, fleiss, percent
 from .krippendorff import KINDS, alpha, alpha_interval
-from .order import FEWEST_FOR_TAU, Stability, stability
+from .order import FEWEST_FOR_TAU, Stability, stability, tau
 from .raters import disputed, each_rater
 from .table import Table, table
 
@@ -29,4 +29,5 @@ __all__ = [
     "percent",
     "stability",
     "table",
+    "tau",
 ]

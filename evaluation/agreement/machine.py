@@ -11,7 +11,7 @@ import numpy as np
 
 from ..draws import ALPHA, SEED
 
-NAMES = ("same", "higher", "lower", "bias", "kappa", "linear", "quadratic")
+NAMES = ("same", "higher", "lower", "bias", "kappa", "linear", "quadratic", "alpha")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def figures(both: Both, draws: int = ALPHA, seed: int = SEED, level: float = 0.9
 
     same, higher and lower: the share of pairs where the machine's grade is the person's, above or below it; bias:
     the mean of machine less person, on the scale; kappa, and weighted by the distance of grades (linear) or by its
-    square (quadratic).
+    square (quadratic); alpha: Krippendorff's, for grades as numbers (interval).
     """
     tables = both.by_query
     if not len(tables):
@@ -126,4 +126,13 @@ def _figures(tables: np.ndarray, grades: np.ndarray) -> np.ndarray:
         seen, expected = (share * weight).sum(axis=(1, 2)), (chance * weight).sum(axis=(1, 2))
         ratio = np.divide(seen, expected, out=np.full(len(tables), np.nan), where=expected > 0)
         columns.append(1 - ratio)
-    return np.column_stack(columns)
+    return np.column_stack([*columns, _alpha(tables, apart)])
+
+
+def _alpha(tables: np.ndarray, apart: np.ndarray) -> np.ndarray:
+    """Alpha of each table: each grade of a person and that of the machine beside it are a unit of two ratings."""
+    given = tables.sum(axis=1) + tables.sum(axis=2)
+    observed = 2 * (tables * apart**2).sum(axis=(1, 2))
+    expected = np.einsum("ti,ij,tj->t", given, apart**2, given)
+    ratio = np.divide(observed, expected, out=np.full(len(tables), np.nan), where=expected > 0)
+    return 1 - (given.sum(axis=1) - 1) * ratio

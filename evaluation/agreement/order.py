@@ -124,6 +124,11 @@ def _signs(means: np.ndarray) -> np.ndarray:
     return np.sign(means[:, np.newaxis] - means)
 
 
+def tau(first: np.ndarray, second: np.ndarray) -> float:
+    """Kendall's tau-b of the orders of systems by two means, float64[systems] each; nan as in LeftOut."""
+    return _tau(_signs(first), _signs(second))
+
+
 def _tau(first: np.ndarray, second: np.ndarray) -> float:
     """Kendall's tau-b of two orders, given as signs."""
     both = (first**2).sum() * (second**2).sum()

@@ -14,6 +14,7 @@ from ..measures import Judgments
 from ..measures.arrays import pair_key
 from ..record import InUse, Machine, Record
 from ..record.drawn import NOT_KNOWN, DrawnRows, PoolRows, RoundRows, pool_rows, round_rows
+from ..record.sql import index_of
 from .aims import Aim
 
 SMALL = 600  # pairs of a pool: of fewer the top of the lists tells more than draws do; bench/README.md, `next`
@@ -50,13 +51,13 @@ class State:
         found, judgments = scores.read(collection, aim.options, aim.systems, aim.rule, aim.adjudications)
         # Read after the judgments: a pair that is judged in between then counts as unjudged in both.
         rows, rounds = pool_rows(collection), round_rows(collection)
-        place = _places(found.queries["pk"].to_numpy(), rows.query)
+        place = index_of(rows.query, found.queries["pk"])
         rows = PoolRows(*(column[place >= 0] for column in rows))
         key = pair_key(place[place >= 0], rows.document)
         scale = np.array(record.scale(collection))
         pool, level = pool_of(judgments, [*found.rankings.values()], aim.measure, aim.options, scale, unjudged=key)
         if used:
-            pool = pool.with_machines(*(_said(each, found) for each in used))
+            pool = pool.with_machines(*(record.judgments_of(each, found.queries) for each in used))
         state = cls._joined(found, judgments, scale, pool, level, rows, key, rounds)
         return replace(state, machines=tuple(each.machine for each in used))
 
@@ -152,23 +153,6 @@ class State:
             counted = np.isin(top.query, self.pool.number)
             counts[name] = int((~np.isin(pair_key(top.query, top.documents)[counted], key)).sum())
         return counts
-
-
-def _said(used: InUse, found: Record) -> Judgments:
-    """The grades of a machine, with the numbers of queries and documents that the record has."""
-    query, document, grade = record.grades_of(used)
-    place = _places(found.queries["pk"].to_numpy(), query)
-    here = place >= 0
-    return Judgments(len(found.queries), place[here], document[here], grade[here])
-
-
-def _places(pks: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    """The place of each of `asked` among `pks`, -1 where it is not there."""
-    if not len(pks):
-        return np.full(len(asked), -1)
-    order = np.argsort(pks)
-    at = np.minimum(np.searchsorted(pks[order], asked), len(pks) - 1)
-    return np.where(pks[order][at] == asked, order[at], -1)
 
 
 def _rows_of(pairs: np.ndarray, pair: np.ndarray, by_pair: np.ndarray) -> np.ndarray:

@@ -2,9 +2,9 @@
 
 from .arrays import Opinions, Record
 from .keys import Keys, document_keys
-from .machines import InUse, Machine, grades_of, machines
+from .machines import InUse, Machine, asked_of, judgments_of, machines
 from .rankings import results
-from .reading import load, opinions, part, pool, scale, terms, unknown_system
+from .reading import load, opinions, part, pool, pooled, scale, terms, unknown_system
 from .versions import Version, changed_queries, version
 
 __all__ = [
@@ -14,14 +14,16 @@ __all__ = [
     "Opinions",
     "Record",
     "Version",
+    "asked_of",
     "changed_queries",
     "document_keys",
-    "grades_of",
+    "judgments_of",
     "load",
     "machines",
     "opinions",
     "part",
     "pool",
+    "pooled",
     "results",
     "scale",
     "terms",

@@ -5,6 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
+from evaluation.agreement import alpha, table
 from evaluation.agreement.machine import NAMES, Both, bias_apart, confusion, figures
 
 
@@ -28,6 +29,14 @@ def test_figures_by_hand():
     assert found["kappa"].value == pytest.approx(1 - (1 / 2) / (11 / 16))
     assert found["linear"].value == pytest.approx(1 - (3 / 4) / (14 / 16))
     assert found["quadratic"].value == pytest.approx(1 - (5 / 4) / (20 / 16))
+
+
+def test_alpha_is_krippendorff_s_of_two_raters():
+    generator = np.random.default_rng(3)
+    person, machine = generator.integers(0, 3, (2, 200))
+    grades = np.column_stack([person, machine]).ravel()
+    two = table(np.repeat(np.arange(200), 2), np.tile([0, 1], 200), grades, 2)
+    assert figures(both_of(person, machine))["alpha"].value == pytest.approx(alpha(two, "interval"), abs=1e-12)
 
 
 def test_confusion_is_by_the_grade_of_people():

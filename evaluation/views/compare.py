@@ -29,6 +29,7 @@ from ..significance import ALPHA, CANNOT_TELL, FEWEST, HIGHER, LOWER, POWER
 from ..words import expectations
 from ..words.numbers import decimals, signed
 from ..words.sentences import counted, named, uneven
+from .alone import alone_in, differences_of
 
 MOST = 12  # systems that are compared at once
 MATRIX_FROM = 4  # systems from which all pairs are more than the pairs with one
@@ -97,6 +98,8 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     context["uneven"], least = uneven(judged, str(asked.at("Judged")), asked.options.unjudged == "zero")
     if least:
         context["least_judged"] = collection.systems.filter(name=least).first()
+    if every := alone_in(collection, asked):
+        context |= differences_of(every, [(row["baseline"], row["system"]) for row in rows], asked)
     drawn = [row for row in rows if row["difference"] is not None]
     if drawn:
         spec = charts.differences([dot(row) for row in drawn])

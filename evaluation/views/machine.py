@@ -13,8 +13,9 @@ from ratings.people.access import READERS, of_collection
 
 from .. import charts
 from ..analyses import machine as analysis
+from ..analyses import powered
 from ..analyses.machine import FEWEST, TOP, Against
-from ..pages.asked import Asked, page, with_options
+from ..pages.asked import Asked, CannotAnswer, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
 from ..templatetags.numbers import number
@@ -30,6 +31,7 @@ LABELS = {
     "kappa": "Cohen’s κ",
     "linear": "κ, linear weights",
     "quadratic": "κ, quadratic weights",
+    "alpha": "Krippendorff’s α, interval",
 }
 SHARES = ("same", "higher", "lower")
 FAMILY = re.compile("[a-z]*")  # qwen2.5:7b and Qwen/Qwen3-8B are both of qwen
@@ -60,6 +62,7 @@ def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int)
             "circular": circular(collection, version),
             "differing": named(differing) if differing else "",
             "few": whole["compared"] < FEWEST,
+            "means": means_of(asked, found),
             **confused(collection, whole),
         }
     return charted(request, "evaluation/machine.html", context)
@@ -125,15 +128,38 @@ def confused(collection: Collection, whole: dict) -> dict:
     return {"charts": {"confusion": chart}, "grades": grades, "confusion_rows": rows_of(cells, grades)}
 
 
-@files
-def machine_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
-    judge = judge_of(collection, pk)
-    version = version_of(request, judge)
+def means_of(asked: Asked, found: Against) -> dict:
+    """The document of mean DCG at the cutoff of the measure that is asked for. Raises CannotAnswer."""
+    how = (asked.at("DCG"), asked.options, asked.rule, asked.adjudications)
+    try:
+        return powered.document(powered.estimates_of(found.version, found.sample, *how))
+    except ValueError as error:
+        raise CannotAnswer(str(error)) from error
+
+
+def against_in(request: HttpRequest, collection: Collection, pk: int) -> Against:
+    version = version_of(request, judge_of(collection, pk))
     found = analysis.against_of(version) if version else None
     if found is None:
         raise Http404("There is no version, or no sample.")
+    return found
+
+
+@files
+def means_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
+    found = against_in(request, collection, pk)
     return Files(
-        f"{collection.slug}-machine-{judge.pk}-{version.number}",
+        f"{collection.slug}-machine-means-{pk}-{found.version.number}",
+        csv=lambda: powered.table(means_of(asked, found)),
+        json=lambda: means_of(asked, found),
+    )
+
+
+@files
+def machine_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
+    found = against_in(request, collection, pk)
+    return Files(
+        f"{collection.slug}-machine-{pk}-{found.version.number}",
         csv=lambda: analysis.table(analysis.document(found)),
         json=lambda: analysis.document(found),
     )

@@ -27,6 +27,7 @@ from ..record.drawn import rounds_so_far
 from ..words import expectations, options, sentences
 from ..words.numbers import decimals
 from . import compare
+from .alone import alone_in, table_of
 
 CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
 
@@ -51,6 +52,9 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
         used = record.machines(collection) if rounds or wanted else ()
         key = ("overview", asked, key_of(collection, rounds, used, wanted))
         context |= cache.whole(collection, key, lambda: results(collection, asked, rounds, used, wanted))
+        if every := alone_in(collection, asked):
+            systems = [standing.system.name for standing, _ in context["standings"]]
+            context |= table_of(every, systems, asked)
     return charted(request, "evaluation/overview.html", context)
 
 

@@ -97,6 +97,7 @@ class JudgeUse(models.Model):
 
     class Use(models.TextChoices):
         EXPECTED = "expected", "to predict missing judgments in expected values"
+        ALONE = "alone", "for columns of their own, machine only"
 
     judge = models.ForeignKey(Judge, models.CASCADE, db_index=False, related_name="uses")
     version = models.ForeignKey(JudgeVersion, models.CASCADE, related_name="uses")
@@ -108,7 +109,7 @@ class JudgeUse(models.Model):
         ordering = ["judge", "use"]
         constraints = [
             models.UniqueConstraint(fields=["judge", "use"], name="one_version_of_a_judge_per_use"),
-            models.CheckConstraint(condition=Q(use__in=["expected"]), name="judge_use_is_known"),
+            models.CheckConstraint(condition=Q(use__in=["expected", "alone"]), name="judge_use_is_known"),
         ]
 
     def __str__(self) -> str:

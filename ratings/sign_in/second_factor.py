@@ -59,6 +59,12 @@ def remove_all(user: AbstractBaseUser) -> int:
     return removed
 
 
+def unreadable() -> int:
+    """How many factors have a secret that cannot be decrypted here. One database query."""
+    every = Authenticator.objects.values_list("data", flat=True).iterator()
+    return sum(not secrets_at_rest.is_readable(data) for data in every)
+
+
 def note_change(signal: Signal, user: AbstractBaseUser, authenticator: Authenticator, **more) -> None:
     """Note what a person changed. A receiver of allauth's signals."""
     did = {signals.authenticator_added: "added", signals.authenticator_removed: "removed"}.get(signal, "made anew")

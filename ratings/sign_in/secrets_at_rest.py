@@ -12,6 +12,7 @@ from django.conf import settings
 
 log = logging.getLogger(__name__)
 
+SECRETS = {"secret", "seed"}  # names in the data of a factor
 MARK = "fernet:"  # of an encrypted secret; those of former versions have none
 
 
@@ -37,9 +38,20 @@ def decrypt(text: str) -> str:
         raise Unreadable from error
 
 
+def is_readable(data: dict) -> bool:
+    """Whether the secrets in the data of a factor can be decrypted here."""
+    try:
+        for name in SECRETS & data.keys():
+            if data[name].startswith(MARK):
+                keys().decrypt(data[name].removeprefix(MARK).encode())
+    except InvalidToken:
+        return False
+    return True
+
+
 def renew(data: dict) -> bool:
     """Encrypt what stands in the data of a factor by the key of today; whether that changed anything."""
-    old = {name: data[name] for name in ("secret", "seed") if name in data and not is_current(data[name])}
+    old = {name: data[name] for name in SECRETS & data.keys() if not is_current(data[name])}
     data.update({name: encrypt(decrypt(text)) for name, text in old.items()})
     return bool(old)
 

@@ -508,9 +508,19 @@ def test_the_command_asks_and_says_what_came_of_it(server):
     assert collection.judges.get().versions.count() == 1
 
 
+def test_the_command_asks_about_probes(server):
+    found = server(lambda handler, text: handler.say('{"grade": 2}'))
+    collection = pool_of({"a": "good", "b": "bad"})
+    command = ["judge", "hills", "llama", "--model", "llama3", "--url", found.url, "--probes", "1"]
+    assert "at most 4 calls about probes, queries: 1" in said_by(*command, "--estimate") and not found.asked
+    assert "is done: 4 graded, 0 without a grade, 4 calls" in said_by(*command)
+    assert collection.judges.get().versions.get().probes.count() == 4 and not MachineGrade.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("option", "said"),
     [
+        (["--probes", "0"], "for one query at least, not 0"),
         (["--sampling", "x"], "Expecting value"),
         (["--price-in", "much"], "no amount of money"),
         (["--template", "own"], "must have"),

@@ -111,7 +111,7 @@ def test_lists_need_as_many_queries_for_many_rows(django_assert_num_queries):
     client = admin(version.judge.collection)
     for address, count in (
         (reverse("judges", args=["hills"]), 7),
-        (reverse("judge", args=["hills", version.judge_id]), 18),
+        (reverse("judge", args=["hills", version.judge_id]), 19),
         (reverse("judge_run", args=["hills", run.pk]), 10),
     ):
         client.get(address)

@@ -1,5 +1,6 @@
 """Sign-in at a provider: who is let in, and every token that is refused beside its twin that is not."""
 
+import re
 import time
 
 import jwt
@@ -122,6 +123,11 @@ def test_a_token_with_no_key_id_is_checked_against_every_key(provider):
     assert verified(token, [other, public], "i", "n")["sub"] == "s"
     with pytest.raises(Exception, match="no key"):
         verified(token, [other], "i", "n")
+
+
+def test_a_state_has_192_bits_and_is_another_each_time(provider):
+    states = {sent_to(Client()).partition("state=")[2].partition("&")[0] for _ in range(3)}
+    assert len(states) == 3 and all(re.fullmatch(r"[\w-]{32}", state) for state in states)
 
 
 def test_a_state_works_once_and_only_in_its_browser(provider):

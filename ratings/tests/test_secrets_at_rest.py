@@ -10,6 +10,7 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
+from ratings.sign_in.second_factor import unreadable
 from ratings.sign_in.secrets_at_rest import MARK, Unreadable, decrypt, encrypt
 
 from .cast import make_user
@@ -54,6 +55,16 @@ def test_two_texts_of_one_secret_differ_and_a_changed_one_is_refused():
     assert one != other and decrypt(one) == decrypt(other) == SECRET
     with pytest.raises(Unreadable):
         decrypt(one[:-6] + ("A" if one[-6] != "A" else "B") + one[-5:])
+
+
+def test_factors_of_a_lost_key_are_counted(app, settings):
+    Authenticator.objects.create(user=make_user("boris"), type="webauthn", data={"name": "a key without a secret"})
+    RecoveryCodes.activate(app.user)
+    assert unreadable() == 0
+    former, settings.SECRET_KEY = settings.SECRET_KEY, OTHER
+    assert unreadable() == 2
+    settings.SECRET_KEY_FALLBACKS = [former]
+    assert unreadable() == 0
 
 
 def test_a_secret_of_a_former_version_holds_and_is_encrypted_at_its_next_use(app):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from ratings.formats import strict_json
 from ratings.formats.refusal import as_sentence
-from ratings.judges import choosing, forms, prompts, runs, versions
-from ratings.models import Collection, JudgeRun, JudgeVersion
+from ratings.judges import choosing, forms, probes, prompts, runs, versions
+from ratings.models import Collection, JudgeRun, JudgeVersion, Probe
 
 from ._collection_command import CollectionCommand, Refused
 
@@ -34,6 +34,9 @@ class Command(CollectionCommand):
         parser.add_argument("--pairs", choices=CHOICES, default="rated", help="which it is asked about (rated)")
         parser.add_argument("--size", type=int, default=100, help="of --pairs random")
         parser.add_argument("--depth", type=int, default=10, help="of --pairs holes")
+        parser.add_argument(
+            "--probes", type=int, metavar="QUERIES", help="ask about probes for so many queries instead of pairs"
+        )
         parser.add_argument("--repeats", type=int, default=1, help="ask each pair so many times")
         parser.add_argument("--concurrency", type=int, default=4, help="calls at the same time")
         parser.add_argument("--per-minute", type=int, default=0, help="calls a minute at most")
@@ -45,25 +48,45 @@ class Command(CollectionCommand):
         collection = self.collection(slug, to_change=True)
         try:
             version = self.version(collection, name, options)
-            names = {"random": ("size", "seed"), "holes": ("depth",)}.get(options["pairs"], ())
-            chosen = {each: options[each] for each in (*names, "repeats")}
-            found = choosing.estimate(version, options["pairs"], chosen, max(1, options["concurrency"]))
-            self.stdout.write(
-                f"{version}: {found.calls:,} calls about {found.pairs:,} pairs, {found.answered:,} answered"
-                f" already; about {found.tokens_in:,} tokens read and {found.tokens_out:,} written,"
-                f" cost {found.cost:f}."
-            )
-            if options["estimate"]:
-                return
-            calls = options["calls"] or max(1, 2 * found.calls)
-            cost = None if options["cost"] is None else money(options["cost"])
-            limits = runs.Limits(calls, cost, options["concurrency"], options["per_minute"])
-            run = runs.start(version, options["pairs"], chosen, limits)
+            asks = self.asking if options["probes"] is None else self.probing
+            run = asks(version, options)
         except ValueError as error:
             raise Refused(f"{as_sentence(error)} Nothing was asked.") from error
         except OSError as error:
             raise Refused(f"{error.filename}: {error.strerror}. Nothing was asked.") from error
-        self.done(run)
+        if run:
+            self.done(run)
+
+    def probing(self, version: JudgeVersion, options: dict) -> JudgeRun | None:
+        """A run about probes; None if only the estimate is wanted."""
+        if (queries := options["probes"]) < 1:
+            raise ValueError(f"Probes are for one query at least, not {queries}")
+        calls = len(probes.queries_of(version, queries, options["seed"])) * len(Probe.Kind)
+        self.stdout.write(
+            f"{version}: at most {calls:,} calls about probes, queries: {calls // len(Probe.Kind):,}."
+        )
+        if options["estimate"]:
+            return None
+        return runs.start_probes(version, queries, options["seed"], self.limits(options, 2 * calls))
+
+    def asking(self, version: JudgeVersion, options: dict) -> JudgeRun | None:
+        """A run about pairs; None if only the estimate is wanted."""
+        names = {"random": ("size", "seed"), "holes": ("depth",)}.get(options["pairs"], ())
+        chosen = {each: options[each] for each in (*names, "repeats")}
+        found = choosing.estimate(version, options["pairs"], chosen, max(1, options["concurrency"]))
+        self.stdout.write(
+            f"{version}: {found.calls:,} calls about {found.pairs:,} pairs, {found.answered:,} answered"
+            f" already; about {found.tokens_in:,} tokens read and {found.tokens_out:,} written,"
+            f" cost {found.cost:f}."
+        )
+        if options["estimate"]:
+            return None
+        return runs.start(version, options["pairs"], chosen, self.limits(options, 2 * found.calls))
+
+    def limits(self, options: dict, usual: int) -> runs.Limits:
+        cost = None if options["cost"] is None else money(options["cost"])
+        calls = options["calls"] or max(1, usual)
+        return runs.Limits(calls, cost, options["concurrency"], options["per_minute"])
 
     def version(self, collection: Collection, name: str, options: dict) -> JudgeVersion:
         own = Path(options["prompt"]).read_text(encoding="utf-8") if options["prompt"] else ""

@@ -1,0 +1,93 @@
+"""What systems score by the grades of one machine and nothing else. No number of people has a part in it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ratings.models import Collection, JudgeUse
+
+from .. import cache, record, scores
+from ..measures import Measure, Options
+from ..record import InUse, Machine
+from ..scores import Evaluation
+from . import report
+
+EST = "est=machine"  # after the options, wherever such a number stands
+HEADER = ["judge", "version", "model", "sha256", "system", "measure"]
+HEADER += ["mean", "low", "high", "queries", "undefined", "judged", "options"]
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """The scores of systems by the grades of a machine."""
+
+    machine: Machine
+    pairs: int  # with a grade of it
+    evaluation: Evaluation
+
+    def fingerprint_of(self, measure: str) -> str:
+        return f"{self.evaluation.fingerprint_of(measure)} {EST}"
+
+    def mean(self, system: str, measure: Measure) -> float | None:
+        return report.known(self.evaluation.summary["mean"][system, str(measure)])
+
+    def difference(self, first: str, second: str, measure: Measure) -> float | None:
+        """The mean of `second` less `first` over the queries that count for both; None without any."""
+        values = self.evaluation.per_query[str(measure)]
+        apart = (values[second] - values[first]).to_numpy(np.float64)
+        apart = apart[~np.isnan(apart)]
+        return float(apart.mean()) if apart.size else None
+
+
+def alone_of(collection: Collection, measures: tuple[Measure, ...], options: Options) -> list[Alone]:
+    """Those of each machine that an admin gave a column of its own. Raises ValueError as `scores.evaluate` does.
+
+    One database query where there is none, or where it was computed before.
+    """
+    used = record.machines(collection, JudgeUse.Use.ALONE)
+    if not used:
+        return []
+
+    def every() -> list[Alone]:
+        found, _ = scores.read(collection, options)
+        return [_alone(found, each, measures, options) for each in used]
+
+    return cache.whole(collection, ("alone", used, measures, options), every)
+
+
+def _alone(found: record.Record, used: InUse, measures: tuple[Measure, ...], options: Options) -> Alone:
+    judgments = record.judgments_of(used, found.queries)
+    keys = found.queries["key"].tolist()
+    scored = scores.of_arrays(found.collection, keys, judgments, found.rankings, measures, options)
+    return Alone(used.machine, len(judgments.grade), scored)
+
+
+# As files
+
+
+def document(collection: Collection, profile: str, every: list[Alone]) -> dict:
+    """The JSON document: for each machine its name, and a row for each system and measure."""
+    return {
+        "collection": collection.slug,
+        "profile": profile,
+        "machines": [
+            each.machine.as_json() | {"pairs": each.pairs, "results": list(_rows(each))} for each in every
+        ],
+    }
+
+
+def _rows(each: Alone):
+    names = ("mean", "low", "high", "queries", "undefined", "judged")
+    for system, measure, row in report.rows(each.evaluation):
+        facts = {name: row[name] for name in names}
+        yield {"system": system, "measure": measure, "fingerprint": each.fingerprint_of(measure)} | facts
+
+
+def table(whole: dict) -> report.Table:
+    """A row for each machine, system and measure of `document`."""
+    rows = []
+    for machine in whole["machines"]:
+        named = [machine[name] for name in HEADER[:4]]
+        for row in machine["results"]:
+            rows.append([*named, *(row[name] for name in HEADER[4:-1]), row["fingerprint"]])
+    return HEADER, rows

@@ -1,0 +1,41 @@
+"""What systems score by the grades of a machine alone: a part of other pages, and files."""
+
+from django.http import HttpRequest
+
+from ratings.models import Collection
+
+from ..analyses import alone
+from ..analyses.alone import Alone
+from ..pages.asked import Asked, CannotAnswer
+from ..pages.downloads import Files, files
+
+
+def alone_in(collection: Collection, asked: Asked) -> list[Alone]:
+    """By the asked measure and options. Raises CannotAnswer where they do not fit the grades."""
+    try:
+        return alone.alone_of(collection, (asked.measure,), asked.options)
+    except ValueError as error:
+        raise CannotAnswer(f"By the grades of a machine alone: {error}") from error
+
+
+def table_of(every: list[Alone], systems: list[str], asked: Asked) -> dict:
+    """The context of a table: a column for each machine, a row for each system."""
+    rows = [(name, [each.mean(name, asked.measure) for each in every]) for name in systems]
+    return {"alone": every, "alone_rows": rows}
+
+
+def differences_of(every: list[Alone], pairs: list[tuple[str, str]], asked: Asked) -> dict:
+    """The same, with a row for each pair of systems."""
+    rows = [
+        (f"{second} less {first}", [each.difference(first, second, asked.measure) for each in every])
+        for first, second in pairs
+    ]
+    return {"alone": every, "alone_rows": rows}
+
+
+@files
+def alone_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
+    whole = alone.document(collection, asked.profile, alone_in(collection, asked))
+    return Files(
+        f"{collection.slug}-machine-only-{asked.measure}", csv=lambda: alone.table(whole), json=lambda: whole
+    )
