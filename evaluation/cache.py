@@ -91,6 +91,11 @@ def whole(collection: Collection, name: Hashable, make: Callable):
     return _current(_wholes, collection, record.version(collection), name, make)
 
 
+def apart(collection: Collection, name: Hashable, make: Callable):
+    """The value that `make` returns from rankings and settings alone, which no rating makes it compute again."""
+    return _current(_wholes, collection, record.version(collection), name, make, lambda value, _: value)
+
+
 def count(collection: Collection, version: Version, name: Hashable, make: Callable):
     """The small value that `make` returns for this version, computed once; those of all collections are kept."""
     return _current(_counts, collection, version, name, make)

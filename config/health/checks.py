@@ -326,18 +326,18 @@ def certificate_of(host: str, port: int = 443) -> Iterator[Problem]:
             yield Problem(f"The certificate of {host} ends in {left / 86400:.0f} days.", cure)
 
 
-# Tries and the heartbeat of the worker lie in the database, or where CACHE_URL says.
-IN_DATABASE = settings.CACHES["tries"]["BACKEND"].endswith(".DatabaseCache")
-
-
 def second_factors() -> Iterator[Problem]:
-    """Whether the secrets of second factors can be read by the keys of here."""
+    """Whether the secrets of second factors can be read with the present keys."""
     if number := second_factor.unreadable():
         yield Problem(
             f"Second factors that cannot be read: {number}. They were made with another SECRET_KEY.",
-            "Name that key in SECRET_KEY_FORMER. If it is lost: python3 run.py manage remove_second_factor",
+            "Name that key in SECRET_KEY_FORMER. If it is lost, for each person who cannot sign in: "
+            "python3 run.py manage remove_second_factor NAME",
         )
 
+
+# Tries and the heartbeat of the worker lie in the database, or where CACHE_URL says.
+IN_DATABASE = settings.CACHES["tries"]["BACKEND"].endswith(".DatabaseCache")
 
 CHECKS = [
     Check("database", database, ready=True, serves=True),

@@ -252,8 +252,8 @@ def pages(role: str, collection) -> list[str]:
             f"{base}/guidelines/2/",
         ]
     if role == "admin":
-        # On these two the raters disagree; the second is decided.
         run = judge(collection)
+        # On these two the raters disagree; the second is decided.
         open_, decided = collection.queries.get(key="q1").pairs.filter(document__key__in="ab").order_by("document")
         return [
             f"{base}/adjudicate/",

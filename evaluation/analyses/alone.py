@@ -52,7 +52,7 @@ def alone_of(collection: Collection, measures: tuple[Measure, ...], options: Opt
         found, _ = scores.read(collection, options)
         return [_alone(found, each, measures, options) for each in used]
 
-    return cache.whole(collection, ("alone", used, measures, options), every)
+    return cache.apart(collection, ("alone", used, measures, options), every)
 
 
 def _alone(found: record.Record, used: InUse, measures: tuple[Measure, ...], options: Options) -> Alone:

@@ -60,7 +60,7 @@ def remove_all(user: AbstractBaseUser) -> int:
 
 
 def unreadable() -> int:
-    """How many factors have a secret that cannot be decrypted here. One database query."""
+    """How many factors have a secret that cannot be decrypted with the present keys. One database query."""
     every = Authenticator.objects.values_list("data", flat=True).iterator()
     return sum(not secrets_at_rest.is_readable(data) for data in every)
 

@@ -39,7 +39,7 @@ def decrypt(text: str) -> str:
 
 
 def is_readable(data: dict) -> bool:
-    """Whether the secrets in the data of a factor can be decrypted here."""
+    """Whether the secrets in the data of a factor can be decrypted with the present keys."""
     try:
         for name in SECRETS & data.keys():
             if data[name].startswith(MARK):
