@@ -130,7 +130,7 @@ def is_installed(requirements: Sequence[str], venv: Path = VENV) -> bool:
 def install_with_uv(uv: str, make: Sequence[str], venv: Path, requirements: str) -> bool:
     try:
         quietly([*make, "--without-pip"], f"Making {venv.name} failed")
-        install = [uv, "pip", "install", "--python", str(python_of(venv)), "--require-hashes"]
+        install = [uv, "pip", "install", "--python", str(python_of(venv)), "--require-hashes", "--no-deps"]
         quietly([*install, "-r", str(ROOT / requirements)], "uv failed")
     except Refusal as refusal:
         say(f"{refusal} Trying pip ...")  # pip may know an index that uv does not
@@ -142,7 +142,8 @@ def install_with_pip(make: Sequence[str], venv: Path, requirements: str) -> None
     if not (importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip")):
         raise Refusal("This Python cannot make a virtual environment. Cure: apt install python3-venv")
     quietly(make, f"Making {venv.name} failed")
-    pip = [str(python_of(venv)), "-m", "pip", "install", "--require-hashes", "-r", str(ROOT / requirements)]
+    pip = [str(python_of(venv)), "-m", "pip", "install", "--require-hashes", "--no-deps"]
+    pip += ["-r", str(ROOT / requirements)]
     cure = f"(Is the network there? See all of it: {venv.name}/bin/pip install -r {requirements})"
     # Python compiles what it imports anyway. Compiling everything doubles the time of an install.
     quietly([*pip, "--no-input", "--no-compile", "--disable-pip-version-check"], "Installing failed", cure)
@@ -490,6 +491,8 @@ def lock(*options: str) -> None:
     os.chdir(ROOT)
     compiled = [str(PYTHON), "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
     compiled += ["--generate-hashes", "--no-emit-index-url", "--custom-compile-command", "python3 run.py lock"]
+    # jsonschema reads a grammar with these whenever Python starts, for 1.5 s, to check formats that nothing has.
+    compiled += ["--no-emit-package", "rfc3987-syntax", "--no-emit-package", "lark"]
     wheels = ["--only-binary", ":all:", "--emit-build-options"]
     for name in (MACHINES, RUNTIME, DEVELOPMENT, BENCHES):
         say(f"Making {name} ...")

@@ -19,9 +19,10 @@ from ninja.parser import Parser
 from pydantic import Field
 
 from evaluation.api import router as evaluation
-from ratings.api import router as record
+from ratings.api import bringing, rating, reading  # noqa: F401  (each adds its calls to the router)
 from ratings.api.access import Bearer
 from ratings.api.problems import MEDIA_TYPE, PLAIN, Problem
+from ratings.api.routes import router as record
 from ratings.formats import strict_json
 from ratings.formats.refusal import as_sentence
 from ratings.guidelines.markdown import rendered

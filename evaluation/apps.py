@@ -1,5 +1,7 @@
 from django.apps import AppConfig
 
+DRAW_EVERY = 1.0  # seconds between two looks of a worker for rounds to draw
+
 
 class EvaluationConfig(AppConfig):
     name = "evaluation"
@@ -8,8 +10,14 @@ class EvaluationConfig(AppConfig):
         from ratings import chores
         from ratings.intake import unmade  # needs the models
 
-        from .decisive import DRAW_EVERY, draw_due
-        from .frozen.stored import rows_of
+        from .models import stored_of
 
-        unmade.of_others.append(rows_of)
+        unmade.of_others.append(stored_of)
         chores.of_apps.append(chores.Chore(draw_due, DRAW_EVERY))
+
+
+def draw_due() -> int:
+    """The number of rounds that were drawn, see `decisive.drawing`."""
+    from .decisive import drawing  # here, as pandas is a third of the start of a command
+
+    return drawing.draw_due()

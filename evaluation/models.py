@@ -1,5 +1,7 @@
 """Frozen evaluations: all that is stored of evaluations. Everything else is computed when asked for."""
 
+from collections.abc import Iterator
+
 from django.conf import settings
 from django.db import models
 
@@ -92,3 +94,9 @@ class FrozenPart(Once):
 
     def __str__(self) -> str:
         return f"{self.name}, piece {self.place}"
+
+
+def stored_of(collection: Collection) -> Iterator[models.QuerySet]:
+    """All that is stored of frozen evaluations, to be deleted with their collection, in this order."""
+    yield FrozenPart.objects.filter(frozen__collection=collection)
+    yield FrozenEvaluation.objects.filter(collection=collection)

@@ -7,9 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from django.db.models import QuerySet
-
-from ratings.models import Collection
 
 from ..cache import Columns
 from ..measures import parse_measure
@@ -22,12 +19,6 @@ from .expected import StoredOutlook, expected_in
 from .freezing import DIGEST, NUMBERS, About, scored
 
 AT_ONCE = 4  # parts that are fetched together
-
-
-def rows_of(collection: Collection) -> Iterator[QuerySet]:
-    """All that is stored of frozen evaluations, to be deleted with their collection, in this order."""
-    yield FrozenPart.objects.filter(frozen__collection=collection)
-    yield FrozenEvaluation.objects.filter(collection=collection)
 
 
 def settings_of(frozen: FrozenEvaluation) -> Settings:

@@ -1,6 +1,1 @@
-"""The API of the record. Importing it registers the calls on its router, which `config` mounts."""
-
-from . import bringing, rating, reading
-from .routes import router
-
-__all__ = ["bringing", "rating", "reading", "router"]
+"""The API of the record: calls on a router, which `config` mounts."""
