@@ -43,6 +43,10 @@ class Table(NamedTuple):
         return self.model._meta.local_concrete_fields
 
     @property
+    def columns(self) -> list[str]:
+        return [field.column for field in self.fields]
+
+    @property
     def schema(self) -> pa.Schema:
         return pa.schema([(field.column, columns.type_of(field)) for field in self.fields])
 
@@ -84,7 +88,7 @@ def batches(table: Table) -> Iterator[pa.RecordBatch]:
 def piece(table: Table, last, number: int) -> pa.RecordBatch:
     """The next rows after the one with the primary key `last`; from the beginning where that is None."""
     pk = f'"{table.model._meta.pk.column}"'
-    names = ", ".join(f'"{field.column}"' for field in table.fields)
+    names = ", ".join(f'"{name}"' for name in table.columns)
     where, params = (f"WHERE {pk} > %s", [last]) if last is not None else ("", [])
     with connection.cursor() as cursor:
         cursor.execute(
@@ -165,10 +169,9 @@ def _postgres() -> tuple[list[str], list[str]]:
 
 def load(table: Table, found: Iterable[pa.RecordBatch]) -> None:
     """Write all rows of a table, in one transaction."""
-    names = [field.column for field in table.fields]
     with transaction.atomic():
         for batch in found:
-            insert(table.model, names, columns.rows(batch))
+            insert(table.model, table.columns, columns.rows(batch.select(table.columns)))
 
 
 def go_on_from(table: Table, last: int | None) -> None:
@@ -190,7 +193,7 @@ def go_on_from(table: Table, last: int | None) -> None:
 def difference(table: Table, found: Iterable[pa.RecordBatch]) -> str | None:
     """What differs between the table and these batches, as words; None where they hold the same."""
     last = None
-    for batch in found:
+    for batch in (each.select(table.columns) for each in found):
         stored = piece(table, last, batch.num_rows)
         if not (stored.equals(batch) or _same(table, stored, batch)):
             return f"{table.name} holds other rows after id {last}"

@@ -88,7 +88,7 @@ def told(**headers) -> tuple[int, dict]:
 
 
 def migration_missing() -> None:
-    MigrationRecorder(connection).record_unapplied("ratings", "0008_sign_in")
+    MigrationRecorder(connection).record_unapplied("ratings", "0002_judges")
 
 
 def database_newer() -> None:
@@ -109,7 +109,7 @@ def key_lost() -> None:
 @pytest.mark.parametrize(
     ("fault", "check", "said", "status"),
     [
-        (migration_missing, "migrations", "lacks 1 migrations, such as ratings.0008_sign_in", 503),
+        (migration_missing, "migrations", "lacks 1 migrations, such as ratings.0002_judges", 503),
         (database_newer, "migrations", "newer version, which has ratings.9999_later", 503),
         (clock_behind, "clock", "s in the future", 200),
         (key_lost, "second factors", "cannot be read: 1. They were made with another SECRET_KEY", 200),
@@ -124,7 +124,7 @@ def test_a_fault_in_the_database(fault, check, said, status):
         assert Client(raise_request_exception=False).get("/").status_code < 500
     finally:
         MigrationRecorder(connection).record_unapplied("ratings", "9999_later")
-        MigrationRecorder(connection).record_applied("ratings", "0008_sign_in")
+        MigrationRecorder(connection).record_applied("ratings", "0002_judges")
 
 
 # Faults of one machine

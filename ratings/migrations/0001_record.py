@@ -1,4 +1,4 @@
-"""The record: collections, content, rankings, ratings, people and jobs."""
+"""The record as version 0.1.0 has it."""
 
 import uuid
 from decimal import Decimal
@@ -16,10 +16,83 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ("auth", "0012_alter_user_first_name_max_length"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
+        migrations.CreateModel(
+            name="SuperuserByGroup",
+            fields=[
+                (
+                    "user",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="+",
+                        serialize=False,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="AuditEvent",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("at", models.DateTimeField(db_index=True)),
+                ("act", models.CharField(max_length=40)),
+                (
+                    "way",
+                    models.CharField(
+                        choices=[
+                            ("page", "page"),
+                            ("token", "token"),
+                            ("command", "command"),
+                            ("worker", "worker"),
+                        ],
+                        max_length=7,
+                    ),
+                ),
+                ("account", models.BigIntegerField(help_text="The number of the account that did it.", null=True)),
+                (
+                    "name",
+                    models.CharField(
+                        blank=True,
+                        help_text="Of that account; of a command, the user of the operating system.",
+                        max_length=150,
+                    ),
+                ),
+                (
+                    "token",
+                    models.CharField(
+                        blank=True,
+                        help_text="The name of the token, or of the command, by which it was done.",
+                        max_length=100,
+                    ),
+                ),
+                ("address", models.CharField(blank=True, max_length=45)),
+                ("collection", models.BigIntegerField(null=True)),
+                (
+                    "slug",
+                    models.CharField(
+                        blank=True, help_text="What the collection was called in addresses.", max_length=80
+                    ),
+                ),
+                ("about", models.CharField(blank=True, help_text="What or whom it was done to.", max_length=200)),
+                ("detail", models.JSONField(default=dict)),
+            ],
+            options={
+                "ordering": ["-pk"],
+                "indexes": [
+                    models.Index(fields=["collection", "-id"], name="audit_of_collection"),
+                    models.Index(fields=["account", "-id"], name="audit_of_account"),
+                ],
+            },
+        ),
         migrations.CreateModel(
             name="Collection",
             fields=[
@@ -51,6 +124,7 @@ class Migration(migrations.Migration):
                             ("query", "query by query, in random order"),
                             ("depth", "what systems rank best first"),
                             ("random", "at random"),
+                            ("decisive", "what tells which system is better"),
                         ],
                         default="query",
                         help_text="In which order raters get documents. With the best first they can guess what ranks high.",
@@ -96,15 +170,14 @@ class Migration(migrations.Migration):
                 ),
                 ("scale_version", models.PositiveIntegerField(default=1, editable=False)),
                 ("version", models.PositiveBigIntegerField(default=0, editable=False)),
-                ("version_of_all", models.PositiveBigIntegerField(default=0, editable=False)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("put_away_at", models.DateTimeField(editable=False, null=True)),
+                ("aim", models.JSONField(blank=True, default=dict, editable=False)),
+                ("decided", models.PositiveBigIntegerField(default=0, editable=False)),
             ],
             options={
                 "ordering": ["name"],
                 "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(("order__in", ["query", "depth", "random"])), name="order_is_known"
-                    ),
                     models.CheckConstraint(
                         condition=models.Q(
                             ("gold_share__gte", 0),
@@ -113,6 +186,10 @@ class Migration(migrations.Migration):
                             ("repeat_share__lte", Decimal("0.5")),
                         ),
                         name="shares_are_from_0_to_a_half",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("order__in", ["query", "depth", "random", "decisive"])),
+                        name="order_is_known",
                     ),
                 ],
             },
@@ -154,6 +231,44 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="Deletion",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("slug", models.SlugField(help_text="What it had as its name in addresses.", max_length=80)),
+                ("deleted_at", models.DateTimeField()),
+                ("remove_at", models.DateTimeField()),
+                (
+                    "removing",
+                    models.BooleanField(
+                        default=False, help_text="A worker removes its rows: it cannot be restored."
+                    ),
+                ),
+                (
+                    "by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "collection",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="deletion",
+                        to="ratings.collection",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-deleted_at", "-pk"],
+            },
+        ),
+        migrations.CreateModel(
             name="Grade",
             fields=[
                 (
@@ -172,6 +287,13 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["value"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("collection", "value"),
+                        name="one_grade_per_value",
+                        violation_error_message="The scale has this value already.",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -196,6 +318,9 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "guidelines",
                 "ordering": ["-version"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("collection", "version"), name="one_guidelines_per_version")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -224,6 +349,7 @@ class Migration(migrations.Migration):
                 ("expires_at", models.DateTimeField()),
                 ("accepted_at", models.DateTimeField(null=True)),
                 ("withdrawn_at", models.DateTimeField(null=True)),
+                ("mailed", models.BooleanField(default=False, editable=False)),
                 (
                     "accepted_by",
                     models.ForeignKey(
@@ -253,6 +379,18 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-created_at", "-pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("role__in", ["rater", "analyst", "admin"])),
+                        name="invitation_role_is_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("accepted_at__isnull", True), ("withdrawn_at__isnull", True), _connector="OR"
+                        ),
+                        name="accepted_or_withdrawn",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -271,6 +409,8 @@ class Migration(migrations.Migration):
                             ("results", "runs"),
                             ("ratings", "ratings"),
                             ("archive", "collection"),
+                            ("pictures", "pictures"),
+                            ("copy", "copy"),
                         ],
                         max_length=10,
                     ),
@@ -343,6 +483,43 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("staging", True)), fields=("collection",), name="one_import_at_a_time"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                [
+                                    "queued",
+                                    "running",
+                                    "checked",
+                                    "published",
+                                    "refused",
+                                    "cancelled",
+                                    "failed",
+                                    "undone",
+                                ],
+                            )
+                        ),
+                        name="job_state_is_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "published"), _negated=True), ("staging", False), _connector="OR"
+                        ),
+                        name="what_is_published_is_seen",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("kind__in", ["archive", "copy"]), ("staging", False)),
+                            ("collection__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="job_has_its_collection",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -389,6 +566,11 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("collection", "key"), name="one_document_per_key")
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Membership",
@@ -401,6 +583,13 @@ class Migration(migrations.Migration):
                     "role",
                     models.CharField(
                         choices=[("rater", "rater"), ("analyst", "analyst"), ("admin", "admin")], max_length=10
+                    ),
+                ),
+                (
+                    "by_group",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Given by a group of the sign-in provider, and taken back with it.",
                     ),
                 ),
                 (
@@ -420,6 +609,18 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("collection", "user"),
+                        name="one_role_per_person",
+                        violation_error_message="This person has a role in the collection already.",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("role__in", ["rater", "analyst", "admin"])), name="role_is_known"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="OtherText",
@@ -451,6 +652,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [models.UniqueConstraint(fields=("job", "document"), name="one_other_text")],
+            },
         ),
         migrations.CreateModel(
             name="Pair",
@@ -466,6 +670,8 @@ class Migration(migrations.Migration):
                 ),
                 ("depth", models.PositiveIntegerField(default=2147483647, editable=False)),
                 ("retired_at", models.DateTimeField(blank=True, editable=False, null=True)),
+                ("born", models.PositiveIntegerField(default=0, editable=False)),
+                ("known", models.PositiveIntegerField(editable=False, null=True)),
                 (
                     "document",
                     models.ForeignKey(
@@ -500,6 +706,19 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("use__in", ["warm_up", "gold"])), name="use_of_anchor_is_known"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("use", "gold"), models.Q(("explanation", ""), _negated=True), _connector="OR"
+                        ),
+                        name="a_warm_up_has_an_explanation",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Adjudication",
@@ -534,6 +753,99 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("reason", ""), _negated=True), name="adjudication_has_a_reason"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Picture",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("digest", models.CharField(max_length=64)),
+                ("source", models.TextField(help_text="Of data: its beginning.")),
+                (
+                    "named_by",
+                    models.TextField(
+                        blank=True, help_text="The key of the first document or query that names it."
+                    ),
+                ),
+                ("token", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("wanted", "not here yet"), ("ready", "ready"), ("refused", "missing")],
+                        default="wanted",
+                        max_length=7,
+                    ),
+                ),
+                ("problem", models.CharField(blank=True, max_length=300)),
+                ("small", models.CharField(blank=True, max_length=64)),
+                ("large", models.CharField(blank=True, max_length=64)),
+                ("width", models.PositiveIntegerField(default=0, help_text="Of the small one, in pixels.")),
+                ("height", models.PositiveIntegerField(default=0)),
+                (
+                    "collection",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="pictures",
+                        to="ratings.collection",
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [models.Index(fields=["collection", "state", "id"], name="picture_by_state")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("collection", "digest"), name="one_picture_per_source"),
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["wanted", "ready", "refused"])),
+                        name="picture_state_is_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "ready"), _negated=True),
+                            models.Q(
+                                models.Q(("small", ""), _negated=True), models.Q(("large", ""), _negated=True)
+                            ),
+                            _connector="OR",
+                        ),
+                        name="a_ready_picture_has_files",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Presentation",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("version", models.PositiveIntegerField()),
+                ("content", models.JSONField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "collection",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="presentations",
+                        to="ratings.collection",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-version"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("collection", "version"), name="one_presentation_per_version")
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Query",
@@ -558,6 +870,7 @@ class Migration(migrations.Migration):
                 ("need", models.TextField(blank=True, verbose_name="information need")),
                 ("tags", models.JSONField(blank=True, default=list)),
                 ("weight", models.FloatField(default=1, validators=[django.core.validators.MinValueValidator(0)])),
+                ("fields", models.JSONField(blank=True, default=dict)),
                 (
                     "collection",
                     models.ForeignKey(
@@ -580,6 +893,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 "verbose_name_plural": "queries",
+                "constraints": [
+                    models.UniqueConstraint(fields=("collection", "key"), name="one_query_per_key"),
+                    models.CheckConstraint(condition=models.Q(("weight__gte", 0)), name="weight_is_not_negative"),
+                ],
             },
         ),
         migrations.AddField(
@@ -663,6 +980,20 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["name"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("collection", "name"),
+                        name="one_rater_per_name",
+                        violation_error_message="The collection has a rater of this name already.",
+                    ),
+                    models.UniqueConstraint(fields=("collection", "user"), name="one_rater_per_person"),
+                    models.CheckConstraint(
+                        condition=models.Q(("kind__in", ["person", "imported", "machine"])), name="kind_is_known"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("weight__gte", 0)), name="rater_weight_is_not_negative"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -689,6 +1020,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [models.UniqueConstraint(fields=("rater", "pair"), name="one_lost_lease")],
+            },
         ),
         migrations.CreateModel(
             name="Assignment",
@@ -727,6 +1061,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("turn", models.IntegerField(default=0, editable=False)),
+                ("round", models.PositiveIntegerField(default=2147483647, editable=False)),
                 (
                     "collection",
                     models.ForeignKey(
@@ -765,6 +1100,71 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(
+                            ("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"
+                        ),
+                        fields=["collection", "lot"],
+                        name="assignment_at_random",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"
+                        ),
+                        fields=["query", "lot"],
+                        name="assignment_by_query",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"
+                        ),
+                        fields=["collection", "depth", "lot"],
+                        name="assignment_by_depth",
+                    ),
+                    models.Index(
+                        condition=models.Q(("leased_until__isnull", False)),
+                        fields=["collection", "leased_until"],
+                        name="assignment_leased",
+                    ),
+                    models.Index(
+                        condition=models.Q(("rater__isnull", False)),
+                        fields=["rater", "state"],
+                        name="assignment_of_rater",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            models.Q(("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"),
+                            ("round__isnull", False),
+                        ),
+                        fields=["collection", "round", "query", "lot"],
+                        name="assignment_by_round",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("rater__isnull", False)),
+                        fields=("pair", "rater"),
+                        name="one_assignment_per_rater",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("leased_until__isnull", True), ("rater__isnull", True), ("state", "open")),
+                            models.Q(
+                                ("leased_until__isnull", False), ("rater__isnull", False), ("state", "leased")
+                            ),
+                            models.Q(("leased_until__isnull", True), ("rater__isnull", False), ("state", "done")),
+                            _connector="OR",
+                        ),
+                        name="assignment_state_is_whole",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("extra", False), ("rater__isnull", False), _connector="OR"),
+                        name="extra_assignment_has_a_rater",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Rating",
@@ -783,6 +1183,7 @@ class Migration(migrations.Migration):
                             ("knowledge", "I do not know the subject"),
                             ("unclear", "The query is unclear"),
                             ("other", "Another reason"),
+                            ("picture", "The picture is missing"),
                         ],
                         max_length=10,
                     ),
@@ -839,6 +1240,22 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("pair", "rater"), name="one_rating_per_rater"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("grade__isnull", False), ("reason", "")),
+                            models.Q(
+                                ("grade__isnull", True),
+                                ("reason__in", ["broken", "language", "knowledge", "unclear", "other", "picture"]),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="grade_or_reason",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="RatingEvent",
@@ -874,6 +1291,7 @@ class Migration(migrations.Migration):
                             ("knowledge", "I do not know the subject"),
                             ("unclear", "The query is unclear"),
                             ("other", "Another reason"),
+                            ("picture", "The picture is missing"),
                         ],
                         max_length=10,
                     ),
@@ -897,8 +1315,17 @@ class Migration(migrations.Migration):
                         help_text="Made by the client: a retry has the same key and is the same act.", null=True
                     ),
                 ),
-                ("version", models.PositiveBigIntegerField(editable=False, null=True)),
                 ("created_at", models.DateTimeField()),
+                (
+                    "opened",
+                    models.BooleanField(
+                        default=False, help_text="Whether the rater opened a link of the document."
+                    ),
+                ),
+                (
+                    "presentation_version",
+                    models.PositiveIntegerField(default=0, help_text="How the document was shown."),
+                ),
                 (
                     "actor",
                     models.ForeignKey(
@@ -906,17 +1333,6 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "collection",
-                    models.ForeignKey(
-                        db_constraint=False,
-                        db_index=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.DO_NOTHING,
-                        related_name="+",
-                        to="ratings.collection",
                     ),
                 ),
                 (
@@ -962,6 +1378,34 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "indexes": [
+                    models.Index(fields=["rater", "-id"], name="event_latest_of_rater"),
+                    models.Index(fields=["pair", "rater"], name="event_of_rater_on_pair"),
+                    models.Index(
+                        condition=models.Q(("job__isnull", False)), fields=["job"], name="event_of_import"
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("rater", "client_key"), name="one_event_per_client_key"),
+                    models.CheckConstraint(
+                        condition=models.Q(("seconds__isnull", True), ("seconds__gte", 0), _connector="OR"),
+                        name="seconds_not_negative",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("kind", "undo"), ("undoes__isnull", False)),
+                            models.Q(models.Q(("kind", "undo"), _negated=True), ("undoes__isnull", True)),
+                            _connector="OR",
+                        ),
+                        name="an_undo_undoes_one_event",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("rater__isnull", False), ("kind__in", ["adjudicate", "undo"]), _connector="OR"
+                        ),
+                        name="event_has_a_rater",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -997,6 +1441,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("rater", "pair", "kind"), name="one_check_of_a_kind"),
+                    models.CheckConstraint(
+                        condition=models.Q(("kind__in", ["warm_up", "repeat"])), name="kind_of_check_is_known"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Receipt",
@@ -1022,6 +1474,125 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("user", "collection", "key"), name="one_receipt_per_key")
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Round",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("number", models.PositiveIntegerField(help_text="From 1 in each collection.")),
+                ("method", models.CharField(help_text="The version of the method.", max_length=20)),
+                ("seed", models.BigIntegerField()),
+                ("aim", models.JSONField()),
+                ("threshold", models.FloatField(null=True)),
+                ("precision", models.FloatField(help_text="What the round weighs, known before any answer.")),
+                ("seen", models.JSONField()),
+                ("frame", models.PositiveIntegerField(help_text="How many pairs could be drawn.")),
+                ("judged", models.PositiveIntegerField(help_text="How many pairs were judged before.")),
+                (
+                    "version",
+                    models.PositiveBigIntegerField(help_text="The version of the collection that was read."),
+                ),
+                ("created_at", models.DateTimeField()),
+                (
+                    "collection",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="rounds",
+                        to="ratings.collection",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["number"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("collection", "number"), name="one_round_per_number"),
+                    models.CheckConstraint(condition=models.Q(("number__gte", 1)), name="rounds_count_from_1"),
+                    models.CheckConstraint(
+                        condition=models.Q(("precision__gte", 0)), name="precision_not_negative"
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Drawn",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "place",
+                    models.PositiveIntegerField(help_text="In the round, from 1: greedy ones first, then by key."),
+                ),
+                ("kind", models.CharField(choices=[("greedy", "greedy"), ("random", "at random")], max_length=6)),
+                ("unit", models.PositiveIntegerField(help_text="From 1, in the order of keys.", null=True)),
+                ("key", models.FloatField(null=True)),
+                ("rate", models.FloatField(null=True)),
+                ("within", models.FloatField(null=True)),
+                (
+                    "born",
+                    models.PositiveIntegerField(
+                        help_text="How many rounds there were before the pair came to the pool."
+                    ),
+                ),
+                ("chances", models.JSONField()),
+                (
+                    "pair",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.RESTRICT, related_name="drawn", to="ratings.pair"
+                    ),
+                ),
+                (
+                    "round",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="drawn",
+                        to="ratings.round",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name_plural": "drawn pairs",
+                "ordering": ["round", "place"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("round", "place"), name="one_pair_per_place"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(
+                                ("key__isnull", True),
+                                ("kind", "greedy"),
+                                ("rate__isnull", True),
+                                ("unit__isnull", True),
+                                ("within__isnull", True),
+                            ),
+                            models.Q(
+                                ("key__gte", 0),
+                                ("kind", "random"),
+                                ("rate__gt", 0),
+                                ("unit__gte", 1),
+                                ("within__gt", 0),
+                                ("within__lte", 1),
+                                ("key__isnull", False),
+                                ("rate__isnull", False),
+                                ("unit__isnull", False),
+                                ("within__isnull", False),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="what_is_random_has_its_chance",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Session",
@@ -1136,6 +1707,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["name"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("collection", "name"), name="one_system_per_name")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -1182,309 +1756,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name="grade",
-            constraint=models.UniqueConstraint(
-                fields=("collection", "value"),
-                name="one_grade_per_value",
-                violation_error_message="The scale has this value already.",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="guidelines",
-            constraint=models.UniqueConstraint(
-                fields=("collection", "version"), name="one_guidelines_per_version"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="invitation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("role__in", ["rater", "analyst", "admin"])), name="invitation_role_is_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="invitation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("accepted_at__isnull", True), ("withdrawn_at__isnull", True), _connector="OR"),
-                name="accepted_or_withdrawn",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("staging", True)), fields=("collection",), name="one_import_at_a_time"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "state__in",
-                        ["queued", "running", "checked", "published", "refused", "cancelled", "failed", "undone"],
-                    )
-                ),
-                name="job_state_is_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "published"), _negated=True), ("staging", False), _connector="OR"
-                ),
-                name="what_is_published_is_seen",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("kind", "archive"), ("staging", False)),
-                    ("collection__isnull", False),
-                    _connector="OR",
-                ),
-                name="job_has_its_collection",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="document",
-            constraint=models.UniqueConstraint(fields=("collection", "key"), name="one_document_per_key"),
-        ),
-        migrations.AddConstraint(
-            model_name="membership",
-            constraint=models.UniqueConstraint(
-                fields=("collection", "user"),
-                name="one_role_per_person",
-                violation_error_message="This person has a role in the collection already.",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="membership",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("role__in", ["rater", "analyst", "admin"])), name="role_is_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="othertext",
-            constraint=models.UniqueConstraint(fields=("job", "document"), name="one_other_text"),
-        ),
-        migrations.AddConstraint(
-            model_name="anchor",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("use__in", ["warm_up", "gold"])), name="use_of_anchor_is_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="anchor",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("use", "gold"), models.Q(("explanation", ""), _negated=True), _connector="OR"),
-                name="a_warm_up_has_an_explanation",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="adjudication",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("reason", ""), _negated=True), name="adjudication_has_a_reason"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="query",
-            constraint=models.UniqueConstraint(fields=("collection", "key"), name="one_query_per_key"),
-        ),
-        migrations.AddConstraint(
-            model_name="query",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("weight__gte", 0)), name="weight_is_not_negative"
-            ),
+            options={
+                "constraints": [models.UniqueConstraint(fields=("system", "query"), name="one_ranking_per_query")],
+            },
         ),
         migrations.AddConstraint(
             model_name="pair",
             constraint=models.UniqueConstraint(fields=("query", "document"), name="one_pair"),
-        ),
-        migrations.AddConstraint(
-            model_name="rater",
-            constraint=models.UniqueConstraint(
-                fields=("collection", "name"),
-                name="one_rater_per_name",
-                violation_error_message="The collection has a rater of this name already.",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="rater",
-            constraint=models.UniqueConstraint(fields=("collection", "user"), name="one_rater_per_person"),
-        ),
-        migrations.AddConstraint(
-            model_name="rater",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("kind__in", ["person", "imported", "machine"])), name="kind_is_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="rater",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("weight__gte", 0)), name="rater_weight_is_not_negative"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="lostlease",
-            constraint=models.UniqueConstraint(fields=("rater", "pair"), name="one_lost_lease"),
-        ),
-        migrations.AddIndex(
-            model_name="assignment",
-            index=models.Index(
-                condition=models.Q(("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"),
-                fields=["collection", "lot"],
-                name="assignment_at_random",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="assignment",
-            index=models.Index(
-                condition=models.Q(("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"),
-                fields=["query", "lot"],
-                name="assignment_by_query",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="assignment",
-            index=models.Index(
-                condition=models.Q(("rater__isnull", True), ("leased_until__isnull", False), _connector="OR"),
-                fields=["collection", "depth", "lot"],
-                name="assignment_by_depth",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="assignment",
-            index=models.Index(
-                condition=models.Q(("leased_until__isnull", False)),
-                fields=["collection", "leased_until"],
-                name="assignment_leased",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="assignment",
-            index=models.Index(
-                condition=models.Q(("rater__isnull", False)), fields=["rater", "state"], name="assignment_of_rater"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("rater__isnull", False)),
-                fields=("pair", "rater"),
-                name="one_assignment_per_rater",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("leased_until__isnull", True), ("rater__isnull", True), ("state", "open")),
-                    models.Q(("leased_until__isnull", False), ("rater__isnull", False), ("state", "leased")),
-                    models.Q(("leased_until__isnull", True), ("rater__isnull", False), ("state", "done")),
-                    _connector="OR",
-                ),
-                name="assignment_state_is_whole",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("extra", False), ("rater__isnull", False), _connector="OR"),
-                name="extra_assignment_has_a_rater",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="rating",
-            constraint=models.UniqueConstraint(fields=("pair", "rater"), name="one_rating_per_rater"),
-        ),
-        migrations.AddConstraint(
-            model_name="rating",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("grade__isnull", False), ("reason", "")),
-                    models.Q(
-                        ("grade__isnull", True),
-                        ("reason__in", ["broken", "language", "knowledge", "unclear", "other"]),
-                    ),
-                    _connector="OR",
-                ),
-                name="grade_or_reason",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="ratingevent",
-            index=models.Index(fields=["rater", "-id"], name="event_latest_of_rater"),
-        ),
-        migrations.AddIndex(
-            model_name="ratingevent",
-            index=models.Index(fields=["pair", "rater"], name="event_of_rater_on_pair"),
-        ),
-        migrations.AddIndex(
-            model_name="ratingevent",
-            index=models.Index(
-                condition=models.Q(("version__isnull", False)),
-                fields=["collection", "version"],
-                name="event_of_version",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="ratingevent",
-            index=models.Index(condition=models.Q(("job__isnull", False)), fields=["job"], name="event_of_import"),
-        ),
-        migrations.AddConstraint(
-            model_name="ratingevent",
-            constraint=models.UniqueConstraint(fields=("rater", "client_key"), name="one_event_per_client_key"),
-        ),
-        migrations.AddConstraint(
-            model_name="ratingevent",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("seconds__isnull", True), ("seconds__gte", 0), _connector="OR"),
-                name="seconds_not_negative",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="ratingevent",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("kind", "undo"), ("undoes__isnull", False)),
-                    models.Q(models.Q(("kind", "undo"), _negated=True), ("undoes__isnull", True)),
-                    _connector="OR",
-                ),
-                name="an_undo_undoes_one_event",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="ratingevent",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("rater__isnull", False), ("kind__in", ["adjudicate", "undo"]), _connector="OR"
-                ),
-                name="event_has_a_rater",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="check",
-            constraint=models.UniqueConstraint(fields=("rater", "pair", "kind"), name="one_check_of_a_kind"),
-        ),
-        migrations.AddConstraint(
-            model_name="check",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("kind__in", ["warm_up", "repeat"])), name="kind_of_check_is_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="receipt",
-            constraint=models.UniqueConstraint(fields=("user", "collection", "key"), name="one_receipt_per_key"),
-        ),
-        migrations.AddConstraint(
-            model_name="system",
-            constraint=models.UniqueConstraint(fields=("collection", "name"), name="one_system_per_name"),
-        ),
-        migrations.AddConstraint(
-            model_name="ranking",
-            constraint=models.UniqueConstraint(fields=("system", "query"), name="one_ranking_per_query"),
         ),
     ]
