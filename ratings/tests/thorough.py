@@ -5,6 +5,11 @@ import os
 MORE = 20
 
 
+def is_thorough() -> bool:
+    """Whether the tests run with `--thorough`, of which conftest.py tells."""
+    return "IDEALIST_THOROUGH" in os.environ
+
+
 def examples(usual: int) -> int:
-    """`usual`, or twenty times as many with `--thorough`, of which conftest.py tells."""
-    return usual * MORE if "IDEALIST_THOROUGH" in os.environ else usual
+    """`usual`, or twenty times as many with `--thorough`."""
+    return usual * MORE if is_thorough() else usual
