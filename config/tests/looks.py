@@ -1,6 +1,6 @@
 """A page as axe and a ruler see it: light on a screen, dark on a phone."""
 
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.base import AXE_SCRIPT, AxeResults
 from playwright.sync_api import Page, expect
 
 AXE = {
@@ -14,11 +14,12 @@ LOOKS = {"light": 1280, "dark": 390}
 
 def examine(page: Page, what: str) -> None:
     """Fail where axe finds anything, or the page is wider than the screen. `what` names the page."""
+    page.evaluate(AXE_SCRIPT)
     for scheme, width in LOOKS.items():
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
         drawn(page)
-        found = Axe().run(page, options=AXE)
+        found = AxeResults(page.evaluate("options => axe.run(options)", AXE))
         assert found.violations_count == 0, f"{what}, {scheme}, {width} px\n{found.generate_report()}"
         assert wide(page) <= 0, f"{what} is {wide(page)} px wider than a screen of {width}"
 
