@@ -288,6 +288,7 @@ elif PATIENCE and DATABASES["default"]["ENGINE"].endswith("postgresql"):
     }
     options = DATABASES["default"].setdefault("OPTIONS", {})
     options.setdefault("connect_timeout", 4)
+    options.setdefault("tcp_user_timeout", 10_000)  # milliseconds: a host that vanished is told so, not waited for
     if DATABASE_POOLER:
         options["limits"] = limits
     else:

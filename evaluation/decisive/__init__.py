@@ -5,12 +5,11 @@ the systems stand.
 """
 
 from .aims import Aim, systems_of
-from .drawing import DRAW_EVERY, draw_due, draw_next
+from .drawing import draw_due, draw_next
 from .report import Difference, Expected, Mean, expected_of, not_expected, with_expected
 from .state import State
 
 __all__ = [
-    "DRAW_EVERY",
     "Aim",
     "Difference",
     "Expected",

@@ -19,7 +19,6 @@ from .state import State
 log = logging.getLogger(__name__)
 
 METHOD, FROM_THE_TOP = "rounds-1", "depth-1"
-DRAW_EVERY = 1.0  # seconds between two looks of a worker
 BATCH = 5  # documents of a query: raters read it once for them
 LEAST, SHARE = 30, 0.05  # pairs of a round: at least so many, and this share of what is judged
 A_RATER = 20  # drawn pairs that each rater at work should find: as many as one can hold
