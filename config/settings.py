@@ -247,6 +247,7 @@ MIDDLEWARE = [
     # before the body is read: the check for forged forms waits for the view
     "ratings.imports.uploads.BodyLimit",
     "ratings.people.access.SignInRequired",
+    "ratings.people.pages.PagesLimited",
     "ratings.sign_in.required.SecondFactorRequired",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
