@@ -1,7 +1,5 @@
 """How many pages a person may open in a minute: who reads is not stopped, a script that copies everything is."""
 
-import logging
-import time
 from collections import Counter
 from collections.abc import Callable
 from threading import Lock
@@ -14,8 +12,6 @@ from .access import wants_json
 
 PER_PERSON = 600  # in a minute, of one process: pages, downloads and pictures of documents
 SAID = "Too many pages in a minute. Wait a minute. Programs read over the API, with a token."
-
-log = logging.getLogger(__name__)
 
 
 class PagesLimited:
@@ -32,7 +28,6 @@ class PagesLimited:
         reads = request.method in ("GET", "HEAD") and getattr(view, "login_required", True)
         if not (reads and request.user.is_authenticated) or self.count(request.user.pk) <= PER_PERSON:
             return None
-        log.warning("Too many pages in a minute: account %s, %s", request.user.pk, request.path)
         if wants_json(request):
             response = JsonResponse({"error": SAID}, status=429)
         else:
@@ -42,7 +37,7 @@ class PagesLimited:
 
     def count(self, person: int) -> int:
         """How many this person has opened in this minute, with this one."""
-        minute = int(time.time() // throttle.WINDOW)
+        minute = throttle.minute()
         with self.lock:
             if minute != self.minute:
                 self.minute, self.opened = minute, Counter()
