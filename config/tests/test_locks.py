@@ -86,3 +86,10 @@ def test_the_sbom_names_all_that_is_installed_with_version_and_hashes(tmp_path, 
         for each in sbom["components"]
     }
     assert listed == hashes(LOCKS[0])
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-machines.lock"])
+def test_what_serves_has_no_tools_of_tests(lock):
+    tools = {"pytest", "pytest-django", "hypothesis", "playwright", "schemathesis", "ruff", "uv"}
+    assert "django" in pins(lock) and not tools & pins(lock).keys()
+    assert tools <= pins("requirements-dev.lock").keys()
