@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from ..audit import Act, note
 from ..people import members, throttle
-from . import secrets_at_rest
+from . import recovery_codes, secrets_at_rest
 
 FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 
@@ -105,6 +105,10 @@ class Once:
     """
 
     def clean_code(self) -> str:
+        typed = self.cleaned_data["code"]
+        if row := recovery_codes.used(self.user, typed):
+            self.authenticator = row
+            return typed
         try:
             code = super().clean_code()
         except secrets_at_rest.Unreadable as error:  # the log says why, and the cure
