@@ -52,6 +52,7 @@ PYTHON = VENV / "bin" / "python"
 MANAGE = [str(PYTHON), str(ROOT / "manage.py")]
 RUNTIME, MACHINES = "requirements.lock", "requirements-machines.lock"
 DEVELOPMENT, BENCHES = "requirements-dev.lock", "bench/requirements.lock"
+OF_TESTS = ("pytest", "pytest-django", "iniconfig", "pluggy", "pygments")  # in requirements.txt, not on a server
 SHORT = {"backup", "restore", "upgrade"}  # commands that need no `manage` before them
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 CHECKS = {
@@ -168,7 +169,12 @@ def set_up(*requirements: str, venv: Path = VENV) -> None:
 def runtime() -> str:
     """The lock that serves: a larger one where settings name what several machines share."""
     in_bucket = "://" in os.environ.get("IDEALIST_BACKUPS", "")
-    return MACHINES if in_bucket or os.environ.get("STORAGE_URL") or os.environ.get("CACHE_URL") else RUNTIME
+    return MACHINES if in_bucket or os.environ.get("STORAGE_URL") or is_set("CACHE_URL") else RUNTIME
+
+
+def is_set(name: str) -> bool:
+    """Whether a setting is there, or the file that has it: see config/secret_files.py."""
+    return bool(os.environ.get(name) or os.environ.get(f"{name}_FILE"))
 
 
 # python3 run.py
@@ -192,7 +198,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 def offer_demo(host: str) -> None:
     """Allow the sample where only this machine comes, under its own names, and the database is the usual one."""
-    if host in LOOPBACK and not (os.environ.get("IDEALIST_HOSTS") or os.environ.get("DATABASE_URL")):
+    if host in LOOPBACK and not (os.environ.get("IDEALIST_HOSTS") or is_set("DATABASE_URL")):
         os.environ.setdefault("IDEALIST_DEMO", "1")
         return
     os.environ.pop("IDEALIST_DEMO", None)
@@ -234,7 +240,7 @@ def manage(arguments: Sequence[str]) -> None:
     with alone():
         set_up(runtime())
         # A restore makes its own database.
-        makes = arguments[:1] == ["restore"] or os.environ.get("DATABASE_URL")
+        makes = arguments[:1] == ["restore"] or is_set("DATABASE_URL")
         if not makes and not (data_folder() / "db.sqlite3").exists():
             cure = "(See all of it: .venv/bin/python manage.py migrate)"
             quietly([*MANAGE, "migrate"], "Making the database failed", cure)
@@ -494,10 +500,11 @@ def lock(*options: str) -> None:
     # jsonschema reads a grammar with these whenever Python starts, for 1.5 s, to check formats that nothing has.
     compiled += ["--no-emit-package", "rfc3987-syntax", "--no-emit-package", "lark"]
     wheels = ["--only-binary", ":all:", "--emit-build-options"]
+    of_tests = [f"--no-emit-package={name}" for name in OF_TESTS]
     for name in (MACHINES, RUNTIME, DEVELOPMENT, BENCHES):
         say(f"Making {name} ...")
         more = [] if name == MACHINES else ["--constraints", MACHINES]
-        more += wheels if name in (RUNTIME, MACHINES) else []
+        more += wheels + of_tests if name in (RUNTIME, MACHINES) else []
         source = str(Path(name).with_suffix(".txt"))
         quietly([*compiled, *more, *options, "--output-file", name, source], f"Making {name} failed")
 

@@ -17,6 +17,7 @@ class Store(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Handler)
         self.files: dict[str, tuple[bytes, datetime]] = {}  # "bucket/key" -> content, time
         self.asked: list[str] = []
+        self.removed: set[str] = set()  # buckets; all others are there
 
     @property
     def url(self) -> str:
@@ -33,6 +34,9 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(200, ETag=_tag(content))
 
     def do_GET(self) -> None:
+        if self._key.partition("/")[0] in self.server.removed:
+            self._answer(404, b"<Error><Code>NoSuchBucket</Code></Error>")
+            return
         if "/" not in self._key:
             self._list()
             return

@@ -29,8 +29,10 @@ IDEALIST_OIDC_SCOPES  what the provider is asked for (openid profile email)
 IDEALIST_OIDC_GROUPS_CLAIM  the claim with the groups of a person (groups); dots lead into nested claims
 IDEALIST_OIDC_ROLES  the roles of groups: group=collection:role; group=superuser (default: none)
 IDEALIST_OIDC_JOIN  1 lets the provider's verified address sign in to the account that has it
-IDEALIST_OIDC_SECOND_FACTOR  1: the provider asks for a second factor, and Idealist asks who comes from it for none
+IDEALIST_OIDC_SECOND_FACTOR  values of acr or amr with which the provider says that it asked for a second factor
+IDEALIST_OIDC_RSA_BITS  least size of the provider's RSA keys; 3072 is as strong as all else here (2048)
 IDEALIST_PASSWORDS  0 lets nobody sign in by password; needs an issuer (1)
+IDEALIST_BREACHED_PASSWORDS  a file of SHA-1 hashes, in order, of passwords that nobody may set (default: none)
 IDEALIST_SECOND_FACTOR  roles that need a second factor, separated by commas (default: none)
 IDEALIST_SESSIONS  how long sessions last: role=idle/longest, as in admin=30m/12h (default: two weeks for all)
 IDEALIST_MAIL     the mail server, as in smtp+tls://user:password@host:587 (default: none, and nothing is sent)
@@ -42,6 +44,8 @@ CACHE_URL         redis:// or valkey:// for the tries of a minute (default: the 
 TASKS_BACKEND     another backend of django-tasks, by its Python path (default: django_tasks_db.DatabaseBackend)
 SECRET_KEY_FORMER former keys, with spaces between, whose links, cookies and second factors still hold
 SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent; machines share one
+
+What is secret can come from a file: NAME_FILE says where the value of NAME stands. See config/secret_files.py.
 """
 
 import os
@@ -53,7 +57,7 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from . import data_folder, machines, sign_in
+from . import data_folder, machines, secret_files, sign_in
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -127,6 +131,17 @@ def checked_token(token: str) -> str:
     return token
 
 
+def checked_file(name: str) -> Path | None:
+    """The file that a setting names, which can be read; None where it names none."""
+    path = os.environ.get(name)
+    try:
+        if path:
+            Path(path).open("rb").close()
+    except OSError as error:
+        raise ImproperlyConfigured(f"{name}: {path} cannot be read: {error.strerror}.") from error
+    return Path(path) if path else None
+
+
 def checked_keys(text: str) -> dict[str, str]:
     """host -> key. An error never repeats a key."""
     keys = {}
@@ -153,6 +168,7 @@ def checked_networks(text: str) -> list[str]:
     return networks
 
 
+secret_files.read(os.environ)
 DATA_DIR = data_folder.closed(Path(os.environ.get("IDEALIST_DATA") or BASE_DIR / "var").resolve())
 STATIC_ROOT = Path(os.environ.get("IDEALIST_STATIC") or data_folder.made(DATA_DIR / "static")).resolve()
 
@@ -231,6 +247,7 @@ MIDDLEWARE = [
     # before the body is read: the check for forged forms waits for the view
     "ratings.imports.uploads.BodyLimit",
     "ratings.people.access.SignInRequired",
+    "ratings.people.pages.PagesLimited",
     "ratings.sign_in.required.SecondFactorRequired",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -288,6 +305,7 @@ elif PATIENCE and DATABASES["default"]["ENGINE"].endswith("postgresql"):
     }
     options = DATABASES["default"].setdefault("OPTIONS", {})
     options.setdefault("connect_timeout", 4)
+    options.setdefault("tcp_user_timeout", 10_000)  # milliseconds: a host that vanished is told so, not waited for
     if DATABASE_POOLER:
         options["limits"] = limits
     else:
@@ -316,7 +334,11 @@ AUTH_PASSWORD_VALIDATORS = [
         "MinimumLengthValidator",
         "CommonPasswordValidator",
     )
-] + [{"NAME": f"ratings.people.{name}"} for name in ("passwords.NotOurWords", "sessions.EndsWhatIsOpen")]
+] + [
+    {"NAME": f"ratings.people.{name}"}
+    for name in ("passwords.NotOurWords", "passwords.NotBreached", "sessions.EndsWhatIsOpen")
+]
+BREACHED_PASSWORDS = checked_file("IDEALIST_BREACHED_PASSWORDS")
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
@@ -325,7 +347,8 @@ LOGOUT_REDIRECT_URL = "home"
 OIDC = sign_in.provider()
 OIDC_ROLES = sign_in.roles_of_groups()
 OIDC_JOIN = env_bool("IDEALIST_OIDC_JOIN")
-OIDC_SECOND_FACTOR = env_bool("IDEALIST_OIDC_SECOND_FACTOR")
+OIDC_SECOND_FACTOR = sign_in.second_factor_at_provider()
+OIDC_RSA_BITS = sign_in.rsa_bits(env_int("IDEALIST_OIDC_RSA_BITS", 2048))
 PASSWORDS = env_bool("IDEALIST_PASSWORDS", "1")
 if not PASSWORDS and not OIDC:
     raise ImproperlyConfigured(
@@ -348,7 +371,7 @@ MFA_FORMS = {
     "reauthenticate": "ratings.sign_in.second_factor.CodeAgainForm",
 }
 MFA_TOTP_ISSUER = "Idealist"
-MFA_TOTP_TOLERANCE = 1  # a telephone's clock may be half a minute off
+MFA_TOTP_TOLERANCE = 0  # a code holds for the 30 seconds in which the app shows it
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 # One limiter: ratings/people/throttle.py counts in the database for all processes, and lets nobody be kept out by
 # others. allauth counts in a cache, and here each process has its own.

@@ -70,6 +70,23 @@ def roles_with_second_factor() -> frozenset[str]:
     return roles
 
 
+def second_factor_at_provider() -> frozenset[str]:
+    """The values of `acr` or `amr` that stand for a second factor at the provider."""
+    values = frozenset(text("IDEALIST_OIDC_SECOND_FACTOR").replace(",", " ").split()) - {"0"}
+    if "1" in values:
+        raise ImproperlyConfigured(
+            "IDEALIST_OIDC_SECOND_FACTOR is 1; write the values of acr or amr with which the provider says that "
+            "it asked for a second factor, as in mfa,otp,hwk. One that says nothing is not believed."
+        )
+    return values
+
+
+def rsa_bits(number: int) -> int:
+    if number < 2048:
+        raise ImproperlyConfigured(f"IDEALIST_OIDC_RSA_BITS is {number}; write 2048 or more, such as 3072.")
+    return number
+
+
 def session_limits() -> dict[str, tuple[float, float]]:
     """Seconds of idleness and seconds since the sign-in after which sessions end, by role."""
     limits = {}

@@ -82,7 +82,6 @@ urlpatterns = [
         require_POST(second_factor.RemovePasskey.as_view()),
         name="mfa_remove_webauthn",
     ),
-    path("accounts/second-factor/codes/", second_factor.Codes.as_view(), name="mfa_view_recovery_codes"),
     path(
         "accounts/second-factor/codes/make/",
         require_POST(second_factor.MakeCodes.as_view()),

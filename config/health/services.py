@@ -23,7 +23,10 @@ def store() -> Iterator[Problem]:
     if settings.STORAGES["uploads"]["BACKEND"] != BUCKET:
         return
     try:
-        storages["uploads"].exists("whether-it-answers")
+        storages["uploads"].look()
+    except FileNotFoundError:
+        cure = "Make it, with keys that may list, read, write and delete in it, or correct STORAGE_URL."
+        yield Problem("The store of files has no bucket of this name.", cure)
     except OSError as error:
         yield Problem(str(error), "Start it, or correct STORAGE_URL and the keys in AWS_ACCESS_KEY_ID.")
 

@@ -54,6 +54,11 @@ class Bucket(S3Storage):
         how = Config(signature_version="s3v4", s3={"addressing_style": style}, **sums, **limits)
         super().__init__(client_config=how, file_overwrite=True, default_acl=None, **options)
 
+    def look(self) -> None:
+        """Raises FileNotFoundError where there is no such bucket: a file that is missing would not tell."""
+        with told():
+            self.bucket.meta.client.head_bucket(Bucket=self.bucket_name)
+
     def _open(self, name: str, mode: str = "rb") -> File:
         """A copy of the whole file on this machine, gone when it is closed."""
         copy = tempfile.TemporaryFile()  # noqa: SIM115, who asked closes it

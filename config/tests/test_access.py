@@ -74,7 +74,6 @@ TABLE = {
     "mfa_deactivate_totp": ("post", [SIGN_IN, 404, 404, 404, 404]),
     "mfa_add_webauthn": ("get", [SIGN_IN, 302, 302, 302, 302]),
     "mfa_remove_webauthn": ("post", [SIGN_IN, 302, 302, 302, 302]),
-    "mfa_view_recovery_codes": ("get", [SIGN_IN, 404, 404, 404, 404]),
     "mfa_generate_recovery_codes": ("post", [SIGN_IN, 302, 302, 302, 302]),
     "session": ("get", [200, 200, 200, 200, 200]),
     "sign_out": ("post", [302, 302, 302, 302, 302]),

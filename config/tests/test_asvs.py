@@ -1,10 +1,14 @@
 """OWASP's requirements: what the list names exists, and it counts right. Then guards that only it asks for."""
 
+import ast
 import logging
 import re
 import time
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
+from hashlib import sha1
+from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -18,7 +22,7 @@ from config import settings as ours
 from config.help.documents import FOLDER
 from config.logs import WithoutKeys
 from ratings.people.forms import SignUpForm
-from ratings.people.passwords import NotOurWords
+from ratings.people.passwords import NotBreached, NotOurWords, is_listed
 
 ROOT = FOLDER.parent
 TEXT = (FOLDER / "asvs.md").read_text(encoding="utf-8")
@@ -96,6 +100,87 @@ def test_a_password_of_our_words_is_refused(settings, password):
 @pytest.mark.parametrize("password", ["blue-Idealist-horse", "Zq7!kd-44", "administer-it", "2026-20-26"])
 def test_other_passwords_are_not(password):
     NotOurWords().validate(password)
+
+
+@pytest.fixture
+def breached(settings, tmp_path) -> list[str]:
+    """Passwords whose hashes stand in the list, as Pwned Passwords orders and ends its lines."""
+    known = [f"pass phrase {number}" for number in range(500)]
+    hashes = sorted(sha1(word.encode()).hexdigest().upper() for word in known)
+    settings.BREACHED_PASSWORDS = tmp_path / "breached"
+    settings.BREACHED_PASSWORDS.write_text("".join(f"{each}:{int(each[:2], 16) + 1}\r\n" for each in hashes))
+    return known
+
+
+def test_a_breached_password_is_refused(breached):
+    for word in breached:  # the first and the last line are among them
+        with pytest.raises(ValidationError, match="became known"):
+            NotBreached().validate(word)
+    for number in range(500):
+        NotBreached().validate(f"another phrase {number}")
+
+
+def test_without_its_list_no_password_is_set(breached, settings):
+    settings.BREACHED_PASSWORDS.unlink()
+    with pytest.raises(ValidationError, match="cannot be read"):
+        NotBreached().validate("another phrase")
+    settings.BREACHED_PASSWORDS = None
+    NotBreached().validate(breached[0])
+
+
+def test_the_list_can_be_empty_or_end_without_a_line(tmp_path):
+    path, digest = tmp_path / "breached", b"A" * 40
+    for content, listed in [(b"", False), (digest, True), (b"0" * 40 + b":1\n" + digest.lower(), True)]:
+        path.write_bytes(content)
+        assert is_listed(path, digest) == listed
+
+
+def code_of_ours() -> Iterator[tuple[Path, ast.Call]]:
+    """All calls in the code of the apps, by file."""
+    for path in (path for app in ("config", "ratings", "evaluation") for path in (ROOT / app).rglob("*.py")):
+        if not {"tests", "migrations"} & set(path.parts):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            yield from ((path, node) for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def is_written_here(node: ast.expr) -> bool:
+    """Whether a string stands in the code: as it is, in parts, or as a constant."""
+    if isinstance(node, ast.BinOp):
+        return is_written_here(node.left) and is_written_here(node.right)
+    if isinstance(node, ast.IfExp):
+        return is_written_here(node.body) and is_written_here(node.orelse)
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id.isupper())
+
+
+def is_format_from_input(call: ast.Call) -> bool:
+    """Whether the call fills in a text that does not stand in the code."""
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    owner, name = call.func.value, call.func.attr
+    if name in ("format", "format_map"):
+        of_base = isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name) and owner.func.id == "super"
+        return not of_base and not is_written_here(owner)
+    logs = isinstance(owner, ast.Name) and owner.id in ("log", "logger", "logging")
+    return logs and len(call.args) > 1 and not is_written_here(call.args[0])
+
+
+def test_no_text_from_input_is_a_format():
+    assert [f"{path}:{call.lineno}" for path, call in code_of_ours() if is_format_from_input(call)] == []
+    caught = ["sent.format(user)", "form['x'].format_map(facts)", "log.info(sent, user)"]
+    assert all(is_format_from_input(ast.parse(line).body[0].value) for line in caught)
+
+
+def test_no_script_writes_under_a_name_from_outside():
+    """What comes from outside names an entry of a Map, or nothing: else `__proto__` would change every object."""
+    risky = re.compile(
+        r"(?<!\[\d)\]\s*[-+*/|&?]{0,2}=(?![=>])|__proto__|\bprototype\b|setPrototypeOf|\beval\(|new Function"
+    )
+    scripts = list((ROOT / "static").rglob("*.js"))
+    assert len(scripts) > 20
+    written = {path.name: re.sub(r"\b(?:const|let) \[[^]]*\] =", "", path.read_text()) for path in scripts}
+    assert {name: found for name, text in written.items() if (found := risky.findall(text))} == {}
+    assert all(risky.search(line) for line in ("a[b] = c", "a[b] ??= c", "a[b] += c"))
+    assert not risky.search("a[b] === c")
 
 
 def test_a_message_cannot_make_a_line_of_the_log():

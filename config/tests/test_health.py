@@ -1,5 +1,6 @@
 """Faults that are put in, each named with its cure by /readyz or by `run.py doctor`; and no page is a 500."""
 
+import errno
 import os
 import socket
 import sqlite3
@@ -13,25 +14,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
+from unittest import mock
+from uuid import uuid4
 
 import pytest
 from allauth.mfa.models import Authenticator
 from django.conf import settings as of_project
 from django.core.cache import caches
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, connections
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client, override_settings
+from django.urls import reverse
 from django.utils import timezone
 
+from bench._bucket import Store, store
+from config import machines
 from config.health import answers, checks, doctor, services
 from ratings.imports import jobs
-from ratings.models import AuditEvent
+from ratings.models import AuditEvent, Rating
 from ratings.sign_in import secrets_at_rest
-from ratings.tests.cast import make_user
+from ratings.tests.cast import make_collection, make_pair, make_rater, make_user
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "a token of twenty-four letters"
 SEES = {"Authorization": f"Bearer {TOKEN}"}
+JSON = {"accept": "application/json"}
+BUCKET = "s3://idealist?endpoint={}&region=local"
 
 sqlite_only = pytest.mark.skipif(
     of_project.DATABASES["default"]["ENGINE"] != "config.sqlite", reason="SQLite alone has it"
@@ -39,6 +47,13 @@ sqlite_only = pytest.mark.skipif(
 postgresql_only = pytest.mark.skipif(
     of_project.DATABASES["default"]["ENGINE"] == "config.sqlite", reason="PostgreSQL alone has it"
 )
+
+
+@pytest.fixture
+def bucket() -> Iterator[Store]:
+    keys = {"AWS_ACCESS_KEY_ID": "nobody", "AWS_SECRET_ACCESS_KEY": "nothing"}
+    with mock.patch.dict(os.environ, keys), store() as found:
+        yield found
 
 
 @pytest.fixture(autouse=True)
@@ -64,17 +79,42 @@ def no_worker(data: Path) -> None:
 
 
 class Away:
-    """A store of files, or a cache, that is not there."""
+    """A cache that is not there."""
 
-    def exists(self, name: str) -> bool:
+    def get(self, name: str) -> bool:
         raise ConnectionError("it cannot be used")
 
-    get = exists
+
+class Desk:
+    """A rater who saves a rating at each call of `rate`, and sends again what was not confirmed."""
+
+    def __init__(self) -> None:
+        collection = make_collection(queries=["q1"], documents="abcdefghijklmnopqrst")
+        for document in "abcdefghijklmnopqrst":
+            make_pair(collection, "q1", document)
+        self.client = Client(raise_request_exception=False, headers={"host": "localhost"} | JSON)
+        self.client.force_login(make_rater(collection).user)
+        claimed = self.client.post(reverse("claim", args=["hills"]), {"count": 20}).json()
+        self.tokens, self.sent = iter(claimed["order"]), []
+
+    def rate(self) -> None:
+        self.sent.append((next(self.tokens), {"grade": "2", "base_revision": "0", "client_key": uuid4()}))
+        assert self.send(*self.sent[-1]) in (200, 503)
+
+    def send(self, token: str, fields: dict) -> int:
+        return self.client.post(reverse("save_rating", args=["hills", token]), fields).status_code
+
+    def lost(self) -> int:
+        """How many ratings are lost once everything is sent again with its key, as the outbox does."""
+        assert {self.send(*act) for act in self.sent} <= {200}
+        return len(self.sent) - Rating.objects.count()
 
 
 def wrong() -> dict[str, str]:
-    """What is wrong, by check; each has a cure."""
+    """What is wrong, by check, within five seconds; each has a cure."""
+    begun = time.monotonic()
     found = {o.check.name: o.problems for o in checks.outcomes(checks.CHECKS) if o.problems}
+    assert time.monotonic() - begun < 5
     assert all(problem.cure for problems in found.values() for problem in problems)
     return {name: " ".join(problem.wrong for problem in problems) for name, problems in found.items()}
 
@@ -117,11 +157,14 @@ def key_lost() -> None:
 )
 def test_a_fault_in_the_database(fault, check, said, status):
     assert wrong() == {}
+    desk = Desk()
     try:
         fault()
         assert said in wrong()[check]
         assert told()[0] == status
         assert Client(raise_request_exception=False).get("/").status_code < 500
+        desk.rate()
+        assert desk.lost() == 0
     finally:
         MigrationRecorder(connection).record_unapplied("ratings", "9999_later")
         MigrationRecorder(connection).record_applied("ratings", "0002_judges")
@@ -131,7 +174,9 @@ def test_a_fault_in_the_database(fault, check, said, status):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_each_fault_of_the_machine_is_named_and_alone(settings, tmp_path, monkeypatch, capsys):
+def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
+    settings, tmp_path, monkeypatch, capsys, bucket
+):
     def dead_worker() -> None:
         no_worker(tmp_path)
 
@@ -155,10 +200,10 @@ def test_each_fault_of_the_machine_is_named_and_alone(settings, tmp_path, monkey
         settings.ALLOWED_HOSTS = ["*"]
 
     def proxies_without_tls() -> None:
-        settings.PROXIES, settings.ALLOWED_HOSTS = 1, ["testserver"]
+        settings.PROXIES, settings.ALLOWED_HOSTS = 1, ["testserver", "localhost"]
 
     def public_address_silent() -> None:
-        settings.HTTPS, settings.ALLOWED_HOSTS = True, ["nowhere.invalid"]
+        settings.HTTPS, settings.ALLOWED_HOSTS = True, ["nowhere.invalid", "localhost"]
 
     def clock_of_the_database() -> None:
         if connection.vendor == "sqlite":
@@ -179,8 +224,26 @@ def test_each_fault_of_the_machine_is_named_and_alone(settings, tmp_path, monkey
         monkeypatch.setattr(services, "fetched", lambda address: {"issuer": "https://elsewhere.example.org"})
 
     def store_away() -> None:
-        settings.STORAGES = settings.STORAGES | {"uploads": {"BACKEND": services.BUCKET}}
-        monkeypatch.setattr(services, "storages", {"uploads": Away()})
+        settings.STORAGES = settings.STORAGES | machines.files(BUCKET.format("http://127.0.0.1:9"), tmp_path)
+
+    def bucket_away() -> None:
+        settings.STORAGES = settings.STORAGES | machines.files(BUCKET.format(bucket.url), tmp_path)
+        bucket.removed.add("idealist")
+
+    def over_quota() -> None:
+        def full(folder: Path) -> None:
+            raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+        monkeypatch.setattr(checks.disk, "try_out", full)
+
+    def old_backup() -> None:
+        settings.BACKUP_EVERY = 24
+        folder = tmp_path / "backups"
+        folder.mkdir()
+        for name in ("idealist-20260101T000000Z.zip", "idealist-20260101T000000Z.zip.sha256"):
+            (folder / name).touch()
+        backups = settings.STORAGES | {"backups": machines.backups(str(folder), tmp_path)}
+        settings.STORAGES = backups
 
     def tries_away() -> None:
         monkeypatch.setattr(services, "caches", {"tries": Away()})
@@ -193,8 +256,11 @@ def test_each_fault_of_the_machine_is_named_and_alone(settings, tmp_path, monkey
         provider_away: ("provider", "does not answer as one"),
         another_provider: ("provider", "calls itself https://elsewhere.example.org"),
         store_away: ("store of files", "cannot be used"),
+        bucket_away: ("store of files", "no bucket of this name"),
+        over_quota: ("storage", "quota"),
         tries_away: ("tries", "cannot be counted: it cannot be used"),
         no_backup: ("backups", "There is no backup yet"),
+        old_backup: ("backups", "The last good backup is of 2026-01-01"),
         dead_worker: ("worker", "No worker was heard of"),
         open_secret: ("secrets", "secret.key"),
         open_folder: ("secrets", "Others on this machine can open"),
@@ -211,6 +277,7 @@ def test_each_fault_of_the_machine_is_named_and_alone(settings, tmp_path, monkey
         name: getattr(settings, name)
         for name in ("PROXIES", "HTTPS", "ALLOWED_HOSTS", "FILE_UPLOAD_TEMP_DIR", "MAIL", "OIDC", "STORAGES")
     } | {"BACKUP_EVERY": 0}
+    desk = Desk()
     for fault, (check, said) in faults.items():
         assert wrong() == {}, fault.__name__
         with monkeypatch.context():
@@ -221,6 +288,7 @@ def test_each_fault_of_the_machine_is_named_and_alone(settings, tmp_path, monkey
             assert f"WRONG    {check}: " in capsys.readouterr().out
             page = Client(raise_request_exception=False, headers={"host": "localhost"}).get("/")
             assert page.status_code < 500, fault.__name__
+            desk.rate()
         for name, value in before.items():
             setattr(settings, name, value)
         tmp_path.chmod(0o700)
@@ -230,6 +298,7 @@ def test_each_fault_of_the_machine_is_named_and_alone(settings, tmp_path, monkey
         monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.ROOM))
         connection.cursor().execute("DELETE FROM ratings_auditevent")
     assert doctor.report(checks.outcomes(checks.CHECKS), []) == 0
+    assert desk.lost() == 0
 
 
 @pytest.mark.django_db(transaction=True)
@@ -237,6 +306,7 @@ def test_a_database_that_is_away(monkeypatch):
     def away(*args, **kwargs):
         raise OperationalError("connection refused")
 
+    desk = Desk()
     monkeypatch.setattr(connection, "cursor", away)
     assert wrong()["database"] == "The database does not answer: connection refused"
     status, answer = told()
@@ -245,6 +315,9 @@ def test_a_database_that_is_away(monkeypatch):
     assert client.get("/livez").content == b"ok\n"
     assert client.get("/").status_code < 500 or client.get("/").status_code == 503
     assert b"idealist_database_up 0.0" in client.get("/metrics", headers=SEES).content
+    desk.rate()
+    monkeypatch.undo()
+    assert Rating.objects.count() == 0 and desk.lost() == 0
 
 
 @sqlite_only
@@ -454,21 +527,78 @@ def test_a_certificate_that_nobody_signed(made):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_silent_hosts_are_named_at_once(settings, monkeypatch):
-    """Each alone would be waited for longer than WAIT: they are asked side by side, and by one thread each."""
-    monkeypatch.setattr(checks, "WAIT", 0.3)
-    with silent_host() as mail, silent_host() as provider:
+def test_all_silent_hosts_at_once_are_named_within_the_limit(settings, bucket, tmp_path):
+    """With the real limits. Each alone would be waited for longer; one thread asks each, whoever looks again."""
+    with silent_host() as mail, silent_host() as provider, silent_host() as files:
         settings.MAIL, settings.EMAIL_HOST, settings.EMAIL_PORT = {"EMAIL_HOST": "127.0.0.1"}, "127.0.0.1", mail
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
         settings.OIDC = {"issuer": f"http://127.0.0.1:{provider}"}
-        begun = time.monotonic()
+        before = settings.STORAGES
+        away = before | machines.files(BUCKET.format(f"http://127.0.0.1:{files}"), tmp_path)
+        away["backups"] = machines.backups(BUCKET.format(f"http://127.0.0.1:{files}"), tmp_path)
+        settings.STORAGES, settings.BACKUP_EVERY = away, 24
         first, threads = wrong(), threading.active_count()
-        assert time.monotonic() - begun < 2
-        assert first == dict.fromkeys(("mail", "provider"), "There is no answer within 0.3 s.")
-        assert wrong() == first and threading.active_count() == threads
-    settings.MAIL, settings.OIDC = {}, {}
+        silent = ("store of files", "mail", "provider", "backups")
+        assert first == dict.fromkeys(silent, "There is no answer within 2.4 s.")
+        with mock.patch.object(checks, "WAIT", 0.5):
+            assert wrong().keys() == first.keys() and threading.active_count() == threads
+        settings.MAIL, settings.OIDC, settings.STORAGES, settings.BACKUP_EVERY = {}, {}, before, 0
     wait_for_all()
     assert wrong() == {}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_falls_silent_is_given_up_and_asked_anew(monkeypatch):
+    asleep = threading.Event()
+
+    def slow() -> Iterator[None]:
+        if connection.vendor == "postgresql":
+            connection.cursor().execute("SELECT pg_sleep(2)")
+        asleep.wait()
+        yield from ()
+
+    monkeypatch.setattr(checks, "WAIT", 0.3)
+    seen = [checks.Check("slow", slow), checks.Check("later", checks.database)]
+    before, threads = connections["default"], threading.active_count()
+    try:
+        first, second = checks.outcomes(seen)
+        assert [problem.wrong for problem in first.problems] == ["There is no answer within 0.3 s."]
+        assert not second.looked and connections["default"] is not before
+        asleep.set()
+        assert checks.outcomes(seen[1:]) == [checks.Outcome(seen[1], [])]
+        for _ in range(200):
+            if threading.active_count() == threads:
+                break
+            time.sleep(0.01)
+        assert threading.active_count() == threads
+    finally:
+        asleep.set()
+        connections["default"].close()
+        connections["default"] = before
+        before.close()
+
+
+@postgresql_only
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_accepts_and_says_nothing(monkeypatch):
+    monkeypatch.setattr(checks, "WAIT", 0.3)
+    before = connections["default"]
+    with silent_host() as port:
+        connections["default"] = before.copy()
+        connections["default"].settings_dict |= {"HOST": "127.0.0.1", "PORT": port}
+        try:
+            assert wrong()["database"] == "There is no answer within 0.3 s."
+        finally:
+            connections["default"] = before
+
+
+def test_the_doctor_starts_without_what_reads_numbers_and_answers_calls():
+    """It has five seconds, of which these imports would take three."""
+    heavy = {"pandas", "scipy", "ninja", "pydantic", "altair", "openpyxl"}
+    code = "import sys, django; django.setup(); import config.health.checks; print(*sys.modules)"
+    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert "ratings.models" in done.stdout.split() and not heavy & set(done.stdout.split())
 
 
 def wait_for_all() -> None:

@@ -1,11 +1,15 @@
 import ast
 import os
+import re
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from config import secret_files
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -162,3 +166,34 @@ def test_one_address_sets_the_mail_server(tmp_path):
     environment = {"IDEALIST_MAIL": "smtps://mail.example.org", "IDEALIST_MAIL_FROM": "me@example.org"}
     assert start(tmp_path, "EMAIL_PORT", **environment).stdout.strip() == "465"
     assert start(tmp_path, "PASSWORDS").stdout.strip() == "True"
+
+
+def test_a_secret_can_come_from_a_file(tmp_path):
+    key = tmp_path / "key"
+    key.write_text("k3y-of-the-vault-" * 4 + "\n")
+    found = start(tmp_path, SECRET_KEY_FILE=str(key))
+    assert found.stdout == key.read_text(), found.stderr
+    assert not (tmp_path / "data" / "secret.key").exists()
+
+
+def test_every_secret_can_come_from_a_file():
+    """What is secret is what the settings read and a name of it says."""
+    told = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+    row = next(line for line in told.splitlines() if line.startswith("| `NAME_FILE`"))
+    assert set(re.findall(r"`([A-Z_]+)`", row)) - {"NAME_FILE"} == set(secret_files.NAMES)
+
+
+@pytest.mark.parametrize(("content", "said"), [(None, "No such file"), (b"", "is empty"), (b"\xff", "is no text")])
+def test_a_secret_that_cannot_be_read_is_refused_by_the_name_of_its_setting(tmp_path, content, said):
+    path = tmp_path / "url"
+    if content is not None:
+        path.write_bytes(content)
+    environment = {"DATABASE_URL_FILE": str(path)}
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL_FILE: .*" + said):
+        secret_files.read(environment)
+    assert environment.keys() == {"DATABASE_URL_FILE"}
+
+
+def test_a_list_of_breached_passwords_that_is_not_there_is_refused(tmp_path):
+    refused = start(tmp_path, IDEALIST_BREACHED_PASSWORDS=str(tmp_path / "none"))
+    assert "IDEALIST_BREACHED_PASSWORDS: " in refused.stderr and "No such file" in refused.stderr

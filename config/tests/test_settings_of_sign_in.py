@@ -18,6 +18,7 @@ WRONG = [
     ("roles_of_groups", {"IDEALIST_OIDC_ROLES": "it=shop:superuser"}, "'it=shop:superuser'"),
     ("roles_of_groups", {"IDEALIST_OIDC_ROLES": "it=admin"}, "'it=admin'"),
     ("roles_with_second_factor", {"IDEALIST_SECOND_FACTOR": "admin,owner"}, "IDEALIST_SECOND_FACTOR has 'owner'"),
+    ("second_factor_at_provider", {"IDEALIST_OIDC_SECOND_FACTOR": "1"}, "write the values of acr or amr"),
     ("session_limits", {"IDEALIST_SESSIONS": "admin=30"}, "IDEALIST_SESSIONS has 'admin=30'"),
     ("session_limits", {"IDEALIST_SESSIONS": "admin=0m/1h"}, "IDEALIST_SESSIONS has"),
     ("session_limits", {"IDEALIST_SESSIONS": "owner=1m/1h"}, "IDEALIST_SESSIONS has"),
@@ -67,3 +68,11 @@ def test_a_provider_on_this_machine_needs_no_tls(monkeypatch):
 def test_by_default_there_is_nothing(monkeypatch):
     assert (sign_in.provider(), sign_in.roles_of_groups(), sign_in.session_limits()) == (None, {}, {})
     assert (sign_in.roles_with_second_factor(), sign_in.mail()) == (frozenset(), {})
+
+
+def test_values_of_a_second_factor_at_the_provider(monkeypatch):
+    name = "second_factor_at_provider"
+    assert of(monkeypatch, name, {"IDEALIST_OIDC_SECOND_FACTOR": "mfa, otp urn:two"}) == {"mfa", "otp", "urn:two"}
+    assert of(monkeypatch, name, {"IDEALIST_OIDC_SECOND_FACTOR": "0"}) == frozenset()
+    with pytest.raises(ImproperlyConfigured, match="IDEALIST_OIDC_RSA_BITS is 1024"):
+        sign_in.rsa_bits(1024)

@@ -29,6 +29,8 @@ def anna():
 
 
 def code(secret: str) -> str:
+    if time.time() % 30 > 24:
+        time.sleep(30 - time.time() % 30)  # so that it still holds when the page sends it
     return format_hotp_value(hotp_value(secret, int(time.time()) // 30))
 
 

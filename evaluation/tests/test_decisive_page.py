@@ -5,6 +5,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from evaluation import apps
 from evaluation.decisive import Aim, State, draw_due, draw_next, expected_of
 from evaluation.decisive.noise import Noise, noise_of
 from evaluation.decisive.plan import planned
@@ -99,7 +100,7 @@ def test_only_admins_choose(client, judged):
 
 
 def test_the_worker_draws_when_half_of_what_is_drawn_is_done(judged):
-    assert draw_due in [chore.do for chore in chores.of_apps]
+    assert apps.draw_due in [chore.do for chore in chores.of_apps]
     rater = make_rater(judged.collection)
     assert draw_due() == 1
     assert draw_due() == 0  # enough is drawn

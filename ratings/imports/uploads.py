@@ -20,7 +20,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import resolve
 
-from ..api.problems import ADDRESS
 from ..people import tokens
 
 BODY = "idealist.body"
@@ -67,6 +66,8 @@ def takes_files(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 
 def refused(request: HttpRequest, size: int) -> HttpResponse | None:
     """The answer to a request whose sender may not send a body of this size. Raises Http404 as the view would."""
+    from ..api.problems import ADDRESS  # brings all of the API along, which a worker and a doctor do not need
+
     match = resolve(request.path_info)
     files = request.method == "POST" and hasattr(match.func, "takes_files")
     if request.path_info.startswith(ADDRESS):

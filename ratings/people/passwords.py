@@ -1,10 +1,15 @@
 """Which passwords are too easy to guess here, beside those that are everywhere."""
 
+import hashlib
+import logging
 import re
+from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import ValidationError
+
+log = logging.getLogger(__name__)
 
 WORDS = {
     "idealist",
@@ -19,6 +24,7 @@ WORDS = {
     "ndcg",
 }
 FEW = 4  # letters
+DIGITS = 40  # of a SHA-1 hash in hexadecimal
 
 
 class NotOurWords:
@@ -38,3 +44,38 @@ def words() -> set[str]:
     """The words, and the parts of the server's host names, in lower case."""
     parts = {part for host in settings.ALLOWED_HOSTS for part in re.findall("[a-z]+", host.lower())}
     return WORDS | {part for part in parts if len(part) >= FEW}
+
+
+class NotBreached:
+    """A password validator that refuses what the operator's list of breached passwords has, if there is one."""
+
+    def validate(self, password: str, user: AbstractBaseUser | None = None) -> None:
+        path = settings.BREACHED_PASSWORDS
+        digest = hashlib.sha1(password.encode(), usedforsecurity=False).hexdigest().upper()
+        try:
+            if path and is_listed(path, digest.encode()):
+                raise ValidationError("This password became known in a breach of another service. Choose another.")
+        except OSError as error:
+            log.error("IDEALIST_BREACHED_PASSWORDS: %s cannot be read: %s", path, error)
+            raise ValidationError("No password can be set now: the list of known ones cannot be read.") from error
+
+    def get_help_text(self) -> str:
+        return "Your password cannot be one that became known in a breach."
+
+
+def is_listed(path: Path, digest: bytes) -> bool:
+    """Whether a line of a file in order begins with this hash. It reads some dozen lines of the file."""
+    with path.open("rb") as file:
+        low, high = 0, file.seek(0, 2)  # the line begins at `low` or between them, and a line begins at `low`
+        while low < high:
+            middle = (low + high) // 2
+            file.seek(max(middle - 1, 0))
+            if middle:
+                file.readline()  # to the first line that begins at `middle` or after it
+            line = file.readline()
+            if line and line[:DIGITS].upper() < digest:
+                low = file.tell()
+            else:
+                high = middle
+        file.seek(low)
+        return file.readline()[:DIGITS].upper() == digest

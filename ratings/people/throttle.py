@@ -115,7 +115,7 @@ def _counted(*limits: tuple[str, str, int]) -> Try:
 
 def count_call(kind: str, value: str, calls: int) -> None:
     """Count a call of the API by `value`, which is a token or an address. Raises TooMany."""
-    window, who = int(time.time() // WINDOW), f"{kind}:{value}"
+    window, who = minute(), f"{kind}:{value}"
     with _lock:
         if _left.get((window, who)):
             _left[window, who] -= 1
@@ -140,6 +140,11 @@ def forget_old() -> None:
     with connection.cursor() as cursor:
         now = connection.ops.adapt_datetimefield_value(timezone.now())
         cursor.execute("DELETE FROM tries WHERE expires < %s", [now])
+
+
+def minute() -> int:
+    """The number of this minute."""
+    return int(time.time() // WINDOW)
 
 
 def seconds_left() -> int:
@@ -169,7 +174,7 @@ def _slot(kind: str, value: str, slots: int, *, when_locked: bool = False) -> st
 
     `when_locked`: if the cache cannot be written, return a slot without taking it.
     """
-    window, tries, hashed = int(time.time() // WINDOW), caches["tries"], _hashed(value)
+    window, tries, hashed = minute(), caches["tries"], _hashed(value)
     keys = [f"{kind}:{hashed}:{window}:{number}" for number in range(slots)]
     try:
         taken = tries.get_many(keys)

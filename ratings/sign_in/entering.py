@@ -23,13 +23,15 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 PASSWORD, LINK, PROVIDER = "password", "link", "provider"  # how a person showed who they are
 
 
-def enter(request: HttpRequest, user: AbstractBaseUser, how: str, next_page: str = "") -> HttpResponse:
-    """A redirect to the next page, signed in; or to the page that asks for the second factor."""
+def enter(
+    request: HttpRequest, user: AbstractBaseUser, how: str, next_page: str = "", *, second_factor: bool = False
+) -> HttpResponse:
+    """A redirect to the next page, signed in; or to the page that asks for a second factor, if none was given."""
     if request.user.is_authenticated:
         logout(request)
     clear_login(request)  # of somebody who did not go on
     # Who just signed in need not show once more who they are to set up a second factor.
-    record_authentication(request, user, how, reauthenticated=True)
+    record_authentication(request, user, how, reauthenticated=True, second_factor=second_factor)
     return perform_login(request, Login(user=user, redirect_url=safe(request, next_page)))
 
 

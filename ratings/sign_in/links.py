@@ -6,7 +6,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.core import signing
 
-LONGEST = timedelta(minutes=15)
+LONGEST = timedelta(minutes=10)
 
 
 def key_for(user: AbstractBaseUser) -> str:

@@ -64,6 +64,13 @@ class Person:
         return str(self.claims.get("email") or "") if verified else ""
 
     @property
+    def gave_second_factor(self) -> bool:
+        """Whether the ID token says so, by a value of `acr` or `amr` that the settings name."""
+        methods = self.claims.get("amr")
+        said = [self.claims.get("acr"), *(methods if isinstance(methods, list) else [])]
+        return any(isinstance(value, str) and value in settings.OIDC_SECOND_FACTOR for value in said)
+
+    @property
     def groups(self) -> set[str]:
         """The names of the groups, by the claim of the settings. Dots lead into nested claims."""
         name = settings.OIDC["groups_claim"]
@@ -221,7 +228,12 @@ def fitting(id_token: str, published: list[dict]) -> Iterator[jwt.PyJWK]:
             and key.get("use", "sig") == "sig"
             and key.get("alg", algorithm) == algorithm
         ):
-            yield jwt.PyJWK.from_dict(key, algorithm)
+            made = jwt.PyJWK.from_dict(key, algorithm)
+            if kind == "RSA" and made.key.key_size < settings.OIDC_RSA_BITS:
+                raise Refused(
+                    f"the provider's key has {made.key.key_size} bits, fewer than IDEALIST_OIDC_RSA_BITS"
+                )
+            yield made
 
 
 def with_userinfo(claims: dict, endpoints: Endpoints, access_token: str) -> dict:
@@ -232,6 +244,8 @@ def with_userinfo(claims: dict, endpoints: Endpoints, access_token: str) -> dict
     more = fetched(address, Authorization=f"Bearer {access_token}")
     if more.get("sub") != claims["sub"]:
         raise Refused("the userinfo is of somebody else")
+    for name in ("acr", "amr"):  # how this sign-in went, which only its signed token says
+        more.pop(name, None)
     if "email" in claims:  # an address and whether it is verified belong together
         more.pop("email_verified", None)
     return more | claims

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from ..audit import Act, note
 from ..people import members, throttle
-from . import entering, secrets_at_rest
+from . import recovery_codes, secrets_at_rest
 
 FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 
@@ -35,9 +35,8 @@ def is_missing(request: HttpRequest) -> bool:
 
 
 def given_at_provider(request: HttpRequest, user: AbstractBaseUser) -> bool:
-    """Whether the person signed in at a provider that asks for a second factor, says the operator."""
-    records = get_authentication_records(request, user)
-    return settings.OIDC_SECOND_FACTOR and any(each["method"] == entering.PROVIDER for each in records)
+    """Whether the person signed in at a provider that says it asked for a second factor."""
+    return any(each.get("second_factor") for each in get_authentication_records(request, user))
 
 
 def is_fresh(request: HttpRequest) -> bool:
@@ -102,11 +101,14 @@ class Adapter(DefaultMFAAdapter):
 class Once:
     """A code of the app works once, on all processes and machines.
 
-    allauth notes used codes in a cache, and here each process has its own; and for half a minute, while a code is
-    taken for a minute and a half.
+    allauth notes used codes in a cache, and here each process has its own.
     """
 
     def clean_code(self) -> str:
+        typed = self.cleaned_data["code"]
+        if row := recovery_codes.used(self.user, typed):
+            self.authenticator = row
+            return typed
         try:
             code = super().clean_code()
         except secrets_at_rest.Unreadable as error:  # the log says why, and the cure

@@ -6,6 +6,7 @@ import time
 import jwt
 import pytest
 from allauth.socialaccount.models import SocialAccount
+from cryptography.hazmat.primitives.asymmetric import rsa
 from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import reverse
@@ -111,6 +112,14 @@ def test_the_right_one_lets_in(provider, bent):
         setattr(provider, name, value)
     assert came_back(client, provider).status_code == 302
     assert who(client) == "anna"
+
+
+def test_a_key_that_is_shorter_than_the_settings_ask_for_lets_nobody_in(provider, settings):
+    settings.OIDC_RSA_BITS = 3072
+    client = Client()
+    assert came_back(client, provider).status_code == 403 and who(client) == ""
+    provider.key = rsa.generate_private_key(public_exponent=65537, key_size=3072)
+    assert came_back(client, provider).status_code == 302 and who(client) == "anna"
 
 
 def test_a_token_with_no_key_id_is_checked_against_every_key(provider):

@@ -76,17 +76,17 @@ def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
 def retire(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Retire pairs: one by its token, or those that are typed."""
     return change(
-        request, collection, pooling.retire, "Retired: {}. Nobody gets them any more. Their ratings count."
+        request, collection, pooling.retire, "Retired", "Nobody gets them any more. Their ratings count."
     )
 
 
 @record_act
 def bring_back(request: HttpRequest, collection: Collection) -> HttpResponse:
-    return change(request, collection, pooling.bring_back, "Brought back: {}. What is still wanted can be rated.")
+    return change(request, collection, pooling.bring_back, "Brought back", "What is still wanted can be rated.")
 
 
 def change(
-    request: HttpRequest, collection: Collection, act: Callable[[Collection, list[int]], int], message: str
+    request: HttpRequest, collection: Collection, act: Callable[[Collection, list[int]], int], did: str, then: str
 ) -> HttpResponse:
     """Do `act` with the pairs of the form; a refused list is shown as it was typed."""
     if "pair" in request.POST:
@@ -97,7 +97,7 @@ def change(
             return pool_page(request, collection, typed=form)
         ids = form.cleaned_data["lines"]
     if changed := act(collection, ids):
-        messages.success(request, message.format(counted(changed, "pair")))
+        messages.success(request, f"{did}: {counted(changed, 'pair')}. {then}")
     else:
         messages.info(request, "Nothing changed: the pairs are as you want them already, or they are warm-ups.")
     return redirect("progress" if request.POST.get("back") == "progress" else "pool", collection.slug)

@@ -44,7 +44,9 @@ def provider_callback(request: HttpRequest) -> HttpResponse:
     except (Away, Refused) as error:
         return not_signed_in(request, error)
     tried.succeeded()
-    response = entering.enter(request, user, entering.PROVIDER, person.next)
+    response = entering.enter(
+        request, user, entering.PROVIDER, person.next, second_factor=person.gave_second_factor
+    )
     request.session[ID_TOKEN] = person.id_token
     return response
 

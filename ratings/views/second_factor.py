@@ -5,17 +5,19 @@ Their addresses keep allauth's names, by which its views find one another. Each 
 
 from allauth.account.views import ReauthenticateView
 from allauth.mfa.base import views as base
-from allauth.mfa.recovery_codes import views as recovery_codes
+from allauth.mfa.recovery_codes import views as allauths
+from allauth.mfa.recovery_codes.internal import flows
 from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as webauthn
 from django.conf import settings
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 
 from ..people import throttle
-from ..sign_in import second_factor, secrets_at_rest, tries
+from ..sign_in import recovery_codes, second_factor, tries
 from .sign_in import refused_for_now
 
 
@@ -23,6 +25,7 @@ class Counted:
     """A view that counts what is sent. What is right gives its try back."""
 
     is_check = False  # of who somebody is
+    was_right = False  # even though the answer is a page, such as that of new recovery codes
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
         try:
@@ -30,7 +33,7 @@ class Counted:
         except throttle.TooMany:
             return refused_for_now(request)
         response = super().post(request, *args, **kwargs)
-        if response.status_code == 302:
+        if response.status_code == 302 or self.was_right:
             tried.succeeded()
         elif self.is_check:
             tries.refused(request, "wrong second factor or password", self.person())
@@ -49,12 +52,35 @@ class ShownAgain:
         return super().dispatch(request, *args, **kwargs)
 
 
+class WithCodes:
+    """A view that sets up a factor. After the first one the answer is a page of recovery codes."""
+
+    success_url = reverse_lazy("mfa_index")
+
+    def get_success_url(self) -> str:
+        return str(self.success_url)
+
+    def form_valid(self, form) -> HttpResponse:
+        with transaction.atomic():  # the row that allauth makes is never stored with its seed
+            response = super().form_valid(form)
+            if self.did_generate_recovery_codes:
+                self.was_right = True
+                return shown(self.request)
+        return response
+
+
+def shown(request: HttpRequest) -> HttpResponse:
+    """New recovery codes, on the only page that ever shows them."""
+    return render(request, "ratings/second_factor_codes.html", {"codes": recovery_codes.make_anew(request.user)})
+
+
 class Index(base.IndexView):
     template_name = "ratings/second_factor.html"
 
     def get_context_data(self, **kwargs) -> dict:
         missing = second_factor.is_missing(self.request)
-        return super().get_context_data(missing=missing, **kwargs)
+        left = recovery_codes.left(self.request.user)
+        return super().get_context_data(missing=missing, codes_left=left, **kwargs)
 
 
 class Ask(Counted, base.AuthenticateView):
@@ -80,7 +106,8 @@ class Again:
     is_check = True
 
     def form_valid(self, form) -> HttpResponse:
-        response = super().form_valid(form)
+        response = super().form_valid(form)  # which may be that to an act that waited for it
+        self.was_right = True
         self.request.session.cycle_key()
         return response
 
@@ -103,7 +130,7 @@ class AgainByPasskey(Counted, Again, webauthn.ReauthenticateWebAuthnView):
     pass
 
 
-class AddApp(ShownAgain, Counted, totp.ActivateTOTPView):
+class AddApp(ShownAgain, Counted, WithCodes, totp.ActivateTOTPView):
     template_name = "ratings/second_factor_app.html"
 
     def get_context_data(self, **kwargs) -> dict:
@@ -117,7 +144,7 @@ class RemoveApp(ShownAgain, totp.DeactivateTOTPView):
         return super().form_valid(form)
 
 
-class AddPasskey(ShownAgain, Counted, webauthn.AddWebAuthnView):
+class AddPasskey(ShownAgain, Counted, WithCodes, webauthn.AddWebAuthnView):
     template_name = "ratings/second_factor_passkey.html"
 
     def get_context_data(self, **kwargs) -> dict:
@@ -132,18 +159,12 @@ class RemovePasskey(ShownAgain, webauthn.RemoveWebAuthnView):
         return super().form_valid(form)
 
 
-class Codes(ShownAgain, recovery_codes.ViewRecoveryCodesView):
-    template_name = "ratings/second_factor_codes.html"
+class MakeCodes(ShownAgain, allauths.GenerateRecoveryCodesView):
+    @transaction.atomic
+    def form_valid(self, form) -> HttpResponse:
+        flows.generate_recovery_codes(self.request)
+        return shown(self.request)
 
-    def get(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        try:
-            return super().get(request, *args, **kwargs)
-        except secrets_at_rest.Unreadable:
-            messages.error(request, "These codes cannot be read any more. Make new ones.")
-            return redirect("mfa_index")
-
-
-class MakeCodes(ShownAgain, recovery_codes.GenerateRecoveryCodesView):
     def form_invalid(self, form) -> HttpResponse:
         messages.error(self.request, "Recovery codes need a second factor. Set up an app or a passkey first.")
         return redirect("mfa_index")

@@ -24,7 +24,7 @@ def sign_in_link(request: HttpRequest, key: str) -> HttpResponse:
     with transaction.atomic():
         user = links.opened_by(key)
         if user is None:
-            raise Http404("This link is used, or older than 15 minutes.")
+            raise Http404("This link is used, or older than 10 minutes.")
         tried.succeeded()
         if request.method == "POST":
             return entering.enter(request, user, entering.LINK)

@@ -1,0 +1,75 @@
+"""PostgreSQL under an account that may only read and write rows: what serves and works needs no more."""
+
+import io
+import json
+import re
+
+import pytest
+from django.core.management import call_command
+from django.db import ProgrammingError, connection, transaction
+from django.test import Client
+from django.urls import reverse
+
+from config.backup import writing
+from config.help.documents import FOLDER
+from ratings.models import Collection, Rating, Role
+from ratings.tests.cast import make_collection, make_member, make_pair, make_rater
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite knows no accounts"),
+]
+# What the document tells operators to give.
+GRANTS = "".join(
+    re.findall(r"^GRANT .* TO idealist_serves;\n", (FOLDER / "operating.md").read_text(), re.MULTILINE)
+)
+
+
+@pytest.fixture
+def few_rights() -> None:
+    """The account that serves. All of it ends with the transaction of the test."""
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE idealist_serves NOINHERIT")
+        cursor.execute(GRANTS)
+        cursor.execute("SET LOCAL ROLE idealist_serves")
+
+
+def test_it_can_change_no_table(few_rights):
+    for statement in (
+        "CREATE TABLE public.own (n int)",
+        "DROP TABLE ratings_rating",
+        "TRUNCATE ratings_auditevent",
+    ):
+        with pytest.raises(ProgrammingError), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+
+
+def test_people_rate_import_and_read_numbers_with_it(few_rights, tmp_path):
+    collection = make_collection()
+    make_pair(collection)
+    client = Client(headers={"accept": "application/json"})
+    sent = {"username": make_rater(collection, "anna").user.username, "password": "a pass phrase"}
+    assert client.post(reverse("sign_in"), sent).status_code == 302
+    (task,) = client.post(reverse("claim", args=["hills"]), {"count": 1}).json()["tasks"]
+    save = {"grade": "2", "base_revision": "0", "client_key": "0" * 32}
+    assert client.post(reverse("save_rating", args=["hills", task["token"]]), save).status_code == 200
+    assert Rating.objects.count() == 1
+
+    (tmp_path / "queries.tsv").write_text("q7\tblue shoes\n")
+    (tmp_path / "bm25.run").write_text("q1 Q0 a 1 2.0 bm25\nq1 Q0 b 2 1.0 bm25\n")
+    call_command("import_queries", "hills", tmp_path / "queries.tsv", verbosity=0)
+    call_command("import_run", "hills", tmp_path / "bm25.run", verbosity=0)
+    told = io.StringIO()
+    call_command("evaluate", "hills", measure=["nDCG@10"], format="json", stdout=told)
+    assert json.loads(told.getvalue())["results"][0]["system"] == "bm25"
+
+    client.force_login(make_member(collection, "ada", Role.ADMIN))
+    for page in ("progress", "people", "pool"):
+        assert client.get(reverse(page, args=["hills"])).status_code == 200
+    Collection.objects.get(slug="hills").delete()
+
+
+def test_a_backup_is_written_and_the_tables_are_prepared_with_it(few_rights, tmp_path):
+    make_collection()
+    writing.write(tmp_path / "idealist.zip")
+    call_command("prepare", verbosity=0)

@@ -1,0 +1,45 @@
+"""How many pages a person may open in a minute: who reads is not stopped, a script that copies everything is."""
+
+from collections import Counter
+from collections.abc import Callable
+from threading import Lock
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+
+from . import throttle
+from .access import wants_json
+
+PER_PERSON = 600  # in a minute, of one process: pages, downloads and pictures of documents
+SAID = "Too many pages in a minute. Wait a minute. Programs read over the API, with a token."
+
+
+class PagesLimited:
+    """Middleware behind the check for a sign-in. It counts in memory: a page must not wait for a write."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response, self.lock = get_response, Lock()
+        self.minute, self.opened = 0, Counter()
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Callable, args: tuple, kwargs: dict) -> HttpResponse | None:
+        reads = request.method in ("GET", "HEAD") and getattr(view, "login_required", True)
+        if not (reads and request.user.is_authenticated) or self.count(request.user.pk) <= PER_PERSON:
+            return None
+        if wants_json(request):
+            response = JsonResponse({"error": SAID}, status=429)
+        else:
+            response = render(request, "ratings/too_many_pages.html", {"said": SAID}, status=429)
+        response["Retry-After"] = str(throttle.seconds_left())
+        return response
+
+    def count(self, person: int) -> int:
+        """How many this person has opened in this minute, with this one."""
+        minute = throttle.minute()
+        with self.lock:
+            if minute != self.minute:
+                self.minute, self.opened = minute, Counter()
+            self.opened[person] += 1
+            return self.opened[person]
