@@ -323,9 +323,9 @@ LOGOUT_REDIRECT_URL = "home"
 
 # Who gets in: see ratings/sign_in/. Its pages are those of `ratings`; of allauth no address is reachable.
 OIDC = sign_in.provider()
-OIDC_ROLES = sign_in.roles_of_groups()
-OIDC_JOIN = env_bool("IDEALIST_OIDC_JOIN")
-OIDC_SECOND_FACTOR = env_bool("IDEALIST_OIDC_SECOND_FACTOR")
+GROUP_ROLES = sign_in.roles_of_groups()
+JOIN_BY_ADDRESS = env_bool("IDEALIST_OIDC_JOIN")
+PROVIDER_SECOND_FACTOR = env_bool("IDEALIST_OIDC_SECOND_FACTOR")
 PASSWORDS = env_bool("IDEALIST_PASSWORDS", "1")
 if not PASSWORDS and not OIDC:
     raise ImproperlyConfigured(
@@ -337,7 +337,7 @@ MAIL = sign_in.mail()  # Django's own settings of mail, which take effect by the
 globals().update(MAIL)
 PASSWORD_RESET_TIMEOUT = 3600
 ACCOUNT_ADAPTER = "ratings.sign_in.entering.Adapter"
-SOCIALACCOUNT_ADAPTER = "ratings.sign_in.provider.Adapter"
+SOCIALACCOUNT_ADAPTER = "ratings.sign_in.oidc.Adapter"
 SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_EMAIL_NOTIFICATIONS = False

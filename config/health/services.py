@@ -10,7 +10,7 @@ from django.core.mail import get_connection
 
 from config.backup import schedule
 from ratings.people.mail import FAILED
-from ratings.sign_in.provider import fetched
+from ratings.sign_in.oidc import fetched
 
 from .modes import Problem
 

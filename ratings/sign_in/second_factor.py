@@ -37,7 +37,7 @@ def is_missing(request: HttpRequest) -> bool:
 def given_at_provider(request: HttpRequest, user: AbstractBaseUser) -> bool:
     """Whether the person signed in at a provider that asks for a second factor, says the operator."""
     records = get_authentication_records(request, user)
-    return settings.OIDC_SECOND_FACTOR and any(each["method"] == entering.PROVIDER for each in records)
+    return settings.PROVIDER_SECOND_FACTOR and any(each["method"] == entering.PROVIDER for each in records)
 
 
 def is_fresh(request: HttpRequest) -> bool:
@@ -112,7 +112,7 @@ class Once:
         except secrets_at_rest.Unreadable as error:  # the log says why, and the cure
             raise Adapter().validation_error("incorrect_code") from error
         if self.authenticator.type == Authenticator.Type.TOTP and not throttle.first_use(
-            self.user, normalize_user_code(code)
+            str(self.user.pk), normalize_user_code(code)
         ):
             raise Adapter().validation_error("incorrect_code")
         if secrets_at_rest.renew(self.authenticator.data):

@@ -175,7 +175,7 @@ def test_a_provider_that_asks_for_one_itself_is_believed_where_the_operator_says
     anna.save()
     provider = IdentityProvider()
     provider.person = {"sub": "1", "email": "anna@example.org", "email_verified": True}
-    with provider.settings(OIDC_JOIN=True, OIDC_SECOND_FACTOR=trusted):
+    with provider.settings(JOIN_BY_ADDRESS=True, PROVIDER_SECOND_FACTOR=trusted):
         client = Client()
         response = came_back(client, provider)
         assert (response.url == reverse("mfa_authenticate")) == asked

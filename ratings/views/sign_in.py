@@ -11,9 +11,8 @@ from django.urls import reverse, reverse_lazy
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from ..people import throttle
-from ..sign_in import entering, tries
-from ..sign_in.provider import ID_TOKEN, address_to_sign_out
+from ..people import sessions, throttle
+from ..sign_in import entering, oidc, tries
 
 TOO_MANY = "Too many tries. Wait a minute, then try again."
 
@@ -49,9 +48,9 @@ class SignOut(LogoutView):
     """Who came from the provider is sent there to sign out, too, where it has an address for that."""
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        id_token = request.session.get(ID_TOKEN) if settings.OIDC else None
+        hint = request.session.get(sessions.PROVIDER, [None])[-1] if settings.OIDC else None
         response = super().post(request, *args, **kwargs)
-        end = address_to_sign_out(request, id_token) if id_token else ""
+        end = oidc.address_to_sign_out(request, hint) if hint else ""
         return onward(request, end) if end else response
 
 
