@@ -30,7 +30,15 @@ IDEALIST_OIDC_GROUPS_CLAIM  the claim with the groups of a person (groups); dots
 IDEALIST_OIDC_ROLES  the roles of groups: group=collection:role; group=superuser (default: none)
 IDEALIST_OIDC_JOIN  1 lets the provider's verified address sign in to the account that has it
 IDEALIST_OIDC_SECOND_FACTOR  1: the provider asks for a second factor, and Idealist asks who comes from it for none
-IDEALIST_PASSWORDS  0 lets nobody sign in by password; needs an issuer (1)
+IDEALIST_SAML_METADATA  the metadata of a provider of SAML for sign-in: https:// or a file (default: none)
+IDEALIST_SAML_NAME  the provider's name on the button (your organisation)
+IDEALIST_SAML_ATTRIBUTES  attributes of the provider, as field=attribute; field=attribute (default: the usual ones)
+IDEALIST_SAML_ROLES  as IDEALIST_OIDC_ROLES, for groups of that provider (default: none)
+IDEALIST_SAML_JOIN  as IDEALIST_OIDC_JOIN
+IDEALIST_SAML_SECOND_FACTOR  as IDEALIST_OIDC_SECOND_FACTOR
+IDEALIST_SAML_VERIFIED  1: the provider has verified each address that it sends
+IDEALIST_SAML_UNSOLICITED  1 lets in whom the provider sends without being asked
+IDEALIST_PASSWORDS  0 lets nobody sign in by password; needs a provider (1)
 IDEALIST_SECOND_FACTOR  roles that need a second factor, separated by commas (default: none)
 IDEALIST_SESSIONS  how long sessions last: role=idle/longest, as in admin=30m/12h (default: two weeks for all)
 IDEALIST_MAIL     the mail server, as in smtp+tls://user:password@host:587 (default: none, and nothing is sent)
@@ -323,13 +331,16 @@ LOGOUT_REDIRECT_URL = "home"
 
 # Who gets in: see ratings/sign_in/. Its pages are those of `ratings`; of allauth no address is reachable.
 OIDC = sign_in.provider()
-GROUP_ROLES = sign_in.roles_of_groups()
-JOIN_BY_ADDRESS = env_bool("IDEALIST_OIDC_JOIN")
-PROVIDER_SECOND_FACTOR = env_bool("IDEALIST_OIDC_SECOND_FACTOR")
+SAML = sign_in.saml()
+OF_PROVIDER = "IDEALIST_SAML_" if SAML else "IDEALIST_OIDC_"
+GROUP_ROLES = sign_in.roles_of_groups(OF_PROVIDER + "ROLES")
+JOIN_BY_ADDRESS = env_bool(OF_PROVIDER + "JOIN")
+PROVIDER_SECOND_FACTOR = env_bool(OF_PROVIDER + "SECOND_FACTOR")
 PASSWORDS = env_bool("IDEALIST_PASSWORDS", "1")
-if not PASSWORDS and not OIDC:
+if not PASSWORDS and not (OIDC or SAML):
     raise ImproperlyConfigured(
-        "IDEALIST_PASSWORDS is 0 and IDEALIST_OIDC_ISSUER is missing, so nobody could sign in. Set one of them."
+        "IDEALIST_PASSWORDS is 0 and IDEALIST_OIDC_ISSUER is missing, so nobody could sign in. Set one of them, "
+        "or IDEALIST_SAML_METADATA."
     )
 SECOND_FACTOR = sign_in.roles_with_second_factor()
 SESSION_LIMITS = sign_in.session_limits()

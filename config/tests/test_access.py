@@ -64,6 +64,11 @@ TABLE = {
     "provider": ("post", [404, 404, 404, 404, 404]),
     "provider_callback": ("get", [404, 404, 404, 404, 404]),
     "provider_sign_out": ("post", [404, 404, 404, 404, 404]),
+    # The same for ratings/tests/test_saml.py.
+    "saml_assertion": ("post", [404, 404, 404, 404, 404]),
+    "saml_metadata": ("get", [404, 404, 404, 404, 404]),
+    "saml_sign_out": ("get", [404, 404, 404, 404, 404]),
+    "saml_finish": ("get", [404, 404, 404, 404, 404]),
     "account_login": ("get", [200, 302, 302, 302, 302]),
     "mfa_index": ("get", [SIGN_IN, 200, 200, 200, 200]),
     "mfa_authenticate": ("get", [SIGN_IN, 302, 302, 302, 302]),
@@ -536,7 +541,10 @@ def test_the_other_method_is_refused(world):
     assert {name: status for name, status in statuses.items() if status != 405} == {}
 
 
-SIGNED = {"provider_sign_out"}  # what the provider itself sends, with a signature in place of a token of a form
+SIGNED = {
+    "provider_sign_out",
+    "saml_assertion",
+}  # what the provider itself sends, with a signature in place of a token of a form
 
 
 @pytest.mark.same_everywhere

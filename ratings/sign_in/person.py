@@ -35,10 +35,10 @@ class Person:
         return digest(self.issuer, self.subject)
 
     @property
-    def to_sign_out(self) -> tuple[str, str, Any]:
+    def to_sign_out(self) -> tuple[str, str, str, Any]:
         """What a session keeps, so that the provider can end it, and that it ends there, too."""
         session = self.session and digest(self.issuer, self.session)
-        return digest(self.issuer, self.signs_out_as or self.subject), session, self.hint
+        return digest(self.issuer, self.signs_out_as or self.subject), session, self.provider, self.hint
 
 
 def digest(issuer: str, name: str) -> str:

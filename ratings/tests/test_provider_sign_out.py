@@ -1,4 +1,4 @@
-"""Sign-out by the provider: whose sessions end, and every logout token that ends none beside its twin that does."""
+"""Sign-out by the provider: whose sessions end, and each wrong logout token beside its twin that is right."""
 
 import time
 

@@ -8,12 +8,12 @@ from allauth.mfa.base import views as base
 from allauth.mfa.recovery_codes import views as recovery_codes
 from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as webauthn
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 
+from .. import sign_in
 from ..people import throttle
 from ..sign_in import second_factor, secrets_at_rest, tries
 from .sign_in import refused_for_now
@@ -45,7 +45,7 @@ class ShownAgain:
 
     def dispatch(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
         if not second_factor.is_fresh(request) and not second_factor.can_show_again(request):
-            return render(request, "ratings/show_again.html", {"provider": settings.OIDC}, status=403)
+            return render(request, "ratings/show_again.html", {"provider": sign_in.provider()}, status=403)
         return super().dispatch(request, *args, **kwargs)
 
 
