@@ -50,7 +50,7 @@ ROOT = Path(__file__).resolve().parent
 VENV, VENV_BENCH = ROOT / ".venv", ROOT / ".venv-bench"
 PYTHON = VENV / "bin" / "python"
 MANAGE = [str(PYTHON), str(ROOT / "manage.py")]
-RUNTIME, MACHINES = "requirements.lock", "requirements-machines.lock"
+RUNTIME, MACHINES, SAML = "requirements.lock", "requirements-machines.lock", "requirements-saml.lock"
 DEVELOPMENT, BENCHES = "requirements-dev.lock", "bench/requirements.lock"
 OF_TESTS = ("pytest", "pytest-django", "iniconfig", "pluggy", "pygments")  # in requirements.txt, not on a server
 SHORT = {"backup", "restore", "upgrade"}  # commands that need no `manage` before them
@@ -167,7 +167,9 @@ def set_up(*requirements: str, venv: Path = VENV) -> None:
 
 
 def runtime() -> str:
-    """The lock that serves: a larger one where settings name what several machines share."""
+    """The lock that serves: a larger one where settings name what several machines share, or SAML."""
+    if os.environ.get("IDEALIST_SAML_METADATA"):
+        return SAML
     in_bucket = "://" in os.environ.get("IDEALIST_BACKUPS", "")
     return MACHINES if in_bucket or os.environ.get("STORAGE_URL") or is_set("CACHE_URL") else RUNTIME
 
@@ -254,7 +256,7 @@ def doctor() -> None:
     """Replace this process with the checks: exit status 1 where something is wrong. Does not return."""
     os.environ["IDEALIST_DATA"] = str(data_folder())
     with alone():
-        set_up(RUNTIME)
+        set_up(runtime())
     os.chdir(ROOT)
     os.execv(PYTHON, [str(PYTHON), "-m", "config.health.doctor"])
 
@@ -448,7 +450,7 @@ def test(arguments: Sequence[str]) -> int:
     if absent and os.environ.get("CI"):
         raise Refusal("With CI set no test may be skipped: " + "; ".join(absent))
     with alone():
-        set_up(RUNTIME, MACHINES, DEVELOPMENT)
+        set_up(RUNTIME, MACHINES, SAML, DEVELOPMENT)
     if "--changed" in arguments:
         nearest = nearest_tests()
         print("The tests nearest to the change:", *nearest, sep="\n  ")
@@ -476,7 +478,7 @@ def test(arguments: Sequence[str]) -> int:
 def pictures() -> None:
     """Replace this process with the module that makes the pictures. Does not return."""
     with alone():
-        set_up(RUNTIME, MACHINES, DEVELOPMENT)
+        set_up(RUNTIME, MACHINES, SAML, DEVELOPMENT)
     if chromium():
         os.environ["CHROMIUM"] = chromium()
     os.chdir(ROOT)
@@ -493,7 +495,7 @@ def lock(*options: str) -> None:
     version, which the largest of those that serve decides.
     """
     with alone():
-        set_up(RUNTIME, MACHINES, DEVELOPMENT)
+        set_up(RUNTIME, MACHINES, SAML, DEVELOPMENT)
     os.chdir(ROOT)
     compiled = [str(PYTHON), "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
     compiled += ["--generate-hashes", "--no-emit-index-url", "--custom-compile-command", "python3 run.py lock"]
@@ -501,10 +503,10 @@ def lock(*options: str) -> None:
     compiled += ["--no-emit-package", "rfc3987-syntax", "--no-emit-package", "lark"]
     wheels = ["--only-binary", ":all:", "--emit-build-options"]
     of_tests = [f"--no-emit-package={name}" for name in OF_TESTS]
-    for name in (MACHINES, RUNTIME, DEVELOPMENT, BENCHES):
+    for name in (SAML, MACHINES, RUNTIME, DEVELOPMENT, BENCHES):
         say(f"Making {name} ...")
-        more = [] if name == MACHINES else ["--constraints", MACHINES]
-        more += wheels + of_tests if name in (RUNTIME, MACHINES) else []
+        more = [] if name == SAML else ["--constraints", SAML]
+        more += wheels + of_tests if name in (RUNTIME, MACHINES, SAML) else []
         source = str(Path(name).with_suffix(".txt"))
         quietly([*compiled, *more, *options, "--output-file", name, source], f"Making {name} failed")
 

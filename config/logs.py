@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 
-KEYS = re.compile(r"(/join/|/accounts/link/|/accounts/forgotten/\w+/|idl_|look=|[?&]code=)[\w~.%-]+")
+KEYS = re.compile(r"(/join/|/accounts/(?:link|saml/finish|forgotten/\w+)/|idl_|look=|[?&]code=)[\w~.%-]+")
 HEADER = "X-Request-Id"
 PLAIN = re.compile(r"[\w.:+/=-]{1,64}")  # of an id: nothing that begins another line or field
 _request: ContextVar[str] = ContextVar("the id of the request", default="")

@@ -2,7 +2,9 @@
 
 import os
 import re
-from urllib.parse import unquote, urlsplit
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -22,8 +24,7 @@ def provider() -> dict | None:
     issuer = text("IDEALIST_OIDC_ISSUER").rstrip("/")
     if not issuer:
         return None
-    address = urlsplit(issuer)
-    if address.scheme != "https" and not (address.scheme == "http" and address.hostname in LOOPBACK):
+    if not is_safe(urlsplit(issuer)):
         raise ImproperlyConfigured(
             f"IDEALIST_OIDC_ISSUER is {issuer!r}; write an address that begins with https://."
         )
@@ -45,10 +46,73 @@ def provider() -> dict | None:
     }
 
 
-def roles_of_groups() -> dict[str, list[tuple[str, str]]]:
+FIELDS = ("uid", "username", "email", "email_verified", "first_name", "last_name", "groups")
+NO_SAML = (
+    "IDEALIST_SAML_METADATA is set, and what SAML needs is not installed. Start by run.py, which installs it; or "
+    "build an image with LOCK=requirements-saml.lock; or pip install --require-hashes -r requirements-saml.lock."
+)
+
+
+def saml() -> dict | None:
+    """The provider of SAML, or None where no metadata is set."""
+    place = text("IDEALIST_SAML_METADATA")
+    if not place:
+        return None
+    if find_spec("onelogin") is None or find_spec("xmlsec") is None:
+        raise ImproperlyConfigured(NO_SAML)
+    if text("IDEALIST_OIDC_ISSUER"):
+        raise ImproperlyConfigured(
+            "IDEALIST_SAML_METADATA and IDEALIST_OIDC_ISSUER are both set. There is one provider: leave one out."
+        )
+    address = urlsplit(place)
+    in_file = "://" not in place
+    if in_file and not Path(place).is_file():
+        raise ImproperlyConfigured(
+            f"IDEALIST_SAML_METADATA is {place!r}; write the path of a file, or an address with https://."
+        )
+    if not in_file and not is_safe(address):
+        raise ImproperlyConfigured(
+            f"IDEALIST_SAML_METADATA is {place!r}; write an address that begins with https://."
+        )
+    attributes = attributes_of_fields()
+    return {
+        "metadata": place,
+        "name": text("IDEALIST_SAML_NAME", "your organisation"),
+        "groups": (attributes.pop("groups", None) or ["groups"])[0],
+        "attributes": attributes,
+        "verified": flag("IDEALIST_SAML_VERIFIED"),
+        "unsolicited": flag("IDEALIST_SAML_UNSOLICITED"),
+    }
+
+
+def attributes_of_fields() -> dict[str, list[str]]:
+    """The attribute in which the provider sends each field."""
+    found: dict[str, list[str]] = {}
+    for part in filter(None, map(str.strip, re.split(r"[;\n]", text("IDEALIST_SAML_ATTRIBUTES")))):
+        field, equals, attribute = (each.strip() for each in part.partition("="))
+        if field not in FIELDS or not attribute:
+            raise ImproperlyConfigured(
+                f"IDEALIST_SAML_ATTRIBUTES has {part!r}; write field=attribute, with a semicolon between two. "
+                f"The fields are {', '.join(FIELDS)}."
+            )
+        found.setdefault(field, []).append(attribute)
+    return found
+
+
+def flag(name: str) -> bool:
+    if text(name, "0") not in ("0", "1"):
+        raise ImproperlyConfigured(f"{name} is {text(name)!r}; write 1 or 0.")
+    return text(name) == "1"
+
+
+def is_safe(address: SplitResult) -> bool:
+    return address.scheme == "https" or (address.scheme == "http" and address.hostname in LOOPBACK)
+
+
+def roles_of_groups(name: str = "IDEALIST_OIDC_ROLES") -> dict[str, list[tuple[str, str]]]:
     """The roles that each group gives, as (slug of the collection, role); the slug is "" for superusers."""
     given: dict[str, list[tuple[str, str]]] = {}
-    for line in re.split(r"[;\n]", os.environ.get("IDEALIST_OIDC_ROLES", "")):
+    for line in re.split(r"[;\n]", os.environ.get(name, "")):
         if not line.strip():
             continue
         # The name of a group may hold = and :, as in CN=raters,OU=search.
@@ -56,7 +120,7 @@ def roles_of_groups() -> dict[str, list[tuple[str, str]]]:
         slug, _, role = what.rpartition(":")
         if not group or not (role in COLLECTION_ROLES if slug else role == "superuser"):
             raise ImproperlyConfigured(
-                f"IDEALIST_OIDC_ROLES has {line.strip()!r}; write group=collection:role or group=superuser, "
+                f"{name} has {line.strip()!r}; write group=collection:role or group=superuser, "
                 "with a semicolon between two. Roles are rater, analyst and admin."
             )
         given.setdefault(group, []).append((slug, role))
@@ -70,13 +134,13 @@ def roles_with_second_factor() -> frozenset[str]:
     return roles
 
 
-def second_factor_at_provider() -> frozenset[str]:
-    """The values of `acr` or `amr` that stand for a second factor at the provider."""
-    values = frozenset(text("IDEALIST_OIDC_SECOND_FACTOR").replace(",", " ").split()) - {"0"}
+def second_factor_at_provider(name: str = "IDEALIST_OIDC_SECOND_FACTOR") -> frozenset[str]:
+    """The values with which a provider says that it asked for a second factor."""
+    values = frozenset(text(name).replace(",", " ").split()) - {"0"}
     if "1" in values:
         raise ImproperlyConfigured(
-            "IDEALIST_OIDC_SECOND_FACTOR is 1; write the values of acr or amr with which the provider says that "
-            "it asked for a second factor, as in mfa,otp,hwk. One that says nothing is not believed."
+            f"{name} is 1; write the values of acr or amr (SAML: of AuthnContextClassRef) with which the provider "
+            "says that it asked for a second factor, as in mfa,otp,hwk. One that says nothing is not believed."
         )
     return values
 

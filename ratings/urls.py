@@ -55,6 +55,11 @@ urlpatterns = [
     path("accounts/sign-out/", sign_in.SignOut.as_view(), name="sign_out"),
     path("accounts/provider/", provider.provider, name="provider"),
     path("accounts/provider/callback/", provider.provider_callback, name="provider_callback"),
+    path("accounts/saml/", provider.saml_assertion, name="saml_assertion"),
+    path("accounts/saml/metadata/", provider.saml_metadata, name="saml_metadata"),
+    path("accounts/saml/sign-out/", provider.saml_sign_out, name="saml_sign_out"),
+    path("accounts/saml/finish/<str:key>/", provider.saml_finish, name="saml_finish"),
+    path("accounts/provider/sign-out/", provider.provider_sign_out, name="provider_sign_out"),
     # By these names allauth finds the pages: of its own addresses none is here.
     path("accounts/sign-in/", sign_in.SignIn.as_view(), name="account_login"),
     path("accounts/second-factor/", second_factor.Index.as_view(), name="mfa_index"),

@@ -1,6 +1,7 @@
 """The checks of what other programs do for this one: store of files, cache, mail and provider; and of backups."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import requests
 from django.conf import settings
@@ -10,12 +11,15 @@ from django.core.mail import get_connection
 
 from config.backup import schedule
 from ratings.people.mail import FAILED
-from ratings.sign_in.provider import fetched
+from ratings.sign_in import saml
+from ratings.sign_in.oidc import fetched
+from ratings.sign_in.person import Away, Refused
 
 from .modes import Problem
 
 BUCKET = "config.machines.bucket.Bucket"
 DISCOVERY = "/.well-known/openid-configuration"
+SOON = timedelta(days=30)
 
 
 def store() -> Iterator[Problem]:
@@ -53,7 +57,9 @@ def mail() -> Iterator[Problem]:
 
 
 def provider() -> Iterator[Problem]:
-    """Whether the provider of sign-in answers, where there is one."""
+    """Whether the provider of sign-in answers, where there is one, and how long its certificates hold."""
+    if settings.SAML:
+        yield from saml_provider()
     if not settings.OIDC:
         return
     issuer = settings.OIDC["issuer"]
@@ -67,6 +73,31 @@ def provider() -> Iterator[Problem]:
         return
     if named != issuer:
         yield Problem(f"The provider of sign-in calls itself {named}, not {issuer}.", cure)
+
+
+def saml_provider() -> Iterator[Problem]:
+    """Whether the metadata can be had and used, and whether it and a certificate hold for another month."""
+    cure = (
+        "Correct IDEALIST_SAML_METADATA, or give it what the provider publishes today. Meanwhile"
+        " python3 run.py manage sign_in_link lets people in."
+    )
+    try:
+        found = saml.metadata()
+    except Away as error:
+        yield Problem(f"The provider's metadata cannot be had: {error.__cause__}", cure)
+        return
+    except Refused as error:
+        yield Problem(f"Nobody can sign in at the provider: {error}.", cure)
+        return
+    soon = datetime.now(UTC) + SOON
+    last = max(each.not_valid_after_utc for each in found.certificates)
+    if last < soon:
+        said = f"The provider's last certificate to sign ends on {last:%Y-%m-%d}. Its signatures are taken on."
+        yield Problem(said, "Ask the provider for the next one, and take its metadata anew.")
+    if found.ends and found.ends < soon and "://" not in settings.SAML["metadata"]:
+        yield Problem(
+            f"The provider's metadata holds until {found.ends:%Y-%m-%d}, and nobody signs in then.", cure
+        )
 
 
 def backups() -> Iterator[Problem]:

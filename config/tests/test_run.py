@@ -16,6 +16,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[2] / "run.py"
 SET_BY_THE_USER = ("DATABASE_URL", "CI", "CHROMIUM", "IDEALIST_HOSTS", "IDEALIST_DEMO", "IDEALIST_TEST_POSTGRES")
+SET_BY_THE_USER += ("STORAGE_URL", "CACHE_URL", "IDEALIST_BACKUPS", "IDEALIST_SAML_METADATA")
 MANAGE = """
 import json, os, sys
 from pathlib import Path
@@ -52,6 +53,7 @@ def project(tmp_path, monkeypatch) -> Path:
     shutil.copy(SOURCE, tmp_path)
     (tmp_path / "requirements.lock").write_text("Django==5.2\n")
     (tmp_path / "requirements-machines.lock").write_text("Django==5.2\nredis==8.1\n")
+    (tmp_path / "requirements-saml.lock").write_text("Django==5.2\nxmlsec==1.3\n")
     (tmp_path / "requirements-dev.lock").write_text("Django==5.2\npytest==9.2\n")
     (tmp_path / "manage.py").write_text(MANAGE)
     return tmp_path
@@ -369,7 +371,9 @@ def test_every_check_and_every_part_runs_and_one_failure_fails_all(installed, ru
             seen.append((part.name, part.environment.get("DATABASE_URL")))
             yield part, 0
 
-    stamp(run, "requirements.lock", "requirements-machines.lock", "requirements-dev.lock")
+    stamp(
+        run, "requirements.lock", "requirements-machines.lock", "requirements-saml.lock", "requirements-dev.lock"
+    )
     monkeypatch.chdir(installed)
     monkeypatch.setenv("DATABASE_URL", "postgres://db.example.org/production")
     monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
@@ -404,12 +408,28 @@ def test_the_parts_of_run_py_are_those_of_conftest_py(run, tmp_path, request):
 def asked_for(run, monkeypatch, *arguments: str) -> list[str]:
     """What pytest is asked for by `run.py test`."""
     seen = []
-    stamp(run, "requirements.lock", "requirements-machines.lock", "requirements-dev.lock")
+    stamp(
+        run, "requirements.lock", "requirements-machines.lock", "requirements-saml.lock", "requirements-dev.lock"
+    )
     monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
     monkeypatch.setattr(run, "results", lambda arguments, environment: seen.extend(arguments) or [])
     monkeypatch.setattr(run.signal, "signal", lambda *arguments: None)
     run.main(["test", *arguments])
     return seen
+
+
+@pytest.mark.parametrize(
+    ("setting", "lock"),
+    [
+        ("", "requirements.lock"),
+        ("CACHE_URL", "requirements-machines.lock"),
+        ("IDEALIST_SAML_METADATA", "requirements-saml.lock"),
+    ],
+)
+def test_the_settings_say_what_is_installed(run, monkeypatch, setting, lock):
+    if setting:
+        monkeypatch.setenv(setting, "something")
+    assert run.runtime() == lock
 
 
 def test_of_a_change_the_nearest_tests_run(installed, run, monkeypatch):
@@ -431,7 +451,9 @@ def test_without_a_change_nothing_runs_and_a_reason_is_given(installed, run, mon
 
 def test_the_environment_of_the_tests_keeps_bytecode(installed, run, monkeypatch):
     seen = {}
-    stamp(run, "requirements.lock", "requirements-machines.lock", "requirements-dev.lock")
+    stamp(
+        run, "requirements.lock", "requirements-machines.lock", "requirements-saml.lock", "requirements-dev.lock"
+    )
     monkeypatch.chdir(installed)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")

@@ -18,6 +18,7 @@ class Act(TextChoices):
     ERASED = "rater.erased", "erased the person who is now"
     SIGNED_IN = "signed_in", "signed in as"
     SIGN_IN_REFUSED = "sign_in.refused", "was refused as"
+    SIGN_OUT_REFUSED = "sign_out.refused", "was refused to end sessions of"
     SIGN_IN = "sign_in", "changed how people sign in"
     PASSWORD = "password", "changed the password of"
     SESSIONS_ENDED = "sessions.ended", "ended the sessions of"
@@ -69,6 +70,7 @@ ABOUT_PEOPLE = [
     Act.REACTIVATED,
     Act.SIGNED_IN,
     Act.SIGN_IN_REFUSED,
+    Act.SIGN_OUT_REFUSED,
     Act.SIGN_IN,
     Act.PASSWORD,
     Act.SESSIONS_ENDED,

@@ -13,9 +13,18 @@ class Session(AbstractBaseSession):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="sessions")
     signed_in_at = models.DateTimeField(null=True)
     browser = models.CharField(max_length=60, default="")
+    # Digests of names at the provider through which it was opened, so that the provider can end it.
+    provider_person = models.CharField(max_length=64, default="")
+    provider_session = models.CharField(max_length=64, default="")
 
     class Meta:
         ordering = ["-signed_in_at", "session_key"]
+        indexes = [
+            models.Index(
+                fields=[name], condition=~models.Q((name, "")), name=f"session_by_{name.partition('_')[2]}"
+            )
+            for name in ("provider_person", "provider_session")
+        ]
 
     @classmethod
     def get_session_store_class(cls):

@@ -3,9 +3,10 @@
 To delete the row of a session signs its browser out at the next request.
 """
 
+from collections import Counter
 from datetime import datetime
 
-from django.contrib.auth import SESSION_KEY
+from django.contrib.auth import SESSION_KEY, get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.db import transaction
@@ -19,6 +20,7 @@ from ..models import Session
 from . import tokens
 
 SIGNED_IN = "signed_in"  # the key in a session of the time and the browser
+PROVIDER = "provider"  # the key of what `Person.to_sign_out` says, where a provider let the person in
 BROWSERS = {"Edg": "Edge", "OPR/": "Opera", "Firefox": "Firefox", "FxiOS": "Firefox", "CriOS": "Chrome"}
 BROWSERS |= {"Chrom": "Chrome", "Safari": "Safari"}  # last: the others contain these words too
 SYSTEMS = {"iPhone": "iPhone", "iPad": "iPad", "Android": "Android", "Windows": "Windows", "Mac OS X": "macOS"}
@@ -37,6 +39,8 @@ class SessionStore(DatabaseStore):
         if SESSION_KEY in data:
             at, row.browser = data.get(SIGNED_IN, (None, ""))
             row.user_id, row.signed_in_at = int(data[SESSION_KEY]), at and datetime.fromisoformat(at)
+        if PROVIDER in data:
+            row.provider_person, row.provider_session = data[PROVIDER][:2]
         return row
 
 
@@ -95,3 +99,20 @@ def end_all(user: AbstractBaseUser, *, but: str | None = None) -> int:
     if number:
         audited(Act.SESSIONS_ENDED, about=user, number=number)
     return number
+
+
+@transaction.atomic
+def end_by_provider(person: str, session: str) -> int:
+    """End what the provider ends: one session there, or all of a person; the number of ended ones here.
+
+    Both are digests, and may be "". A session of which the provider gave no name ends with any of its person.
+    """
+    ended = Session.objects.filter(provider_person=person) if person else Session.objects.none()
+    if session:
+        ended = ended.filter(provider_session="") | Session.objects.filter(provider_session=session)
+    keys = list(ended.select_for_update().values_list("session_key", "user"))
+    Session.objects.filter(session_key__in=[key for key, _ in keys]).delete()
+    numbers = Counter(user for _, user in keys if user)
+    for user in get_user_model().objects.filter(pk__in=numbers):
+        audited(Act.SESSIONS_ENDED, about=user, number=numbers[user.pk], by_provider=True)
+    return len(keys)

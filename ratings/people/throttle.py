@@ -98,9 +98,9 @@ def begin_refusal() -> Try:
     return _counted(("refusal", "", NOTED_REFUSALS))
 
 
-def first_use(user: AbstractBaseUser, code: str) -> bool:
-    """Whether this person has not used this code in the last minutes; it is used now."""
-    return caches["tries"].add(f"used:{_hashed(f'{user.pk} {code}')}", 1, timeout=5 * WINDOW)
+def first_use(whose: str, code: str, seconds: int = 5 * WINDOW) -> bool:
+    """Whether this code, of a person or of a kind, was not used in the last seconds; it is used now."""
+    return caches["tries"].add(f"used:{_hashed(f'{whose} {code}')}", 1, timeout=seconds)
 
 
 def _counted(*limits: tuple[str, str, int]) -> Try:

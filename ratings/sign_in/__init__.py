@@ -1,1 +1,8 @@
-"""Ways in beside the password: a provider of OpenID Connect, roles by its groups, second factors."""
+"""Ways in beside the password: a provider of OpenID Connect or SAML, roles by its groups, second factors."""
+
+from django.conf import settings
+
+
+def provider() -> dict | None:
+    """The settings of the provider at which people sign in, with its `name`; None where there is none."""
+    return settings.OIDC or settings.SAML

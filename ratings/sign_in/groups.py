@@ -14,10 +14,10 @@ from ..people import members
 RANKS = [Role.RATER, Role.ANALYST, Role.ADMIN]  # of two roles in one collection the later counts
 
 
-def settle(user: AbstractBaseUser, groups: set[str]) -> None:
+def settle(user: AbstractBaseUser, groups: frozenset[str]) -> None:
     """Give the person what their groups give, and take back what former groups gave. Call it in a transaction."""
     get_user_model().objects.select_for_update().get(pk=user.pk)  # two sign-ins at once take turns
-    given = [role for group in groups for role in settings.OIDC_ROLES.get(group, ())]
+    given = [role for group in groups for role in settings.GROUP_ROLES.get(group, ())]
     settle_superuser(user, ("", "superuser") in given)
     settle_memberships(user, [(slug, role) for slug, role in given if slug])
     user.refresh_from_db(fields=["is_staff"])  # the acts above have changed the row

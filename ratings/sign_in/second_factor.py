@@ -114,7 +114,7 @@ class Once:
         except secrets_at_rest.Unreadable as error:  # the log says why, and the cure
             raise Adapter().validation_error("incorrect_code") from error
         if self.authenticator.type == Authenticator.Type.TOTP and not throttle.first_use(
-            self.user, normalize_user_code(code)
+            str(self.user.pk), normalize_user_code(code)
         ):
             raise Adapter().validation_error("incorrect_code")
         if secrets_at_rest.renew(self.authenticator.data):

@@ -23,16 +23,18 @@ def succeeded(request: HttpRequest, user: AbstractBaseUser) -> None:
     note(Act.SIGNED_IN, about=user, by=user, ways=ways)
 
 
-def refused(request: HttpRequest, why: str, user: AbstractBaseUser | None = None) -> None:
+def refused(
+    request: HttpRequest, why: str, user: AbstractBaseUser | None = None, act: Act = Act.SIGN_IN_REFUSED
+) -> None:
     """Tell the log of a refused try, and the audit while this minute has room, so that nobody fills it."""
-    tell(request, why, user)
+    tell(request, why, user, act)
     try:
         throttle.begin_refusal()
-        note(Act.SIGN_IN_REFUSED, about=user or "an unknown name", why=why)
+        note(act, about=user or "an unknown name", why=why)
     except throttle.TooMany:
         pass  # the log has it
     except (DatabaseError, ConnectionError) as error:
-        log.error("This refused sign-in is on the log alone, since the audit could not be written: %s", error)
+        log.error("This refusal is on the log alone, since the audit could not be written: %s", error)
 
 
 def wrong_password(sender: object, credentials: dict, request: HttpRequest | None = None, **more: object) -> None:
@@ -47,10 +49,13 @@ def limited(request: HttpRequest) -> None:
     tell(request, "too many tries")
 
 
-def tell(request: HttpRequest, why: str, user: AbstractBaseUser | None = None) -> None:
+def tell(
+    request: HttpRequest, why: str, user: AbstractBaseUser | None = None, act: Act = Act.SIGN_IN_REFUSED
+) -> None:
     account = user.get_username() if user else "an unknown name"
     address = request.META.get("REMOTE_ADDR", "")
-    facts = {"act": Act.SIGN_IN_REFUSED.value, "why": why, "account": user and user.pk, "address": address}
+    facts = {"act": act.value, "why": why, "account": user and user.pk, "address": address}
+    what = "Sign-out" if act == Act.SIGN_OUT_REFUSED else "Sign-in"
     log.warning(
-        "Sign-in refused at %s: %s, %s, from %s", request.path, why, account, address, extra={"event": facts}
+        "%s refused at %s: %s, %s, from %s", what, request.path, why, account, address, extra={"event": facts}
     )

@@ -19,6 +19,7 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 CLIENT, SECRET = "idealist", "a secret of the provider"
+SIGN_OUT = "http://schemas.openid.net/event/backchannel-logout"
 
 
 def new_key() -> rsa.RSAPrivateKey:
@@ -87,10 +88,21 @@ class IdentityProvider:
         now = int(time.time())
         facts = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": nonce}
         claims = {name: value for name, value in (facts | self.person | self.claims).items() if value is not None}
+        return self.sign(claims)
+
+    def sign(self, claims: dict) -> str:
         if self.algorithm == "HS256":
             return signed_by_hand(claims, self.kid, self.public_pem)
         key = None if self.algorithm == "none" else self.sign_with or self.key
         return jwt.encode(claims, key, self.algorithm, headers={"kid": self.kid})
+
+    def logout_token(self, **claims) -> str:
+        """A token that ends sessions; a claim that is None is left out."""
+        now = int(time.time())
+        facts = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 120, "jti": secrets.token_hex(8)}
+        facts |= {"events": {SIGN_OUT: {}}, "sub": self.person["sub"]}
+        claims = {name: value for name, value in (facts | claims).items() if value is not None}
+        return self.sign(claims)
 
     def authorize(self, address: str) -> str:
         """The address to which the provider sends the browser back, signed in as `person`."""
@@ -161,3 +173,9 @@ def sent_to(client: Client, **sent) -> str:
 def came_back(client: Client, provider: IdentityProvider, **sent):
     """The answer to the browser that went to the provider, signed in there and came back."""
     return client.get(provider.authorize(sent_to(client, **sent)))
+
+
+def fresh(provider: IdentityProvider, person: dict) -> None:
+    """Make the provider as it was at first, with this person."""
+    provider.person, provider.claims, provider.algorithm, provider.sign_with = person, {}, "RS256", None
+    provider.userinfo, provider.discovery, provider.broken, provider.moved = None, {}, "", ""

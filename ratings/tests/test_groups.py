@@ -35,7 +35,7 @@ def provider(one, monkeypatch):
     one.person = {"sub": "anna-1", "preferred_username": "anna"}
     make_collection("hills")
     make_collection("sea")
-    with one.settings(OIDC_ROLES=ROLES):
+    with one.settings(GROUP_ROLES=ROLES):
         yield one
 
 
@@ -106,7 +106,7 @@ def test_even_the_last_admin_by_a_group_goes_with_it_and_by_hand_nobody_does(pro
 
 def test_one_collection_lost_and_another_won_leaves_staff(provider):
     provider_roles = {"a": [("hills", "admin")], "b": [("sea", "admin")]}
-    with provider.settings(OIDC_ROLES=provider_roles):
+    with provider.settings(GROUP_ROLES=provider_roles):
         enters(provider, "a")
         enters(provider, "b")
     assert roles() == {"sea": "admin"} and anna().is_staff

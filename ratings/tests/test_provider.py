@@ -12,11 +12,11 @@ from django.test import Client
 from django.urls import reverse
 
 from ratings.people import throttle
-from ratings.sign_in.provider import verified
+from ratings.sign_in.oidc import verified
 
 from . import clocks
 from .cast import make_user
-from .identity_provider import CLIENT, IdentityProvider, came_back, new_key, sent_to
+from .identity_provider import CLIENT, IdentityProvider, came_back, fresh, new_key, sent_to
 
 pytestmark = pytest.mark.django_db
 
@@ -33,8 +33,7 @@ def one():
 @pytest.fixture
 def provider(one, monkeypatch):
     clocks.stopped(monkeypatch, 1_000_000)
-    one.person, one.claims, one.algorithm, one.sign_with = ANNA, {}, "RS256", None
-    one.userinfo, one.discovery, one.broken, one.moved = None, {}, "", ""
+    fresh(one, ANNA)
     with one.settings():
         yield one
 
@@ -230,14 +229,14 @@ def test_accounts_are_joined_by_a_verified_address_where_the_operator_says_so(pr
     make_user("old", email="Anna@Example.org")
     provider.claims = claims
     client = Client()
-    with provider.settings(OIDC_JOIN=join):
+    with provider.settings(JOIN_BY_ADDRESS=join):
         came_back(client, provider)
         assert who(client) == name
 
 
 def test_no_superuser_and_nobody_who_is_tied_to_another_person_is_joined(provider):
     make_user("root", email="anna@example.org", is_superuser=True)
-    with provider.settings(OIDC_JOIN=True):
+    with provider.settings(JOIN_BY_ADDRESS=True):
         first, second = Client(), Client()
         came_back(first, provider)
         assert who(first) == "anna"
@@ -249,7 +248,7 @@ def test_no_superuser_and_nobody_who_is_tied_to_another_person_is_joined(provide
 def test_an_address_that_two_accounts_have_joins_none(provider):
     make_user("one", email="anna@example.org")
     make_user("two", email="anna@example.org")
-    with provider.settings(OIDC_JOIN=True):
+    with provider.settings(JOIN_BY_ADDRESS=True):
         client = Client()
         came_back(client, provider)
         assert who(client) == "anna"

@@ -198,7 +198,7 @@ def test_a_second_factor_at_the_provider_counts_where_its_token_says_so(anna, cl
     provider.person = {"sub": "1", "email": "anna@example.org", "email_verified": True}
     provider.claims = claims
     provider.userinfo = {"sub": "1", "amr": ["mfa"], "acr": "urn:two"}  # which is no word of this sign-in
-    with provider.settings(OIDC_JOIN=True, OIDC_SECOND_FACTOR=named):
+    with provider.settings(JOIN_BY_ADDRESS=True, PROVIDER_SECOND_FACTOR=named):
         client = Client()
         response = came_back(client, provider)
         assert (response.url == reverse("mfa_authenticate")) == asked

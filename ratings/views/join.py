@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from .. import sign_in
 from ..models import Invitation, Membership, Role
 from ..people import members, throttle
 from ..people.forms import NAME_TAKEN, SignUpForm
@@ -152,7 +153,7 @@ def shown(
         "new": new or SignUpForm(auto_id="new_%s"),
         "account": account or AuthenticationForm(request, auto_id="account_%s"),
         "account_open": account is not None,
-        "provider": settings.OIDC,
+        "provider": sign_in.provider(),
         "passwords": settings.PASSWORDS,
         "refused": refused,
     }

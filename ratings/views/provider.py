@@ -1,16 +1,23 @@
-"""To the provider and back. See ratings/sign_in/provider.py."""
+"""To the provider and back. See ratings/sign_in/oidc.py and ratings/sign_in/saml.py."""
 
 import logging
+from collections.abc import Callable
+from functools import partial
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from ..people import throttle
-from ..sign_in import accounts, entering, tries
-from ..sign_in.provider import ID_TOKEN, Away, Refused, address_to_sign_in, person_of
+from .. import sign_in
+from ..audit import Act
+from ..people import sessions, throttle
+from ..sign_in import accounts, entering, oidc, saml, tries, ways
+from ..sign_in.person import Away, Person, Refused
 from .sign_in import onward, refused_for_now
 
 log = logging.getLogger(__name__)
@@ -20,10 +27,11 @@ log = logging.getLogger(__name__)
 @require_POST
 def provider(request: HttpRequest) -> HttpResponse:
     """Send the visitor to the provider."""
-    offered()
+    way = ways.offered()
+    offered(way)
     try:
         throttle.begin_visit(request, "provider")
-        return onward(request, address_to_sign_in(request, request.POST.get("next", "")))
+        return onward(request, way.address_to_sign_in(request, request.POST.get("next", "")))
     except throttle.TooMany:
         return refused_for_now(request)
     except (Away, Refused) as error:
@@ -34,9 +42,66 @@ def provider(request: HttpRequest) -> HttpResponse:
 @require_safe
 def provider_callback(request: HttpRequest) -> HttpResponse:
     """Sign in whom the provider sent back. It comes by GET: so the protocol wants it. Its state works once."""
-    offered()
+    offered(settings.OIDC)
+    return signed_in(request, "callback", oidc.person_of)
+
+
+@csrf_exempt  # it comes from the provider's page: its signature says so
+@login_not_required
+@require_POST
+def saml_assertion(request: HttpRequest) -> HttpResponse:
+    """Lead whom the provider sent back, with a form, to the page that signs them in."""
+    offered(settings.SAML)
     try:
-        tried = throttle.begin_visit(request, "callback")
+        tried = throttle.begin_visit(request, "assertion")
+        key = saml.received(request)
+    except throttle.TooMany:
+        return refused_for_now(request)
+    except (Away, Refused) as error:
+        return not_signed_in(request, error)
+    tried.succeeded()
+    return HttpResponse(status=303, headers={"Location": reverse("saml_finish", args=[key])})
+
+
+@login_not_required
+@require_safe
+def saml_finish(request: HttpRequest, key: str) -> HttpResponse:
+    """Sign in the person of an assertion, in the browser that asked. It comes by GET; its key works once."""
+    offered(settings.SAML)
+    return signed_in(request, "callback", partial(saml.person_of, key=key))
+
+
+@login_not_required
+@require_safe
+def saml_metadata(request: HttpRequest) -> HttpResponse:
+    offered(settings.SAML)
+    return HttpResponse(saml.own_metadata(request), content_type="application/samlmetadata+xml")
+
+
+@login_not_required
+@require_safe
+def saml_sign_out(request: HttpRequest) -> HttpResponse:
+    """End the sessions that the provider names, and go back there. It is signed, comes by GET and works once."""
+    offered(settings.SAML)
+    if "SAMLResponse" in request.GET:  # to a sign-out that began here and is done
+        return redirect("home")
+    try:
+        tried = throttle.begin_visit(request, "sign_out")
+        with transaction.atomic():
+            named, back = saml.signed_out(request)
+            for person, session in named:
+                sessions.end_by_provider(person, session)
+    except throttle.TooMany:
+        return refused_for_now(request)
+    except (Away, Refused) as error:
+        return not_signed_out(request, error)
+    tried.succeeded()
+    return HttpResponse(status=302, headers={"Location": back})
+
+
+def signed_in(request: HttpRequest, kind: str, person_of: Callable[[HttpRequest], Person]) -> HttpResponse:
+    try:
+        tried = throttle.begin_visit(request, kind)
         person = person_of(request)
         user = accounts.account_of(person)
     except throttle.TooMany:
@@ -44,24 +109,54 @@ def provider_callback(request: HttpRequest) -> HttpResponse:
     except (Away, Refused) as error:
         return not_signed_in(request, error)
     tried.succeeded()
-    response = entering.enter(
-        request, user, entering.PROVIDER, person.next, second_factor=person.gave_second_factor
-    )
-    request.session[ID_TOKEN] = person.id_token
+    response = entering.enter(request, user, entering.PROVIDER, person.next, second_factor=person.second_factor)
+    request.session[sessions.PROVIDER] = person.to_sign_out
     return response
 
 
-def offered() -> None:
-    if not settings.OIDC:
-        raise Http404("There is no provider here.")
+@csrf_exempt  # the provider itself sends it: its signature says so
+@login_not_required
+@require_POST
+def provider_sign_out(request: HttpRequest) -> HttpResponse:
+    """End the sessions that a logout token of the provider names. The provider sends it behind the browser."""
+    offered(settings.OIDC)
+    try:
+        tried = throttle.begin_visit(request, "sign_out")
+        with transaction.atomic():  # a token counts as used only if its sessions have ended
+            sessions.end_by_provider(*oidc.signed_out(request, request.POST.get("logout_token", "")))
+    except throttle.TooMany:
+        tries.limited(request)
+        return HttpResponse(status=429, headers={"Retry-After": str(throttle.WINDOW)})
+    except (Away, Refused) as error:
+        return not_signed_out(request, error)
+    tried.succeeded()
+    return HttpResponse()
+
+
+def offered(provider: object) -> None:
+    if not provider:
+        raise Http404("There is no such provider here.")
+
+
+def not_signed_out(request: HttpRequest, error: Exception) -> HttpResponse:
+    """The answer to the provider, which is a program. What exactly does not hold stands in the log alone."""
+    if isinstance(error, Away):
+        log.warning("The provider was away as it ended sessions: %s", told(error))
+        return HttpResponse(status=503, headers={"Retry-After": str(throttle.WINDOW)})
+    log.warning("A sign-out by the provider was refused: %s", error)
+    tries.refused(request, "the provider's request does not hold", act=Act.SIGN_OUT_REFUSED)
+    return JsonResponse({"error": "invalid_request"}, status=400)
 
 
 def not_signed_in(request: HttpRequest, error: Exception) -> HttpResponse:
     """The page that says why not. What exactly does not hold stands in the log alone."""
     away = isinstance(error, Away)
-    cause = error.__cause__ if away else error
-    log.warning("Sign-in at the provider failed: %s", f"{type(cause).__name__}: {cause}"[:300] if away else cause)
+    log.warning("Sign-in at the provider failed: %s", told(error) if away else error)
     if not away:
         tries.refused(request, "the provider's answer does not hold")
-    context = {"provider": settings.OIDC, "away": away}
+    context = {"provider": sign_in.provider(), "away": away}
     return render(request, "ratings/not_signed_in.html", context, status=503 if away else 403)
+
+
+def told(error: Away) -> str:
+    return f"{type(error.__cause__).__name__}: {error.__cause__}"[:300]

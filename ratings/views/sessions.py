@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
+from .. import sign_in
 from ..people import limits, sessions
 from ..sign_in import second_factor
 
@@ -42,7 +43,7 @@ def shown_again(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
         if second_factor.can_show_again(request):
             ways = account_adapter().get_reauthentication_methods(request.user)
             return redirect(ways[0]["url"] + "?" + urlencode({"next": reverse("sessions")}))
-        return render(request, "ratings/show_again.html", {"provider": settings.OIDC}, status=403)
+        return render(request, "ratings/show_again.html", {"provider": sign_in.provider()}, status=403)
 
     return asked
 

@@ -11,9 +11,9 @@ from django.urls import reverse, reverse_lazy
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from ..people import throttle
-from ..sign_in import entering, tries
-from ..sign_in.provider import ID_TOKEN, address_to_sign_out
+from .. import sign_in
+from ..people import sessions, throttle
+from ..sign_in import entering, tries, ways
 
 TOO_MANY = "Too many tries. Wait a minute, then try again."
 
@@ -24,7 +24,7 @@ class SignIn(LoginView):
 
     def get_context_data(self, **kwargs) -> dict:
         return super().get_context_data(
-            provider=settings.OIDC, passwords=settings.PASSWORDS, mail=bool(settings.MAIL), **kwargs
+            provider=sign_in.provider(), passwords=settings.PASSWORDS, mail=bool(settings.MAIL), **kwargs
         )
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
@@ -49,9 +49,10 @@ class SignOut(LogoutView):
     """Who came from the provider is sent there to sign out, too, where it has an address for that."""
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        id_token = request.session.get(ID_TOKEN) if settings.OIDC else None
+        came = request.session.get(sessions.PROVIDER)
         response = super().post(request, *args, **kwargs)
-        end = address_to_sign_out(request, id_token) if id_token else ""
+        way = ways.offered()
+        end = way.address_to_sign_out(request, came[3]) if came and way and came[2] == way.ID else ""
         return onward(request, end) if end else response
 
 
@@ -60,7 +61,7 @@ def onward(request: HttpRequest, address: str) -> HttpResponse:
 
     A redirect would not do: after a form, browsers refuse those to other sites, as the policy of our pages says.
     """
-    return render(request, "ratings/onward.html", {"address": address, "provider": settings.OIDC})
+    return render(request, "ratings/onward.html", {"address": address, "provider": sign_in.provider()})
 
 
 class ChangePassword(PasswordChangeView):

@@ -5,11 +5,9 @@ signature of a token that came over TLS nor whose the discovery document is, and
 from the visitor's address. Here each of these is closed.
 """
 
-import hashlib
-import json
 import secrets
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
 import jwt
@@ -25,62 +23,18 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare
 
+from ..people import throttle
+from .person import Away, Person, Refused, digest
+
 ID = "oidc"
 # Only those with a public key: a token signed with HS256 and that key as the secret would fit, too.
 ALGORITHMS = [kind + bits for kind in ("RS", "PS", "ES") for bits in ("256", "384", "512")] + ["EdDSA"]
 LEEWAY = 60  # seconds by which clocks may differ
-ID_TOKEN = "oidc_id_token"  # the key in a session
-
-
-class Refused(Exception):
-    """The provider's answer does not hold."""
-
-
-class Away(Exception):
-    """The provider does not answer, or not as a provider does."""
-
+EVENT = "http://schemas.openid.net/event/backchannel-logout"
+LATEST = 600  # seconds after which a logout token is too old, however long it says that it holds
 
 # What comes of an answer that is cut off, no JSON, or JSON of another shape.
 BROKEN = (requests.RequestException, OAuth2Error, ValueError, KeyError, TypeError, AttributeError)
-
-
-@dataclass(frozen=True)
-class Person:
-    """What the provider says of a person, and where they wanted to go."""
-
-    claims: dict
-    id_token: str
-    next: str
-
-    @property
-    def uid(self) -> str:
-        """Unique among all providers: the same `sub` of another issuer is another person."""
-        return hashlib.sha256(json.dumps([self.claims["iss"], self.claims["sub"]]).encode()).hexdigest()
-
-    @property
-    def address(self) -> str:
-        """The address that the provider has verified, or ""."""
-        verified = self.claims.get("email_verified") in (True, "true")
-        return str(self.claims.get("email") or "") if verified else ""
-
-    @property
-    def gave_second_factor(self) -> bool:
-        """Whether the ID token says so, by a value of `acr` or `amr` that the settings name."""
-        methods = self.claims.get("amr")
-        said = [self.claims.get("acr"), *(methods if isinstance(methods, list) else [])]
-        return any(isinstance(value, str) and value in settings.OIDC_SECOND_FACTOR for value in said)
-
-    @property
-    def groups(self) -> set[str]:
-        """The names of the groups, by the claim of the settings. Dots lead into nested claims."""
-        name = settings.OIDC["groups_claim"]
-        found = self.claims.get(name)
-        if found is None:
-            found = self.claims
-            for part in name.split("."):
-                found = found.get(part) if isinstance(found, dict) else None
-        listed = [found] if isinstance(found, str) else found if isinstance(found, list) else []
-        return {group for group in listed if isinstance(group, str)}
 
 
 class Endpoints(OpenIDConnectOAuth2Adapter):
@@ -169,7 +123,42 @@ def person_of(request: HttpRequest) -> Person:
         claims = with_userinfo(claims, endpoints, tokens["access_token"])
     except BROKEN as error:
         raise Away from error
-    return Person(claims, tokens["id_token"], state.get("next", ""))
+    return Person(
+        provider=ID,
+        issuer=claims["iss"],
+        subject=claims["sub"],
+        name=str(claims.get("preferred_username") or claims.get("email") or claims.get("name") or ""),
+        address=verified_address(claims),
+        groups=groups_in(claims),
+        session=str(claims.get("sid") or ""),
+        second_factor=gave_second_factor(claims),
+        hint=tokens["id_token"],
+        next=state.get("next", ""),
+    )
+
+
+def verified_address(claims: dict) -> str:
+    verified = claims.get("email_verified") in (True, "true")
+    return str(claims.get("email") or "") if verified else ""
+
+
+def groups_in(claims: dict) -> frozenset[str]:
+    """The names of the groups, by the claim of the settings. Dots lead into nested claims."""
+    name = settings.OIDC["groups_claim"]
+    found = claims.get(name)
+    if found is None:
+        found = claims
+        for part in name.split("."):
+            found = found.get(part) if isinstance(found, dict) else None
+    listed = [found] if isinstance(found, str) else found if isinstance(found, list) else []
+    return frozenset(group for group in listed if isinstance(group, str))
+
+
+def gave_second_factor(claims: dict) -> bool:
+    """Whether the ID token says so, by a value of `acr` or `amr` that the settings name."""
+    methods = claims.get("amr")
+    named = [claims.get("acr"), *(methods if isinstance(methods, list) else [])]
+    return any(isinstance(value, str) and value in settings.PROVIDER_SECOND_FACTOR for value in named)
 
 
 def keys(endpoints: Endpoints) -> list[dict]:
@@ -185,37 +174,41 @@ def fetched(address: str, **headers: str) -> dict:
 
 def verified(id_token: str, published: list[dict], issuer: str, nonce: str) -> dict:
     """The claims of an ID token: by the provider, for this server, for this try, in time. Raises Refused."""
-    client, error = settings.OIDC["client"], None
-    try:
-        for key in fitting(id_token, published):
-            try:
-                claims = jwt.decode(
-                    id_token,
-                    key,
-                    algorithms=ALGORITHMS,
-                    audience=client,
-                    issuer=issuer,
-                    leeway=LEEWAY,
-                    options={"require": ["exp", "iat", "iss", "aud", "sub", "nonce"]},
-                )
-                break
-            except jwt.InvalidSignatureError as wrong:
-                error = wrong
-        else:
-            raise Refused("the token is signed with no key of the provider") from error
-    except jwt.PyJWTError as wrong:
-        raise Refused(f"the token does not hold: {wrong}") from wrong
+    claims = signed(id_token, published, issuer, "sub", "nonce")
     if not constant_time_compare(str(claims["nonce"]), nonce):
         raise Refused("the token is of another try: its nonce is wrong")
+    client = settings.OIDC["client"]
     several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
     if claims.get("azp", None if several else client) != client:
         raise Refused("the token was made for another client")
     return claims
 
 
-def fitting(id_token: str, published: list[dict]) -> Iterator[jwt.PyJWK]:
+def signed(token: str, published: list[dict], issuer: str, *needed: str) -> dict:
+    """The claims of a token: by the provider, for this server, in time, with what is needed. Raises Refused."""
+    error = None
+    try:
+        for key in fitting(token, published):
+            try:
+                return jwt.decode(
+                    token,
+                    key,
+                    algorithms=ALGORITHMS,
+                    audience=settings.OIDC["client"],
+                    issuer=issuer,
+                    leeway=LEEWAY,
+                    options={"require": ["exp", "iat", "iss", "aud", *needed]},
+                )
+            except jwt.InvalidSignatureError as wrong:
+                error = wrong
+    except jwt.PyJWTError as wrong:
+        raise Refused(f"the token does not hold: {wrong}") from wrong
+    raise Refused("the token is signed with no key of the provider") from error
+
+
+def fitting(token: str, published: list[dict]) -> Iterator[jwt.PyJWK]:
     """The published keys that can have signed the token, by its header."""
-    header = jwt.get_unverified_header(id_token)
+    header = jwt.get_unverified_header(token)
     algorithm = header.get("alg")
     if algorithm not in ALGORITHMS:
         raise Refused(f"the token is signed with {algorithm!r}, which proves nothing here")
@@ -260,3 +253,42 @@ def address_to_sign_out(request: HttpRequest, id_token: str) -> str:
     back = request.build_absolute_uri(reverse("home"))
     asked = {"id_token_hint": id_token, "client_id": settings.OIDC["client"], "post_logout_redirect_uri": back}
     return f"{end}{'&' if '?' in end else '?'}{urlencode(asked)}" if end else ""
+
+
+def signed_out(request: HttpRequest, token: str) -> tuple[str, str]:
+    """Whom and which session a logout token ends, each as a digest or "". Raises Away and Refused.
+
+    The provider sends it by itself (OpenID Connect Back-Channel Logout 1.0). A token works once.
+    """
+    fits(token)
+    try:
+        endpoints = Endpoints(request, ID)
+        claims = signed(token, keys(endpoints), endpoints.openid_config["issuer"], "jti")
+    except BROKEN as error:
+        raise Away from error
+    if "nonce" in claims:
+        raise Refused("the token has a nonce: it was made to sign in")
+    if not isinstance(claims["events"].get(EVENT), dict):
+        raise Refused("the token has no event of a sign-out")
+    named = [claims.get(name) or "" for name in ("sub", "sid")]
+    if not any(named) or not all(isinstance(name, str) for name in named):
+        raise Refused("the token names neither a person nor a session")
+    if claims["iat"] < time.time() - LATEST - LEEWAY:
+        raise Refused("the token is old")
+    if not throttle.first_use("logout token", str(claims["jti"]), LATEST + 2 * LEEWAY):
+        raise Refused("the token was used before")
+    who, session = (name and digest(claims["iss"], name) for name in named)
+    return who, session
+
+
+def fits(token: str) -> None:
+    """Refuse what is no logout token for this server before the provider is asked for its keys. Raises Refused."""
+    try:
+        claims = jwt.decode(token, options={"verify_signature": False})
+    except jwt.PyJWTError as wrong:
+        raise Refused("there is no token") from wrong
+    audience = claims.get("aud")
+    if settings.OIDC["client"] not in (audience if isinstance(audience, list) else [audience]):
+        raise Refused("the token is for another client")
+    if not isinstance(claims.get("events"), dict):
+        raise Refused("the token has no event of a sign-out")
