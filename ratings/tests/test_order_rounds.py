@@ -240,9 +240,10 @@ def test_what_waits_in_rounds_is_counted_as_far_as_it_is_asked():
     assert (queue.waiting_in_rounds(collection, 10), queue.waiting_in_rounds(collection, 3)) == (4, 3)
     alice = make_rater(collection)
     assert next_pair(alice) and queue.waiting_in_rounds(collection, 10) == 4, "what is held is still to be rated"
-    rated(alice, 2)
-    queue.retire([of("q0 d0")[0].pk], now=NOW)
-    assert queue.waiting_in_rounds(collection, 10) == 1
+    (done,) = rated(alice, 1)
+    assert queue.waiting_in_rounds(collection, 10) == 2, "a further rating of a pair that has one does not count"
+    queue.retire([pair.pk for pair in of("q0 d0", "q1 d0") if place_of(pair) != done], now=NOW)
+    assert queue.waiting_in_rounds(collection, 10) == 0
 
 
 # Gold and repeats
