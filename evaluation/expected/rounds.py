@@ -41,6 +41,11 @@ class Round:
         here = self.unit[: np.searchsorted(self.unit, last)]
         return -np.expm1(-self.rate[here] * self.keys[last]) * self.within[: len(here)]
 
+    @property
+    def equal(self) -> bool:
+        """Whether all were drawn by equal chances: see `at_random`."""
+        return bool(len(self.rate)) and bool((self.rate == 1).all() and (self.within == 1).all())
+
 
 def outside(row: int) -> Round:
     """The round that a judgment outside all rounds makes: certain, and no evidence about other documents."""

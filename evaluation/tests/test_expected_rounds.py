@@ -177,6 +177,19 @@ def test_of_rounds_by_equal_chances_every_judgment_weighs_as_many_of_the_pool_by
     assert design(rounds, judged, none, none.astype(int)).weight == pytest.approx([12 / 9] * 9, rel=1e-12)
 
 
+def test_by_equal_chances_the_correction_is_doubted_as_much_as_it_is_large():
+    generator = np.random.default_rng(4)
+    found = deceptive(generator)
+    level, rounds = play(found, [80, 80], generator, 0)
+    none = np.zeros(found.pool.pairs, bool)
+    kept = design(rounds, level >= 0, none, none.astype(int))
+    assert kept.equal and not design([], level >= 0, none, none.astype(int)).equal
+    wide, narrow = (estimate(found.pool, level, each) for each in (kept, replace(kept, equal=False)))
+    shift = wide.mean - estimate(found.pool, level).mean
+    assert wide.mean == pytest.approx(narrow.mean, abs=1e-14)
+    assert wide.covariance - narrow.covariance == pytest.approx(np.outer(shift, shift), abs=1e-12)
+
+
 @pytest.mark.parametrize("left", [0, 2])
 def test_by_equal_chances_all_that_is_left_is_certain(left):
     each = at_random(np.arange(left), 5, 1.0, np.random.default_rng(1))
