@@ -16,6 +16,7 @@ from evaluation.expected import (
     Model,
     Pool,
     Round,
+    at_random,
     design,
     draw_batches,
     draw_round,
@@ -27,6 +28,7 @@ from evaluation.expected import (
     scores,
     settled,
     to_settle,
+    typical,
 )
 from evaluation.expected.estimate import means
 from evaluation.expected.order import WRONG
@@ -142,6 +144,7 @@ Seen = Iterator[tuple[float, np.ndarray, Estimate]]
 def in_rounds(batch: int, machine: bool = False) -> Callable[[Pool, np.ndarray, int], Seen]:
     """Rounds of the core alone, one by one or in batches of one query, answered in their order.
 
+    A batch of 0: one by one by equal chances, as in the order at random.
     With `machine` a machine graded all pairs before, as a feature of the model.
     """
 
@@ -154,7 +157,7 @@ def in_rounds(batch: int, machine: bool = False) -> Callable[[Pool, np.ndarray, 
             left = round(budget * pool.pairs) - int((level >= 0).sum())
             while left > 0:
                 if not len(waiting):
-                    model = fit(pool, level, start=model)
+                    model = fit(pool, level, start=model) if batch else None
                     rounds.append(next_round(pool, level, model, batch, generator))
                     waiting = np.concatenate([rounds[-1].greedy, rounds[-1].drawn])
                 answered, waiting = waiting[:left], waiting[left:]
@@ -198,8 +201,14 @@ def machine_grades(pool: Pool, truth: np.ndarray, seed: int) -> np.ndarray:
     return np.clip(np.round(seen), 0, pool.steps)
 
 
-def next_round(pool: Pool, level: np.ndarray, model: Model, batch: int, generator: np.random.Generator) -> Round:
-    """A round of about a twentieth of what is judged."""
+def next_round(
+    pool: Pool, level: np.ndarray, model: Model | None, batch: int, generator: np.random.Generator
+) -> Round:
+    """A round of about a twentieth of what is judged; without a model by equal chances."""
+    if model is None:
+        unjudged = np.flatnonzero(level < 0)
+        size = max(BATCHES * 5, round(SHARE * (pool.pairs - len(unjudged))))
+        return at_random(unjudged, size, typical(pool), generator)
     chances, unjudged = model.chances(), np.flatnonzero(level < 0)
     score = scores(expect(pool, level, chances, model.spread), chances, unjudged)
     rate = rates(score, pool.top[unjudged])

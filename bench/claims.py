@@ -63,7 +63,7 @@ def fill(assignments: int):
 def claims(order: str, rounds: int) -> tuple[list[float], list[float]]:
     """Milliseconds of claims and of bare SELECTs, in turns."""
     from ratings import queue
-    from ratings.models import Assignment, Collection, Grade, Rater
+    from ratings.models import HAS_ROUND, Assignment, Collection, Grade, Rater
 
     Collection.objects.update(order=order)
     raters, grade, chance = list(Rater.objects.select_related("collection")), Grade.objects.get(), random.Random(7)
@@ -78,7 +78,7 @@ def claims(order: str, rounds: int) -> tuple[list[float], list[float]]:
         line = {
             "query": line.filter(query=first.pair.query_id),
             "depth": line.filter(collection=rater.collection_id, depth=1),
-            "random": line.filter(collection=rater.collection_id),
+            "random": line.filter(HAS_ROUND, collection=rater.collection_id, round=1),
             "decisive": line.filter(collection=rater.collection_id, round=1, query=first.pair.query_id),
         }[order]
         bare.append(milliseconds(lambda line=line: list(line.values_list("pk")[:BATCH])))

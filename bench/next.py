@@ -35,6 +35,7 @@ PLAYERS = {
     "depth-k, model": (None, by_depth(zeros=False)),
     "one by one": (1, in_rounds(1)),
     "batches of 5": (5, in_rounds(5)),
+    "equal chances": (0, in_rounds(0)),
     "batches of 10": (10, in_rounds(10)),
     "of 5, with a machine": (MACHINE, in_rounds(5, machine=True)),
     "the app's queue": (QUEUE, through_queue),
@@ -309,7 +310,12 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--runs", nargs="+", default=[], help="its runs")
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--seed", type=int, default=9_000, help="of the first draw (9000)")
-    parser.add_argument("--batch", type=lambda text: [int(each) for each in words(text)], default=[1, 5, 10])
+    parser.add_argument(
+        "--batch",
+        type=lambda text: [int(each) for each in words(text)],
+        default=[1, 5, 10],
+        help="documents of a query together; 0: one by one, by equal chances (1,5,10)",
+    )
     parser.add_argument("--queue", action="store_true", help="also by the app's own queue and worker, on SQLite")
     parser.add_argument("--forecast", action="store_true", help="also how many more judgments settle the order")
     parser.add_argument("--machine", action="store_true", help="also with a machine's grades in the model")

@@ -1,6 +1,7 @@
-"""Draw rounds: the worker's part of the decisive order. No request of a rater waits for it."""
+"""Draw rounds: the worker's part of the orders that have them. No request of a rater waits for it."""
 
 import logging
+from dataclasses import replace
 from secrets import randbits
 from typing import Any
 
@@ -11,14 +12,15 @@ from ratings.models import Collection, Drawn, Round
 
 from .. import record
 from ..expected import Round as DrawnRound
-from ..expected import by_depth, draw_batches, expect, fit, rates, scores
+from ..expected import at_random, by_depth, draw_batches, expect, fit, rates, scores, typical
 from .aims import Aim
 from .report import reported
 from .state import State
 
 log = logging.getLogger(__name__)
 
-METHOD, FROM_THE_TOP = "rounds-1", "depth-1"
+METHOD, FROM_THE_TOP, EQUAL = "rounds-1", "depth-1", "random-1"
+ORDERS = (Collection.Order.DECISIVE, Collection.Order.RANDOM)  # that have rounds
 BATCH = 5  # documents of a query: raters read it once for them
 LEAST, SHARE = 30, 0.05  # pairs of a round: at least so many, and this share of what is judged
 A_RATER = 20  # drawn pairs that each rater at work should find: as many as one can hold
@@ -28,7 +30,7 @@ _nothing_to_draw: dict[int, record.Version] = {}  # collection -> the version at
 
 def draw_due() -> int:
     """Draw a round in each collection whose raters have done half of what is drawn; how many were drawn."""
-    due = Collection.objects.filter(order=Collection.Order.DECISIVE, put_away_at__isnull=True)
+    due = Collection.objects.filter(order__in=ORDERS, put_away_at__isnull=True)
     return sum(bool(_drawn_if_due(collection)) for collection in due)
 
 
@@ -56,22 +58,24 @@ def draw_next(
 ) -> Round | None:
     """Draw and store a round of at least so many pairs; None where nothing is left, or another worker was faster.
 
-    With `small`, a small pool of which nothing was drawn yet gets a round from the top of the lists instead.
-    ValueError where there is nothing to expect of the measure.
+    In the order at random all pairs that can be drawn have equal chances. In the decisive order, with `small`, a
+    small pool of which nothing was drawn yet gets a round from the top of the lists instead. ValueError where
+    there is nothing to expect of the measure.
     """
-    aim = Aim.of(collection)
+    aim, equal = Aim.of(collection), collection.order == Collection.Order.RANDOM
+    aim = replace(aim, systems=None) if equal else aim
     version = record.version(collection)
     state = State.of(collection, aim)
     seed = randbits(53) if seed is None else seed
-    from_the_top = small and state.from_the_top
-    drawn, chances = drawn_from(state, max(least, round_size(state)), seed, from_the_top)
+    method = EQUAL if equal else FROM_THE_TOP if small and state.from_the_top else METHOD
+    drawn, chances = drawn_from(state, max(least, round_size(state)), seed, method)
     if not len(drawn.greedy) + len(drawn.drawn):
         return None
     return queue.store_round(
         collection,
         queue.NewRound(
             number=len(state.rounds) + 1,
-            method=FROM_THE_TOP if from_the_top else METHOD,
+            method=method,
             seed=seed,
             seen=seen(state, aim),
             aim=aim.stored() | {"systems": list(state.systems), "gains": state.pool.gains.tolist()},
@@ -83,6 +87,7 @@ def draw_next(
         ),
         rows_of(state, drawn, chances),
         known=state.newly_known.tolist(),
+        beside=beside(state, drawn, seed) if equal else (),
         version=version.whole,
     )
 
@@ -100,15 +105,17 @@ def round_size(state: State) -> int:
     return max(LEAST, round(SHARE * int(state.judged.sum())))
 
 
-def drawn_from(state: State, size: int, seed: int, from_the_top: bool = False) -> tuple[DrawnRound, np.ndarray]:
+def drawn_from(state: State, size: int, seed: int, method: str = METHOD) -> tuple[DrawnRound, np.ndarray]:
     """A round of about `size` pairs, and the chances that were predicted of all pairs: float64[pairs, steps]."""
     pool, level = state.pool, state.level
     model = fit(pool, level)
     chances = model.chances()
     generator = np.random.default_rng(seed)
-    if from_the_top:
-        rows = np.flatnonzero(state.eligible)
+    rows = np.flatnonzero(state.eligible)
+    if method == FROM_THE_TOP:
         return by_depth(rows, pool.rank[rows], size, generator), chances
+    if method == EQUAL:
+        return at_random(rows, size, typical(pool), generator), chances
     unjudged = np.flatnonzero(~state.judged)
     score = scores(expect(pool, level, chances, model.spread), chances, unjudged)
     frame = state.eligible[unjudged]
@@ -116,6 +123,16 @@ def drawn_from(state: State, size: int, seed: int, from_the_top: bool = False) -
     rate = rates(score, pool.top[rows])
     batches, batch = batches_of(size, len(np.unique(pool.query[rows])))
     return draw_batches(pool.query[rows], rows, score, rate, batches, batch, generator), chances
+
+
+def beside(state: State, drawn: DrawnRound, seed: int) -> list[int]:
+    """Pairs (pks) that come with a round by equal chances: as large a share of what cannot be drawn as is drawn.
+
+    So gold, and pairs of which a first rating is there, come mixed with all others as well.
+    """
+    rows = np.flatnonzero(state.beside)
+    chance = len(drawn.drawn) / max(int(state.eligible.sum()), 1)
+    return state.pair[rows[np.random.default_rng([seed, 1]).random(len(rows)) < chance]].tolist()
 
 
 def batches_of(size: int, queries: int) -> tuple[int, int]:

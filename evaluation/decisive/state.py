@@ -36,6 +36,7 @@ class State:
     known: np.ndarray  # int64[pairs], how many rounds there were when it was judged in no round; else 0
     askable: np.ndarray  # bool[pairs]: unjudged, and raters will get it
     eligible: np.ndarray  # bool[pairs]: of them, those that are in no round and can be drawn
+    beside: np.ndarray  # bool[pairs]: of no round and not to be drawn, as gold or judged; raters will get them
     skipped: np.ndarray  # bool[pairs]: was drawn, and nobody will judge it
     rounds: tuple[Round, ...]
     numbers: tuple[int, ...]  # of the rounds
@@ -92,7 +93,8 @@ class State:
             born[_rows_of(stored.rows.pair, pair, by_pair)] = stored.rows.born
         waiting, retired = beside(rows.waiting, False), beside(rows.retired, True)
         known = beside(rows.known, 0)
-        can = waiting & ~retired & (beside(rows.wanted, 0) > 0) & ~beside(rows.anchored, False)
+        left = waiting & ~retired & (beside(rows.wanted, 0) > 0)
+        can = left & ~beside(rows.anchored, False)
         return cls(
             record=found,
             judgments=judgments,
@@ -105,6 +107,7 @@ class State:
             known=np.where(judged & ~drawn, np.where(known == NOT_KNOWN, len(rounds), known), 0),
             askable=can & ~judged,
             eligible=can & ~judged & ~drawn,
+            beside=left & ~drawn & ~(can & ~judged),
             skipped=drawn & ~judged & (retired | ~waiting),
             rounds=in_rows,
             numbers=tuple(each.number for each in rounds),

@@ -10,7 +10,18 @@ from .influence import Expectation, expect
 from .model import Model, fit
 from .order import settled
 from .pool import UNJUDGED, Pool, pool_of
-from .rounds import Round, by_depth, draw_batches, draw_round, objective, outside, rates, scores
+from .rounds import (
+    Round,
+    at_random,
+    by_depth,
+    draw_batches,
+    draw_round,
+    objective,
+    outside,
+    rates,
+    scores,
+    typical,
+)
 from .scope import MOST_LEVELS
 from .weights import Design, design
 
@@ -24,6 +35,7 @@ __all__ = [
     "Model",
     "Pool",
     "Round",
+    "at_random",
     "by_depth",
     "design",
     "draw_batches",
@@ -39,4 +51,5 @@ __all__ = [
     "settled",
     "shrinking",
     "to_settle",
+    "typical",
 ]

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .influence import Expectation
+from .influence import Expectation, expect
+from .model import fit
+from .pool import UNJUDGED, Pool
 
 GREEDY = 1 / 3  # of a round; half tells more where the model is right, and covers less where it is wrong
 AT_RANDOM = 3  # batches at least: with fewer the threshold is often tiny, and weights are huge
@@ -39,6 +41,11 @@ class Round:
         here = self.unit[: np.searchsorted(self.unit, last)]
         return -np.expm1(-self.rate[here] * self.keys[last]) * self.within[: len(here)]
 
+    @property
+    def equal(self) -> bool:
+        """Whether all were drawn by equal chances: see `at_random`."""
+        return bool(len(self.rate)) and bool((self.rate == 1).all() and (self.within == 1).all())
+
 
 def outside(row: int) -> Round:
     """The round that a judgment outside all rounds makes: certain, and no evidence about other documents."""
@@ -55,6 +62,30 @@ def by_depth(rows: np.ndarray, rank: np.ndarray, size: int, generator: np.random
     order = np.lexsort((generator.random(len(rows)), -(rank == best[:, np.newaxis]).sum(axis=1), best))
     none = np.zeros(0)
     return Round(rows[order[:size]], none.astype(int), none.astype(int), none, none, np.array([np.inf]), 0.0)
+
+
+def at_random(rows: np.ndarray, size: int, score: float, generator: np.random.Generator) -> Round:
+    """A round of `size` of these rows, one by one and with equal chances, or of all if there are fewer.
+
+    score: what a row is expected to tell, the same in all rounds whatever was judged. Then every judgment of such
+    rounds weighs as much as the pool has pairs over those drawn.
+    """
+    size, none = min(size, len(rows)), np.zeros(0, int)
+    # Of these keys the n least have the chance n / rows, as in a sample without replacement, and not about that.
+    with np.errstate(divide="ignore"):
+        keys = -np.log1p(-np.arange(size + 1) / max(len(rows), 1))
+    chance = np.full(len(rows), size / max(len(rows), 1))
+    alone, ones = np.arange(size), np.ones(size)
+    precision = _precision(np.full(len(rows), score), chance)
+    return Round(none, generator.permutation(rows)[:size], alone, ones, ones, keys, precision)
+
+
+def typical(pool: Pool) -> float:
+    """What a pair of the pool is expected to tell before any is judged, on average."""
+    level = np.full(pool.pairs, UNJUDGED)
+    model = fit(pool, level)
+    chances = model.chances()
+    return float(scores(expect(pool, level, chances, model.spread), chances, np.arange(pool.pairs)).mean())
 
 
 def objective(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ that score alike.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ class Design:
     weight: np.ndarray  # float64[judged], of expectation 1
     variance: np.ndarray  # float64[judged]: variance that a pair's chance adds, for each squared change
     evidence: float  # the precision of all rounds together; 0: none tells anything about other documents
+    equal: bool = False  # whether a round drew by equal chances, so that little of what is relevant is found
 
 
 def design(
@@ -50,7 +51,8 @@ def design(
         # One unit and the key of the next say nothing about how many others there are.
         if units > 1 or units == len(each.rate):
             precision[number] = each.precision
-    return weigh(place, chance, precision, birth, np.where(judged, 0 if known is None else known, 0))
+    found = weigh(place, chance, precision, birth, np.where(judged, 0 if known is None else known, 0))
+    return replace(found, equal=any(each.equal for each in rounds))
 
 
 def weigh(

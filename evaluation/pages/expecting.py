@@ -32,11 +32,6 @@ class Expecting:
         return self.why == TOO_LARGE
 
     @property
-    def ordered(self) -> str:
-        """The name of the order that draws rounds."""
-        return Collection.Order.DECISIVE.label
-
-    @property
     def interval(self) -> Expected | None:
         """What was told with intervals."""
         return self.told if self.told and not self.told.without else None

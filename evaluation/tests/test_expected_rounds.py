@@ -10,6 +10,7 @@ from evaluation.expected import (
     Estimate,
     Pool,
     Round,
+    at_random,
     by_depth,
     design,
     draw_batches,
@@ -143,6 +144,64 @@ def test_every_weight_is_1_on_average_while_the_pool_grows():
 
 def test_without_the_threshold_weights_are_not_1_on_average():
     assert np.abs(weight_of_each(without_threshold(three_of), LATE, OF_TWINS)).max() > 10
+
+
+# Equal chances, as in the order at random
+
+
+def three_by_equal_chances(rows, score, rate, generator) -> Round:
+    return at_random(rows, 3, 1.0, generator)
+
+
+def three_first(rows, score, rate, generator) -> Round:
+    """Those that stand first, stored as if they had been drawn."""
+    return replace(three_by_equal_chances(rows, score, rate, generator), drawn=rows[:3])
+
+
+def test_equal_chances_by_hand():
+    """Of ten four: 4 / 10 each. The first three answers are a sample of three."""
+    each = at_random(np.arange(20, 30), 4, 2.0, np.random.default_rng(1))
+    assert len(set(each.drawn)) == 4 and set(each.drawn) <= set(range(20, 30)) and not len(each.greedy)
+    assert each.chance() == pytest.approx([0.4] * 4, rel=1e-14)
+    assert each.chance(3) == pytest.approx([0.3] * 3, rel=1e-14)
+    assert each.precision == pytest.approx(1 / (10 * 2.0 * 0.6 / 0.4), rel=1e-14)
+
+
+def test_of_rounds_by_equal_chances_every_judgment_weighs_as_many_of_the_pool_by_hand():
+    """3 + 2 + 4 of 12 are judged, so each weighs 12 / 9, whichever round it is of."""
+    generator, judged, rounds = np.random.default_rng(2), np.zeros(12, bool), []
+    for size in (3, 2, 4):
+        rounds.append(at_random(np.flatnonzero(~judged), size, 0.1, generator))
+        judged[rounds[-1].drawn] = True
+    none = np.zeros(12, bool)
+    assert design(rounds, judged, none, none.astype(int)).weight == pytest.approx([12 / 9] * 9, rel=1e-12)
+
+
+def test_by_equal_chances_the_correction_is_doubted_as_much_as_it_is_large():
+    generator = np.random.default_rng(4)
+    found = deceptive(generator)
+    level, rounds = play(found, [80, 80], generator, 0)
+    none = np.zeros(found.pool.pairs, bool)
+    kept = design(rounds, level >= 0, none, none.astype(int))
+    assert kept.equal and not design([], level >= 0, none, none.astype(int)).equal
+    wide, narrow = (estimate(found.pool, level, each) for each in (kept, replace(kept, equal=False)))
+    shift = wide.mean - estimate(found.pool, level).mean
+    assert wide.mean == pytest.approx(narrow.mean, abs=1e-14)
+    assert wide.covariance - narrow.covariance == pytest.approx(np.outer(shift, shift), abs=1e-12)
+
+
+@pytest.mark.parametrize("left", [0, 2])
+def test_by_equal_chances_all_that_is_left_is_certain(left):
+    each = at_random(np.arange(left), 5, 1.0, np.random.default_rng(1))
+    assert each.chance().tolist() == [1.0] * left
+
+
+def test_every_weight_by_equal_chances_is_1_on_average_while_the_pool_grows():
+    assert np.abs(weight_of_each(three_by_equal_chances, LATE)).max() < 4
+
+
+def test_what_was_not_drawn_at_random_does_not_weigh_1_on_average():
+    assert np.abs(weight_of_each(three_first, LATE, OF_TWINS)).max() > 10
 
 
 # Batches: units of several documents
@@ -301,7 +360,7 @@ def covered(answer: Estimate, truth: np.ndarray) -> list[bool]:
     return held
 
 
-@pytest.fixture(scope="module", params=[1, 5], ids=["one by one", "batches of 5"])
+@pytest.fixture(scope="module", params=[1, 5, 0], ids=["one by one", "batches of 5", "equal chances"])
 def coverage(request) -> dict[str, float]:
     shares = {"chances": [], "weights 1": [], "no threshold": []}
     for seed in range(150):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.expected import Pool, Round, draw_batches, draw_round, expect, fit, rates, scores
+from evaluation.expected import Pool, Round, at_random, draw_batches, draw_round, expect, fit, rates, scores
 
 SCALES = ([0, 1], [0, 1, 2], [0, 1, 3, 7], [-1, 0, 1, 2], [-2, -0.5, 0, 1.5], [0, 0.25, 0.5, 0.75, 1])
 
@@ -47,7 +47,12 @@ def world(
 
 
 def next_round(pool: Pool, level: np.ndarray, size: int, generator: np.random.Generator, batch: int = 1) -> Round:
-    """A round drawn as the product does, from what is judged so far: one by one, or in batches of one query."""
+    """A round drawn as the product does, from what is judged so far: one by one, or in batches of one query.
+
+    A batch of 0: one by one by equal chances.
+    """
+    if not batch:
+        return at_random(np.flatnonzero(level < 0), size, 1e-6, generator)
     model = fit(pool, level)
     chances, unjudged = model.chances(), np.flatnonzero(level < 0)
     score = scores(expect(pool, level, chances, model.spread), chances, unjudged)

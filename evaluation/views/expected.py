@@ -12,7 +12,7 @@ from ratings.people.access import READERS, of_collection
 from .. import cache, charts
 from ..analyses import expectations as analyses
 from ..analyses.expectations import Stage
-from ..decisive import Aim, Difference, Expected, State, systems_of
+from ..decisive import ORDERS, Aim, Difference, Expected, State, systems_of
 from ..decisive.noise import noise_of
 from ..decisive.report import WRONG
 from ..decisive.stop import forecast
@@ -21,7 +21,7 @@ from ..pages.answer import NextStep, holdings, next_step
 from ..pages.asked import Asked, ending, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
-from ..pages.expecting import Expecting, expecting
+from ..pages.expecting import expecting
 from ..record import machines
 from ..record.drawn import rounds_so_far
 from ..words import expectations
@@ -38,7 +38,7 @@ def expected(request: HttpRequest, collection: Collection, asked: Asked) -> Http
     context = page(request, collection, "compare", asked)
     found = expecting(collection, asked, rounds_so_far(collection))
     if not found.rounds:
-        context["next_step"] = next_step(collection, holdings(collection)) or no_rounds(found)
+        context["next_step"] = next_step(collection, holdings(collection)) or no_rounds(collection)
         return charted(request, "evaluation/expected.html", context)
     context |= {"expecting": found, "told": found.told, "apart": APART}
     if found.told:
@@ -71,15 +71,16 @@ def beside(collection: Collection, asked: Asked, told: Expected) -> dict:
     return cache.whole(collection, ("beside", aim, told.rounds, used), both)
 
 
-def no_rounds(found: Expecting) -> NextStep:
+def no_rounds(collection: Collection) -> NextStep:
     """What to do for expected values."""
     lack = "No round was drawn yet, so there is no interval for what is not judged."
-    if found.decisive:
+    if collection.order in ORDERS:
         return NextStep(lack, "The first one is drawn within minutes of the time that raters can be given pairs.")
+    decisive, random = Collection.Order.DECISIVE.label, Collection.Order.RANDOM.label
     return NextStep(
         lack,
-        f"Choose the order “{found.ordered}” on the page Pool. Then what is judged is drawn by known chances, and "
-        "the means have an interval long before all is judged.",
+        f"Choose the order “{decisive}” or “{random}” on the page Pool. Then what is judged is drawn by known "
+        "chances, and the means have an interval long before all is judged.",
     )
 
 

@@ -106,7 +106,8 @@ class Assignment(models.Model):
     lot = models.PositiveIntegerField(
         default=drawn_lot, help_text="Drawn once: the order of pairs that are otherwise equal."
     )
-    # That of its pair, copied for the index. Of an extra one, to which no index leads, it says nothing.
+    # That of its pair, copied for the index; or one beside which it comes, though its pair could not be drawn.
+    # Of an extra one, to which no index leads, it says nothing.
     round = models.PositiveIntegerField(default=UNDRAWN, editable=False)
     # While it is leased: its place among the tasks of its rater.
     turn = models.IntegerField(default=0, editable=False)
@@ -115,7 +116,9 @@ class Assignment(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["collection", "lot"], condition=WAITING, name="assignment_at_random"),
+            models.Index(
+                fields=["collection", "round", "lot"], condition=WAITING & HAS_ROUND, name="assignment_at_random"
+            ),
             models.Index(fields=["query", "lot"], condition=WAITING, name="assignment_by_query"),
             models.Index(fields=["collection", "depth", "lot"], condition=WAITING, name="assignment_by_depth"),
             models.Index(

@@ -16,7 +16,7 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce
 
 from ..database.prepared import Blank, Prepared, PreparedUnion
-from ..models import Anchor, Assignment, Check, Query, Rater, Rating, RatingEvent
+from ..models import HAS_ROUND, Anchor, Assignment, Check, Query, Rater, Rating, RatingEvent
 from . import order
 from .leases import COLLECTION, NOW, RATER, State, assignment_of, fill_expired, free, takable
 from .tasks import held_checks, leased_to
@@ -147,7 +147,7 @@ def claimants() -> QuerySet:
         acts=Case(When(mixes, then=row_count(acts, "rater")), default=0),
         restricted=is_restricted(),
         to_warm_up=Case(When(warmed_up_at__isnull=True, then=Exists(warm_ups)), default=False),
-        plenty=Subquery(still_open.order_by("lot").values("pk")[PLENTY - 1 : PLENTY]),
+        plenty=Subquery(still_open.filter(HAS_ROUND).order_by("round", "lot").values("pk")[PLENTY - 1 : PLENTY]),
     )
 
 

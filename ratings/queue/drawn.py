@@ -1,10 +1,11 @@
-"""Store rounds of drawn pairs: what raters get first in the decisive order."""
+"""Store rounds of drawn pairs: what raters get first in the orders that have rounds."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from ..models import HAS_ROUND, UNDRAWN, Assignment, Collection, Drawn, Pair, Round
@@ -46,15 +47,17 @@ def store_round(
     pairs: Sequence[NewDrawn],
     *,
     known: Sequence[int] = (),
+    beside: Sequence[int] = (),
     version: int | None = None,
     now: datetime | None = None,
 ) -> Round | None:
     """The stored round, whose pairs raters get from now on; None where it was overtaken, and nothing is stored.
 
     So it is where another worker stored this number first, or one of the pairs is drawn or gone. `pairs` are in
-    their places. `known`: ids of pairs that were judged in no round since the last one. `version`: that
-    of the collection when it was read. Where it has changed, the round is overtaken too: pairs that came to the
-    pool meanwhile could not be drawn, and would count as if they could.
+    their places. `known`: ids of pairs that were judged in no round since the last one. `beside`: ids of pairs
+    that could not be drawn; raters get what is left of them with this round, or with the older one that it is of.
+    `version`: that of the collection when it was read. Where it has changed, the round is overtaken too: pairs
+    that came to the pool meanwhile could not be drawn, and would count as if they could.
     """
     ids = [row.pair for row in pairs]
     if version is not None and not Collection.objects.filter(pk=collection.pk, version=version).exists():
@@ -74,6 +77,9 @@ def store_round(
             )
             for start in range(0, len(ids), CHUNK):
                 Assignment.objects.filter(pair__in=ids[start : start + CHUNK]).update(round=new.number)
+            for start in range(0, len(beside), CHUNK):
+                left = Assignment.objects.filter(pair__in=beside[start : start + CHUNK], round=UNDRAWN)
+                left.update(round=new.number)
             for start in range(0, len(known), CHUNK):
                 judged = Pair.objects.filter(pk__in=known[start : start + CHUNK], known__isnull=True)
                 judged.update(known=new.number - 1)
@@ -115,7 +121,11 @@ def raters_at_work(collection: Collection) -> int:
 
 
 def waiting_in_rounds(collection: Collection, most: int) -> int:
-    """How many wanted ratings of drawn pairs are still to be given, at most `most`. One query, by an index."""
+    """How many ratings are still to be given of drawn pairs that nobody rated, at most `most`. One query.
+
+    Further ratings of what is rated do not count: who gave the first ones would get pairs of no round otherwise.
+    """
     rows = Assignment.objects.waiting().filter(HAS_ROUND, collection=collection, round__lt=UNDRAWN, extra=False)
-    rows = rows.order_by("round")
+    rated = Assignment.objects.filter(pair=OuterRef("pair"), state=State.DONE)
+    rows = rows.filter(~Exists(rated)).order_by("-round")  # those are of the latest rounds
     return rows[:most].count()

@@ -196,8 +196,10 @@ def _with_lost_gold(
     lost = set(rows.values_list("pair", flat=True))
     start = order.start_point(me.rater.pk, me.last_pair)
     items: list[Candidate | ExtraGold] = list(choice.new)
+    number = choice.new[0].round if choice.new else UNDRAWN
     for gold in golds:
-        if gold.pair in lost and isinstance(gold, ExtraGold):
+        # Wanted gold of a later round would not be back before it, as a pair of this round is.
+        if gold.pair in lost and (isinstance(gold, ExtraGold) or gold.round > number):
             distance = (_lot(me.rater, gold) - start) % LOTS
             later = (i for i, item in enumerate(items) if (_lot(me.rater, item) - start) % LOTS > distance)
             place = next(later, len(items) if choice.all and items else None)

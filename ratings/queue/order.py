@@ -56,8 +56,11 @@ def by_round(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], st
 
 
 def at_random(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
-    """All assignments."""
-    return free
+    """The assignments of the oldest round; then those of the next one, and after all rounds what is in none."""
+    rest = free.filter(HAS_ROUND)
+    if seen:
+        rest = rest.filter(round__gt=Subquery(Assignment.objects.filter(pk=seen[-1]).values("round")))
+    return rest.filter(round=Subquery(rest.order_by("round").values("round")[:1]))
 
 
 class Order(NamedTuple):
@@ -66,14 +69,14 @@ class Order(NamedTuple):
     group_field: str | None = None
     # Whether raters get several pairs of a query after each other: what is mixed in must not stand out.
     by_query: bool = False
-    # Whether a query comes once in each round, and not all of it at once.
+    # Whether a query comes in one piece in each round, and not all of it at once.
     by_round: bool = False
 
 
 ORDERS = {
     Collection.Order.QUERY: Order(by_query, "query", by_query=True),
     Collection.Order.DEPTH: Order(by_depth, "pk"),
-    Collection.Order.RANDOM: Order(at_random),
+    Collection.Order.RANDOM: Order(at_random, "pk"),
     Collection.Order.DECISIVE: Order(by_round, "pk", by_query=True, by_round=True),
 }
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from ..models import Anchor, Assignment, Rater, Rating
+from ..models import HAS_ROUND, Anchor, Assignment, Rater, Rating
 from .choosing import answered_repeats, any_put_off, grades_of, is_restricted, queries_of, row_count
 from .leases import State, assignment_of, free, surplus_grades
 from .mixing import to_warm_up
@@ -159,7 +159,7 @@ def _free_pairs(counts: RaterCounts, now: datetime) -> QuerySet:
         older=Subquery(of_pair.filter(pk__lt=OuterRef("pk")).values("pk")[:1]),
     )
     # With DISTINCT or without an order, PostgreSQL would read far more rows than the caller's slice counts.
-    return rows.filter(free(now) & enough, own=None, older=None).order_by("lot")
+    return rows.filter(free(now) & enough & HAS_ROUND, own=None, older=None).order_by("round", "lot")
 
 
 def _held_by_others(counts: RaterCounts, now: datetime) -> QuerySet:

@@ -99,8 +99,13 @@ def make_pair(collection: Collection, query: str = "q1", document: str = "a", *,
     return collection.queries.get(key=query).pairs.get(pk=pk)
 
 
-def make_round(collection: Collection, pairs: Iterable[Pair], *, greedy: int = 0) -> Round:
-    """The next round, of these pairs in their places: the first `greedy` for certain, the rest at random."""
+def make_round(
+    collection: Collection, pairs: Iterable[Pair], *, greedy: int = 0, beside: Iterable[Pair] = ()
+) -> Round:
+    """The next round, of these pairs in their places: the first `greedy` for certain, the rest at random.
+
+    `beside`: pairs that come with it and are not drawn.
+    """
     drawn = [
         queue.NewDrawn(pair.pk, "greedy", None, None, None, None, [0.5, 0.25])
         if place < greedy
@@ -119,7 +124,7 @@ def make_round(collection: Collection, pairs: Iterable[Pair], *, greedy: int = 0
     new = queue.NewRound(
         number=number, aim=aim, seen=seen, frame=len(drawn), judged=0, version=collection.version, **facts
     )
-    made = queue.store_round(collection, new, drawn, now=NOW)
+    made = queue.store_round(collection, new, drawn, beside=[pair.pk for pair in beside], now=NOW)
     assert made
     return made
 

@@ -1,4 +1,4 @@
-"""The decisive order: round by round, in each of them query by query, and then what was not drawn."""
+"""The orders by rounds: round by round, in each of them query by query or mixed, and then what was not drawn."""
 
 from collections import Counter
 from datetime import timedelta
@@ -33,11 +33,11 @@ LATE = NOW + 2 * queue.LEASE
 Rated = list[tuple[str, str]]
 
 
-def make_pool(*, queries: int = 3, documents: int = 6, wanted: int = 1) -> Collection:
+def make_pool(*, queries: int = 3, documents: int = 6, wanted: int = 1, order: str = "decisive") -> Collection:
     collection = make_collection(
         queries=[f"q{i}" for i in range(queries)], documents=[f"d{i}" for i in range(documents)]
     )
-    Collection.objects.filter(pk=collection.pk).update(order="decisive")
+    Collection.objects.filter(pk=collection.pk).update(order=order)
     places = [
         (query, document)
         for query in collection.queries.values_list("pk", flat=True)
@@ -240,9 +240,53 @@ def test_what_waits_in_rounds_is_counted_as_far_as_it_is_asked():
     assert (queue.waiting_in_rounds(collection, 10), queue.waiting_in_rounds(collection, 3)) == (4, 3)
     alice = make_rater(collection)
     assert next_pair(alice) and queue.waiting_in_rounds(collection, 10) == 4, "what is held is still to be rated"
-    rated(alice, 2)
-    queue.retire([of("q0 d0")[0].pk], now=NOW)
-    assert queue.waiting_in_rounds(collection, 10) == 1
+    (done,) = rated(alice, 1)
+    assert queue.waiting_in_rounds(collection, 10) == 2, "a further rating of a pair that has one does not count"
+    queue.retire([pair.pk for pair in of("q0 d0", "q1 d0") if place_of(pair) != done], now=NOW)
+    assert queue.waiting_in_rounds(collection, 10) == 0
+
+
+# At random
+
+
+@pytest.mark.parametrize("count", [1, 5, 20])
+def test_at_random_the_oldest_round_comes_first_and_is_mixed(count):
+    collection = make_pool(documents=20, order="random")
+    drawn = [f"q{query} d{i}" for query in range(3) for i in range(16)]
+    make_round(collection, of(*drawn[::2]))
+    make_round(collection, of(*drawn[1::2]))
+    got = rated(make_rater(collection), count=count)
+    assert (set(got[:24]), set(got[24:48])) == (set(drawn[::2]), set(drawn[1::2]))
+    assert len(got) == len(set(got)) == 60
+    assert all(len(blocks(got[start : start + 24])) > 8 for start in (0, 24))
+
+
+def test_what_could_not_be_drawn_comes_with_its_round_or_an_older_one():
+    collection = make_pool(order="random")
+    gold(collection, "q1 d0")
+    make_round(collection, of("q0 d0", "q2 d1"), beside=of("q1 d0"))
+    make_round(collection, of("q0 d1", "q2 d2"), beside=of("q1 d0", "q1 d1"))
+    got = rated(make_rater(collection))
+    assert (set(got[:3]), set(got[3:6])) == ({"q0 d0", "q2 d1", "q1 d0"}, {"q0 d1", "q2 d2", "q1 d1"})
+
+
+def test_two_raters_at_random_work_at_one_round_from_different_places():
+    collection = make_pool(documents=20, wanted=2, order="random")
+    some = of(*(f"q1 d{i}" for i in range(12)))
+    make_round(collection, some)
+    alice, bob = make_rater(collection), make_rater(collection, "bob")
+    first, second = rated(alice, 12), rated(bob, 12)
+    assert set(first) == set(second) == set(map(place_of, some)) and first != second
+
+
+def test_at_random_too_an_index_leads_to_the_next_pair_of_a_round():
+    collection = make_pool(order="random")
+    make_round(collection, of("q1 d0", "q1 d1", "q2 d0"))
+    alice = make_rater(collection)
+    rated(alice, 1)
+    plan = plans(lambda: queue.claim(alice, 6, now=NOW))
+    assert "assignment_at_random" in plan
+    assert "TEMP B-TREE" not in plan and "Sort Key: ratings_assignment" not in plan
 
 
 # Gold and repeats

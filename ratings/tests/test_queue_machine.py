@@ -309,9 +309,9 @@ class Game(RuleBasedStateMachine):
         assert {each.pair_id: each.born for each in made.drawn.all()} == {pair.pk: born[pair.pk] for pair in pairs}
         self.seen["rounds stored"] += 1
 
-    @rule(place=places, n=st.integers(2, 6), who=raters)
-    def a_round_is_stored_and_worked_at(self, place: int, n: int, who: int) -> None:
-        self.another_order("decisive")
+    @rule(place=places, n=st.integers(2, 6), who=raters, order=st.sampled_from(["decisive", "random"]))
+    def a_round_is_stored_and_worked_at(self, place: int, n: int, who: int, order: str) -> None:
+        self.another_order(order)
         self.a_round_is_stored(place, 5, n, 1)
         self.active_or_not(who, True)
         self.stop(who)
@@ -466,11 +466,11 @@ class Game(RuleBasedStateMachine):
                 assert row.leased_until == self.now + queue.LEASE
 
     def older_rounds_come_first(self, new: list, tasks: list, fresh: set[int]) -> None:
-        """In the decisive order: nobody gets what was drawn later, or not at all, before what was drawn earlier.
+        """In the orders by rounds: nobody gets what was drawn later, or not at all, before what was drawn earlier.
 
         Gold is placed by other rules, and what was put off comes last.
         """
-        if Collection.objects.get(pk=self.collection.pk).order != "decisive":
+        if Collection.objects.get(pk=self.collection.pk).order not in ("decisive", "random"):
             return
         golds = set(Anchor.objects.filter(use="gold").values_list("pair", flat=True))
         fresh, drawn = fresh - golds, dict(drawn_pairs())

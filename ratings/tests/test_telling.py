@@ -42,6 +42,7 @@ UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 WORDS = ["stream", "hill", "rain", "path", "stone", "tent", "map", "boot"]
 USUAL, CONTROL, TASKS = 150, 100, 50  # tasks in all, in all where the classifier must find something, of a world
 ORDERS = ("random", "query", "depth")
+WITH_ROUNDS = ("decisive",)
 
 
 @dataclass
@@ -84,8 +85,9 @@ def make_world(number: int) -> Collection:
             ratings.append(Rating(pair=pair, rater=rater, grade=one, **facts))
     Assignment.objects.bulk_update(done, ["rater", "state"])
     Rating.objects.bulk_create(ratings)
-    if collection.order == "decisive":
-        draw_rounds(collection, pairs, chance)
+    if collection.order in WITH_ROUNDS:
+        draw = draw_rounds if collection.order == "decisive" else draw_rounds_at_random
+        draw(collection, pairs, chance)
     Collection.objects.filter(pk=collection.pk).update(gold_share="0.12", repeat_share="0.12")
     return collection
 
@@ -97,6 +99,17 @@ def draw_rounds(collection: Collection, pairs: list[Pair], chance: random.Random
         queries = set(chance.sample(sorted({pair.query_id for pair in left}), 7))
         some = chance.sample([pair for pair in left if pair.query_id in queries], 36)
         make_round(collection, some, greedy=12)
+        left = [pair for pair in left if pair not in some]
+
+
+def draw_rounds_at_random(collection: Collection, pairs: list[Pair], chance: random.Random) -> None:
+    """Two rounds, each of a tenth of what nobody rated and is not gold; beside it a tenth of the rest."""
+    rated = set(Rating.objects.values_list("pair", flat=True)) | set(Anchor.objects.values_list("pair", flat=True))
+    left = [pair for pair in pairs if pair.pk not in rated]
+    others = [pair for pair in pairs if pair.pk in rated]
+    for _ in range(2):
+        some = chance.sample(left, len(left) // 10)
+        make_round(collection, some, beside=[pair for pair in others if chance.random() < 0.1])
         left = [pair for pair in left if pair not in some]
 
 
@@ -433,6 +446,16 @@ def test_nobody_can_tell_what_was_chosen_for_certain_from_what_was_drawn_nor_gol
         tasks = table(rows, kind)
         area, (mean, error) = auc(tasks), by_chance(tasks)
         assert 5 < tasks.y.sum() < len(tasks.y) - 5
+        assert area < mean + ERRORS * error, (kind, area, mean, error)
+
+
+def test_nobody_can_tell_gold_repeats_and_extras_in_rounds_at_random(monkeypatch):
+    monkeypatch.setitem(globals(), "ORDERS", ("random",))
+    monkeypatch.setitem(globals(), "WITH_ROUNDS", ("random",))
+    rows = play(USUAL, monkeypatch)
+    for kind in ("gold", "extra", "repeat"):
+        tasks = table(rows, kind)
+        area, (mean, error) = auc(tasks), by_chance(tasks)
         assert area < mean + ERRORS * error, (kind, area, mean, error)
 
 

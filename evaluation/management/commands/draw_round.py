@@ -1,14 +1,15 @@
-from evaluation.decisive import Aim, draw_next
+from evaluation.decisive import ORDERS, Aim, draw_next
 from ratings.management.commands._collection_command import CollectionCommand, Refused
-from ratings.models import Collection, Drawn
+from ratings.models import Collection, Drawn, Round
 
 from .evaluate import add_options, add_rule, add_systems, changes
 
 
 class Command(CollectionCommand):
     help = (
-        "Draw a round of pairs that tell most about which system is better, and give raters this order. A worker"
-        " does it by itself whenever raters have done half of the last round."
+        "Draw a round of pairs to be rated next, and give raters its order: of pairs that tell most about which"
+        " system is better, or at random. A worker does it by itself whenever raters have done half of the last"
+        " round."
     )
 
     def add_arguments(self, parser) -> None:
@@ -19,24 +20,33 @@ class Command(CollectionCommand):
         add_systems(parser)
         add_options(parser)
         add_rule(parser)
+        parser.add_argument(
+            "--order",
+            choices=[order.value for order in ORDERS],
+            default=Collection.Order.DECISIVE.value,
+            help="decisive: what tells which system is better; random: all pairs by equal chances (decisive)",
+        )
         parser.add_argument("--seed", type=int, help="of the draw, to make the same one again (a random one)")
 
-    def handle(self, *, slug: str, measure: str | None, system: list[str], seed: int | None, **given) -> None:
+    def handle(
+        self, *, slug: str, measure: str | None, system: list[str], order: str, seed: int | None, **given
+    ) -> None:
         collection = self.collection(slug, to_change=True)
+        if system and order == Collection.Order.RANDOM:
+            raise Refused("The order at random is about all systems: leave --system out.")
         try:
             aim = self.aim(collection, measure, system, given)
-            collection.aim, collection.order = aim.stored(), Collection.Order.DECISIVE
+            collection.aim, collection.order = aim.stored(), order
             made = draw_next(collection, seed=seed)
         except ValueError as error:
             raise Refused(str(error)) from error
         if made is None:
             raise Refused("No pair is left to draw: pool deeper, or judge what is drawn. Nothing was changed.")
         collection.save(update_fields=["aim", "order"])
-        greedy = made.drawn.filter(kind=Drawn.Kind.GREEDY).count()
         queries = made.drawn.values("pair__query").distinct().count()
         self.stdout.write(
-            f"Round {made.number}: {made.drawn.count():,} of {made.frame:,} pairs, {greedy:,} of them the most"
-            f" telling ones and the others drawn with seed {made.seed}, of {queries:,} queries."
+            f"Round {made.number}: {made.drawn.count():,} of {made.frame:,} pairs, {how(made)}, of {queries:,}"
+            " queries."
         )
 
     def aim(self, collection: Collection, measure: str | None, system: list[str], given: dict) -> Aim:
@@ -47,3 +57,11 @@ class Command(CollectionCommand):
         options = {name: str(value) for name, value in changes(given).items()}
         judged = {name: given[name] for name in ("profile", "rule", "adjudications")}
         return Aim.of(collection, measure=measure, options=options, systems=system or None, **judged)
+
+
+def how(made: Round) -> str:
+    """How the pairs of a round were drawn."""
+    if made.collection.order == Collection.Order.RANDOM:
+        return f"drawn by equal chances with seed {made.seed}"
+    greedy = made.drawn.filter(kind=Drawn.Kind.GREEDY).count()
+    return f"{greedy:,} of them the most telling ones and the others drawn with seed {made.seed}"
