@@ -12,6 +12,7 @@ from .order import settled
 from .pool import UNJUDGED, Pool, pool_of
 from .rounds import Round, by_depth, draw_batches, draw_round, objective, outside, rates, scores
 from .scope import MOST_LEVELS
+from .triage import readiness
 from .weights import Design, design
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "outside",
     "pool_of",
     "rates",
+    "readiness",
     "scores",
     "settled",
     "shrinking",
