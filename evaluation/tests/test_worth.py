@@ -64,7 +64,7 @@ def test_a_judge_at_every_bound_may_give_a_first_look():
 def test_a_step_beyond_a_bound_is_a_reason_for_less(facts, found, reason):
     use = use_of(changed(**facts))
     assert (use["verdict"], [each["reason"] for each in use["reasons"]]) == (found, [reason])
-    assert verdict(use) != verdict(use_of(GOOD)) and all(reasons(use))
+    assert verdict(use) != verdict(use_of(GOOD)) and all(said for _, said in reasons(use))
 
 
 def test_a_favoured_system_is_named_whatever_the_verdict():
@@ -72,7 +72,7 @@ def test_a_favoured_system_is_named_whatever_the_verdict():
     for facts in ({"drawn": False}, {"figures": {"quadratic": span(-0.1, 0.4)}}):
         use = use_of(changed(**facts, of_system={"differs": True, "system": "<i>"}, circular=["dense"]))
         assert [each["reason"] for each in use["reasons"]][1:] == ["differs", "circular"]
-        assert "<b>&lt;i&gt;</b>" in reasons(use)[1]
+        assert "<b>&lt;i&gt;</b>" in reasons(use)[1][1]
 
 
 def test_a_family_is_the_letters_that_a_model_begins_with():

@@ -31,9 +31,9 @@ def verdict(use: Mapping) -> SafeString:
     return format_html("{}", said)
 
 
-def reasons(use: Mapping) -> list[SafeString | str]:
-    """A sentence for each of its reasons."""
-    return [_reason(each) for each in use["reasons"]]
+def reasons(use: Mapping) -> list[tuple[bool, SafeString | str]]:
+    """A sentence for each of its reasons, and whether it is a warning: the machine favours a system."""
+    return [(each["reason"] in ("differs", "circular"), _reason(each)) for each in use["reasons"]]
 
 
 def _reason(each: Mapping) -> SafeString | str:
@@ -43,7 +43,7 @@ def _reason(each: Mapping) -> SafeString | str:
             return "The pairs were not drawn at random, so the figures speak for these pairs, not for the pool."
         case "few":
             pairs, queries = counted(each["pairs"], "pair", "pairs"), counted(each["queries"], "query", "queries")
-            return f"Compared are {pairs} of {queries}: {PAIRS} pairs of {QUERIES} queries are the least."
+            return f"It is compared on {pairs} of {queries}. {PAIRS} pairs of {QUERIES} queries are the least."
         case "missing":
             return (
                 f"Of the sample {each['compared']:,} of {each['pairs']:,} pairs are compared. "
