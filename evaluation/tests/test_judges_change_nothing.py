@@ -29,7 +29,7 @@ CALLS = ["", "/queries", "/documents", "/systems", "/ratings", "/drawn", "/unjud
 OF_EXPECTED = {"overview", "overview_csv", "overview_json", "compare_csv", "compare_json"}
 # What differs between two answers of the same server.
 CHANGING = re.compile(rb'csrfmiddlewaretoken" value="[^"]*"|\d\d:\d\d(:\d\d)?')
-ALONE = re.compile(rb'<section class="ruled" id="machine-only">.*?</section>\n', re.DOTALL)
+ALONE = re.compile(rb'\n<section class="ruled" id="machine-only">.*?</section>\n', re.DOTALL)
 FEW = [*sorted(OF_EXPECTED), "compare", "queries", "agreement", "export_judgments", "export_ratings"]
 GRADES = 10_000
 
