@@ -102,7 +102,8 @@ class EvaluationOut(MadeBy):
         " the measure looked at), and with `per_query` the values of every query. With `expected` also expected,"
         " expected_low and expected_high (its 90 % interval for missing judgments), best (the chance to be the"
         " best system) and est (design, or model: without an interval; then `+machine` where grades of machines"
-        " helped to predict: `expected` names them). null: there is no value."
+        " helped to predict, and `+triage` where rounds drew by them: `expected` names both). null: there is"
+        " no value."
     )
 
 

@@ -419,7 +419,6 @@ class World:
                 "size": "1",
                 "seed": "1",
                 "depth": "1",
-                "repeats": "1",
                 "concurrency": "1",
                 "per_minute": "0",
                 "most_calls": "1",

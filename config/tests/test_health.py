@@ -128,7 +128,7 @@ def told(**headers) -> tuple[int, dict]:
 
 
 def migration_missing() -> None:
-    MigrationRecorder(connection).record_unapplied("ratings", "0005_rounds_at_random")
+    MigrationRecorder(connection).record_unapplied("ratings", "0006_again_and_triage")
 
 
 def database_newer() -> None:
@@ -149,7 +149,7 @@ def key_lost() -> None:
 @pytest.mark.parametrize(
     ("fault", "check", "said", "status"),
     [
-        (migration_missing, "migrations", "lacks 1 migrations, such as ratings.0005_rounds_at_random", 503),
+        (migration_missing, "migrations", "lacks 1 migrations, such as ratings.0006_again_and_triage", 503),
         (database_newer, "migrations", "newer version, which has ratings.9999_later", 503),
         (clock_behind, "clock", "s in the future", 200),
         (key_lost, "second factors", "cannot be read: 1. They were made with another SECRET_KEY", 200),
@@ -167,7 +167,7 @@ def test_a_fault_in_the_database(fault, check, said, status):
         assert desk.lost() == 0
     finally:
         MigrationRecorder(connection).record_unapplied("ratings", "9999_later")
-        MigrationRecorder(connection).record_applied("ratings", "0005_rounds_at_random")
+        MigrationRecorder(connection).record_applied("ratings", "0006_again_and_triage")
 
 
 # Faults of one machine

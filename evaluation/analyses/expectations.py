@@ -22,6 +22,7 @@ class Stage:
     means: dict[str, tuple[float | None, float | None, float | None]]  # of each system: mean, low, high
     best: dict[str, float | None]  # the chance of each to be the best
     machines: tuple[str, ...] = ()  # that helped to predict
+    triage: tuple[str, ...] = ()  # by whose grades the round drew some pairs more readily
 
     @property
     def width(self) -> float | None:
@@ -60,8 +61,8 @@ def stages(collection: Collection, measure: Measure, fingerprint: str) -> tuple[
         columns = zip(seen["mean"], seen["low"], seen["high"], strict=True)
         means = dict(zip(systems, columns, strict=True))
         best = dict(zip(systems, seen["best"], strict=True))
-        named = tuple(seen.get("machines", ()))
-        found.append(Stage(f"before round {made.number}", made.judged, seen["wrong"], means, best, named))
+        named = [tuple(seen.get(each, ())) for each in ("machines", "triage")]
+        found.append(Stage(f"before round {made.number}", made.judged, seen["wrong"], means, best, *named))
     others = [aim for aim in aims.values() if aim is not None and not aim.is_of(measure, fingerprint)]
     return found, others
 
@@ -106,6 +107,7 @@ def document(collection: str, label: str, told: Expected | None, why: str, every
                 "judged": stage.judged,
                 "wrong": stage.wrong,
                 "machines": list(stage.machines),
+                "triage": list(stage.triage),
                 "systems": [
                     {"system": name, "mean": mean, "low": low, "high": high, "best": stage.best[name]}
                     for name, (mean, low, high) in stage.means.items()
@@ -130,9 +132,13 @@ def table(told: Expected | None) -> Table:
 
 def table_of(every: Sequence[Stage], label: str) -> Table:
     """A row for each stage and system."""
-    header = ["when", "judged", "wrong", "system", "expected", "expected_low", "expected_high", "best", "machines"]
-    return [*header, "options"], [
-        [stage.when, stage.judged, stage.wrong, name, *numbers, stage.best[name], "; ".join(stage.machines), label]
+    header = ["when", "judged", "wrong", "system", "expected", "expected_low", "expected_high", "best"]
+    return [*header, "machines", "triage", "options"], [
+        [stage.when, stage.judged, stage.wrong, name, *numbers, stage.best[name], *_named(stage), label]
         for stage in every
         for name, numbers in stage.means.items()
     ]
+
+
+def _named(stage: Stage) -> list[str]:
+    return ["; ".join(stage.machines), "; ".join(stage.triage)]

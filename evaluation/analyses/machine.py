@@ -5,7 +5,10 @@ from dataclasses import dataclass, replace
 from math import isnan
 
 import numpy as np
+from django.db.models import Exists, OuterRef
 
+from ratings.judges import probes
+from ratings.judges.choosing import UNANSWERED
 from ratings.models import JudgeSample, JudgeVersion, MachineGrade
 
 from .. import cache, record
@@ -13,7 +16,7 @@ from ..agreement.machine import Both, Figure, bias_apart, confusion, figures
 from ..draws import ALPHA, SEED
 from ..measures.arrays import pair_key
 from ..record import Opinions, Record
-from . import report
+from . import report, worth
 
 TOP = 10  # ranks: a system's pairs are those that it has down to this one
 FEWEST = 20  # pairs: of fewer no figure says much
@@ -33,8 +36,8 @@ class Against:
     pair: np.ndarray  # int64[n], the number of the pair of each row of `both`
     systems: dict[str, np.ndarray]  # bool[n]: the rows whose pair the system has in its first TOP places
     tags: dict[str, np.ndarray]  # bool[n]: the rows whose query has the tag
-    repeated: int  # grades of pairs that were asked again
-    repeated_same: int
+    again: Both  # the first grade of the version, and another one to the same pair, in place of a person's
+    unsure: int  # of pairs that were asked again: answers of which one had a grade and the first, or it, had none
 
     def count(self, rows: np.ndarray | None = None) -> int:
         """How many pairs have a grade of both."""
@@ -66,7 +69,6 @@ def against_of(version: JudgeVersion) -> Against | None:
         machine=np.searchsorted(scale, rows["machine"]),
         weight=rows["weight"] / raters[pair],  # a pair counts once, however many people graded it
     )
-    again, same = _repeated(version)
     return Against(
         version=version,
         sample=sample,
@@ -77,8 +79,7 @@ def against_of(version: JudgeVersion) -> Against | None:
         pair=pair,
         systems={name: np.isin(key, _top(found, name)) for name in found.systems},
         tags=_tags(opinions, both.query),
-        repeated=again,
-        repeated_same=same,
+        **_asked_again(version, scale, place),
     )
 
 
@@ -124,18 +125,25 @@ def _tags(opinions: Opinions, query: np.ndarray) -> dict[str, np.ndarray]:
     return {tag: np.isin(query, [row for row, each in enumerate(tags) if tag in each]) for tag in every}
 
 
-def _repeated(version: JudgeVersion) -> tuple[int, int]:
-    """How many answers there are to pairs that were asked before, and how many gave the first grade again."""
-    grades = MachineGrade.objects.filter(version=version, state=MachineGrade.State.GRADED)
-    first, again, same = {}, 0, 0
-    for query, document, repeat, value in grades.order_by("query", "document", "repeat").values_list(
-        "query", "document", "repeat", "value"
-    ):
+def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]) -> dict:
+    """The fields of `Against` about pairs that the version was asked about more than once. One database query."""
+    repeated = version.grades.filter(query=OuterRef("query"), document=OuterRef("document"), repeat__gt=1)
+    said = version.grades.filter(Exists(repeated)).exclude(state=MachineGrade.State.WAITING)
+    rows = said.exclude(problem__in=UNANSWERED).order_by("query", "document", "repeat")
+    first, found, unsure, known = {}, [], 0, set(scale.tolist())
+    for query, document, repeat, value in rows.values_list("query", "document", "repeat", "value"):
+        value = None if value is None or float(value) not in known else float(value)
         if repeat == 1:
             first[query, document] = value
-        elif (query, document) in first:
-            again, same = again + 1, same + (first[query, document] == value)
-    return again, same
+        elif (query, document) in first and query in place:
+            before = first[query, document]
+            if before is not None and value is not None:
+                found.append((place[query], before, value))
+            else:
+                unsure += (before is None) != (value is None)
+    columns = np.array(found, np.float64).reshape(-1, 3).T
+    levels = [np.searchsorted(scale, column) for column in columns[1:]]
+    return {"again": Both(scale, columns[0].astype(int), *levels, np.ones(len(found))), "unsure": unsure}
 
 
 # As files
@@ -145,7 +153,7 @@ def document(found: Against) -> dict:
     """The JSON document: counts, figures, confusion, bias by system and tag, repeats."""
     version, shares = found.version, confusion(found.both)
     counts = replace(found.both, weight=np.ones(len(found.both.query))).by_query.sum(axis=0).astype(int)
-    return {
+    whole = {
         "collection": version.judge.collection.slug,
         "judge": version.judge.name,
         "version": version.number,
@@ -157,6 +165,7 @@ def document(found: Against) -> dict:
         "rated": found.rated,
         "answered": found.answered,
         "compared": found.count(),
+        "queries": len(np.unique(found.both.query)),
         "draws": ALPHA,
         "seed": SEED,
         "figures": {name: _figure(each) for name, each in figures(found.both).items()},
@@ -167,30 +176,50 @@ def document(found: Against) -> dict:
         },
         "systems": list(by_system(found)),
         "tags": list(by_tag(found)),
-        "repeats": {"answers": found.repeated, "same": found.repeated_same},
+        "repeats": _repeats(found),
+        "probes": _probes(version),
+        "circular": worth.circular(version.judge.collection.systems.order_by("name"), version.model),
     }
+    return whole | {"use": worth.use_of(whole)}
+
+
+def _repeats(found: Against) -> dict:
+    """How often the version gave the same grade when it was asked again, by all answers but the first."""
+    again, each = found.again, figures(found.again)
+    facts = {"answers": len(again.query), "same": int((again.person == again.machine).sum())}
+    return facts | {
+        "unsure": found.unsure,
+        "share": _figure(each["same"]),
+        "quadratic": _figure(each["quadratic"]),
+    }
+
+
+def _probes(version: JudgeVersion) -> dict[str, int]:
+    """How many probes of the version were asked about, and how many got through."""
+    results = [each for _, of in probes.results_of(version.judge.collection, [version]) for each in of]
+    return {"asked": sum(each.asked for each in results), "through": sum(each.through for each in results)}
 
 
 def by_system(found: Against) -> Iterator[dict]:
     """The bias on the first TOP places of each system, and whether it differs from that on all pairs."""
-    apart = bias_apart(found.both, list(found.systems.values()))
-    for (system, rows), other in zip(found.systems.items(), apart, strict=True):
-        bias = figures(found.both.only(rows))["bias"]
-        differs = found.count(rows) >= FEWEST and (other.low > 0 or other.high < 0)
-        yield {
-            "system": system,
-            "pairs": found.count(rows),
-            **_figure(bias),
-            "apart": _figure(other),
-            "differs": bool(differs),
-        }
+    for name, _, row in _by_group(found, found.systems):
+        yield {"system": name} | row
 
 
 def by_tag(found: Against) -> Iterator[dict]:
-    for tag, rows in found.tags.items():
-        each = figures(found.both.only(rows))
-        facts = {"tag": tag, "pairs": found.count(rows), **_figure(each["bias"])}
-        yield facts | {"quadratic": _figure(each["quadratic"])}
+    """The same of the queries with each tag, and the quadratic kappa on them."""
+    for name, each, row in _by_group(found, found.tags):
+        yield {"tag": name} | row | {"quadratic": _figure(each["quadratic"])}
+
+
+def _by_group(found: Against, groups: dict[str, np.ndarray]) -> Iterator[tuple[str, dict[str, Figure], dict]]:
+    """The name of each group of rows, its figures, and a row of its bias."""
+    apart = bias_apart(found.both, list(groups.values()))
+    for (name, rows), other in zip(groups.items(), apart, strict=True):
+        pairs, each = found.count(rows), figures(found.both.only(rows))
+        differs = pairs >= FEWEST and (other.low > 0 or other.high < 0)
+        facts = {"pairs": pairs, **_figure(each["bias"]), "apart": _figure(other), "differs": bool(differs)}
+        yield name, each, facts
 
 
 def _figure(figure: Figure) -> dict[str, float | None]:
@@ -207,4 +236,6 @@ def table(whole: dict) -> report.Table:
     rows = [row(name, "all", whole["compared"], each) for name, each in whole["figures"].items()]
     rows += [row("bias", f"system {each['system']}", each["pairs"], each) for each in whole["systems"]]
     rows += [row("bias", f"tag {each['tag']}", each["pairs"], each) for each in whole["tags"]]
+    repeats = whole["repeats"]
+    rows += [row(name, "asked again", repeats["answers"], repeats[name]) for name in ("share", "quadratic")]
     return HEADER, rows

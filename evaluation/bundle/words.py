@@ -61,7 +61,7 @@ def _expected(evaluation: Evaluation, text) -> list[str]:
     without = f", without intervals: {facts['without']}" if facts["without"] else ""
     given = "" if facts["without"] else " with 90 % intervals for missing judgments alone"
     rounds = counted(facts["rounds"], "round", "rounds")
-    named = expectations.machines(facts.get("machines", ()))
+    named = expectations.machines(facts)
     return [
         f"These means are plain. {facts['judged']:,} of {facts['pairs']:,} pairs were judged, and "
         f"{facts['drawn']:,} pairs were drawn in {rounds}. Expected once all are judged{given} "

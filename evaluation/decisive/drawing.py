@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ratings import queue
-from ratings.models import Collection, Drawn, Round
+from ratings.models import Collection, Drawn, JudgeUse, Round
 
 from .. import record
 from ..expected import Round as DrawnRound
-from ..expected import at_random, by_depth, draw_batches, expect, fit, rates, scores, typical
+from ..expected import at_random, by_depth, draw_batches, expect, fit, rates, readiness, scores, typical
+from ..record import Machine
 from .aims import Aim
 from .report import reported
 from .state import State
@@ -68,7 +69,8 @@ def draw_next(
     state = State.of(collection, aim)
     seed = randbits(53) if seed is None else seed
     method = EQUAL if equal else FROM_THE_TOP if small and state.from_the_top else METHOD
-    drawn, chances = drawn_from(state, max(least, round_size(state)), seed, method)
+    sorting, ready = triage(collection, state) if method == METHOD else ((), None)
+    drawn, chances = drawn_from(state, max(least, round_size(state)), seed, method, ready)
     if not len(drawn.greedy) + len(drawn.drawn):
         return None
     return queue.store_round(
@@ -77,7 +79,7 @@ def draw_next(
             number=len(state.rounds) + 1,
             method=method,
             seed=seed,
-            seen=seen(state, aim),
+            seen=seen(state, aim) | ({"triage": list(map(str, sorting))} if sorting else {}),
             aim=aim.stored() | {"systems": list(state.systems), "gains": state.pool.gains.tolist()},
             threshold=None if np.isinf(drawn.keys[-1]) else float(drawn.keys[-1]),
             precision=drawn.precision,
@@ -105,8 +107,26 @@ def round_size(state: State) -> int:
     return max(LEAST, round(SHARE * int(state.judged.sum())))
 
 
-def drawn_from(state: State, size: int, seed: int, method: str = METHOD) -> tuple[DrawnRound, np.ndarray]:
-    """A round of about `size` pairs, and the chances that were predicted of all pairs: float64[pairs, steps]."""
+def triage(collection: Collection, state: State) -> tuple[tuple[Machine, ...], np.ndarray | None]:
+    """The machines by whose grades pairs come earlier, and the factors of all pairs. See `expected.triage`."""
+    used = record.machines(collection, JudgeUse.Use.TRIAGE)
+    if not used:
+        return (), None
+    pool = state.pool.with_machines(*(record.judgments_of(each, state.record.queries) for each in used))
+    graded = ~np.isnan(pool.machine).all(axis=0)
+    if not graded.any():
+        return (), None
+    named = tuple(each.machine for each, has_any in zip(used, graded, strict=True) if has_any)
+    return named, readiness(pool, state.level)
+
+
+def drawn_from(
+    state: State, size: int, seed: int, method: str = METHOD, ready: np.ndarray | None = None
+) -> tuple[DrawnRound, np.ndarray]:
+    """A round of about `size` pairs, and the chances that were predicted of all pairs: float64[pairs, steps].
+
+    ready: float64[pairs], factors of the rates.
+    """
     pool, level = state.pool, state.level
     model = fit(pool, level)
     chances = model.chances()
@@ -120,7 +140,7 @@ def drawn_from(state: State, size: int, seed: int, method: str = METHOD) -> tupl
     score = scores(expect(pool, level, chances, model.spread), chances, unjudged)
     frame = state.eligible[unjudged]
     rows, score = unjudged[frame], score[frame]
-    rate = rates(score, pool.top[rows])
+    rate = rates(score, pool.top[rows]) * (1.0 if ready is None else ready[rows])
     batches, batch = batches_of(size, len(np.unique(pool.query[rows])))
     return draw_batches(pool.query[rows], rows, score, rate, batches, batch, generator), chances
 

@@ -27,6 +27,7 @@ UNFINISHED = "no document that a round drew at random is judged yet"
 NO_DRAW = "the pool is so small that documents are judged from the top of the lists, and none was drawn"
 DESIGN, MODEL = "design", "model"  # where the estimate comes from, as `est` in options
 MACHINE = "+machine"  # behind it, where grades of machines helped the model to predict
+TRIAGE = "+triage"  # and where pairs were drawn more readily because of them
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Expected:
 
     measure: str
     options: str  # the fingerprint, with est
-    est: str  # DESIGN, or MODEL: without an interval; then MACHINE, where machines had a part
+    est: str  # DESIGN, or MODEL: without an interval; then MACHINE and TRIAGE, where machines had a part
     without: str  # why there is no interval; "" where there is one
     means: tuple[Mean, ...]
     pairs: int  # of the pool
@@ -81,6 +82,7 @@ class Expected:
     estimate: Estimate | None = field(default=None, repr=False)
     systems: tuple[str, ...] = ()  # in the order of the estimate
     machines: tuple[Machine, ...] = ()  # whose grades helped the model to predict
+    triage: tuple[str, ...] = ()  # machines by whose grades pairs came earlier
 
     @property
     def estimated(self) -> str:
@@ -116,6 +118,7 @@ class Expected:
         return {name: getattr(self, name) for name in names} | {
             "outside": {row.system: row.outside for row in self.means},
             "machines": [machine.as_json() for machine in self.machines],
+            "triage": list(self.triage),
         }
 
     @property
@@ -196,8 +199,9 @@ def reported(state: State, aim: Aim) -> Expected:
     pool, judged = state.pool, state.judged
     exact = plain_means(state.record, state.judgments, aim.measure, aim.options)
     found = estimated(state, exact, aim.measure, aim.options)
-    touched = state.touched_by
-    est = (MODEL if found.covariance is None else DESIGN) + (MACHINE if touched else "")
+    touched, sorting = state.touched_by, state.triaged_by
+    est = MODEL if found.covariance is None else DESIGN
+    est += (MACHINE if touched else "") + (TRIAGE if sorting else "")
     ends, best, wrong = found.interval(), None, None
     if ends is not None and len(state.systems) > 1:
         wrong, best = settled(found.mean, found.covariance)
@@ -235,6 +239,7 @@ def reported(state: State, aim: Aim) -> Expected:
         estimate=found,
         systems=state.systems,
         machines=touched,
+        triage=sorting,
     )
 
 

@@ -41,6 +41,7 @@ class State:
     rounds: tuple[Round, ...]
     numbers: tuple[int, ...]  # of the rounds
     machines: tuple[Machine, ...] = ()  # those of pool.machine, by column
+    triage: tuple[tuple[str, ...], ...] = ()  # of each round, the machines by which pairs came earlier
 
     @classmethod
     def of(cls, collection: Collection, aim: Aim, used: Sequence[InUse] | None = None) -> "State":
@@ -111,6 +112,7 @@ class State:
             skipped=drawn & ~judged & (retired | ~waiting),
             rounds=in_rows,
             numbers=tuple(each.number for each in rounds),
+            triage=tuple(each.triage for each in rounds),
         )
 
     @property
@@ -133,6 +135,15 @@ class State:
             return ()
         graded = ~np.isnan(self.pool.machine).all(axis=0)
         return tuple(machine for machine, has_any in zip(self.machines, graded, strict=True) if has_any)
+
+    @property
+    def triaged_by(self) -> tuple[str, ...]:
+        """The machines that had a part in which judgments exist: none where nothing is left to predict."""
+        if self.judged.all():
+            return ()
+        both = zip(self.rounds, self.triage, strict=True)
+        begun = [named for each, named in both if self.judged[each.drawn].any()]
+        return tuple(dict.fromkeys(name for named in begun for name in named))
 
     @property
     def from_the_top(self) -> bool:

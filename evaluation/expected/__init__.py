@@ -23,6 +23,7 @@ from .rounds import (
     typical,
 )
 from .scope import MOST_LEVELS
+from .triage import readiness
 from .weights import Design, design
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "outside",
     "pool_of",
     "rates",
+    "readiness",
     "scores",
     "settled",
     "shrinking",

@@ -3,7 +3,8 @@
     pool.jsonl    {"query", "document", "born", "known", "skipped"} of each pair: how many rounds there were when
                   it came, how many when it was judged in none, and whether it was drawn and nobody will judge it
     rounds.jsonl  {"round", "precision", "threshold", "greedy", "units"} of each round, oldest first; a unit is
-                  {"key", "rate", "pairs"}. A pair is [query, document], in a unit with its chance within
+                  {"key", "rate", "pairs"}. A pair is [query, document], in a unit with its chance within. Where
+                  machines let pairs come earlier, "triage" has their names
     machines.jsonl  {"query", "document", "grades"} of each pair that a machine graded: what each machine of the
                   settings gave, null for none. Only where machines helped to predict
 
@@ -94,7 +95,7 @@ def pool_lines(state: State, keys: record.Keys) -> Iterator[str]:
 
 def round_lines(state: State, keys: record.Keys) -> Iterator[str]:
     queries, names = _named(state, keys)
-    for number, each in zip(state.numbers, state.rounds, strict=True):
+    for number, each, triage in zip(state.numbers, state.rounds, state.triage, strict=True):
         drawn = zip(each.unit.tolist(), each.drawn.tolist(), each.within.tolist(), strict=True)
         units = [
             {
@@ -112,6 +113,7 @@ def round_lines(state: State, keys: record.Keys) -> Iterator[str]:
                 "threshold": None if np.isinf(threshold) else threshold,
                 "greedy": [[queries[row], names[row]] for row in each.greedy.tolist()],
                 "units": units,
+                **({"triage": list(triage)} if triage else {}),
             }
         )
 
@@ -222,6 +224,7 @@ def _state(
         rounds=tuple(_round(each, judged, row_of) for each in rounds),
         numbers=tuple(each["round"] for each in rounds),
         machines=_machines(asked),
+        triage=tuple(tuple(each.get("triage", ())) for each in rounds),
     )
 
 

@@ -46,6 +46,7 @@ class RoundRows:
     precision: float
     judged: int
     rows: DrawnRows
+    triage: tuple[str, ...] = ()  # the machines by which some pairs were drawn more readily
 
 
 def pool_rows(collection: Collection) -> PoolRows:
@@ -78,14 +79,16 @@ def pool_rows(collection: Collection) -> PoolRows:
 
 def round_rows(collection: Collection) -> list[RoundRows]:
     """All rounds, oldest first. Two database queries."""
-    facts = collection.rounds.order_by("number").values_list("pk", "number", "threshold", "precision", "judged")
+    facts = collection.rounds.order_by("number").values_list(
+        "pk", "number", "threshold", "precision", "judged", "seen__triage"
+    )
     drawn: dict[int, list] = {pk: [] for pk, *_ in facts}
     rows = Drawn.objects.filter(round__collection=collection).order_by("round", "place")
     for of, *row in rows.values_list("round_id", "pair_id", "unit", "key", "rate", "within", "born"):
         drawn.setdefault(of, []).append(row)
     return [
-        RoundRows(number, threshold, precision, judged, _packed(drawn[pk]))
-        for pk, number, threshold, precision, judged in facts
+        RoundRows(number, threshold, precision, judged, _packed(drawn[pk]), tuple(triage or ()))
+        for pk, number, threshold, precision, judged, triage in facts
     ]
 
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from django import template
 from django.utils.safestring import SafeString
 
-from ..words.numbers import LOW, chance, count, decimals, exact, likely, score, share, signed, span
+from ..words.numbers import LOW, chance, count, decimals, exact, likely, resampled, score, share, signed, span
 
 register = template.Library()
 
 for each in (decimals, exact, signed, chance, likely, share, count):
     register.filter(each)
-for each in (span, score):
+for each in (span, resampled, score):
     register.simple_tag(each)
 
 

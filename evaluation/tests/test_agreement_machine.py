@@ -4,6 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
 from evaluation.agreement import alpha, table
 from evaluation.agreement.machine import NAMES, Both, bias_apart, confusion, figures
@@ -29,6 +30,16 @@ def test_figures_by_hand():
     assert found["kappa"].value == pytest.approx(1 - (1 / 2) / (11 / 16))
     assert found["linear"].value == pytest.approx(1 - (3 / 4) / (14 / 16))
     assert found["quadratic"].value == pytest.approx(1 - (5 / 4) / (20 / 16))
+
+
+@pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
+def test_kappas_are_those_of_scikit_learn(weights):
+    generator = np.random.default_rng(4)
+    person = generator.integers(0, 4, 500)
+    machine = np.clip(person + generator.integers(-1, 2, 500), 0, 3)
+    name = weights or "kappa"
+    found = figures(both_of(person, machine, grades=range(4)), draws=2)[name].value
+    assert found == pytest.approx(cohen_kappa_score(person, machine, weights=weights), abs=1e-12)
 
 
 def test_alpha_is_krippendorff_s_of_two_raters():

@@ -112,7 +112,7 @@ def test_documents_outside_the_pool_are_told():
     class Told:
         means = [type("Row", (), {"outside": n}) for n in (2, 1)]
         nothing_found = skipped = 0
-        machines = ()
+        machines = triage = ()
 
     (said,) = expectations.left_out(Told)
     assert said.startswith("Three documents above the cutoff are not in the pool, will not be judged")

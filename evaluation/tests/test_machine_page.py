@@ -14,7 +14,7 @@ from django.utils import timezone
 from evaluation import scores
 from evaluation.measures import Options
 from ratings.judges import sample as samples
-from ratings.judges import versions
+from ratings.judges import uses, versions
 from ratings.models import JudgeRun, MachineGrade, Pair, Rating, Role
 from ratings.tests.cast import make_member
 
@@ -69,7 +69,9 @@ def test_figures_of_a_machine_that_gives_everything_a_two(hills):
     page = client.get(reverse("machine", args=["hills", version.judge_id]))
     said = text_of(page)
     assert "were not drawn at random" in said and "family is in that of qwen" in said
-    assert "counts in a result" in said and page.context["lead"].startswith("On twelve pairs")
+    assert page.context["lead"].startswith("On twelve pairs")
+    assert found["use"]["verdict"] == "unknown" and len(page.context["reasons"]) == 3
+    assert [each["reason"] for each in found["use"]["reasons"]] == ["not drawn", "few", "circular"]
     table = client.get(reverse("machine_csv", args=["hills", version.judge_id])).content.decode()
     assert "bias,system qwen,1,2.0" in table
 
@@ -113,6 +115,57 @@ def test_the_number_of_database_queries_does_not_grow_with_grades(hills):
     with CaptureQueriesContext(connection) as many:
         client.get(own)
     assert len(many) == len(few) <= 30
+
+
+def test_bias_by_tag_by_hand(hills):
+    """Of every query of `odd` the machine gives 2 and 2, of the others 0 and 0; people gave 2 and 0."""
+    odd = hills.queries.filter(key__in=["q3", "q5"])
+    odd.update(tags=["odd"])
+    hills.queries.filter(key__in=["q2", "q4", "q6"]).update(tags=["even"])
+    grades = {(q, d): "2" if q in ("q3", "q5") else "0" for q in QUERIES[1:] for d in "ab"}
+    version = judged(hills, grades)
+    samples.take_rated(version.judge)
+    found = json.loads(analyst(hills).get(reverse("machine_json", args=["hills", version.judge_id])).content)
+    (even, uneven) = found["tags"]
+    assert (even["tag"], even["pairs"], even["value"]) == ("even", 6, -1)
+    assert (uneven["tag"], uneven["pairs"], uneven["value"]) == ("odd", 4, 1)
+    # All ten pairs: (4 · 1 − 6 · 1) / 10 = −0.2.
+    assert (even["apart"]["value"], uneven["apart"]["value"]) == (pytest.approx(-0.8), pytest.approx(1.2))
+    table = analyst(hills).get(reverse("machine_csv", args=["hills", version.judge_id])).content.decode()
+    assert "bias,tag odd,4,1.0" in table
+
+
+def again(version, grades: dict[tuple[str, str], str | None], repeat: int = 2) -> None:
+    """What the version answered when it was asked once more; None: a refusal."""
+    run = JudgeRun.objects.create(version=version, choice="again", most_calls=0, state="done", pairs=len(grades))
+    of = {"run": run, "version": version, "at": timezone.now(), "repeat": repeat}
+    for pair in Pair.objects.filter(query__collection=version.judge.collection):
+        key = pair.query.key, pair.document.key
+        if key in grades:
+            said = {"state": "ungraded", "problem": "refusal"} if grades[key] is None else {"state": "graded"}
+            MachineGrade.objects.create(query=pair.query, document=pair.document, value=grades[key], **of, **said)
+
+
+def test_asked_again_by_hand_and_no_use_reads_it(hills):
+    version = judged(hills, everything())
+    samples.draw(version.judge, 12, seed=1)
+    client, own = analyst(hills), reverse("machine", args=["hills", version.judge_id])
+    assert "was asked about no pair more than once" in text_of(client.get(own))
+    uses.switch_on(version, "alone")
+    addresses = [reverse(name, args=["hills"]) for name in ("overview", "alone_json")]
+    before = [client.get(each).context["alone_rows"] if each == addresses[0] else client.get(each).content
+              for each in addresses]  # fmt: skip
+    first, means_before = json.loads(client.get(own + "machine.json").content), means(hills, version)
+    again(version, {("q1", "a"): "2", ("q1", "b"): "2", ("q2", "a"): "0", ("q2", "b"): "2", ("q3", "a"): None})
+    again(version, {("q1", "a"): "3"}, repeat=3)
+    found = json.loads(client.get(own + "machine.json").content)
+    repeats = found["repeats"]
+    assert (repeats["answers"], repeats["same"], repeats["unsure"]) == (5, 3, 1)
+    assert repeats["share"]["value"] == pytest.approx(3 / 5)
+    assert "the same grade in 3 of 5 answers" in text_of(client.get(own))
+    after = [client.get(each).context["alone_rows"] if each == addresses[0] else client.get(each).content
+             for each in addresses]  # fmt: skip
+    assert after == before and found["figures"] == first["figures"] and means(hills, version) == means_before
 
 
 # Means by the sample

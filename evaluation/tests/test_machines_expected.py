@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from evaluation import bundle, frozen, scores
 from evaluation.decisive import Aim, State, draw_next, expected_of
+from evaluation.decisive.drawing import drawn_from, triage
 from evaluation.frozen.content import Broken
 from evaluation.measures import Options, parse_measure
 from ratings import queue
@@ -252,3 +253,73 @@ def test_raters_numbers_are_the_same_and_no_rater_was_made(judged):
     assert Rater.objects.count() == raters and not np.isnan(state.pool.machine).any()
     assert (state.level == State.of(judged.collection, AIM, ()).level).all()
     assert queue.waiting_in_rounds(judged.collection, 10_000) >= 0
+
+
+# Triage
+
+
+def test_triage_is_named_on_the_round_and_on_numbers_once_it_touched_them(judged, client, capsys, tmp_path):
+    collection, client, rater = judged.collection, client_of(judged, client), make_rater(judged.collection, "late")
+    run = asked_of(judged)
+    uses.switch_on(run.version, "triage")
+    before = expected_of(collection, AIM)
+    assert (before.est, before.triage) == ("design", ())
+    made = draw_next(collection, seed=9)
+    assert made.seen["triage"] == [NAMED] and "machines" not in made.seen
+    assert expected_of(collection, AIM).est == "design"  # nobody has rated one of its pairs
+    judged.rate(rater, made.drawn.count())
+    uses.switch_off(run.version.judge, "triage")  # what was drawn stays named
+    told = expected_of(collection, AIM)
+    assert (told.est, told.triage, told.machines) == ("design+triage", (NAMED,), ())
+    ask = "?measure=nDCG@5"
+    for name in ("overview", "compare", "expected"):
+        page = text_of(client.get(reverse(name, args=[collection.slug]) + ask))
+        assert NAMED in page and "est=design+triage" in page, name
+    answer = client.get(reverse("overview_json", args=[collection.slug]) + ask + "&expected=1").json()
+    assert answer["expected"]["nDCG@5"]["triage"] == [NAMED] and answer["options"]["est"] == "design+triage"
+    call_command("evaluate", collection.slug, "--measure", "nDCG@5", "--expected")
+    printed = capsys.readouterr()
+    assert "est=design+triage" in printed.out and NAMED in printed.err
+    stages = rows_of(client.get(reverse("expected_rounds_csv", args=[collection.slug]) + ask).content.decode())
+    assert {row["when"]: row["triage"] for row in stages} == {
+        "before round 1": "", "before round 2": "", "before round 3": NAMED, "now": ""
+    }  # fmt: skip
+    header, *lines = rounds.table(collection)
+    rows = [dict(zip(header, line, strict=True)) for line in lines]
+    assert {row["round"]: row["triage"] for row in rows} == {1: "[]", 2: "[]", 3: json.dumps([NAMED])}
+    found, _ = frozen.freeze(collection, "triaged", ["nDCG@5"], SETUP, expected=True)
+    assert frozen.recomputed(found).expected[NDCG5].facts()["triage"] == [NAMED]
+    path = tmp_path / "bundle.zip"
+    path.write_bytes(b"".join(bundle.bundle(found)))
+    call_command("evaluate_bundle", str(path))  # refuses where a digit differs
+    assert NAMED in client.get(reverse("frozen_evaluation", args=[collection.slug, found.hash])).content.decode()
+
+
+def test_triage_changes_the_rates_that_are_stored_and_no_number_before(judged):
+    """The same round without it, and with a judge that graded nothing of the pool, is the same."""
+    run, plain = asked_of(judged), scores.evaluate(judged.collection, ["nDCG@5"], Options()).summary
+    state = State.of(judged.collection, AIM)
+    assert triage(judged.collection, state) == ((), None)
+    before = expected_of(judged.collection, AIM).means
+    uses.switch_on(run.version, "triage")
+    named, factors = triage(judged.collection, state)
+    assert list(map(str, named)) == [NAMED] and factors.min() >= 1 and np.ptp(factors) > 0.5
+    assert expected_of(judged.collection, AIM).means == before
+    assert scores.evaluate(judged.collection, ["nDCG@5"], Options()).summary.equals(plain)
+    drawn, _ = drawn_from(state, 30, 7, ready=factors)
+    same, _ = drawn_from(state, 30, 7)
+    assert not np.array_equal(drawn.rate, same.rate)
+    MachineGrade.objects.filter(run=run).update(repeat=2)
+    assert triage(judged.collection, state) == ((), None)
+
+
+def test_raters_cannot_tell_triage(judged, client):
+    """What they are sent is a pair of the round, as any other, without a word of it."""
+    uses.switch_on(asked_of(judged).version, "triage")
+    made = draw_next(judged.collection, seed=9)
+    rater = make_rater(judged.collection, "blind")
+    (task,) = queue.claim(rater)
+    assert made.drawn.filter(pair=task.pair).exists()
+    client.force_login(rater.user)
+    page = client.get(reverse("rate", args=[judged.collection.slug])).content.decode()
+    assert not any(word in page for word in ("llama", "triage", "machine"))

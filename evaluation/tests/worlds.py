@@ -1,5 +1,6 @@
 """Small simulated worlds for expected values: systems, true levels, and rounds of judgments in them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +47,17 @@ def world(
     return World(Pool(np.concatenate(query), np.concatenate(rank), gains, cutoff), np.concatenate(truth))
 
 
-def next_round(pool: Pool, level: np.ndarray, size: int, generator: np.random.Generator, batch: int = 1) -> Round:
+Ready = Callable[[Pool, np.ndarray], np.ndarray]  # the factors of the rates, by what is judged
+
+
+def next_round(
+    pool: Pool,
+    level: np.ndarray,
+    size: int,
+    generator: np.random.Generator,
+    batch: int = 1,
+    ready: Ready | None = None,
+) -> Round:
     """A round drawn as the product does, from what is judged so far: one by one, or in batches of one query.
 
     A batch of 0: one by one by equal chances.
@@ -56,19 +67,23 @@ def next_round(pool: Pool, level: np.ndarray, size: int, generator: np.random.Ge
     model = fit(pool, level)
     chances, unjudged = model.chances(), np.flatnonzero(level < 0)
     score = scores(expect(pool, level, chances, model.spread), chances, unjudged)
-    rate = rates(score, pool.top[unjudged])
+    rate = rates(score, pool.top[unjudged]) * (ready(pool, level)[unjudged] if ready else 1.0)
     if batch == 1:
         return draw_round(unjudged, score, rate, size, generator)
     return draw_batches(pool.query[unjudged], unjudged, score, rate, size // batch, batch, generator)
 
 
 def play(
-    found: World, sizes: list[int], generator: np.random.Generator, batch: int = 1
+    found: World,
+    sizes: list[int],
+    generator: np.random.Generator,
+    batch: int = 1,
+    ready: Ready | None = None,
 ) -> tuple[np.ndarray, list[Round]]:
     """The levels that are known after rounds of these sizes, and the rounds."""
     level, rounds = np.full(found.pool.pairs, -1), []
     for size in sizes:
-        rounds.append(next_round(found.pool, level, size, generator, batch))
+        rounds.append(next_round(found.pool, level, size, generator, batch, ready))
         rows = np.concatenate([rounds[-1].greedy, rounds[-1].drawn])
         level[rows] = found.truth[rows]
     return level, rounds

@@ -132,5 +132,5 @@ def plan(collection: Collection, state: State, apart: float) -> dict:
     def hours(judged: int | None) -> float | None:
         return speed.hours(judged - made.judged) if speed and judged and judged > made.judged else None
 
-    named = expectations.machines(machine.as_json() for machine in state.touched_by)
+    named = expectations.predicting(machine.as_json() for machine in state.touched_by)
     return {"plan": made, "machines": named, "hours_middle": hours(made.middle), "hours_all": hours(made.all)}

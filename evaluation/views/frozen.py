@@ -263,7 +263,7 @@ def expected_of(evaluation: Evaluation, standings: list[Standing]) -> dict | Non
     facts = outlook.facts()
     rows = [(standing, outlook.row(standing.system.name)) for standing in standings]
     label = f"{evaluation.measures[0]} {evaluation.fingerprint_of(evaluation.measures[0])}"
-    named = expectations.machines(facts.get("machines", ()))
+    named = expectations.machines(facts)
     return {"rows": rows, "facts": facts, "without": facts["without"], "label": label, "machines": named}
 
 

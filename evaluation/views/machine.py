@@ -1,26 +1,25 @@
 """The page of a judge beside people: how far its grades agree with theirs, and on which systems they do not."""
 
-import re
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from ratings.models import Collection, Judge, JudgeVersion
+from ratings.models import Collection, Judge, JudgeVersion, Role
 from ratings.people.access import READERS, of_collection
 
 from .. import charts
 from ..analyses import machine as analysis
 from ..analyses import powered
-from ..analyses.machine import FEWEST, TOP, Against
+from ..analyses.machine import TOP, Against
 from ..pages.asked import Asked, CannotAnswer, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
 from ..templatetags.numbers import number
+from ..words import worth
 from ..words.numbers import decimals, share
-from ..words.sentences import counted, named
+from ..words.sentences import counted
 from .agreement import rows_of
 
 LABELS = {
@@ -34,7 +33,6 @@ LABELS = {
     "alpha": "Krippendorff’s α, interval",
 }
 SHARES = ("same", "higher", "lower")
-FAMILY = re.compile("[a-z]*")  # qwen2.5:7b and Qwen/Qwen3-8B are both of qwen
 
 
 @require_safe
@@ -47,6 +45,7 @@ def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int)
     context = page(request, collection, "agreement", asked) | {
         "judge": judge,
         "version": version,
+        "may_ask": collection.role == Role.ADMIN,
         "versions": list(judge.versions.values_list("number", flat=True)),
         "found": found,
         "top": TOP,
@@ -54,14 +53,12 @@ def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int)
     }
     if found and found.count():
         whole = analysis.document(found)
-        differing = [row["system"] for row in whole["systems"] if row["differs"]]
         context |= {
             "whole": whole,
             "figures": [(LABELS[name], name in SHARES, each) for name, each in whole["figures"].items()],
             "lead": lead(found, whole),
-            "circular": circular(collection, version),
-            "differing": named(differing) if differing else "",
-            "few": whole["compared"] < FEWEST,
+            "verdict": worth.verdict(whole["use"]),
+            "reasons": worth.reasons(whole["use"]),
             "means": means_of(asked, found),
             **confused(collection, whole),
         }
@@ -104,13 +101,6 @@ def lead(found: Against, whole: dict) -> SafeString:
         "" if kappa["low"] is None else f" (95 % {decimals(kappa['low'], 2)} to {decimals(kappa['high'], 2)})"
     )
     return format_html("{} Quadratic κ is {}{}.", said, decimals(kappa["value"], 2), interval)
-
-
-def circular(collection: Collection, version: JudgeVersion) -> str:
-    """The systems whose name has that of the model's family in it: a model prefers what is like it."""
-    family = FAMILY.match(version.model.rpartition("/")[2].lower())[0]
-    names = [name for name in collection.systems.values_list("name", flat=True) if family in name.lower()]
-    return named(names) if len(family) > 2 and names else ""
 
 
 def confused(collection: Collection, whole: dict) -> dict:

@@ -57,8 +57,12 @@ def order(told: Expected) -> str:
     return f"Not settled: two systems {APART:.2f} apart or more can be shown in the wrong order."
 
 
-def machines(named: Iterable[Mapping]) -> str:
-    """The sentence that names the machines whose grades had a part; "" where none had. `named`: as in facts."""
+def machines(facts: Mapping) -> str:
+    """The sentences that name the machines whose grades had a part; "" where none had."""
+    return " ".join(filter(None, (predicting(facts.get("machines", ())), _sorting(facts.get("triage", ())))))
+
+
+def predicting(named: Iterable[Mapping]) -> str:
     every = [f"{each['judge']}, version {each['version']} ({each['model']})" for each in named]
     if not every:
         return ""
@@ -68,9 +72,18 @@ def machines(named: Iterable[Mapping]) -> str:
     )
 
 
+def _sorting(named: Sequence[str]) -> str:
+    if not named:
+        return ""
+    return (
+        f"Rounds drew pairs more readily where people are likely to grade otherwise than {'; '.join(named)}. "
+        "The chance of each pair is known, so that this favours no system."
+    )
+
+
 def left_out(told: Expected) -> list[str]:
     """What the expected values rest on besides judgments, and what they do not cover, as sentences."""
-    said = [machines(told.facts()["machines"])] if told.machines else []
+    said = [machines(told.facts())] if told.machines or told.triage else []
     if outside := sum(row.outside for row in told.means):
         said.append(
             f"{_capital(counted(outside, 'document', 'documents'))} above the cutoff "

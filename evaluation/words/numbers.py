@@ -71,6 +71,15 @@ def span(low: float | None, high: float | None, why: str = "not known for this m
     return format_html("{} to {}", exact(low), exact(high))
 
 
+def resampled(low: float | None, high: float | None, why: str) -> str:
+    """The same of an interval by resamples: none where all of them gave one value, which settles nothing."""
+    return (
+        span(None, None, "all resamples give the same")
+        if low is not None and low == high
+        else span(low, high, why)
+    )
+
+
 def score(value: float | None, why: str = "no value") -> str:
     """A score with four decimals and all digits in the tooltip; without a value a dash with the reason."""
     if value is not None and not isnan(value):

@@ -124,6 +124,7 @@ class DrawnOut(Schema):
     born: int = Field(description="How many rounds there were before the pair came to the pool.")
     predicted: list[float] = Field(description="The chance of each gain or a higher one, without the lowest.")
     machines: list[str] = Field(description="The judges whose grades the model that drew the round looked at.")
+    triage: list[str] = Field(description="The judges by whose grades the round drew some pairs more readily.")
 
 
 class UnjudgedOut(Schema):

@@ -41,6 +41,7 @@ class DrawnPair(NamedTuple):
     born: int
     predicted: list[float]
     machines: list[str]  # whose grades the model that drew it had as features
+    triage: list[str]  # and by whose grades some pairs were drawn more readily
 
 
 def table(collection: Collection) -> Iterator[list]:
@@ -70,7 +71,7 @@ def pair_of(drawn: Drawn) -> DrawnPair:
         *(made.threshold, made.precision, made.frame, made.judged, made.version, made.created_at),
         *(pair.query.key, pair.document.key),
         *(drawn.place, drawn.kind, drawn.unit, drawn.key, drawn.rate, drawn.within),
-        *(drawn.chance, drawn.born, drawn.chances, made.seen.get("machines", [])),
+        *(drawn.chance, drawn.born, drawn.chances, made.seen.get("machines", []), made.seen.get("triage", [])),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from django.db.models import Avg
+from django.db.models import Avg, Max
 
 from ..models import Document, Judge, JudgeRun, JudgeVersion, MachineGrade, Pair, Query
 from ..pool import pooling
@@ -17,9 +17,18 @@ BYTES_A_TOKEN = 4
 TOKENS_OUT = 12  # of an answer {"grade": n}
 SECONDS = 1.0  # of a call, before any was timed
 AT_ONCE = 2_000
-MOST_REPEATS = 20
+# Without an answer of the model: these pairs may be asked again by any run.
+UNANSWERED = [
+    MachineGrade.Problem.BUSY,
+    MachineGrade.Problem.ERROR,
+    MachineGrade.Problem.TIMEOUT,
+    MachineGrade.Problem.NETWORK,
+    MachineGrade.Problem.NO_ANSWER,
+]
+OPTIONS = {Choice.RANDOM: ("size", "seed"), Choice.AGAIN: ("size", "seed"), Choice.HOLES: ("depth",)}
 
 PairIds = tuple[int, int]  # of query and document
+Ask = tuple[int, int, int]  # and the number of the time, from 1
 
 
 class Estimate(NamedTuple):
@@ -32,6 +41,28 @@ class Estimate(NamedTuple):
     tokens_out: int
     cost: Decimal
     seconds: float
+
+
+def asks_of(version: JudgeVersion, choice: str, options: dict) -> list[Ask]:
+    """The pairs in a fixed order, each with the number of the time that it is asked. Raises ValueError.
+
+    An ordinary run asks for the first time. Only `again` asks about what was answered, one time more.
+    """
+    if choice != Choice.AGAIN:
+        return [(*pair, 1) for pair in pairs_of(version.judge, choice, options)]
+    answered = version.grades.exclude(state=MachineGrade.State.WAITING).exclude(problem__in=UNANSWERED)
+    times = answered.order_by("query", "document").values_list("query", "document").annotate(n=Max("repeat"))
+    graded = version.grades.filter(state=MachineGrade.State.GRADED, repeat=1).values_list("query", "document")
+    first = set(graded)
+    every = [(query, document, n + 1) for query, document, n in times if (query, document) in first]
+    if not every:
+        raise ValueError("This version has graded no pair yet, so there is none to ask about again")
+    return _drawn(every, options)
+
+
+def _drawn(every: list, options: dict) -> list:
+    """So many of them, drawn at random."""
+    return sorted(random.Random(options.get("seed", 1)).sample(every, min(options.get("size", 100), len(every))))
 
 
 def pairs_of(judge: Judge, choice: str, options: dict) -> list[PairIds]:
@@ -54,20 +85,17 @@ def pairs_of(judge: Judge, choice: str, options: dict) -> list[PairIds]:
                 found.update((of.query.pk, hole.document.pk) for hole in of.holes)
         return sorted(found)
     if choice == Choice.RANDOM:
-        every = list(pool.order_by("query", "document").values_list("query", "document"))
-        drawn = random.Random(options.get("seed", 1))
-        return sorted(drawn.sample(every, min(options.get("size", 100), len(every))))
+        return _drawn(list(pool.order_by("query", "document").values_list("query", "document")), options)
     raise ValueError(f"{choice!r} is none of {', '.join(Choice.values)}")
 
 
 def estimate(version: JudgeVersion, choice: str, options: dict, concurrency: int) -> Estimate:
     """What a run would cost. Raises ValueError."""
-    pairs = pairs_of(version.judge, choice, options)
-    repeats = _repeats(options)
+    asks = asks_of(version, choice, options)
+    pairs = [(query, document) for query, document, _ in asks]
     known = version.grades.exclude(state=MachineGrade.State.WAITING).values_list("query", "document", "repeat")
-    wanted = {(*pair, repeat) for pair in pairs for repeat in range(1, repeats + 1)}
-    answered = len(wanted.intersection(known.iterator())) if pairs else 0
-    calls = len(wanted) - answered
+    answered = len(set(asks).intersection(known.iterator())) if asks else 0
+    calls = len(asks) - answered
     tokens_in = round(calls * _bytes(version, pairs) / BYTES_A_TOKEN)
     tokens_out = calls * TOKENS_OUT
     took = MachineGrade.objects.filter(version=version, seconds__isnull=False).aggregate(s=Avg("seconds"))["s"]
@@ -87,22 +115,11 @@ def _bytes(version: JudgeVersion, pairs: Sequence[PairIds]) -> float:
     return sum(len(told.prompt(queries[q], documents[d]).encode()) for q, d in some) / len(some)
 
 
-def _repeats(options: dict) -> int:
-    repeats = options.get("repeats", 1)
-    if not 1 <= repeats <= MOST_REPEATS:
-        raise ValueError(f"A pair is asked 1 to {MOST_REPEATS} times, not {repeats}")
-    return repeats
-
-
-def rows_of(run: JudgeRun, pairs: Sequence[PairIds]) -> Iterator[list[MachineGrade]]:
+def rows_of(run: JudgeRun, asks: Sequence[Ask]) -> Iterator[list[MachineGrade]]:
     """The rows of a new run, some at a time."""
-    batch = []
-    for repeat in range(1, _repeats(run.options) + 1):
-        for query, document in pairs:
-            facts = {"run": run, "version_id": run.version_id, "repeat": repeat}
-            batch.append(MachineGrade(query_id=query, document_id=document, **facts))
-            if len(batch) == AT_ONCE:
-                yield batch
-                batch = []
-    if batch:
-        yield batch
+    facts = {"run": run, "version_id": run.version_id}
+    for start in range(0, len(asks), AT_ONCE):
+        yield [
+            MachineGrade(query_id=query, document_id=document, repeat=repeat, **facts)
+            for query, document, repeat in asks[start : start + AT_ONCE]
+        ]

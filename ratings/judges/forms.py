@@ -8,7 +8,7 @@ from django import forms
 from ..formats import strict_json
 from ..models import Collection, Judge, JudgeRun, JudgeUse, JudgeVersion, Probe
 from ..presentation.versions import latest_of
-from . import prompts, runs, sample, wire
+from . import choosing, prompts, runs, sample, wire
 from .versions import SAMPLING, Wish
 
 OTHERWISE = (JudgeRun.Choice.IMPORTED, JudgeRun.Choice.PROBES)  # which begin in other ways
@@ -113,10 +113,12 @@ class RunForm(forms.Form):
 
     version = forms.ModelChoiceField(JudgeVersion.objects.none(), label="Version", empty_label=None)
     choice = forms.ChoiceField(label="Pairs", choices=CHOICES)
-    size = forms.IntegerField(label="How many, of a random part", min_value=1, max_value=10_000_000, initial=100)
-    seed = forms.IntegerField(label="Seed of the random part", min_value=0, max_value=2**31, initial=1)
+    size = forms.IntegerField(
+        label="How many", min_value=1, max_value=10_000_000, initial=100,
+        help_text="Of a random part, and of what is asked once more. They are drawn at random.",
+    )  # fmt: skip
+    seed = forms.IntegerField(label="Seed of that draw", min_value=0, max_value=2**31, initial=1)
     depth = forms.IntegerField(label="Depth, of holes", min_value=1, max_value=10_000, initial=10)
-    repeats = forms.IntegerField(label="Ask each pair so many times", min_value=1, max_value=20, initial=1)
     concurrency = forms.IntegerField(
         label="Calls at the same time", min_value=1, max_value=runs.MOST_AT_ONCE, initial=4
     )
@@ -131,8 +133,7 @@ class RunForm(forms.Form):
     @property
     def options(self) -> dict:
         """Those of the options that the choice has."""
-        names = {"random": ("size", "seed"), "holes": ("depth",)}.get(self.cleaned_data["choice"], ())
-        return {name: self.cleaned_data[name] for name in (*names, "repeats")}
+        return {name: self.cleaned_data[name] for name in choosing.OPTIONS.get(self.cleaned_data["choice"], ())}
 
 
 class StartForm(RunForm):

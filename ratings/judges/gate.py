@@ -4,13 +4,14 @@ from django.db.models import Exists, OuterRef
 
 from ..models import Judge, JudgeRun, JudgeSample, Rating, SampledPair
 
-FREE = (JudgeRun.Choice.SAMPLE, JudgeRun.Choice.RATED, JudgeRun.Choice.PROBES)
+FREE = (JudgeRun.Choice.SAMPLE, JudgeRun.Choice.RATED, JudgeRun.Choice.AGAIN, JudgeRun.Choice.PROBES)
 
 
 def refusal(judge: Judge, choice: str) -> str:
     """Why a run of this choice may not begin, with the cure; "" where it may.
 
-    On its sample, on pairs that people rated and on probes a judge can be measured: these are always allowed.
+    On its sample, on pairs that people rated, on those that it graded once and on probes a judge can be measured:
+    these are always allowed.
     """
     if choice in FREE:
         return ""

@@ -39,14 +39,6 @@ BEAT = LEASE.total_seconds() / 6  # between two heartbeats
 PIECE = 200  # rows that are read at a time
 AHEAD = 2  # calls that are counted before they are made, for each that is made at the same time
 MOST_FAILURES = 50  # one after the other: then the server is at fault, and the run stops
-# Without an answer of the model: these pairs may be asked again.
-UNANSWERED = [
-    MachineGrade.Problem.BUSY,
-    MachineGrade.Problem.ERROR,
-    MachineGrade.Problem.TIMEOUT,
-    MachineGrade.Problem.NETWORK,
-    MachineGrade.Problem.NO_ANSWER,
-]
 FIELDS = [
     "state", "value", "problem", "detail", "answer", "model", "tokens_in", "tokens_out", "cost", "seconds",
     "tries", "at",
@@ -69,8 +61,8 @@ class Limits:
 def start(version: JudgeVersion, choice: str, options: dict, limits: Limits, by=None) -> JudgeRun:
     """A new run that waits for a worker. Raises ValueError with the cure, also where the gate is shut."""
     _refuse(version, choice, limits)
-    pairs = choosing.pairs_of(version.judge, choice, options)
-    return _begin(version, choice, options, limits, by, lambda run: choosing.rows_of(run, pairs), set(pairs))
+    asks = choosing.asks_of(version, choice, options)
+    return _begin(version, choice, options, limits, by, lambda run: choosing.rows_of(run, asks), set(asks))
 
 
 def start_probes(version: JudgeVersion, queries: int, seed: int, limits: Limits, by=None) -> JudgeRun:
@@ -121,15 +113,16 @@ def _refuse(version: JudgeVersion, choice: str, limits: Limits) -> None:
 def _enter(run: JudgeRun, rows: Iterable[list], wanted: set[tuple]) -> None:
     """Write the rows of the run, but for what the version answered already or another run has.
 
-    wanted: what identifies them besides version and repeat.
+    wanted: what identifies them besides the version.
     """
-    model, key = run.asked.model, ("query", "kind" if run.choice == JudgeRun.Choice.PROBES else "document")
+    model = run.asked.model
+    key = ("query", "kind") if model is Probe else ("query", "document", "repeat")
     of_version = model.objects.filter(version=run.version)
     of_version.filter(state=Row.WAITING, run__state=State.CANCELLED).delete()
     for some in rows:
         model.objects.bulk_create(some, ignore_conflicts=True)
     again = of_version.filter(
-        state=Row.UNGRADED, problem__in=UNANSWERED, run__state__in=[State.DONE, State.CANCELLED]
+        state=Row.UNGRADED, problem__in=choosing.UNANSWERED, run__state__in=[State.DONE, State.CANCELLED]
     )
     pks = [pk for pk, *each in again.values_list("pk", *key).iterator() if tuple(each) in wanted]
     for start in range(0, len(pks), choosing.AT_ONCE):

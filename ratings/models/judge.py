@@ -98,6 +98,7 @@ class JudgeUse(models.Model):
     class Use(models.TextChoices):
         EXPECTED = "expected", "to predict missing judgments in expected values"
         ALONE = "alone", "for columns of their own, machine only"
+        TRIAGE = "triage", "to draw first what people are likely to grade otherwise"
 
     judge = models.ForeignKey(Judge, models.CASCADE, db_index=False, related_name="uses")
     version = models.ForeignKey(JudgeVersion, models.CASCADE, related_name="uses")
@@ -109,7 +110,9 @@ class JudgeUse(models.Model):
         ordering = ["judge", "use"]
         constraints = [
             models.UniqueConstraint(fields=["judge", "use"], name="one_version_of_a_judge_per_use"),
-            models.CheckConstraint(condition=Q(use__in=["expected", "alone"]), name="judge_use_is_known"),
+            models.CheckConstraint(
+                condition=Q(use__in=["expected", "alone", "triage"]), name="judge_use_is_known"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -134,22 +137,21 @@ class JudgeRun(models.Model):
         HOLES = "holes", "holes"
         RATED = "rated", "pairs that people rated"
         RANDOM = "random", "a random part of the pool"
+        AGAIN = "again", "pairs that it graded, once more"
         IMPORTED = "imported", "imported"
         PROBES = "probes", "probes"
 
     version = models.ForeignKey(JudgeVersion, models.CASCADE, related_name="runs")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     choice = models.CharField(max_length=10, choices=Choice.choices)
-    options = models.JSONField(default=dict, help_text="Of the choice: depth, size, seed, repeats.")
+    options = models.JSONField(default=dict, help_text="Of the choice: depth, size, seed.")
     concurrency = models.PositiveSmallIntegerField(default=4, help_text="Calls at the same time.")
     per_minute = models.PositiveIntegerField(default=0, help_text="Calls a minute at most. 0: no limit.")
     most_calls = models.PositiveIntegerField(help_text="Calls at most, tries included.")
     most_cost = models.DecimalField(**MONEY, null=True, help_text="Cost at most. Empty: no limit.")
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     message = models.CharField(max_length=300, blank=True)
-    pairs = models.PositiveIntegerField(
-        default=0, help_text="Pairs to be graded, each as often as it is repeated."
-    )
+    pairs = models.PositiveIntegerField(default=0, help_text="Pairs to be graded.")
     graded = models.PositiveIntegerField(default=0)
     ungraded = models.PositiveIntegerField(default=0)
     # Raised before the calls are made, so that no kill lets a run make more than it may.
@@ -172,7 +174,9 @@ class JudgeRun(models.Model):
                 name="judge_run_state_is_known",
             ),
             models.CheckConstraint(
-                condition=Q(choice__in=["sample", "pool", "holes", "rated", "random", "imported", "probes"]),
+                condition=Q(
+                    choice__in=["sample", "pool", "holes", "rated", "random", "again", "imported", "probes"]
+                ),
                 name="judge_run_choice_is_known",
             ),
             models.CheckConstraint(

@@ -117,7 +117,7 @@ class Assignment(models.Model):
     class Meta:
         indexes = [
             models.Index(
-                fields=["collection", "round", "lot"], condition=WAITING & HAS_ROUND, name="assignment_at_random"
+                fields=["collection", "round", "lot"], condition=WAITING & HAS_ROUND, name="assignment_by_lot"
             ),
             models.Index(fields=["query", "lot"], condition=WAITING, name="assignment_by_query"),
             models.Index(fields=["collection", "depth", "lot"], condition=WAITING, name="assignment_by_depth"),

@@ -59,7 +59,7 @@ class Round(Log):
     threshold = models.FloatField(null=True)
     precision = models.FloatField(help_text="What the round weighs, known before any answer.")
     # How the systems stood when it was drawn: {"mean", "low", "high", "best", "wrong"}, by the systems of the aim;
-    # and {"machines"}, where machines helped to predict.
+    # {"machines"}, where machines helped to predict; {"triage"}, where they made it draw some pairs more readily.
     seen = models.JSONField()
     frame = models.PositiveIntegerField(help_text="How many pairs could be drawn.")
     judged = models.PositiveIntegerField(help_text="How many pairs were judged before.")

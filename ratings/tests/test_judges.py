@@ -344,8 +344,40 @@ def test_what_was_answered_is_never_asked_again(server):
     assert choosing.estimate(version, "pool", {}, 4)[:3] == (2, 0, 2)
     with pytest.raises(ValueError, match="nothing to ask"):
         started(version)
-    assert worked(started(version, repeats=3)).graded == 4
-    assert set(found.asked.values()) == {3}
+    assert set(found.asked.values()) == {1}
+
+
+def test_only_a_run_that_says_so_asks_again_within_its_caps(server):
+    grades = iter([1, 2, 3, 0])
+    found = server(lambda handler, _: handler.say(f'{{"grade": {next(grades)}}}'))
+    version = judge_of(pool_of({"a": "1", "b": "2"}), found.url)
+    with pytest.raises(ValueError, match="none to ask about again"):
+        started(version, "again")
+    worked(started(version, limits=runs.Limits(10, concurrency=1)))
+    asked = choosing.estimate(version, "again", {"size": 1}, 4)
+    assert (asked.pairs, asked.calls, asked.answered) == (1, 1, 0)
+    run = worked(started(version, "again", runs.Limits(1, concurrency=1), size=2))
+    assert (run.state, run.calls, run.graded) == ("capped", 1, 1)
+    with pytest.raises(ValueError, match="nothing to ask"):
+        started(version)
+    runs.resume(run, calls=2)
+    assert worked(run).state == "done" and set(found.asked.values()) == {2}
+    rows = version.grades.order_by("document", "repeat").values_list("document__key", "repeat", "value")
+    assert list(rows) == [("a", 1, 1), ("a", 2, 3), ("b", 1, 2), ("b", 2, 0)]
+
+
+def test_an_answer_that_failed_again_is_asked_by_the_next_run_of_its_kind_alone(server):
+    state = {"up": True}
+    found = server(lambda h, _: h.say('{"grade": 1}') if state["up"] else h.send(b"", 503))
+    version = judge_of(pool_of({"a": "1"}), found.url)
+    worked(started(version))
+    state["up"] = False
+    assert graded(worked(started(version, "again"))) == {"a": "error"}
+    state["up"] = True
+    with pytest.raises(ValueError, match="nothing to ask"):
+        started(version)
+    assert graded(worked(started(version, "again"))) == {"a": "1"}
+    assert list(version.grades.values_list("repeat", flat=True).order_by("repeat")) == [1, 2]
 
 
 def test_what_had_no_answer_is_asked_again_by_the_next_run_and_a_bad_answer_is_not(server):

@@ -38,7 +38,7 @@ def test_from_a_name_to_a_graded_run_and_its_log(server):  # noqa: F811
     )
     assert "Version 1 is made." in page.content.decode()
     version = JudgeVersion.objects.get()
-    asked = {"version": version.pk, "choice": "pool", "size": "1", "seed": "1", "depth": "1", "repeats": "1"}
+    asked = {"version": version.pk, "choice": "pool", "size": "1", "seed": "1", "depth": "1"}
     asked |= {"concurrency": "2", "per_minute": "0"}
     own = reverse("judge", args=["hills", judge.pk])
     page = client.get(own, asked)
@@ -111,7 +111,7 @@ def test_lists_need_as_many_queries_for_many_rows(django_assert_num_queries):
     client = admin(version.judge.collection)
     for address, count in (
         (reverse("judges", args=["hills"]), 7),
-        (reverse("judge", args=["hills", version.judge_id]), 19),
+        (reverse("judge", args=["hills", version.judge_id]), 20),
         (reverse("judge_run", args=["hills", run.pk]), 10),
     ):
         client.get(address)

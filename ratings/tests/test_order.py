@@ -173,7 +173,7 @@ def plans(act, asks: str = " AS part0 ", begins: str = "SELECT") -> str:
     [
         ("query", "assignment_by_query"),
         ("depth", "assignment_by_depth"),
-        ("random", "assignment_at_random"),
+        ("random", "assignment_by_lot"),
         ("decisive", "assignment_by_round"),
     ],
 )

@@ -285,7 +285,7 @@ def test_at_random_too_an_index_leads_to_the_next_pair_of_a_round():
     alice = make_rater(collection)
     rated(alice, 1)
     plan = plans(lambda: queue.claim(alice, 6, now=NOW))
-    assert "assignment_at_random" in plan
+    assert "assignment_by_lot" in plan
     assert "TEMP B-TREE" not in plan and "Sort Key: ratings_assignment" not in plan
 
 

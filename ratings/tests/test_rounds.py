@@ -132,6 +132,7 @@ def test_a_row_has_all_of_a_drawn_pair_and_of_its_round(collection):
         "born": "0",
         "predicted": "[0.5, 0.25]",
         "machines": "[]",
+        "triage": "[]",
     }
     empty = dict.fromkeys(("unit", "key", "rate", "within"), "")
     known = {"query": "'-q1", "document": "'=b", "place": "1", "kind": "greedy", "chance": "1.0"}

@@ -150,9 +150,9 @@ def lacking(evaluation: Evaluation) -> list[str]:
 
 
 def beside_expected(evaluation: Evaluation) -> list[str]:
-    """Why expected values have no interval, measure by measure; and the machines that helped to predict."""
+    """Why expected values have no interval, measure by measure; and the machines that had a part."""
     facts = {measure: outlook.facts() for measure, outlook in evaluation.expected.items()}
-    named = dict.fromkeys(expectations.machines(told["machines"]) for told in facts.values())
+    named = dict.fromkeys(expectations.machines(told) for told in facts.values())
     return [
         f"The expected {measure} has no interval: {told['without']}."
         for measure, told in facts.items()

@@ -28,16 +28,16 @@ class Command(CollectionCommand):
         parser.add_argument("--sees", action="append", metavar="PATH", help=said)
         parser.add_argument("--sampling", default=json.dumps(versions.SAMPLING), help="parameters, as JSON")
         parser.add_argument("--no-schema", action="store_true", help="for servers that refuse response_format")
-        parser.add_argument("--seed", type=int, default=1)
+        parser.add_argument("--seed", type=int, default=1, help="that the model is sent")
         parser.add_argument("--price-in", default="0", metavar="PRICE", help="of a million tokens read")
         parser.add_argument("--price-out", default="0", metavar="PRICE", help="of a million tokens written")
         parser.add_argument("--pairs", choices=CHOICES, default="rated", help="which it is asked about (rated)")
-        parser.add_argument("--size", type=int, default=100, help="of --pairs random")
+        parser.add_argument("--size", type=int, default=100, help="of --pairs random and again")
+        parser.add_argument("--draw", type=int, default=1, metavar="SEED", help="of what is drawn at random")
         parser.add_argument("--depth", type=int, default=10, help="of --pairs holes")
         parser.add_argument(
             "--probes", type=int, metavar="QUERIES", help="ask about probes for so many queries instead of pairs"
         )
-        parser.add_argument("--repeats", type=int, default=1, help="ask each pair so many times")
         parser.add_argument("--concurrency", type=int, default=4, help="calls at the same time")
         parser.add_argument("--per-minute", type=int, default=0, help="calls a minute at most")
         parser.add_argument("--calls", type=int, help="calls at most (twice the number of pairs)")
@@ -61,18 +61,18 @@ class Command(CollectionCommand):
         """A run about probes; None if only the estimate is wanted."""
         if (queries := options["probes"]) < 1:
             raise ValueError(f"Probes are for one query at least, not {queries}")
-        calls = len(probes.queries_of(version, queries, options["seed"])) * len(Probe.Kind)
+        calls = len(probes.queries_of(version, queries, options["draw"])) * len(Probe.Kind)
         self.stdout.write(
             f"{version}: at most {calls:,} calls about probes, queries: {calls // len(Probe.Kind):,}."
         )
         if options["estimate"]:
             return None
-        return runs.start_probes(version, queries, options["seed"], self.limits(options, 2 * calls))
+        return runs.start_probes(version, queries, options["draw"], self.limits(options, 2 * calls))
 
     def asking(self, version: JudgeVersion, options: dict) -> JudgeRun | None:
         """A run about pairs; None if only the estimate is wanted."""
-        names = {"random": ("size", "seed"), "holes": ("depth",)}.get(options["pairs"], ())
-        chosen = {each: options[each] for each in (*names, "repeats")}
+        given = {"size": options["size"], "seed": options["draw"], "depth": options["depth"]}
+        chosen = {each: given[each] for each in choosing.OPTIONS.get(options["pairs"], ())}
         found = choosing.estimate(version, options["pairs"], chosen, max(1, options["concurrency"]))
         self.stdout.write(
             f"{version}: {found.calls:,} calls about {found.pairs:,} pairs, {found.answered:,} answered"

@@ -1,0 +1,81 @@
+"""What a judge may be used for, as sentences."""
+
+from collections.abc import Mapping
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from ..analyses.worth import AGAIN, ALPHA, HELP, LOOK, NOTHING, OF_SYSTEM, PAIRS, QUERIES, SAME, UNKNOWN
+from .numbers import decimals, share
+from .sentences import counted, named
+
+HELPS = "It may help people: to predict missing judgments, and to choose what rounds draw first."
+SAID = {
+    UNKNOWN: "Too little is known of this version to say. Leave its own columns off until more is known.",
+    NOTHING: "It is of no use by these figures: its agreement with people may be no more than chance.",
+    HELP: f"{HELPS} There people’s judgments of pairs drawn at random correct it. "
+    "Do not compare systems by its own grades.",
+    LOOK: f"{HELPS} Its own columns may give a first look at systems, before people have rated.",
+}
+
+
+def verdict(use: Mapping) -> SafeString:
+    """The sentences about `analyses.worth.use_of`."""
+    said = SAID[use["verdict"]]
+    if use["verdict"] == LOOK:
+        return format_html(
+            "{} A difference that comes to less than {} of a grade a document may be the machine’s alone.",
+            said,
+            decimals(use["apart"], 2),
+        )
+    return format_html("{}", said)
+
+
+def reasons(use: Mapping) -> list[tuple[bool, SafeString | str]]:
+    """A sentence for each of its reasons, and whether it is a warning: the machine favours a system."""
+    return [(each["reason"] in ("differs", "circular"), _reason(each)) for each in use["reasons"]]
+
+
+def _reason(each: Mapping) -> SafeString | str:
+    low = decimals(each["low"], 2) if each.get("low") is not None else "not known"
+    match each["reason"]:
+        case "not drawn":
+            return "The pairs were not drawn at random, so the figures speak for these pairs, not for the pool."
+        case "few":
+            pairs, queries = counted(each["pairs"], "pair", "pairs"), counted(each["queries"], "query", "queries")
+            return f"It is compared on {pairs} of {queries}. {PAIRS} pairs of {QUERIES} queries are the least."
+        case "missing":
+            return (
+                f"Of the sample {each['compared']:,} of {each['pairs']:,} pairs are compared. "
+                "What is missing may differ from the rest."
+            )
+        case "chance":
+            return f"The interval of quadratic κ begins at {low}, not above 0."
+        case "alpha":
+            return f"The interval of Krippendorff’s α begins at {low}, below {decimals(ALPHA, 2)}."
+        case "differs":
+            said = "Its bias on the documents of {} differs significantly from that on all: by its grades they "
+            return format_html(said + "would stand too high or too low.", named(each["systems"]))
+        case "few of system":
+            if not each["systems"]:
+                return "There is no system to compare."
+            return format_html("Fewer than {} pairs are of {}.", OF_SYSTEM, named(each["systems"]))
+        case "wide":
+            return (
+                "Its bias on the documents of a system may differ from that on all by "
+                f"{decimals(each['apart'], 2)} of a grade: the sample is too small to say less, or it does differ."
+            )
+        case "circular":
+            said = "The name of this model’s family is in that of {}. A model prefers what is like itself."
+            return format_html(said, named(each["systems"]))
+        case "not asked again":
+            answers = counted(each["answers"], "pair", "pairs")
+            return f"It was asked again about {answers}; {AGAIN} are the least."
+        case "not the same":
+            begins = f"begins at {share(each['low'])}, below {share(SAME)}"
+            return f"Asked again it gave other grades: the interval of the same grade {begins}."
+        case "not probed":
+            return "It was not probed."
+        case "deceived":
+            return f"Of {each['asked']:,} probes {each['through']:,} got through."
+    raise ValueError(f"unknown reason {each['reason']!r}")
