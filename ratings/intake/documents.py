@@ -127,8 +127,9 @@ def known_ids(collection: Collection, keys: Iterable[str], job: Job | None = Non
 def ids_of(place: Landing, keys: set[str], report: Report) -> dict[str, int]:
     """Key -> id. Documents that are missing are made in pieces, with their key alone, and counted."""
     job = place.job
-    ids = known_ids(job.collection, keys, job)
-    missing = sorted(keys - ids.keys())
+    in_order = sorted(keys)
+    ids = known_ids(job.collection, in_order, job)
+    missing = [key for key in in_order if key not in ids]
     for piece in batched(missing, PIECE if connection.vendor == "sqlite" else LARGE_PIECE):
         with place.piece(len(piece)):
             ids.update(_made_bare(job, piece))
@@ -151,11 +152,9 @@ def _made_bare(job: Job, keys: list[str]) -> Iterable[tuple[str, int]]:
         ids = bulk.new_ids(Document, len(keys))
         with cursor.copy(f"COPY ratings_document (id, {columns}) FROM STDIN") as copy:
             of_all = f"{job.collection_id}\t{job.pk}"
+            rows = "".join(f"{pk}\t{of_all}\t{key}\t\t\t\t{{}}\n" for pk, key in zip(ids, keys, strict=True))
             # A key has no blank, but it may have a backslash, with which COPY escapes.
-            escaped = (key.replace("\\", "\\\\") for key in keys)
-            copy.write(
-                "".join(f"{pk}\t{of_all}\t{key}\t\t\t\t{{}}\n" for pk, key in zip(ids, escaped, strict=True))
-            )
+            copy.write(rows.replace("\\", "\\\\"))
         return zip(keys, ids, strict=True)
 
 

@@ -225,6 +225,12 @@ def test_documents_that_a_run_names_first_are_made_with_their_key_alone():
     )
 
 
+def test_the_keys_of_new_documents_are_kept_as_they_stand_with_their_backslashes():
+    collection = make_collection()
+    intake.import_run(collection, sources("q1 Q0 c\\\\\\n\\t\\N 1 1 bm25\n"))
+    assert ranked(collection, "bm25", "q1") == ["c\\\\\\n\\t\\N"]
+
+
 def test_the_same_run_again_changes_no_row_and_not_the_version():
     collection = make_collection()
     intake.import_run(collection, sources(RUN))
