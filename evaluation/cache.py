@@ -15,7 +15,7 @@ from ratings.models import Collection
 from . import record
 from .judgments.rules import RULES_OF_ALL, combine
 from .measures import Judgments
-from .record import Record, Version
+from .record import Opinions, Record, Version
 
 FEW = 500  # changed queries; where more changed, everything is read again
 
@@ -56,9 +56,9 @@ class Columns:
         return Columns(replace(self.record, values=part.values), renewed)
 
 
-def read(collection: Collection, source: Source) -> tuple[Record, Judgments]:
-    """The arrays of the present state. Do not change them."""
-    return _read(collection, record.version(collection), source)
+def read(collection: Collection, source: Source, version: Version | None = None) -> tuple[Record, Judgments]:
+    """The arrays of the version, by default the present one. Do not change them."""
+    return _read(collection, version or record.version(collection), source)
 
 
 def columns(
@@ -105,11 +105,26 @@ def by_query(
     collection: Collection, version: Version, name: Hashable, rows: Callable[[list[int] | None], np.ndarray]
 ) -> np.ndarray:
     """int64[columns, n]: what `rows` returns of all queries (None), or of some. Its first column names a query."""
+    return _current(_counts, collection, version, name, lambda: rows(None), _rows_renewed(rows))
 
+
+def opinions(collection: Collection) -> Opinions:
+    """What each rater said, of the present version; only queries whose ratings changed are read again."""
+
+    def rows(queries: list[int] | None) -> np.ndarray:
+        return record.opinion_rows(collection, queries)
+
+    version = record.version(collection)
+    found = _current(_wholes, collection, version, "opinions", lambda: rows(None), _rows_renewed(rows))
+    queries = apart(collection, "queries", lambda: record.queries_of(collection))
+    return record.opinions_in(collection, queries, found)
+
+
+def _rows_renewed(rows: Callable[[list[int]], np.ndarray]) -> Callable[[np.ndarray, list[int]], np.ndarray]:
     def renewed(old: np.ndarray, queries: list[int]) -> np.ndarray:
         return np.hstack([old[:, ~np.isin(old[0], queries)], rows(queries)])
 
-    return _current(_counts, collection, version, name, lambda: rows(None), renewed)
+    return renewed
 
 
 def _read(collection: Collection, version: Version, source: Source) -> tuple[Record, Judgments]:

@@ -221,6 +221,10 @@ class Setup:
     rule: str = "mean"
     adjudications: str = "use"
 
+    @property
+    def source(self) -> Source:
+        return Source(_chosen(self.systems), self.options.ties, self.rule, self.adjudications)
+
 
 SUMMARY = (
     "mean",

@@ -6,8 +6,8 @@ No database, no Django.
 from .drift import FEWEST, Course, Period, courses
 from .kappa import cohen, confusion, fleiss, percent
 from .krippendorff import KINDS, alpha, alpha_interval
-from .order import FEWEST_FOR_TAU, Stability, stability, tau
-from .raters import disputed, each_rater
+from .order import FEWEST_FOR_TAU, Stability, stability, tau, worlds
+from .raters import Disputed, Disputes, disputed, each_rater
 from .table import Table, table
 
 __all__ = [
@@ -15,6 +15,8 @@ __all__ = [
     "FEWEST_FOR_TAU",
     "KINDS",
     "Course",
+    "Disputed",
+    "Disputes",
     "Period",
     "Stability",
     "Table",
@@ -30,4 +32,5 @@ __all__ = [
     "stability",
     "table",
     "tau",
+    "worlds",
 ]

@@ -1,6 +1,6 @@
-"""How stable the order of systems is under other raters. NumPy only; the caller gives the scoring function."""
+"""How stable the order of systems is under other raters. NumPy only; the caller scores."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -42,21 +42,43 @@ class Stability:
     left_out: list[LeftOut]  # by rater
 
 
+def worlds(
+    ratings: Ratings, keys: Iterable[str], raters: Iterable[int], draws: int = RATERS, seed: int = SEED
+) -> Iterator[Ratings]:
+    """The ratings as they are, then each resample of them, then what is left without each of `raters`.
+
+    A resample draws, for each pair, as many ratings as it has, with replacement. Adjudicated grades stay. The
+    draws of a query depend on its key, of `keys`, and on its own ratings alone: those of other queries can change.
+    """
+    yield ratings
+    rows = np.lexsort((ratings.rater, ratings.document, ratings.query))
+    starts, counts = groups(ratings.query[rows], ratings.document[rows])
+    first, choice = np.repeat(starts, counts), np.repeat(counts, counts)
+    sizes = np.bincount(ratings.query, minlength=ratings.queries).tolist()
+    streams = [np.random.default_rng([seed, int.from_bytes(key.encode())]) for key in keys]
+    for _ in range(draws):
+        drawn = [stream.random(size) for stream, size in zip(streams, sizes, strict=True)]
+        # Below 1, and so the product is below `choice`.
+        place = (np.concatenate([np.empty(0), *drawn]) * choice).astype(np.int64)
+        yield _only(ratings, rows[first + place])
+    for rater in raters:
+        yield _only(ratings, np.flatnonzero(ratings.rater != rater))
+
+
 def stability(
-    ratings: Ratings, score: Callable[[Ratings], np.ndarray], draws: int = RATERS, seed: int = SEED
+    ratings: Ratings, means: np.ndarray, raters: Sequence[int], draws: int = RATERS, seed: int = SEED
 ) -> Stability | None:
     """The stability of the order of systems; None where no pair has two ratings.
 
-    `score` returns the mean of each system, float64[systems], nan for none. A resample draws, for each pair, as
-    many ratings as it has, with replacement. Adjudicated grades stay.
+    `means` are those of the systems in each of `worlds`, float64[worlds, systems], nan for none.
     """
-    means = score(ratings)  # first, since it may raise
-    rows = np.lexsort((ratings.rater, ratings.document, ratings.query))
+    rows = np.lexsort((ratings.document, ratings.query))
     starts, counts = groups(ratings.query[rows], ratings.document[rows])
     if not (counts > 1).any():
         return None
-    generator = np.random.default_rng(seed)
-    drawn = np.array([score(_only(ratings, rows[_drawn(starts, counts, generator)])) for _ in range(draws)])
+    alone = np.zeros(rows.size, bool)
+    alone[rows[starts[counts == 1]]] = True
+    means, drawn, without = means[0], means[1 : draws + 1], means[draws + 1 :]
     signs, others = _signs(means), np.array([_signs(each) for each in drawn])
     # nan >= 0 is False: a system that loses its mean keeps no order. One that never had a mean is left out.
     keeps = (signs * others >= 0) | np.isnan(signs)
@@ -74,13 +96,11 @@ def stability(
         leader_holds=float(keeps[:, best].all(axis=(1, 2)).mean()) if has_order else float("nan"),
         kept=np.where((signs == 0) | np.isnan(signs), np.nan, keeps.mean(axis=0)),
         tau=float(np.mean([_tau(signs, each) for each in others])),
-        left_out=list(_each_left_out(ratings, rows, starts, counts, signs, score)),
+        left_out=[
+            _left_out(rater, ratings.rater == rater, alone, signs, each)
+            for rater, each in zip(raters, without, strict=True)
+        ],
     )
-
-
-def _drawn(starts: np.ndarray, counts: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """For each row, a random row of the same pair."""
-    return np.repeat(starts, counts) + generator.integers(0, np.repeat(counts, counts))
 
 
 def _only(ratings: Ratings, rows: np.ndarray) -> Ratings:
@@ -94,29 +114,18 @@ def _only(ratings: Ratings, rows: np.ndarray) -> Ratings:
     )
 
 
-def _each_left_out(
-    ratings: Ratings,
-    rows: np.ndarray,
-    starts: np.ndarray,
-    counts: np.ndarray,
-    signs: np.ndarray,
-    score: Callable[[Ratings], np.ndarray],
-) -> Iterator[LeftOut]:
-    alone = np.zeros(rows.size, bool)
-    alone[rows[starts[counts == 1]]] = True
-    for rater in np.unique(ratings.rater).tolist():
-        mine = ratings.rater == rater
-        means = score(_only(ratings, np.flatnonzero(~mine)))
-        without = _signs(means)
-        swapped = np.argwhere((signs > 0) & (without < 0)).tolist()
-        yield LeftOut(
-            rater=rater,
-            ratings=int(mine.sum()),
-            unjudged=int((mine & alone).sum()),
-            means=means.tolist(),
-            reversed=[(first, second) for first, second in swapped],
-            tau=_tau(signs, without),
-        )
+def _left_out(rater: int, mine: np.ndarray, alone: np.ndarray, signs: np.ndarray, means: np.ndarray) -> LeftOut:
+    """`mine`: the rater's rows of the ratings; `alone`: the rows of pairs with one rating."""
+    without = _signs(means)
+    swapped = np.argwhere((signs > 0) & (without < 0)).tolist()
+    return LeftOut(
+        rater=rater,
+        ratings=int(mine.sum()),
+        unjudged=int((mine & alone).sum()),
+        means=means.tolist(),
+        reversed=[(first, second) for first, second in swapped],
+        tau=_tau(signs, without),
+    )
 
 
 def _signs(means: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 """How each rater differs from the others, and which pairs they disagree about. NumPy; SciPy for an interval."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,11 +101,25 @@ def _met(table: Table) -> tuple[np.ndarray, np.ndarray]:
     return sums[0], sums[1]
 
 
-def disputed(table: Table) -> list[Disputed]:
+class Disputes(Sequence):
+    """Disputed pairs as rows, which are made when they are asked for: they can be half of all pairs."""
+
+    def __init__(self, *columns: np.ndarray) -> None:
+        self._columns = columns  # as in Disputed
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def __getitem__(self, at: int | slice) -> "Disputed | list[Disputed]":
+        taken = [column[at].tolist() for column in self._columns]
+        return list(map(Disputed, *taken)) if isinstance(at, slice) else Disputed(*taken)
+
+
+def disputed(table: Table) -> Disputes:
     """The pairs with different grades: by distance on the scale, then by deviation, descending, then by number."""
     shared = table.shared
     if not shared.pair.size:
-        return []
+        return Disputes(np.empty(0, np.int64))
     starts, n = groups(shared.pair)
     pairs = shared.pair[starts]
     lowest, highest = (reduce.reduceat(shared.level, starts) for reduce in (np.minimum, np.maximum))
@@ -113,14 +128,5 @@ def disputed(table: Table) -> list[Disputed]:
     deviation = np.sqrt(squares / (n - 1))
     apart = np.flatnonzero(highest > lowest)
     order = apart[np.lexsort((pairs[apart], -deviation[apart], (lowest - highest)[apart]))]
-    return [
-        Disputed(
-            int(pairs[at]),
-            int(n[at]),
-            float(table.grades[lowest[at]]),
-            float(table.grades[highest[at]]),
-            float(mean[at]),
-            float(deviation[at]),
-        )
-        for at in order
-    ]
+    columns = (pairs, n, table.grades[lowest], table.grades[highest], mean, deviation)
+    return Disputes(*(column[order] for column in columns))

@@ -1,25 +1,28 @@
 """Whether the raters of a collection agree, and whether its systems depend on who rated: documents and rows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass
 from functools import cached_property
+from itertools import islice
 from math import isnan
 
 import numpy as np
 
 from ratings.models import Collection
 
-from .. import agreement, record, scores
+from .. import agreement, cache, record, scores
 from .. import measures as kernel
-from ..agreement import KINDS, Stability, Table
+from ..agreement import KINDS, Disputed, Disputes, Stability, Table
 from ..draws import ALPHA, RATERS, SEED
-from ..judgments.rules import Ratings, combine
-from ..measures import Measure, Options
+from ..judgments.rules import RULES_OF_ALL, Ratings, beside, combine
+from ..measures import Judgments, Measure, Options, Rankings
 from ..measures.arrays import groups, pair_key
 from ..record import Opinions, Record
+from ..record.sql import index_of
 from . import report
 
 FEWEST = 20  # pairs with two grades: of fewer no coefficient says much
+AT_ONCE = 4_000  # queries that are scored together
 
 # Why there is no number.
 NOBODY = "nobody gave a grade"
@@ -42,13 +45,14 @@ class Agreement:
 
     collection: str  # slug
     opinions: Opinions
-    pairs: list[tuple[int, int]]  # query (a row of `opinions.queries`) and document (pk), by the number in `table`
+    pairs: (
+        np.ndarray
+    )  # int64[pairs, 2]: query (a row of `opinions.queries`), document (pk), as numbered in `table`
     table: Table
 
     @cached_property
-    def documents(self) -> dict[int, str]:
-        """Keys of the documents of disputed pairs, by pk. Loaded on first use: they can be half of all pairs."""
-        return record.document_keys({self.pairs[each.pair][1] for each in agreement.disputed(self.table)})
+    def disputed(self) -> Disputes:
+        return agreement.disputed(self.table)
 
     @property
     def raters(self) -> list[str]:
@@ -74,19 +78,17 @@ class Order:
     stability: Stability | None  # None: no pair has two grades, or there is no system
 
 
-def agreement_of(collection: Collection) -> Agreement:
-    """The agreement of the collection's raters, from every rating. Four database queries."""
-    opinions = record.opinions(collection)
+def agreement_of(opinions: Opinions) -> Agreement:
+    """The agreement of the raters, from every rating."""
     order = np.lexsort((opinions.document, opinions.query))
     starts, counts = groups(opinions.query[order], opinions.document[order])
     number = np.empty(order.size, np.int64)
     number[order] = np.repeat(np.arange(starts.size), counts)
-    places = {pk: place for place, pk in enumerate(opinions.raters)}
-    rater = np.array([places[pk] for pk in opinions.rater.tolist()], np.int64)
-    table = agreement.table(number, rater, opinions.grade, len(places), opinions.scale, opinions.moment)
+    rater = index_of(opinions.rater, list(opinions.raters))
+    table = agreement.table(number, rater, opinions.grade, len(opinions.raters), opinions.scale, opinions.moment)
     first = order[starts]
-    pairs = list(zip(opinions.query[first].tolist(), opinions.document[first].tolist(), strict=True))
-    return Agreement(collection.slug, opinions, pairs, table)
+    pairs = np.column_stack([opinions.query[first], opinions.document[first]])
+    return Agreement(opinions.collection, opinions, pairs, table)
 
 
 def order_of(
@@ -96,22 +98,97 @@ def order_of(
 
     Raises ValueError as `scores.evaluate` does.
     """
-    parsed, options = scores.measure_for(collection, measure), setup.options
-    data = record.load(collection, setup.systems, options.ties)
+    data = record.load(collection, setup.systems, setup.options.ties)
+    asked = Worlds.of(collection, measure, setup, data.ratings, draws, seed)
+    means = [_means(*scored) for scored in asked.scored(data)]
+    return _order(collection, asked, data, np.array(means))
 
-    def means(ratings: Ratings) -> np.ndarray:
-        judgments = combine(ratings, setup.rule, adjudications=setup.adjudications)
-        every = (kernel.evaluate([parsed], judgments, data.rankings[name], options) for name in data.systems)
-        return np.array([each.mean(parsed) for each in every])
 
+def order_kept(
+    collection: Collection, measure: str, setup: scores.Setup, draws: int = RATERS, seed: int = SEED
+) -> Order:
+    """The same, from the cache as far as possible: only queries whose ratings changed are scored again.
+
+    It keeps a number for each draw, query and system.
+    """
+    source, version = setup.source, record.version(collection)
+    data, _ = cache.read(collection, source, version)
+    asked = Worlds.of(collection, measure, setup, data.ratings, draws, seed)
+
+    def compute(found: Record, _: Judgments) -> dict[str, np.ndarray]:
+        values, counted = zip(*asked.scored(found), strict=True)
+        return {"values": np.stack(values, axis=1), "counted": np.stack(counted, axis=1)}
+
+    of = cache.columns(collection, version, source, ("order", asked), compute).of
+    means = [_means(of["values"][:, world], of["counted"][:, world]) for world in range(of["values"].shape[1])]
+    return _order(collection, asked, data, np.array(means))
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """How systems are scored as if other raters had judged."""
+
+    measure: Measure
+    setup: scores.Setup
+    raters: tuple[int, ...]  # each is left out once
+    draws: int
+    seed: int
+
+    @classmethod
+    def of(
+        cls, collection: Collection, measure: str, setup: scores.Setup, ratings: Ratings, draws: int, seed: int
+    ) -> "Worlds":
+        raters = tuple(np.unique(ratings.rater).tolist())
+        return cls(scores.measure_for(collection, measure), setup, raters, draws, seed)
+
+    def scored(self, found: Record) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """For each of `agreement.worlds` the values and whether they count, of shape [queries, systems]."""
+        every = agreement.worlds(found.ratings, found.queries["key"], self.raters, self.draws, self.seed)
+        rankings = [self._read(found.rankings[name]) for name in found.systems]
+        at_once = 1 if self.setup.rule in RULES_OF_ALL else max(1, AT_ONCE // max(1, len(found.queries)))
+        while some := list(islice(every, at_once)):
+            yield from self._scored(some, rankings)
+
+    def _read(self, rankings: Rankings) -> Rankings:
+        """The part of the rankings that the measure reads."""
+        cutoff, options = self.measure.cutoff, self.setup.options
+        # With these, lower ranks can count.
+        below = options.ties != "rank" or options.unjudged in ("condensed", "require")
+        return rankings if cutoff is None or below or options.ideal == "retrieved" else rankings.top(cutoff)
+
+    def _scored(self, some: list[Ratings], rankings: list[Rankings]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Worlds are scored together, each query of each as a query of its own."""
+        ratings, queries = beside(some), np.tile(np.arange(some[0].queries), len(some))
+        judgments = combine(ratings, self.setup.rule, adjudications=self.setup.adjudications)
+        every = [
+            kernel.evaluate([self.measure], judgments, each.of(queries), self.setup.options) for each in rankings
+        ]
+        shape = (len(some), some[0].queries, len(rankings))
+        values, counted = np.empty(shape), np.empty(shape, bool)
+        for place, each in enumerate(every):
+            values[..., place] = each.values[self.measure].reshape(shape[:2])
+            counted[..., place] = each.counted(self.measure).reshape(shape[:2])
+        return zip(values, counted, strict=True)
+
+
+def _means(values: np.ndarray, counted: np.ndarray) -> list[float]:
+    """The mean of each system from values of shape [queries, systems]."""
+    return [kernel.mean(*column) for column in zip(values.T, counted.T, strict=True)]
+
+
+def _order(collection: Collection, asked: Worlds, data: Record, means: np.ndarray) -> Order:
+    options, setup = asked.setup.options, asked.setup
+    found = None
+    if data.systems:
+        found = agreement.stability(data.ratings, means, asked.raters, asked.draws, asked.seed)
     return Order(
-        measure=parsed,
+        measure=asked.measure,
         options=options,
         profile=setup.profile,
-        fingerprint=scores.fingerprint(kernel.effective(parsed, options), setup.rule, setup.adjudications),
+        fingerprint=scores.fingerprint(kernel.effective(asked.measure, options), setup.rule, setup.adjudications),
         systems=data.systems,
-        raters=record.opinions(collection).raters,
-        stability=agreement.stability(data.ratings, means, draws, seed) if data.systems else None,
+        raters=dict(collection.raters.values_list("pk", "name")),
+        stability=found,
     )
 
 
@@ -120,11 +197,16 @@ def order_of(
 
 def document(agreed: Agreement, order: Order | None = None) -> dict:
     """The JSON document: counts, coefficients, confusion of grades, raters, disputed pairs, order of systems."""
+    whole = {**summary(agreed), "disputed": disputed(agreed, agreed.disputed)}
+    return whole | ({"order": standing(order)} if order else {})
+
+
+def summary(agreed: Agreement) -> dict:
+    """The document without disputed pairs, which can be many, and without the order of systems."""
     whole = {"collection": agreed.collection, "counts": counts(agreed), "coefficients": coefficients(agreed)}
     pairs = agreement.confusion(agreed.table).tolist()
     whole["confusion"] = {"grades": agreed.table.grades.tolist(), "pairs": pairs}
-    whole |= {"pairs_of_raters": pairs_of_raters(agreed), "raters": raters(agreed), "disputed": disputed(agreed)}
-    return whole | ({"order": standing(order)} if order else {})
+    return whole | {"pairs_of_raters": pairs_of_raters(agreed), "raters": raters(agreed)}
 
 
 def counts(agreed: Agreement) -> dict:
@@ -227,13 +309,14 @@ def raters(agreed: Agreement) -> list[dict]:
     return rows
 
 
-def disputed(agreed: Agreement) -> list[dict]:
-    """A row for each pair with different grades, the biggest difference first."""
-    rows = []
-    for each in agreement.disputed(agreed.table):
-        query, document = agreed.pairs[each.pair]
-        keys = {"query": agreed.opinions.queries["key"].iat[query], "document": agreed.documents[document]}
-        rows.append(keys | {name: value for name, value in asdict(each).items() if name != "pair"})
+def disputed(agreed: Agreement, some: Sequence[Disputed]) -> list[dict]:
+    """A row for each of `some` pairs with different grades. One database query for each 20,000."""
+    places = agreed.pairs[[each.pair for each in some]].tolist() if some else []
+    documents = record.document_keys({document for _, document in places})
+    keys, rows = agreed.opinions.queries["key"].tolist(), []
+    for each, (query, document) in zip(some, places, strict=True):
+        row = {"query": keys[query], "document": documents[document]}
+        rows.append(row | {name: getattr(each, name) for name in ("ratings", *SPREAD)})
     return rows
 
 

@@ -1,6 +1,6 @@
 """The rules that combine several ratings of a pair into one judgment. NumPy only."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
@@ -55,6 +55,24 @@ class _Pairs:
     def pair(self) -> np.ndarray:
         """The pair of each row."""
         return np.repeat(np.arange(len(self.start)), self.end - self.start)
+
+
+def beside(several: Sequence[Ratings]) -> Ratings:
+    """Ratings of the same queries as those of so many times as many: query q of the i-th is i * queries + q."""
+    queries = several[0].queries
+
+    def together(columns: str, of: Sequence) -> dict[str, np.ndarray]:
+        joined = {name: np.concatenate([getattr(each, name) for each in of]) for name in columns.split()}
+        joined["query"] = np.concatenate([each.query + place * queries for place, each in enumerate(of)])
+        return joined
+
+    every, decided = len(several) * queries, [each.adjudicated for each in several]
+    weighed = "" if several[0].weight is None else " weight"
+    return Ratings(
+        every,
+        **together("document rater grade" + weighed, several),
+        adjudicated=None if decided[0] is None else Judgments(every, **together("document grade", decided)),
+    )
 
 
 def combine(ratings: Ratings, rule: str = "mean", *, adjudications: str = "use") -> Judgments:

@@ -172,30 +172,22 @@ class Rankings:
 
     def top(self, cutoff: int) -> "Rankings":
         """The rankings down to the cutoff."""
-        length = np.minimum(self.length, cutoff)
+        return self._first(np.minimum(self.length, cutoff), np.arange(self.queries))
+
+    def of(self, queries: np.ndarray) -> "Rankings":
+        """The rankings of some queries, which then count from 0."""
+        return self._first(self.length[queries], queries)
+
+    def _first(self, length: np.ndarray, queries: np.ndarray) -> "Rankings":
+        """The first so many documents of the ranking of each of these queries."""
         offsets = np.append(0, np.cumsum(length))
-        rows = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], length)
+        rows = np.arange(offsets[-1]) + np.repeat(self.offsets[queries] - offsets[:-1], length)
         return Rankings(
             offsets=offsets,
             documents=self.documents[rows],
             scores=None if self.scores is None else self.scores[rows],
-            present=self.present,
-            tiebreak=None if self.tiebreak is None else self.tiebreak[rows],
-        )
-
-    def of(self, queries: np.ndarray) -> "Rankings":
-        """The rankings of some queries, which then count from 0."""
-        pieces = [slice(*self.offsets[query : query + 2]) for query in queries]
-
-        def taken(column: np.ndarray | None) -> np.ndarray | None:
-            return None if column is None else np.concatenate([column[:0], *(column[rows] for rows in pieces)])
-
-        return Rankings(
-            offsets=np.append(0, np.cumsum(self.length[queries])),
-            documents=taken(self.documents),
-            scores=taken(self.scores),
             present=self.present[queries],
-            tiebreak=taken(self.tiebreak),
+            tiebreak=None if self.tiebreak is None else self.tiebreak[rows],
         )
 
     def only(self, query: int) -> "Rankings":

@@ -4,7 +4,19 @@ from .arrays import Opinions, Record
 from .keys import Keys, document_keys
 from .machines import InUse, Machine, asked_of, judgments_of, machines
 from .rankings import results
-from .reading import load, opinions, part, pool, pooled, scale, terms, unknown_system
+from .reading import (
+    load,
+    opinion_rows,
+    opinions,
+    opinions_in,
+    part,
+    pool,
+    pooled,
+    queries_of,
+    scale,
+    terms,
+    unknown_system,
+)
 from .versions import Version, changed_queries, version
 
 __all__ = [
@@ -20,10 +32,13 @@ __all__ = [
     "judgments_of",
     "load",
     "machines",
+    "opinion_rows",
     "opinions",
+    "opinions_in",
     "part",
     "pool",
     "pooled",
+    "queries_of",
     "results",
     "scale",
     "terms",

@@ -40,6 +40,7 @@ class Record:
 class Opinions:
     """All ratings, "cannot judge" included."""
 
+    collection: str  # slug
     queries: pd.DataFrame  # as in Record
     scale: list[float]  # the grades, lowest first
     raters: dict[int, str]  # names by pk, in the order of names; also raters without a rating

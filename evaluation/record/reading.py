@@ -53,7 +53,7 @@ def load(
     query for each 20,000, the keys of the documents that share a score. ValueError for an unknown system, or for
     one without the scores that `ties` needs.
     """
-    queries, names = _queries(collection), _systems(collection, systems)
+    queries, names = queries_of(collection), _systems(collection, systems)
     rankings = rankings_of(names, queries, with_scores=ties != "rank")
     if ties != "rank":
         refuse_unscored(rankings, queries, ties)
@@ -89,11 +89,12 @@ def part(collection: Collection, whole: Record, queries: Sequence[int]) -> Recor
 
 def opinions(collection: Collection) -> Opinions:
     """The ratings of a collection by people, "cannot judge" included. Four database queries."""
-    queries = _queries(collection)
-    rated = Rating.objects.filter(rater__collection=collection)
-    at = Seconds("created_at")
-    rows = rated.values_list("query_id", "document_id", "rater_id", Coalesce("grade_id", NO_GRADE), at)
-    query, document, rater, grade, moment = columns_of(*rows.query.sql_with_params(), 5)
+    return opinions_in(collection, queries_of(collection), opinion_rows(collection))
+
+
+def opinions_in(collection: Collection, queries: pd.DataFrame, rows: np.ndarray) -> Opinions:
+    """The same, of what `queries_of` and `opinion_rows` returned. Two database queries."""
+    query, document, rater, grade, moment = rows
     # Grades and raters are read last, as in `load`.
     grades = dict(Grade.objects.filter(collection=collection).values_list("pk", "value"))
     raters = {pk: name for name, pk in sorted(collection.raters.values_list("name", "pk"))}
@@ -102,6 +103,7 @@ def opinions(collection: Collection) -> Opinions:
     there = (query >= 0) & (index_of(rater, list(raters)) >= 0)
     there &= ~np.isnan(value) | (grade == NO_GRADE)
     return Opinions(
+        collection=collection.slug,
         queries=queries,
         scale=sorted(map(float, grades.values())),
         raters=raters,
@@ -111,6 +113,19 @@ def opinions(collection: Collection) -> Opinions:
         grade=value[there],
         moment=moment[there],
     )
+
+
+def opinion_rows(collection: Collection, queries: Sequence[int] | None = None) -> np.ndarray:
+    """int64[5, n]: query, document, rater, grade (pks; NO_GRADE for "cannot judge") and time of ratings by people.
+
+    Of all queries, or of a few. One database query.
+    """
+    rated = Rating.objects.order_by().filter(rater__collection=collection)
+    if queries is not None:
+        rated = rated.filter(query__in=queries)
+    at = Seconds("created_at")
+    rows = rated.values_list("query_id", "document_id", "rater_id", Coalesce("grade_id", NO_GRADE), at)
+    return columns_of(*rows.query.sql_with_params(), 5)
 
 
 def scale(collection: Collection) -> list[float]:
@@ -160,7 +175,8 @@ def unknown_system(name: str, known: Sequence[str]) -> str:
     return f"unknown system {name!r}; " + (f"known are {', '.join(known)}." if known else "there are none yet.")
 
 
-def _queries(collection: Collection) -> pd.DataFrame:
+def queries_of(collection: Collection) -> pd.DataFrame:
+    """The queries as in Record. One database query."""
     columns = ["pk", "key", "text", "weight", "tags"]
     rows = Query.objects.filter(collection=collection).values_list(*columns)
     frame = pd.DataFrame(sorted(rows, key=lambda row: natural(row[1])), columns=columns)

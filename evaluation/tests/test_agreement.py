@@ -273,7 +273,7 @@ def test_pairs_in_dispute_come_with_the_biggest_difference_first():
     assert [each.pair for each in found] == [2, 4, 5, 1]
     assert (found[0].lowest, found[0].highest, found[0].mean, found[0].ratings) == (0, 3, 1.5, 2)
     assert found[0].deviation == pytest.approx(3 / np.sqrt(2))
-    assert agreement.disputed(of_rows([[1, None]])) == []
+    assert len(agreement.disputed(of_rows([[1, None]]))) == 0
 
 
 def test_steps_of_the_scale_and_not_values_make_the_biggest_difference():

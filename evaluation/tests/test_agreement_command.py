@@ -7,6 +7,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from evaluation import record
 from evaluation.analyses import consistency
 from evaluation.measures import Options
 from ratings.tests.cast import make_collection, make_ranking
@@ -201,11 +202,11 @@ def test_the_number_of_database_queries_does_not_grow_with_the_ratings():
     with CaptureQueriesContext(
         connection,
     ) as few:
-        consistency.disputed(consistency.agreement_of(collection))
+        consistency.document(consistency.agreement_of(record.opinions(collection)))
     rate(collection, "q2", rater="ann", a="0", b="1", c="2", d="3")
     rate(collection, "q2", rater="bob", a="1", b="2", c="3", d="0")
     with CaptureQueriesContext(connection) as many:
-        consistency.disputed(consistency.agreement_of(collection))
+        consistency.document(consistency.agreement_of(record.opinions(collection)))
     assert len(few) == len(many) == 5  # the fifth finds the keys of documents in dispute
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evaluation.agreement import stability
+from evaluation import agreement
 from evaluation.judgments.rules import Ratings, combine
 from evaluation.measures import Judgments
 
@@ -13,6 +13,12 @@ def ratings_of(*rows: tuple[int, int, float], adjudicated: Judgments | None = No
     document, rater, grade = (np.array(column) for column in zip(*rows, strict=True))
     nothing = np.zeros(len(rows), np.int64)
     return Ratings(1, nothing, document, rater, grade.astype(float), np.ones(len(rows)), adjudicated)
+
+
+def stability(ratings: Ratings, score, draws: int, seed: int = 225):
+    raters = np.unique(ratings.rater).tolist()
+    means = np.array([score(each) for each in agreement.worlds(ratings, ["q1"], raters, draws, seed)])
+    return agreement.stability(ratings, means, raters, draws, seed)
 
 
 def score(ratings: Ratings) -> np.ndarray:
@@ -73,8 +79,8 @@ def test_the_leader_can_hold_where_the_order_does_not():
 
 
 def test_one_rating_a_pair_or_one_rater_tells_nothing():
-    assert stability(ratings_of((0, 0, 1), (1, 1, 2)), score) is None
-    assert stability(ratings_of((0, 0, 1), (1, 0, 2)), score) is None
+    assert stability(ratings_of((0, 0, 1), (1, 1, 2)), score, draws=1) is None
+    assert stability(ratings_of((0, 0, 1), (1, 0, 2)), score, draws=1) is None
 
 
 def test_systems_that_tie_have_no_order_to_keep():
@@ -127,3 +133,24 @@ def test_every_way_to_combine_ratings_can_be_resampled():
     for rule in ("median", "majority", "weighted", "dawid_skene"):
         found = stability(ratings_of(*rows), lambda ratings, rule=rule: combine(ratings, rule).grade, draws=5)
         assert not np.isnan(found.low).any()
+
+
+def test_the_draws_of_a_query_do_not_depend_on_other_queries():
+    generator = np.random.default_rng(5)
+    grade, rater = generator.integers(0, 4, 24).astype(float), np.tile(np.arange(3), 8)
+    document = np.repeat(np.arange(8), 3)
+    both = Ratings(2, document // 4, document, rater, grade, np.ones(24))
+    second = Ratings(1, np.zeros(12, np.int64), document[12:], rater[12:], grade[12:], np.ones(12))
+    several = agreement.worlds(both, ["q1", "q2"], [1], draws=5)
+    for each, alone in zip(several, agreement.worlds(second, ["q2"], [1], draws=5), strict=True):
+        rows = each.query == 1
+        assert each.rater[rows].tolist() == alone.rater.tolist()
+        assert each.grade[rows].tolist() == alone.grade.tolist()
+
+
+def test_each_query_has_draws_of_its_own():
+    document = np.tile(np.repeat(np.arange(20), 3), 2)
+    ratings = Ratings(2, np.repeat([0, 1], 60), document, np.tile(np.arange(3), 40), np.tile([0.0, 1, 2], 40))
+    _, drawn = agreement.worlds(ratings, ["q1", "q2"], [], draws=1)
+    assert drawn.grade[:60].tolist() != drawn.grade[60:].tolist()
+    assert np.unique(drawn.grade).tolist() == [0, 1, 2]

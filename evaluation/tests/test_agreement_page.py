@@ -189,7 +189,7 @@ def test_the_number_of_draws_goes_down_with_the_work_and_ends_in_the_command(cli
 
 def test_it_is_made_once_for_each_state_of_the_collection(client, monkeypatch):
     collection, made = make_two(), []
-    for name in ("agreement_of", "order_of", "document"):
+    for name in ("agreement_of", "order_kept", "summary"):
         real = getattr(agreement.consistency, name)
         monkeypatch.setattr(
             agreement.consistency, name, lambda *a, real=real, name=name, **k: made.append(name) or real(*a, **k)
@@ -197,10 +197,11 @@ def test_it_is_made_once_for_each_state_of_the_collection(client, monkeypatch):
     analyst(client, collection)
     for address in (URL, URL, "/collections/hills/", URL + "agreement.json"):
         assert client.get(address).status_code == 200
-    assert sorted(made) == ["agreement_of", "document", "order_of"]
+    # The file is made by itself: it has all disputed pairs.
+    assert sorted(made) == ["agreement_of", "order_kept", "summary", "summary"]
     rate(collection, {("q1", "c"): "0"}, rater="canary-boris")
     client.get(URL)
-    assert len(made) == 6
+    assert len(made) == 7
 
 
 @pytest.mark.parametrize(

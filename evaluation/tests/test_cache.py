@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from evaluation import cache, record, scores
-from evaluation.analyses import consistency
+from evaluation.analyses import consistency, report
 from evaluation.judgments.rules import RULES, RULES_OF_ALL
 from evaluation.measures import Options
 from evaluation.pages.answer import holdings
@@ -49,10 +49,15 @@ def everything(collection, rule: str = "mean") -> dict:
     _, judgments = scores.read(collection, Options(), rule=rule)
     judged = (judgments.query.tobytes(), judgments.document.tobytes(), judgments.grade.tobytes())
     numbers |= {"reasons": evaluation.reasons.to_numpy().tolist(), "judgments": judged}
+    agreed = consistency.agreement_of(cache.opinions(collection))
+    order = consistency.order_kept(collection, "nDCG@3", scores.Setup(Options(), rule=rule), draws=3)
+    # As text, in which two nan are equal.
+    numbers["agreement"] = report.as_text(consistency.document(agreed, order))
     return numbers | {"counts": holdings(collection)}
 
 
 def forget() -> None:
+    cache._wholes = cache.Recent(32)
     cache._counts = cache.Recent(8)
     cache._records = cache.Recent(4)
     cache._judgments = cache.Recent(8)
@@ -66,11 +71,32 @@ def test_alpha_beside_the_results_is_that_of_the_page_of_agreement(collection, g
             given = queue.Submission(grade=collection.grades.get(value=grade))
             queue.save(rater_of(collection, name), pair_of(collection, query), given)
     queue.save(rater_of(collection, "third"), pair_of(collection, "q1"), queue.Submission(reason="broken"))
-    whole = consistency.coefficients(consistency.agreement_of(collection))
+    whole = consistency.coefficients(consistency.agreement_of(record.opinions(collection)))
     found, _ = cache.read(collection, cache.Source())
     (row,) = [row for row in whole if row["name"] == "alpha_ordinal"]
     assert consistency.ordinal_alpha(found) == row
     assert row["pairs"] == 2
+
+
+@pytest.mark.parametrize(
+    "measure", ["nDCG@3", "nDCG", "AP@2", "Rprec", "ERR@3", "RBP(p=0.5)@2", "Bpref", "Success@1"]
+)
+@pytest.mark.parametrize("changes", [{}, {"unjudged": "condensed"}, {"missing": "skip"}, {"ideal": "retrieved"}])
+def test_the_order_of_systems_has_the_means_of_the_results(collection, measure, changes):
+    for query in ("q1", "q2"):
+        rate(collection, query, rater="second", a="1", d="3")
+    setup = scores.Setup(scores.options_for(collection, **changes))
+    kept, anew = (
+        order(collection, measure, setup, draws=4).stability
+        for order in (consistency.order_kept, consistency.order_of)
+    )
+    evaluation = scores.evaluate(collection, [measure], setup.options)
+    (name,) = map(str, evaluation.measures)
+    expected = [evaluation.summarised[system, name]["mean"] for system in evaluation.systems]
+    np.testing.assert_array_equal(kept.means, expected)
+    for name in ("means", "low", "high", "kept", "holds", "tau"):
+        np.testing.assert_array_equal(getattr(kept, name), getattr(anew, name))
+    assert str(kept.left_out) == str(anew.left_out)
 
 
 def rater_of(collection, name: str) -> Rater:
@@ -104,6 +130,8 @@ def test_after_any_change_they_are_those_of_a_fresh_start(collection, rule):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_only_the_queries_that_changed_are_read(collection, monkeypatch, rule):
+    # Who gives a first rating can be left out of the order of systems from then on: a world more for every query.
+    rate(collection, "q1", rater="somebody", b="1")
     everything(collection, rule)
     read = []
     for name in ("load", "part"):
@@ -111,9 +139,9 @@ def test_only_the_queries_that_changed_are_read(collection, monkeypatch, rule):
     pair = Pair.objects.get(query__key="q2", query__collection=collection, document__key="b")
     queue.save(rater_of(collection, "somebody"), pair, queue.Submission(grade=collection.grades.first()))
     everything(collection, rule)
-    # For the arrays that the pages read and, where one rating does not tell of all judgments, for the scores and
-    # for the bounds.
-    assert read == [[pair.query_id]] * (1 if rule in RULES_OF_ALL else 3)
+    # For the arrays that the pages read and, where one rating does not tell of all judgments, for the scores, for
+    # the bounds, and for the order of systems.
+    assert read == [[pair.query_id]] * (1 if rule in RULES_OF_ALL else 4)
 
 
 def spied(act, read: list):

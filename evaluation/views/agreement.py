@@ -19,7 +19,6 @@ from ratings.people.privacy import pseudonym
 from ratings.views.pages import paged
 
 from .. import cache, charts
-from ..agreement import disputed
 from ..analyses import consistency
 from ..analyses.consistency import FEWEST, Agreement, Order
 from ..draws import FEWEST_RATERS, RATERS
@@ -56,7 +55,7 @@ class Results:
 
     agreement: Agreement
     order: Order | None  # None: too large for a page
-    document: dict  # of both, as the files have it
+    document: dict  # of both, as the files have it, but for disputed pairs
     raters: dict[str, int]  # pks by the name that is shown
 
 
@@ -109,15 +108,14 @@ def found_in(collection: Collection, asked: Asked) -> Results:
     """Made once for each state of the collection; names are read each time, for they may be taken away."""
     names = names_in(collection)
     agreed, order = renamed(agreement_in(collection), order_in(collection, asked), names)
-    draws = order and order.stability and order.stability.draws
-    of_order = order and (order.fingerprint, order.measure, order.profile, draws)
-    name = ("agreement", tuple(names.items()), of_order)
-    document = cache.whole(collection, name, lambda: consistency.document(agreed, order))
+    document = cache.whole(collection, ("agreement", tuple(names.items())), lambda: consistency.summary(agreed))
+    if order:
+        document = document | {"order": consistency.standing(order)}
     return Results(agreed, order, document, {name: pk for pk, name in agreed.opinions.raters.items()})
 
 
 def agreement_in(collection: Collection) -> Agreement:
-    return cache.whole(collection, "raters", lambda: consistency.agreement_of(collection))
+    return cache.whole(collection, "raters", lambda: consistency.agreement_of(cache.opinions(collection)))
 
 
 def order_in(collection: Collection, asked: Asked) -> Order | None:
@@ -127,7 +125,7 @@ def order_in(collection: Collection, asked: Asked) -> Order | None:
         return None
 
     def made() -> Order:
-        return consistency.order_of(collection, str(asked.measure), asked.setup, draws)
+        return consistency.order_kept(collection, str(asked.measure), asked.setup, draws)
 
     name = ("order", asked.measure, asked.options, asked.profile, asked.rule, asked.adjudications, draws)
     try:
@@ -282,11 +280,12 @@ def dot(row: Mapping) -> dict:
 
 def in_dispute(request: HttpRequest, collection: Collection, results: Results) -> dict:
     """One page of the pairs with different grades, with what they link to. Two queries, for admins three."""
-    rows = list(zip(results.document["disputed"], disputed(results.agreement.table), strict=True))
-    context = paged(request, rows, DISPUTED)
-    queries, shown = results.agreement.opinions.queries, []
-    for row, each in context["page"].object_list:
-        query, document = results.agreement.pairs[each.pair]
+    agreed = results.agreement
+    context = paged(request, agreed.disputed, DISPUTED)
+    on_page = context["page"].object_list
+    queries, shown = agreed.opinions.queries, []
+    for row, each in zip(consistency.disputed(agreed, on_page), on_page, strict=True):
+        query, document = agreed.pairs[each.pair].tolist()
         shown.append((row, queries["pk"].iat[query].item(), queries["text"].iat[query], document))
     documents = titles({document for *_, document in shown})
     tokens = {}
@@ -296,7 +295,7 @@ def in_dispute(request: HttpRequest, collection: Collection, results: Results) -
             (query, document): token for query, document, token in pairs.values_list("query", "document", "token")
         }
     return context | {
-        "total": len(rows),
+        "total": len(agreed.disputed),
         "disputed": [
             {
                 **row,
@@ -322,5 +321,5 @@ def agreement_files(request: HttpRequest, collection: Collection, asked: Asked) 
     return Files(
         f"{collection.slug}-agreement-{asked.measure}",
         csv=lambda: consistency.table(found.agreement, found.order),
-        json=lambda: found.document,
+        json=lambda: consistency.document(found.agreement, found.order),
     )

@@ -1,3 +1,4 @@
+from evaluation import record
 from evaluation.analyses import consistency, report
 from evaluation.analyses.consistency import Agreement, Order
 from evaluation.draws import MOST_RATERS, RATERS, SEED
@@ -51,7 +52,7 @@ class Command(ExportCommand):
             order = measure and consistency.order_of(collection, measure, setup, draws, seed)
         except ValueError as error:
             raise Refused(str(error)) from error
-        said = consistency.agreement_of(collection)
+        said = consistency.agreement_of(record.opinions(collection))
         self.put_out([chosen(FORMATS, given)(said, order)], given["output"])
         if said.lacking:
             self.stderr.write(f"{slug}: {said.lacking}, so that there is nothing to agree")
