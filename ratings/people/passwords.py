@@ -1,4 +1,4 @@
-"""Which passwords are too easy to guess here, beside those that are everywhere."""
+"""Passwords that are too easy to guess on this server, in addition to those that are weak everywhere."""
 
 import re
 
@@ -22,7 +22,7 @@ FEW = 4  # letters
 
 
 class NotOurWords:
-    """A password validator that refuses what is made of words of this server, such as rater-admin-2026!"""
+    """A password validator that refuses passwords made of words of this server, such as rater-admin-2026!"""
 
     def validate(self, password: str, user: AbstractBaseUser | None = None) -> None:
         letters = "".join(re.findall("[a-z]", password.lower()))

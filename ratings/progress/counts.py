@@ -227,7 +227,9 @@ def repeats(rater_ids: Sequence[int]) -> QuerySet:
 
 
 def hits(rater_ids: Sequence[int]) -> dict[str, dict[int, Share]]:
-    """ "gold" and "repeats" → rater id → the share of gold hits and of repeats with the same grade. Two queries."""
+    """Rater id → the share of gold hits, as "gold", and of repeats with the same grade, as "repeats". Two
+    queries.
+    """
     ratings = Rating.objects.filter(rater__in=rater_ids).order_by()
     answered = {
         "gold": (gold_answers(ratings), Q(grade=F("pair__anchor__grade"))),
