@@ -1,7 +1,7 @@
-"""Checking an archive: its lines are copied into a temporary database and checked there.
+"""Check an archive: its lines are copied into a temporary database, the stage, and checked there.
 
-Each member becomes a table with its fields, and the number and size in bytes of each line. References between
-lines are checked by SQL, for all lines at once.
+Each member becomes a table with its fields and with the number and the size in bytes of each line. References
+between lines are checked by SQL, for all lines at once.
 """
 
 import json
@@ -37,7 +37,7 @@ TABLES = [table(member) for member in EVERY]
 
 
 def check(archive: Archive, stage: sqlite3.Connection, report: Report, progress: Progress) -> None:
-    """Write all lines into the stage. Ends with the first member that has a refusal."""
+    """Write all lines into the stage, up to the first member that has a refusal."""
     for member in archive.members:
         _take_in(archive, member, stage, report, progress)
         problems = [*_repeats(member, stage), *_strangers(member, stage)] if not report.refused else []
@@ -48,13 +48,13 @@ def check(archive: Archive, stage: sqlite3.Connection, report: Report, progress:
         report.counts[member.name] = archive.lines[member.file]
     for number, problem in _pictures(archive, stage):
         report.refuse(archive.refused(BY_NAME["pictures"], number, problem))
-    # An export has only imports with events, so one without would be lost in the next archive.
+    # An export writes only imports that have events. One without events would be lost in the next archive.
     for (number,) in stage.execute(f"SELECT {NUMBER} FROM imports EXCEPT SELECT import FROM events LIMIT {KEPT}"):
         report.refuse(archive.refused(BY_NAME["imports"], number, "no event is of this import"))
 
 
 def _pictures(archive: Archive, stage: sqlite3.Connection) -> Iterator[tuple[int, str]]:
-    """The number and problem of each line whose files are missing or no pictures of ours."""
+    """The number and problem of each line whose files are missing or were not made by Idealist."""
     named = set()
     for number, *digests in stage.execute(
         f"SELECT {NUMBER}, small, large FROM pictures WHERE state = 'ready' ORDER BY {NUMBER}"
@@ -78,7 +78,7 @@ def _wrong(content: bytes) -> str:
 
 
 def pieces(rows: Iterable[tuple]) -> Iterator[list[tuple]]:
-    """The rows, some at a time. The first value of a row is its size in bytes."""
+    """The rows in pieces of limited size. The first value of a row is its size in bytes."""
     piece, size = [], 0
     for row in rows:
         piece.append(row)
@@ -121,7 +121,7 @@ def _take_in(
 def _numbered(
     archive: Archive, member: Member, stage: sqlite3.Connection, piece: list[tuple], report: Report
 ) -> Iterator[tuple]:
-    """The rankings, with the numbers of the documents' lines in place of their keys."""
+    """The rankings, with the line numbers of documents in place of their keys."""
     keys = [key for *_, documents, _ in piece for key in documents]
     lines = stage.execute(
         f"SELECT d.{NUMBER} FROM json_each(?) AS k LEFT JOIN documents AS d ON d.key = k.value ORDER BY k.key",
@@ -140,7 +140,9 @@ def _numbered(
 
 
 def _repeats(member: Member, stage: sqlite3.Connection) -> Iterator[tuple[int, str]]:
-    """The number and problem of each line with the key of an earlier one. Makes the indexes of the keys."""
+    """The number and problem of each line that repeats the key of an earlier one. Makes the indexes of the
+    keys.
+    """
     for place, fields in enumerate(member.unique):
         if fields == (NUMBER,):
             continue
@@ -182,7 +184,7 @@ def _strangers(member: Member, stage: sqlite3.Connection) -> Iterator[tuple[int,
 
 
 def joined(member: Member, name: str, reference: Reference) -> str:
-    """The JOIN of the lines of a member, m, with the lines that they refer to."""
+    """The JOIN of a member's lines, `m`, with the lines that they refer to."""
     target, fields = reference
     on = [
         f'{name}."{theirs}" = m."{ours}"' for theirs, ours in zip(BY_NAME[target].unique[0], fields, strict=True)
@@ -193,6 +195,6 @@ def joined(member: Member, name: str, reference: Reference) -> str:
 
 
 def _shown(member: Member, fields: tuple[str, ...], key: list[Any]) -> str:
-    """The key as it stands in the file."""
+    """The key as it is written in the file."""
     written = (member.fields[name].written(value) for name, value in zip(fields, key, strict=True))
     return " and ".join(value.strip('"') for value in written)

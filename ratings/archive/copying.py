@@ -1,4 +1,4 @@
-"""A copy of a collection without what people did in it: written as an archive, and a new one made of that."""
+"""Copy a collection, without what people did in it: write it as an archive, and restore that as a new one."""
 
 import tempfile
 
@@ -23,7 +23,7 @@ def copy(
     Raises ValueError for a slug that is taken or invalid, and Collection.DoesNotExist for a deleted source.
     """
     with tempfile.TemporaryFile() as file:
-        progress(f"reading {source}", None, 0)  # and nothing more, as nothing can be stored within a snapshot
+        progress(f"reading {source}", None, 0)  # the only report, since nothing can be stored within a snapshot
         write(source, file, members=COPIED)
         with unpacked(file, source.name, ours=True) as archive:
             return restore(archive, slug, name=name, maker=maker, progress=progress, job=job)

@@ -1,6 +1,6 @@
-"""The members of an archive about judges, which it has where they were asked for. No database.
+"""The members of an archive about judges, which are optional. No database.
 
-Versions are named by judge and number, runs and samples by the number of the line.
+Versions are named by judge and number, runs and samples by the number of their line.
 """
 
 import json
@@ -37,7 +37,7 @@ from .shape import (
     whole,
 )
 
-NOTHING = sha256(b"").hexdigest()  # the fingerprint of a version of which only the model's name is known
+NOTHING = sha256(b"").hexdigest()  # the fingerprint of a version if only the model's name is known
 LIVE = ("queued", "running")  # written as paused: nobody who imports an archive asked for calls
 SMALL = 32_767
 AMOUNT = re.compile(r"[0-9]{1,8}(\.[0-9]{1,6})?")
@@ -59,14 +59,14 @@ def _grades(value: Any) -> str:
 
 def _money(value: Any) -> str:
     if not AMOUNT.fullmatch(TEXT.read(value)):
-        raise ValueError(f"{values.shown(value)} is no amount of at most 8 digits and 6 places")
+        raise ValueError(f"{values.shown(value)} is not an amount of at most 8 digits and 6 places")
     return value
 
 
 def _chance(value: Any) -> float:
     chance = number(0).read(value)
     if not 0 < chance <= 1:
-        raise ValueError(f"{values.shown(value)} is no chance above 0 and up to 1")
+        raise ValueError(f"{values.shown(value)} is not a chance above 0 and up to 1")
     return chance
 
 
@@ -84,7 +84,7 @@ TO_VERSION: dict[str, Reference] = {"version": ("judge_versions", ("judge", "ver
 
 
 def _is_what_its_fingerprint_says(row: dict) -> str:
-    """A version is known by its fingerprint, so that none can be passed off as another."""
+    """The problem if the fingerprint does not fit: a version must not be passed off as another."""
     content = {name: row[name] for name in CONTENT}
     content |= {name: Decimal(row[name]) for name in ("price_in", "price_out")}
     if row["parser"] == 0 and row["fingerprint"] == NOTHING or sha_of(content) == row["fingerprint"]:
@@ -105,11 +105,11 @@ def _within_its_cap(row: dict) -> str:
 def _graded_or_why_not(row: dict) -> str:
     graded, problem = row["value"] is not None, row["problem"] != ""
     fits = (graded, problem) == (row["state"] == "graded", row["state"] == "ungraded")
-    return "" if fits else "what is graded has a value, and what is ungraded a problem, and nothing else"
+    return "" if fits else "a graded pair needs a value and no problem, an ungraded one a problem and no value"
 
 
 def _has_its_seed(row: dict) -> str:
-    return "" if not row["drawn"] or row["seed"] is not None else "a sample that was drawn has a seed"
+    return "" if not row["drawn"] or row["seed"] is not None else "a sample that was drawn needs a seed"
 
 
 ANSWER = {

@@ -1,7 +1,7 @@
 """The format of archives: the files and the fields of their lines. No database.
 
-Lines refer to queries and documents by key, to raters and systems by name, and to events by the number of the
-line. An archive has no accounts: no passwords, no addresses, and no names but those of raters.
+Lines refer to queries and documents by key, to raters and systems by name, and to events by the number of their
+line. An archive contains no accounts, passwords or addresses, and no names except those of raters.
 """
 
 import re
@@ -74,7 +74,7 @@ def _as_many_scores(row: dict) -> str:
 def _has_files(row: dict) -> str:
     files = [row["small"], row["large"]]
     fits = all(files) if row["state"] == "ready" else not any(files)
-    return "" if fits else "what is ready, and nothing else, has a small and a large picture"
+    return "" if fits else "a picture must have a small and a large file if it is ready, and only then"
 
 
 def _what_is_random_has_its_chance(row: dict) -> str:
@@ -83,7 +83,7 @@ def _what_is_random_has_its_chance(row: dict) -> str:
         fits = facts == [None] * 4
     else:
         fits = None not in facts and row["rate"] > 0 and 0 < row["within"] <= 1
-    return "" if fits else "what is random, and nothing else, has a unit, a key and its chances"
+    return "" if fits else "a pair must have a unit, a key and chances if it was drawn at random, and only then"
 
 
 def _is_explained(row: dict) -> str:
@@ -92,26 +92,26 @@ def _is_explained(row: dict) -> str:
 
 def _who_fills(row: dict) -> str:
     if (row["state"] == "done") != (row["rater"] is not None):
-        return "what is done has a rater, and what is open has none"
-    return "" if row["rater"] or not row["extra"] else "what is extra has a rater"
+        return "an assignment must have a rater if it is done, and none if it is open"
+    return "" if row["rater"] or not row["extra"] else "an extra assignment needs a rater"
 
 
 def _grade_or_reason(row: dict) -> str:
     fits = (row["grade"] is None) != (row["reason"] == "")
-    return "" if fits else "a rating is a grade or a reason, and not both"
+    return "" if fits else "a rating needs either a grade or a reason"
 
 
 def _has_a_reason(row: dict) -> str:
-    return "" if row["reason"] else "a decision has a reason"
+    return "" if row["reason"] else "a decision needs a reason"
 
 
 def _is_an_event(row: dict) -> str:
     if (row["kind"] == "undo") != (row["undoes"] is not None):
-        return "an undo, and nothing else, undoes an event"
+        return "an event must name the event that it undoes if it is an undo, and only then"
     if row["rater"] is None and row["kind"] not in ("adjudicate", "undo"):
         return "the event has no rater"
     if row["import"] is not None and row["kind"] != "import":
-        return "no import brings such an event"
+        return "an import cannot make such an event"
     return ""
 
 
@@ -298,7 +298,7 @@ MEMBERS = (
         refers=TO_PAIR | TO_GRADE,
         rule=_has_a_reason,
     ),
-    Member(  # imports of ratings, which can be undone where the archive is restored
+    Member(  # imports of ratings, so that they can be undone in the restored collection
         "imports",
         {
             NUMBER: whole(1),
@@ -354,11 +354,11 @@ def picture_file(digest: str) -> str:
     return f"pictures/{digest}.webp"
 
 
-EVERY = (*MEMBERS, *OF_JUDGES)  # the latter only where they were asked for
+EVERY = (*MEMBERS, *OF_JUDGES)  # those of judges are optional
 BY_NAME = {member.name: member for member in EVERY}
 FILES, FILES_OF_JUDGES = ([member.file for member in members] for members in (MEMBERS, OF_JUDGES))
 
 
 def snapshot_of(sums: Mapping[str, str]) -> str:
-    """The id of the content: the SHA-256 of what `sha256sum` prints for all members, in their order."""
+    """The id of the content: the SHA-256 of the output of `sha256sum` for all members, in their order."""
     return sha256(sums_as_text(sums).encode()).hexdigest()

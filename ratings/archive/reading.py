@@ -1,4 +1,4 @@
-"""Reading an archive: its checksums and its lines. No database."""
+"""Read an archive: its checksums and its lines. No database."""
 
 import hashlib
 import io
@@ -38,7 +38,7 @@ NOT_OURS = "Check that this is the file you meant; export_collection makes such 
 
 
 class Unreadable(ValueError):
-    """The file is no complete archive: with the refusal."""
+    """The file is not a complete archive. The error has the refusal."""
 
     def __init__(self, file: str, line: int, problem: str, cure: str) -> None:
         self.refusal = Refusal(file, line, problem, (cure,))
@@ -55,12 +55,12 @@ class Archive:
 
     @property
     def members(self) -> list[Member]:
-        """Those that it has: judges are not in every archive."""
+        """The members of this archive, which may lack those of judges."""
         return [member for member in EVERY if member.file in self.lines]
 
     @property
     def file(self) -> str:
-        """The file that was sent, as of a Source."""
+        """The name of the file that was sent, as in a Source."""
         return self.name
 
     def rows(self, member: Member) -> Iterator[tuple[int, int, list] | Refusal]:
@@ -80,7 +80,7 @@ class Archive:
         return self.zip.read(picture_file(digest))
 
     def refused(self, member: Member, number: int, problem: str) -> Refusal:
-        cure = "An archive is not to be edited by hand: export it again."
+        cure = "Do not edit an archive by hand: export it again."
         return Refusal(f"{self.name}, {member.file}", number, problem, (cure,))
 
     def refusal(self, line: int, problem: str, cure: str) -> Refusal:
@@ -95,7 +95,7 @@ def _values(member: Member, line: bytes) -> list:
         text = line.decode()
     except UnicodeDecodeError as error:
         raise ValueError("the line is not UTF-8") from error
-    # One level more than in an import: there the fields of a document are the line itself.
+    # One level more than in an import, where the fields of a document are the line itself.
     return member.checked(strict_json.loaded(text, deepest=strict_json.DEEPEST + 1))
 
 
@@ -111,11 +111,11 @@ def opened(path: str | Path, name: str = "") -> Iterator[Archive]:
 
 @contextmanager
 def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archive]:
-    """The archive in an open file, as `opened`. `ours`: nobody sent it, so that no budget limits it."""
+    """The archive in an open file, like `opened`. `ours`: the server made it, so no budget limits it."""
     try:
         zip = zipfile.ZipFile(file)
     except DAMAGED as error:
-        raise Unreadable(name, 0, f"it is no whole ZIP ({error})", NOT_OURS) from error
+        raise Unreadable(name, 0, f"it is not a complete ZIP ({error})", NOT_OURS) from error
     with zip:
         files = _files(name, zip)
         if not ours:
@@ -128,13 +128,13 @@ def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archi
 
 
 def _files(name: str, zip: zipfile.ZipFile) -> list[str]:
-    """The files of its members, in their order. Raises Unreadable for other files than those of an archive."""
+    """The files of its members, in their order. Raises Unreadable for files that do not belong in an archive."""
     names = [entry.filename for entry in zip.infolist()]
     if MANIFEST not in names:
         raise Unreadable(name, 0, f"it has no {MANIFEST}", NOT_OURS)
     files = [*FILES, *FILES_OF_JUDGES] if any(each in FILES_OF_JUDGES for each in names) else FILES
     if odd := [each for each in names if each not in (*files, MANIFEST) and not PICTURE.fullmatch(each)]:
-        raise Unreadable(name, 0, f"it holds {values.shown(odd[0])}, which no such archive does", NOT_OURS)
+        raise Unreadable(name, 0, f"it has the file {values.shown(odd[0])}, which is not of an archive", NOT_OURS)
     if missing := [each for each in files if each not in names]:
         raise Unreadable(f"{name}, {missing[0]}", 0, "the file is missing", COPY_AGAIN)
     if len(set(names)) < len(names):
@@ -144,7 +144,7 @@ def _files(name: str, zip: zipfile.ZipFile) -> list[str]:
 
 
 def _refuse_too_much(name: str, zip: zipfile.ZipFile, size: int) -> None:
-    """Raises Unreadable for files that unpack beyond the budget."""
+    """Raises Unreadable if the files unpack to more than the budget."""
     allowed = budget()
     allowed.receive(size)
     try:
@@ -171,19 +171,19 @@ def _manifest(name: str, zip: zipfile.ZipFile, files: list[str]) -> dict[str, An
     if not isinstance(members, list) or not all(
         isinstance(each, dict) and {key: type(value) for key, value in each.items()} == shape for each in members
     ):
-        raise Unreadable(place, 0, "it does not list the files", COPY_AGAIN)
+        raise Unreadable(place, 0, "it has no list of files", COPY_AGAIN)
     if [each["file"] for each in members] != files:
         raise Unreadable(place, 0, f"it does not list the files {', '.join(files)}", COPY_AGAIN)
     return manifest
 
 
 def _pictures(name: str, zip: zipfile.ZipFile) -> frozenset[str]:
-    """The pictures in it. Raises Unreadable for one that is not what its name says."""
+    """The digests of its pictures. Raises Unreadable for a picture whose content does not have its digest."""
     digests = frozenset(found[1] for each in zip.namelist() if (found := PICTURE.fullmatch(each)))
     for digest in digests:
         file = picture_file(digest)
         if zip.getinfo(file).file_size > MOST_BYTES or _sum(name, zip, file) != digest:
-            raise Unreadable(f"{name}, {file}", 0, "its content is not that of its name", COPY_AGAIN)
+            raise Unreadable(f"{name}, {file}", 0, "its name is not the SHA-256 of its content", COPY_AGAIN)
     return digests
 
 

@@ -1,4 +1,6 @@
-"""Restoring an archive as a new collection: checked, written in hidden pieces, then made visible by its slug."""
+"""Restore an archive as a new collection: check it, write it in hidden pieces, then make it visible by its
+slug.
+"""
 
 import json
 import sqlite3
@@ -93,7 +95,7 @@ MODELS: dict[str, type[Model]] = {
 OF_IMPORTS = {"kind": Job.Kind.RATINGS.value, "attended": True}
 NAMED = {target for member in EVERY for target, _ in member.refers.values()} | {"documents"}
 
-Ids = dict[str, array]  # for each member that others refer to: the id of each line, 8 bytes
+Ids = dict[str, array]  # member → the id of each line, 8 bytes; only members that others refer to
 
 
 def restore(
@@ -105,11 +107,11 @@ def restore(
     progress: Progress = silent,
     job: Job | None = None,
 ) -> Report:
-    """Make a collection `slug` of the archive. Where the report has a refusal, nothing was written.
+    """The report of making a collection `slug` from the archive. If it has a refusal, nothing was written.
 
-    With another `name` it is a collection of its own, made now; `maker` becomes its admin. A job that only checks
-    needs no slug. Raises ValueError for a slug that is taken or invalid. Memory: one piece, and 8 bytes for each
-    line that others refer to.
+    With another `name` the collection counts as new, made now. `maker` becomes its admin. A job that only checks
+    needs no slug. Raises ValueError for a slug that is taken or invalid. Needs memory for one piece, and 8 bytes
+    for each line that others refer to.
     """
     checking = bool(job and job.checking)
     if not checking and (problem := wrong_slug(slug)):
@@ -130,7 +132,7 @@ def restore(
 
 
 def wrong_slug(slug: str) -> str:
-    """The problem with a slug and the cure, without a full stop; "" for a valid one."""
+    """The problem with a slug and the cure, without a full stop at the end; "" for a valid slug."""
     if Collection.objects.filter(slug=slug).exists():
         return f"There is a collection {slug!r} already. Choose another name"
     try:
@@ -173,7 +175,7 @@ def _write(
     progress: Progress,
     place: Landing,
 ) -> None:
-    """Write all members, each after those that it refers to; then the slug, which makes all visible."""
+    """Write all members, each after those that it refers to. At last write the slug, which makes all visible."""
     for number, digest in enumerate(sorted(archive.pictures), 1):
         store.keep(archive.picture(digest))  # a file that no row names is swept one day
         progress("writing pictures", number / len(archive.pictures), number)
@@ -226,10 +228,10 @@ class _Copy:
             self.progress(f"writing {member.name}", done / total, done)
 
     def _select(self, member: Member, fields: Sequence[Field]) -> tuple[str, list]:
-        """A SELECT and its parameters: the size of each line, and a value for each column of the model.
+        """A SELECT and its parameters. It gives the size of each line, and a value for each column of the model.
 
         A value is the number of a line that is referred to, a field of the line, or a default. The round of an
-        assignment, a copy that leads to it in the queue, is made anew: so it is always that of its pair.
+        assignment, which the queue keeps as a copy, is taken from its pair, so that they always agree.
         """
         values, joins, parameters = ["m.size"], [], []
         for field in fields:
@@ -257,7 +259,7 @@ class _Copy:
         return json.dumps(default) if isinstance(default, dict | list) else default
 
     def _links(self, member: Member, fields: Sequence[Field]) -> Iterator[tuple[Field, Callable]]:
-        """The fields whose values are numbers of lines, and the function from these to ids."""
+        """The fields whose values are line numbers, each with the function from such a number to an id."""
         for field in fields:
             if field.name in member.refers:
                 yield field, self.ids[member.refers[field.name][0]].__getitem__
@@ -266,7 +268,9 @@ class _Copy:
                 yield field, lambda lines, ids=ids: ids[np.frombuffer(lines, "<u4")].astype("<u4").tobytes()
 
     def _renew_tokens(self, model: type[Model], rows: list[list], place: int) -> None:
-        """Give new tokens to rows whose tokens exist in the database: a token is unique to one pair or check."""
+        """Give new tokens to rows whose tokens are in use in the database: a token is of one pair or check
+        alone.
+        """
         tokens = [row[place] for row in rows]
         existing = model.objects.filter(token__in=among(tokens, "uuid")).values_list("token", flat=True)
         taken = {token.hex for token in existing}

@@ -1,4 +1,4 @@
-"""The log of rounds as rows: one a drawn pair, with all of its round."""
+"""The log of rounds as rows: one for each drawn pair, with the fields of its round."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ AIM = ("measure", "options", "systems", "gains")
 
 
 class DrawnPair(NamedTuple):
-    """A drawn pair and its round. The four of the aim are what was stored, whatever it is."""
+    """A drawn pair and its round. The four fields of the aim are as they were stored, unchecked."""
 
     round: int
     method: str
@@ -40,12 +40,12 @@ class DrawnPair(NamedTuple):
     chance: float
     born: int
     predicted: list[float]
-    machines: list[str]  # whose grades the model that drew it had as features
-    triage: list[str]  # and by whose grades some pairs were drawn more readily
+    machines: list[str]  # whose grades were features of the model that drew the pair
+    triage: list[str]  # by whose grades some pairs were drawn more readily
 
 
 def table(collection: Collection) -> Iterator[list]:
-    """The header, then a row for each drawn pair, by round and place: cells of CSV.
+    """Cells of CSV: the header, then a row for each drawn pair, by round and place.
 
     One database query for each round, and one more.
     """
@@ -56,7 +56,7 @@ def table(collection: Collection) -> Iterator[list]:
 
 
 def with_keys(drawn: QuerySet) -> QuerySet:
-    """The drawn pairs, read with the keys of their queries and documents."""
+    """The drawn pairs, with the keys of their queries and documents loaded."""
     rows = drawn.select_related("pair__query", "pair__document")
     return rows.defer("pair__document__body", "pair__document__fields", "pair__query__fields")
 
@@ -76,7 +76,7 @@ def pair_of(drawn: Drawn) -> DrawnPair:
 
 
 def _cell(value: Any) -> Any:
-    """The value, or its JSON where a cell cannot hold it."""
+    """The value, or its JSON if a cell cannot hold it."""
     if isinstance(value, datetime):
         return value.isoformat()
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value

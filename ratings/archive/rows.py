@@ -16,7 +16,7 @@ Kind = RatingEvent.Kind
 def run(system: System) -> Iterator[RunLine]:
     """The results of the system, in the order of the queries. One database query for each ranking, and one more.
 
-    Results without scores get 1 / rank. Raises ValueError for a name that cannot stand in a column.
+    Results without scores get 1 / rank. Raises ValueError for a system's name with a blank, which splits a column.
     """
     if not system.name or system.name.split() != [system.name]:
         raise ValueError(
@@ -41,7 +41,9 @@ def keys_of(ids: list[int]) -> dict[int, str]:
 
 
 def query_names(collection: Collection, format: Format) -> dict[str, str]:
-    """Key -> the name of the query in `format`: its key or its text. Raises ValueError for repeated texts."""
+    """Key → the name of the query in `format`: its key or its text. Raises ValueError if two have the same
+    text.
+    """
     names = dict(collection.queries.order_by("pk").values_list("key", "text"))
     if format.queries_by != TEXT:
         return {key: key for key in names}
@@ -57,8 +59,8 @@ def ratings(
 ) -> Iterator[RatingLine]:
     """All present ratings, ordered by query, document and rater, so that equal databases give equal files.
 
-    `names`: names of raters by id, in place of their own. Two database queries for each query of the collection,
-    and two more. Raises ValueError where `format` cannot distinguish queries.
+    `names`: id → the name to use in place of the rater's own. Two database queries for each query of the
+    collection, and two more. Raises ValueError if `format` cannot distinguish the queries.
     """
     query_name = query_names(collection, format)
     for query, key in sorted(collection.queries.values_list("pk", "key"), key=lambda row: row[1]):
@@ -81,7 +83,7 @@ def ratings(
 
 
 def _seconds(query: int) -> dict[tuple[int, int], float | None]:
-    """(pair id, rater id) -> the time that the present rating took."""
+    """(pair id, rater id) → the seconds that the present rating took."""
     events = RatingEvent.objects.filter(
         pair__query=query,
         kind__in=[Kind.GRADE, Kind.CANNOT, Kind.IMPORT, Kind.ADJUDICATE],

@@ -1,4 +1,4 @@
-"""What archives are made of: members with their fields, and the forms of values. No database."""
+"""The parts of archives: members with their fields, and the forms of values. No database."""
 
 import json
 import math
@@ -25,7 +25,7 @@ NUMBER = "number"  # of a line
 
 
 class Form(NamedTuple):
-    """The two representations of a value: in a line and in the database."""
+    """The conversions of a value between its two representations: in a line and in the database."""
 
     read: Callable[[Any], Any]  # JSON -> a value that SQLite and PostgreSQL accept. Raises ValueError
     written: Callable[[Any], str]  # a value from either database -> JSON text
@@ -54,7 +54,7 @@ class Member:
         """The values of a line, for the database. Raises ValueError."""
         if row.keys() != self.fields.keys():
             odd = sorted(row.keys() ^ self.fields.keys())
-            raise ValueError(f"the line has not just {', '.join(self.fields)}: {values.shown(odd[0])}")
+            raise ValueError(f"the line must have exactly {', '.join(self.fields)}: {values.shown(odd[0])}")
         checked = []
         for name, read in self._reading:
             try:
@@ -66,7 +66,7 @@ class Member:
         return checked
 
     def line(self, row: Iterable[Any]) -> str:
-        """The line for values from the database: equal values give equal bytes."""
+        """The line with these values from the database. Equal values give equal bytes."""
         return self._line % tuple(written(value) for written, value in zip(self._writing, row, strict=True))
 
     @cached_property
@@ -88,7 +88,7 @@ class Member:
 def text(longest: int | None = None, *, empty: bool = True) -> Form:
     def read(value: Any) -> str:
         if not isinstance(value, str):
-            raise ValueError(f"{values.shown(value)} is no text")
+            raise ValueError(f"{values.shown(value)} is not a text")
         if longest is not None and len(value) > longest:
             raise ValueError(f"{values.shown(value)} is longer than {longest} characters")
         if not value and not empty:
@@ -105,7 +105,7 @@ def key(longest: int) -> Form:
 def whole(low: int = 0, high: int = LARGEST) -> Form:
     def read(value: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise ValueError(f"{values.shown(value)} is no whole number from {low} to {high}")
+            raise ValueError(f"{values.shown(value)} is not a whole number from {low} to {high}")
         return value
 
     return Form(read, str)
@@ -118,7 +118,7 @@ def number(low: float = -math.inf) -> Form:
         except OverflowError:
             result = math.nan
         if not low <= result < math.inf:
-            raise ValueError(f"{values.shown(value)} is no number{'' if low < 0 else f' from {low:g} on'}")
+            raise ValueError(f"{values.shown(value)} is not a number{'' if low < 0 else f' from {low:g} on'}")
         return result
 
     return Form(read, lambda value: repr(value + 0.0))  # no negative zero
@@ -156,8 +156,8 @@ def one_of(*known: str) -> Form:
 def _kind_of_rater(value: Any) -> str:
     if value == "machine":
         raise ValueError(
-            "a machine is no rater: its grades never count as a person's. Take its lines out of this file and of"
-            " those that name it, and import its grades with import_ratings --kind machine"
+            "a machine is not a rater: its grades never count as a person's. Take its lines out of this file and"
+            " of those that name it, and import its grades with import_ratings --kind machine"
         )
     return one_of("person", "imported").read(value)
 
@@ -173,7 +173,7 @@ def _moment(value: Any) -> str:
         moment = datetime.fromisoformat(TEXT.read(value))
         return str(moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment)
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"{values.shown(value)} is no time such as 2026-03-02T09:00:00+00:00") from error
+        raise ValueError(f"{values.shown(value)} is not a time such as 2026-03-02T09:00:00+00:00") from error
 
 
 def _written_moment(value: datetime) -> str:
@@ -185,11 +185,11 @@ def _token(value: Any) -> str:
     try:
         return UUID(TEXT.read(value)).hex
     except ValueError as error:
-        raise ValueError(f"{values.shown(value)} is no UUID") from error
+        raise ValueError(f"{values.shown(value)} is not a UUID") from error
 
 
 def _written_token(value: UUID | str) -> str:
-    """The UUID with hyphens. SQLite returns it without."""
+    """The UUID with hyphens, which SQLite leaves out."""
     token = str(value)
     if len(token) == 32:
         token = f"{token[:8]}-{token[8:12]}-{token[12:16]}-{token[16:20]}-{token[20:]}"
@@ -198,19 +198,19 @@ def _written_token(value: UUID | str) -> str:
 
 def _hash(value: Any) -> str:
     if not isinstance(value, str) or not DIGEST.fullmatch(value):
-        raise ValueError(f"{values.shown(value)} is no SHA-256")
+        raise ValueError(f"{values.shown(value)} is not a SHA-256")
     return value
 
 
 def _object(value: Any) -> str:
     if not isinstance(value, dict):
-        raise ValueError(f"{values.shown(value)} is no object")
+        raise ValueError(f"{values.shown(value)} is not an object")
     return json.dumps(value)
 
 
 def _chances(value: Any) -> str:
     if not isinstance(value, list) or not all(type(each) in (int, float) and 0 <= each <= 1 for each in value):
-        raise ValueError(f"{values.shown(value)} is no list of numbers from 0 to 1")
+        raise ValueError(f"{values.shown(value)} is not a list of numbers from 0 to 1")
     return json.dumps(value)
 
 
@@ -231,7 +231,7 @@ def _written_files(value: str) -> str:
 
 
 def _written_json(value: str) -> str:
-    """JSON in a form that both databases give: PostgreSQL sorts names and keeps neither exponents nor -0."""
+    """JSON that is the same from both databases: PostgreSQL sorts names and keeps neither exponents nor -0."""
     if value in ("{}", "[]"):
         return value
     parsed = json.loads(value, parse_float=_without_exponent)
@@ -246,20 +246,20 @@ def _without_exponent(text: str) -> float | int:
 
 def _texts(value: Any) -> list[str]:
     if not isinstance(value, list) or not set(map(type, value)) <= {str}:
-        raise ValueError(f"{values.shown(value)} is no list of texts")
+        raise ValueError(f"{values.shown(value)} is not a list of texts")
     return value
 
 
 def _keys(value: Any) -> list[str]:
     if len(set(_texts(value))) < len(value):
         again = next(each for each in value if value.count(each) > 1)
-        raise ValueError(f"{values.shown(again)} stands twice in the list")
+        raise ValueError(f"{values.shown(again)} is in the list twice")
     return value
 
 
 def _scores(value: Any) -> bytes:
     if not isinstance(value, list) or not set(map(type, value)) <= {int, float}:
-        raise ValueError(f"{values.shown(value)} is no list of numbers")
+        raise ValueError(f"{values.shown(value)} is not a list of numbers")
     try:
         return np.array(value, "<f8").tobytes()
     except OverflowError as error:
@@ -298,6 +298,6 @@ SHARE = decimal("0", "0.5", places=2)
 REASON = one_of("", "broken", "language", "knowledge", "unclear", "other", "picture")
 KIND_OF_RATER = Form(_kind_of_rater, quoted)
 
-# Fields that refer to lines of earlier members have no checks of their own: without such a line they are refused.
+# Fields that refer to lines of earlier members need no form with checks: a missing line is refused.
 TO_QUERY: dict[str, Reference] = {"query": ("queries", ("query",))}
 TO_DOCUMENT: dict[str, Reference] = {"document": ("documents", ("document",))}

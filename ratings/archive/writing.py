@@ -1,4 +1,4 @@
-"""Writing the archive of a collection: in bounded memory, from one database snapshot, without model instances."""
+"""Write the archive of a collection: in bounded memory, from one database snapshot, without model instances."""
 
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -64,10 +64,10 @@ def write(
     judges: bool = False,
     progress: Progress = silent,
 ) -> str:
-    """Write the archive. Returns its snapshot id: the SHA-256 of its content, the same on every server.
+    """The snapshot id of the archive that was written: the SHA-256 of its content, the same on every server.
 
-    Two database queries for each 2,000 rows. The same data give the same bytes. Other `members` than these are
-    empty. `judges`: with the judges, what they were asked, and what they answered.
+    The same data give the same bytes. Members that are not in `members` are written empty. `judges`: with the
+    judges, their prompts and their answers. Two database queries for each 2,000 rows.
     """
     archive, counts, held = FixedZip(), {}, EVERY if judges else MEMBERS
     with snapshot():
@@ -78,7 +78,7 @@ def write(
             for part in archive.add(member.file, lines, large=True):
                 file.write(part)
         digests = _digests(collection) if "pictures" in members else []
-    # It need not have the pictures themselves, as their hashes are in it.
+    # The pictures themselves need not be part of it: their hashes are.
     snapshot_id = snapshot_of(archive.sums)
     manifest = {
         "format": FORMAT,
@@ -98,7 +98,7 @@ def write(
 
 
 def file_name(slug: str, snapshot: str) -> str:
-    """The name under which to save the archive."""
+    """The file name for the archive."""
     return f"{slug}-{snapshot[:12]}.zip"
 
 
@@ -119,7 +119,9 @@ def _lines(rows: Rows, member: Member, counts: dict[str, int], progress: Progres
 
 
 def _rows(rows: QuerySet, member: str, lookups: dict[str, str] | None = None, at_once: int = AT_ONCE) -> Rows:
-    """The fields of all rows. All ids are in memory, 8 bytes each, so that no database sorts a million rows."""
+    """The fields of all rows. All ids are kept in memory, 8 bytes each, so that no database sorts a million
+    rows.
+    """
     columns = [(lookups or {}).get(name, name) for name in BY_NAME[member].fields]
     yield from _of(rows.model, _ids(rows), columns, at_once)
 
@@ -164,7 +166,7 @@ def _documents(collection: Collection) -> Rows:
 
 
 def _pictures(collection: Collection) -> Rows:
-    """The pictures. One whose files are gone is to be fetched again."""
+    """The pictures. A picture whose files are gone will be fetched again."""
     fields = list(BY_NAME["pictures"].fields)
     for row in _rows(Picture.objects.filter(collection=collection), "pictures"):
         line = dict(zip(fields, row, strict=True))
@@ -229,7 +231,7 @@ def _pairs(collection: Collection) -> Rows:
 
 
 def _rounds(collection: Collection) -> Rows:
-    """The rounds. Their numbers are those of the lines, as they are stored one after the other."""
+    """The rounds. They were stored one after the other, so the number of a round is that of its line."""
     return _rows(Round.objects.filter(collection=collection), "rounds")
 
 
@@ -245,7 +247,9 @@ def _anchors(collection: Collection) -> Rows:
 
 
 def _assignments(collection: Collection) -> Rows:
-    """The assignments, with leased ones as open. Leased extra ones, which are for one rater only, are left out."""
+    """The assignments. Leased ones are written as open, except extra ones, which are left out: they are for one
+    rater only.
+    """
     rows = Assignment.objects.filter(pair__query__collection=collection)
     rows = rows.exclude(state=Assignment.State.LEASED, extra=True)
     for query, document, rater, state, *facts in _rows(rows, "assignments", OF_PAIR):
@@ -306,7 +310,7 @@ def _judge_uses(collection: Collection) -> Rows:
 
 
 def _judge_runs(collection: Collection) -> Rows:
-    """The runs. Those at work or waiting for a worker are paused: another server makes no calls by itself."""
+    """The runs. Running and queued ones are written as paused: another server must not make calls by itself."""
     fields = list(BY_NAME["judge_runs"].fields)[1:]
     columns, state = [OF_VERSION.get(name, name) for name in fields], fields.index("state")
     for number, (*row,) in enumerate(_of(JudgeRun, _ids(_runs_in(collection)), columns), 1):
@@ -351,7 +355,7 @@ def _sampled_pairs(collection: Collection) -> Rows:
 
 
 def _place(ids: np.ndarray, pk: int | None) -> int | None:
-    """The number of the line with this id."""
+    """The number of the line with this id; None for None."""
     return None if pk is None else int(np.searchsorted(ids, pk)) + 1
 
 

@@ -1,1 +1,1 @@
-"""Database access beyond the ORM: bulk rows, consistent reads, prepared statements, disk errors."""
+"""What the ORM lacks: bulk rows, consistent reads, prepared statements, versioned rows, errors of the disk."""

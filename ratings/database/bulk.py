@@ -1,4 +1,4 @@
-"""Thousands of rows read or written without model instances, in the way that each database does it best."""
+"""Read and write thousands of rows without model instances, by the fastest way of each database."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ from django.db.models.expressions import RawSQL
 
 
 def among(values: list, kind: str) -> RawSQL:
-    """The right side of a filter `…__in`: the values as one parameter. `kind` is their type in PostgreSQL."""
+    """The values as one parameter, for the right side of a filter `…__in`. `kind` is their type in PostgreSQL."""
     if connection.vendor == "sqlite":
         return RawSQL("SELECT value FROM json_each(%s)", [json.dumps(values)])
     return RawSQL(f"SELECT unnest(%s::{kind}[])", [values])
@@ -33,7 +33,7 @@ def new_ids(model: type[Model], count: int) -> Sequence[int]:
             cursor.execute("SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence WHERE name = %s", [table])
             (last,) = cursor.fetchone()
             return range(last + 1, last + count + 1)
-        # Materialized, so that the sequence is looked up once: that takes longer than nextval.
+        # Materialized, so that the name of the sequence is looked up once: a look-up takes longer than nextval.
         cursor.execute(
             "WITH of AS MATERIALIZED (SELECT pg_get_serial_sequence(%s, 'id')::regclass AS ids)"
             " SELECT array_agg(nextval(ids)) FROM of, generate_series(1, %s)",

@@ -31,12 +31,12 @@ OF_POSTGRESQL = {"53100": Trouble.FULL, "25006": Trouble.READ_ONLY}  # disk_full
 
 
 def trouble(error: BaseException | None) -> Trouble | None:
-    """What the error says of the disk. None: it is about something else."""
+    """The trouble with the disk that the error reports; None if it is about something else."""
     if isinstance(error, OSError):
         return OF_FILES.get(error.errno)
     if not isinstance(error, DatabaseError):
         return None
-    # Django's errors are those of the driver, which come as their cause.
+    # An error of Django has that of the driver as its cause.
     cause = error.__cause__ or error
     name = getattr(cause, "sqlite_errorname", "") or ""
     known = next((trouble for begins, trouble in OF_SQLITE.items() if name.startswith(begins)), None)
@@ -44,6 +44,6 @@ def trouble(error: BaseException | None) -> Trouble | None:
 
 
 def try_out(folder: Path) -> None:
-    """Write a temporary file of one block. Raises OSError where that fails."""
+    """Write a temporary file of one block. Raises OSError if that fails."""
     with tempfile.TemporaryFile(dir=folder) as file:
         file.write(bytes(4096))

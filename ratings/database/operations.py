@@ -1,10 +1,10 @@
-"""Operations of migrations that keep nobody waiting."""
+"""Operations of migrations that do not block writers."""
 
 from django.db.migrations import AddIndex
 
 
 class AddIndexConcurrently(AddIndex):
-    """An index that is made while others write. SQLite, which has one writer, makes it as ever.
+    """An index that is made while others write. SQLite, which has one writer, makes it as usual.
 
     The migration needs `atomic = False`.
     """

@@ -1,9 +1,9 @@
-"""Prepared statements: queries whose SQL is compiled once and then run with other values.
+"""Prepared statements: queries whose SQL is compiled once and then run with different values.
 
-Django spends more time on writing the SQL of a query than the database on answering it, and PostgreSQL plans a
-statement anew each time. Prepare a statement only if every save or every claim of a rater runs it: the lock, the
-look-up of a task, what is held, the choice of the next pairs, the writes. A save of a repeat or a claim with gold
-counts too, since it must not be told by taking longer. Everything else uses the ORM.
+Django takes longer to write the SQL of a query than the database to answer it, and PostgreSQL plans a statement
+anew each time. Prepare a statement only if every save or every claim of a rater runs it: the lock, the look-up of
+a task, what is held, the choice of the next pairs, the writes. Also prepare what only the save of a repeat or a
+claim with gold runs, because its duration must not give it away. Everything else uses the ORM.
 
 A prepared query is an ordinary queryset with a `Blank` in the place of each value:
 
@@ -39,7 +39,7 @@ class once(cached_property):
 
 
 class Blank(Expression):
-    """A placeholder for a value, which is converted as a value of the field is."""
+    """A placeholder for a value, which is converted like a value of the field."""
 
     def __init__(self, name: str, model: type[models.Model], field: str) -> None:
         model_field = model._meta.get_field(field)
@@ -58,11 +58,11 @@ class Place(NamedTuple):
 
 
 class Statement:
-    """SQL with its parameters, some of them places, for one database.
+    """SQL and its parameters, some of which are places, for one database.
 
-    PostgreSQL gets a PREPARE once in each connection and then an EXECUTE by name, so that it keeps its plan.
-    Parameters that are no places stay in the text of the statement: PostgreSQL uses a partial index only where it
-    sees the constants of its condition.
+    PostgreSQL gets one PREPARE in each connection and then an EXECUTE by name, so that it keeps its plan. All
+    other parameters become constants in the text of the statement: PostgreSQL uses a partial index only if it sees
+    the constants of its condition.
     """
 
     def __init__(self, sql: str, params: Sequence[Any], alias: str) -> None:
@@ -113,7 +113,7 @@ class Statement:
 
 
 def can_prepare(connection) -> bool:
-    """Whether a PREPARE lasts: behind a pooler of transactions each may run in another session."""
+    """Whether a PREPARE lasts. Behind a transaction pooler each transaction may run in another session."""
     return connection.vendor == "postgresql" and getattr(connection, "lasting_sessions", True)
 
 
@@ -173,10 +173,11 @@ class Prepared:
 
 
 class PreparedUnion:
-    """The rows of several querysets, as tuples as the database gives them, by one statement (UNION ALL).
+    """The rows of several querysets, read by one statement (UNION ALL).
 
-    `make` returns the querysets, all of as many columns. The answer is a list of rows for each of them, in its
-    order. Django's own union refuses a limit for each part on SQLite.
+    `make` returns the querysets, which all have the same number of columns. A call returns a list of rows for each
+    of them, as unconverted tuples in the order of the queryset. Django's own union cannot limit each part on
+    SQLite.
     """
 
     def __init__(self, make: Callable[[], Sequence[models.QuerySet]]) -> None:
@@ -204,7 +205,9 @@ class PreparedUnion:
 
 
 class PreparedUpdate:
-    """An update of the queryset that `make` returns; returns the number of rows. `values` may have blanks."""
+    """An update of the queryset that `make` returns. A call returns the number of rows. `values` may have
+    blanks.
+    """
 
     def __init__(self, make: Callable[[], models.QuerySet], **values: Any) -> None:
         self._make, self._values = make, values
@@ -223,7 +226,7 @@ class PreparedUpdate:
 
 
 class PreparedInsert:
-    """Inserts a model instance and sets its primary key, without signals and without the model's `save`."""
+    """An insert of a model instance, which gets its primary key. No signal is sent, and `save` is not called."""
 
     def __init__(self, model: type[models.Model]) -> None:
         self._model = model

@@ -1,4 +1,4 @@
-"""Consistent reads while others go on writing."""
+"""Consistent reads while others write."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,9 +8,9 @@ from django.db import connection, transaction
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """A read-only transaction whose statements all read the same state. It blocks no writer.
+    """A read-only transaction in which all statements see the same state. It blocks no writer.
 
-    Inside a transaction that was begun before, it does nothing.
+    Inside another transaction it does nothing.
     """
     if connection.in_atomic_block:
         yield
@@ -21,7 +21,7 @@ def snapshot() -> Iterator[None]:
 
 
 def _read_transaction() -> Iterator[None]:
-    """Without `atomic`: the project's transactions begin IMMEDIATE, and would lock out writers."""
+    """A transaction without `atomic`, which would begin IMMEDIATE here and lock out writers."""
     with connection.cursor() as cursor:
         cursor.execute("BEGIN DEFERRED")
         # The state is fixed by the first read, not by BEGIN.
@@ -37,7 +37,7 @@ def _repeatable_read() -> Iterator[None]:
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            # The configured timeouts are those of a page; to read a million rows takes longer.
+            # The configured timeouts suit pages. Reading a million rows takes longer.
             cursor.execute("SET LOCAL statement_timeout = 0")
             cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         yield

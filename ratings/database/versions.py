@@ -1,4 +1,4 @@
-"""Rows that are never changed: a new content is a new version."""
+"""Versioned rows, which are never changed: new content makes a new version."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ class Outdated(Exception):
 
 
 class Unchanged(Exception):
-    """The content is that of the latest version."""
+    """The content is the same as that of the latest version."""
 
 
 def publish(
@@ -22,7 +22,7 @@ def publish(
 ) -> models.Model:
     """The new version among the `rows` of a collection, based on version `base` (0: there was none).
 
-    `note` is called with it in its transaction. Raises Outdated and Unchanged.
+    `note` is called with the new version, within its transaction. Raises Outdated and Unchanged.
     """
     latest = latest_of(rows)
     if latest and latest.version != base:

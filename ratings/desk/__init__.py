@@ -1,1 +1,1 @@
-"""What the pages of raters contain, send and remember."""
+"""The rating desk: what its pages show, what they send, and the preferences of a browser."""

@@ -1,4 +1,4 @@
-"""A rater's own ratings as they see them: answers to repeats look like any other rating."""
+"""A rater's own ratings as they see them. Answers to repeats look like any other rating."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -12,14 +12,14 @@ from django.db.models import F, Min, OuterRef, Q, QuerySet, Subquery, Value
 from ..models import Check, Grade, Pair, Rater, Rating, RatingEvent
 from ..queue import answers_of
 
-AT_ONCE = 1_000  # rows read at a time: a person may have rated a hundred thousand pairs
+AT_ONCE = 1_000  # rows that are read at a time: a person may have rated a hundred thousand pairs
 OF_PAIR = ("pair__query__collection", "pair__document")
 
 
 class Said(NamedTuple):
     """One rating or answer to a repeat. The text of the document is not loaded."""
 
-    token: UUID  # under which the rater saw the pair
+    token: UUID  # by which the rater knew the task
     pair: Pair
     grade: Grade | None
     reason: str
@@ -30,7 +30,10 @@ class Said(NamedTuple):
 
 
 def said(raters: Iterable[Rater], *, after: tuple[datetime, UUID] | None = None) -> Iterator[Said]:
-    """What these raters said, by time of the first rating and token; `after`: only what comes after these."""
+    """The answers of these raters, sorted by the time of the first rating and by token.
+
+    `after` is a time and a token: only answers after them are returned.
+    """
 
     def read(rows: QuerySet, made: Callable) -> Iterator[Said]:
         if after:
@@ -51,9 +54,9 @@ def said(raters: Iterable[Rater], *, after: tuple[datetime, UUID] | None = None)
 
 
 def latest(rater: Rater) -> QuerySet:
-    """Keys for `look_up`, (time, 1 for a repeat or 0, id), the latest first.
+    """Keys for `look_up`, the latest first: (time, 1 for a repeat or 0, id).
 
-    The rows are joined only for one page: to join a hundred thousand before the sort would take seconds.
+    Only the rows of one page are joined: joining a hundred thousand before the sort would take seconds.
     """
     ratings = Rating.objects.filter(rater=rater).annotate(at=F("changed_at"), repeat=Value(0))
     repeats = answered([rater]).annotate(at=F("event__created_at"), repeat=Value(1))
@@ -62,7 +65,7 @@ def latest(rater: Rater) -> QuerySet:
 
 
 def look_up(keys: Iterable[tuple[datetime, int, int]]) -> list[Said]:
-    """The ratings and answers of these keys, without those that were withdrawn meanwhile."""
+    """The ratings and answers with these keys, without those that were withdrawn meanwhile."""
     keys = list(keys)
     ids = [[pk for _, repeat, pk in keys if repeat == kind] for kind in (0, 1)]
     ratings = list(without_text(Rating.objects.select_related("grade", *OF_PAIR).filter(pk__in=ids[0])))

@@ -24,7 +24,7 @@ class RatingForm(forms.Form):
     client_key = forms.UUIDField(required=False)
     seconds = forms.FloatField(required=False, min_value=0)
     shown = forms.ChoiceField(choices=[("", ""), *Shown.choices], required=False)
-    guidelines = forms.IntegerField(required=False, min_value=0)  # the version that was beside the document
+    guidelines = forms.IntegerField(required=False, min_value=0)  # the version shown with the document
     presentation = forms.IntegerField(required=False, min_value=0)  # the version in which it was shown
     opened = forms.BooleanField(required=False)
 
@@ -54,7 +54,7 @@ class RatingForm(forms.Form):
 
     @property
     def submission(self) -> Submission:
-        """Of a valid form."""
+        """The submission. The form must be valid."""
         return Submission(**self.cleaned_data)
 
 

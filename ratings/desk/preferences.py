@@ -16,7 +16,7 @@ KEPT = 365 * 24 * 60 * 60  # seconds
 
 
 class PreferencesForm(forms.Form):
-    """A missing field has its first choice."""
+    """The preferences. A field that is not sent gets its first choice."""
 
     shown = forms.ChoiceField(
         label="Documents",
@@ -43,7 +43,7 @@ class PreferencesForm(forms.Form):
 
 
 def preferences(request: HttpRequest) -> dict:
-    """The choice of each field. Invalid values in the cookie are ignored."""
+    """Field name → choice. Invalid values in the cookie are ignored."""
     form = PreferencesForm(QueryDict(request.COOKIES.get(COOKIE, "")))
     form.full_clean()
     return form.cleaned_data

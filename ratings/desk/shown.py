@@ -1,7 +1,7 @@
-"""All that a rater is sent, field by field.
+"""Everything that the server sends to a rater, field by field.
 
-It has no rank, score or system, nothing of other raters, not whether a grade is known, and no id that tells the
-order of import: tasks are named by random tokens.
+It must not contain a rank, score or system, anything of other raters, whether a grade is known, or an id that
+tells the order of import. Tasks are therefore named by random tokens.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,14 +17,14 @@ from ..presentation.pictures import NONE, Pictures, pictures_of
 from ..presentation.versions import presented_in
 from ..queue import Outlook, Saved, Task
 
-# The fates of a rating that its rater is told. Not "surplus": that is true of all extra gold, and would tell it.
+# What a rater learns of the fate of a rating. "Surplus" is missing because it is true of all extra gold.
 FATES = {
     "retired": "This document is no longer needed. Your rating is kept.",
 }
 
 
 class Showing(NamedTuple):
-    """The presentation that a rater has before them, and the pictures of their tasks."""
+    """The presentation that a rater sees, and the pictures of their tasks."""
 
     version: int
     presented: Presented
@@ -32,7 +32,9 @@ class Showing(NamedTuple):
 
     @classmethod
     def of(cls, rater: Rater, tasks: Sequence[Task]) -> "Showing":
-        """For a rater with `presentation_now`. One query, without a presentation none, with pictures two."""
+        """For a rater annotated with `presentation_now`. No query without a presentation, one with, two with
+        pictures.
+        """
         version = rater.presentation_now or 0
         presented = presented_in(rater.collection_id, version)
         if not presented.has_pictures:
@@ -44,7 +46,7 @@ class Showing(NamedTuple):
 
 
 def task_shown(task: Task, showing: Showing, read: Callable[[Task, Showing], dict] | None = None) -> dict:
-    """A task; `read` makes what is shown of its document, by default HTML."""
+    """The task as JSON. `read` makes the part about its document; the default is HTML."""
     return {
         "token": str(task.token),
         "query": query_shown(task, showing),
@@ -64,14 +66,14 @@ def query_shown(task: Task, showing: Showing) -> dict:
 
 
 def document_shown(task: Task, showing: Showing) -> dict:
-    """`title` is None where the presentation has none."""
+    """The document as HTML. `title` is None if the presentation shows none."""
     found = drawn(showing.presented, source_of(task.pair.document), showing.pictures)
     html = found.html + render_to_string("ratings/_no_text.html") if found.bare else found.html
     return {"title": found.title, "html": html, "long": found.long}
 
 
 def parts_shown(task: Task, showing: Showing) -> dict:
-    """The same for programs, part by part."""
+    """The document for programs, part by part."""
     found = drawn(showing.presented, source_of(task.pair.document), showing.pictures)
     parts = [
         {**piece._asdict(), "items": [], "pictures": [picture._asdict() for picture in pictures]}
@@ -90,7 +92,7 @@ def rating_shown(rating) -> dict | None:
 
 
 def saved_shown(saved: Saved) -> dict:
-    """The answer to a save. Only that of a warm-up has the known grade."""
+    """The response to a save. Only that of a warm-up has the known grade."""
     answer = saved.answer
     known = {"grade": answer.grade.plain, "reason": "", "explanation": answer.explanation} if answer else None
     return {
@@ -101,7 +103,7 @@ def saved_shown(saved: Saved) -> dict:
 
 
 def acts_shown(events: Iterable[RatingEvent]) -> list[dict]:
-    """The events of `queue.last_acts`; a repeat looks like any other grade."""
+    """The events of `queue.last_acts`. A repeat looks like any other grade."""
     return [
         {
             "key": str(event.client_key) if event.client_key else None,
@@ -123,12 +125,12 @@ def outlook_shown(outlook: Outlook) -> dict:
 
 
 def total_shown(outlook: Outlook) -> int:
-    """The end of the progress bar: about how many it will be in all."""
+    """The end of the progress bar: about how many tasks there will be in all."""
     return outlook.done + outlook.about
 
 
 def left_words(outlook: Outlook, noun: str = "") -> str:
-    """The rounded number of what is left, which is all that a rater is told; with a `noun`, if there is one."""
+    """The rounded number of tasks that are left, followed by `noun`, if any. A rater sees no exact number."""
     how = "more than " if outlook.more else "fewer than " if outlook.few else "about "
     if outlook.why == "warm_up" or not outlook.left:
         how = ""
@@ -136,7 +138,7 @@ def left_words(outlook: Outlook, noun: str = "") -> str:
 
 
 def outlook_words(outlook: Outlook) -> tuple[str, str]:
-    """Two sentences: what there is for this rater, and what happens next."""
+    """Two sentences: what there is to do for this rater, and what happens next."""
     done, left = outlook.done, outlook.left
     if outlook.why == "put_away":
         return (

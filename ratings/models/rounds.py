@@ -1,7 +1,7 @@
 """Rounds: pairs that were drawn to be rated next, and the chances by which they were drawn.
 
-`ratings.queue.drawn` writes these tables. Nothing in them depends on a measure but what was asked for at the time,
-so that every later number is computed from the same log.
+`ratings.queue.rounds` writes these tables. Nothing in them depends on a measure but what was asked for at the
+time, so that every later number is computed from the same log.
 """
 
 import math

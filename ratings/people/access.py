@@ -52,12 +52,12 @@ def admin_page(view: View) -> View:
 
 
 def admin_act(view: View) -> View:
-    """The same for POST."""
+    """A decorator: a view for POST, called as view(request, collection, …) for admins of the collection."""
     return require_POST(of_collection(Role.ADMIN)(view))
 
 
 def record_act(view: View) -> View:
-    """The same for changes of the record, which are refused with a message while the collection is put away."""
+    """A decorator like `admin_act`, for changes of the record. A collection that is put away refuses them."""
 
     @wraps(view)
     def in_use(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
@@ -79,7 +79,7 @@ def collection_for(request: HttpRequest, slug: str, roles: Iterable[str] = ()) -
 
 
 def rater_in(request: HttpRequest, slug: str) -> Rater:
-    """The rater of this account, with what `with_versions` adds. One query, since every save calls it.
+    """The rater of this account, annotated as by `with_versions`. One query, since every save calls it.
 
     Raises Http404 for everybody who does not rate there; superusers are admins.
     """
@@ -139,7 +139,7 @@ of_copies = opened_by(copies_for)
 
 
 def may_make(user: AbstractBaseUser | AnonymousUser) -> bool:
-    """Whether the person may make collections: a superuser, or whom one gave the permission in Django's admin."""
+    """Whether the person may make collections: superusers, and people with the permission in Django's admin."""
     return user.has_perm("ratings.add_collection")
 
 

@@ -13,12 +13,12 @@ from django.utils import timezone
 from . import members
 from .sessions import SIGNED_IN
 
-SEEN = "seen"  # the key in a session of the time of its last request, to a quarter of the limit
-NOTED = 60  # seconds between two notes of it, at most
+SEEN = "seen"  # the key in a session of the time of its last request, exact to a quarter of the limit
+NOTED = 60  # the most seconds between two notes of it
 
 
 def limits_of(user: AbstractBaseUser) -> tuple[float, float] | None:
-    """The shortest limits of the person's roles: seconds without a request, and since the sign-in."""
+    """The shortest limits of the person's roles, in seconds: since the last request, and since the sign-in."""
     found = [limits for role in members.roles_of(user) if (limits := settings.SESSION_LIMITS.get(role))]
     return (min(idle for idle, _ in found), min(longest for _, longest in found)) if found else None
 

@@ -1,4 +1,4 @@
-"""Mail, where a server for it is set: invitations, and links for forgotten passwords."""
+"""Mail, if a mail server is configured: invitations, and links for forgotten passwords."""
 
 import logging
 from collections.abc import Iterable
@@ -24,9 +24,9 @@ FAILED = (SMTPException, OSError)
 
 
 def send_invitations(made: Iterable[tuple[Invitation, str]]) -> list[Invitation]:
-    """The invitations whose links were sent, of (invitation, link): those whose name is an address.
+    """The invitations that were sent, of (invitation, link): those whose name is a mail address.
 
-    Their links are shown to nobody, so that who has one has the address.
+    Nobody else sees their links, so whoever uses one owns the address.
     """
     addressed = [(invitation, link) for invitation, link in made if is_address(invitation.name)]
     if not settings.MAIL or not addressed:
@@ -50,7 +50,7 @@ def send_invitations(made: Iterable[tuple[Invitation, str]]) -> list[Invitation]
 def send_reset(address: str, site: str) -> None:
     """Send a link for a new password to the accounts with this address.
 
-    By the worker, so that the page answers as fast where there is none.
+    The worker sends it, so that the page answers equally fast whether or not there is such an account.
     """
     for user in PasswordResetForm().get_users(address):
         uid = urlsafe_base64_encode(force_bytes(user.pk))

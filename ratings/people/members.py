@@ -29,7 +29,7 @@ class Gone(Exception):
 
 
 class MemberAlready(Exception):
-    """The account is a member already, whose role an invitation does not change."""
+    """The account is already a member. An invitation does not change the role of a member."""
 
 
 class NameTaken(Exception):
@@ -75,7 +75,7 @@ def invite(
 
 
 def invitation_of(key: str) -> Invitation | None:
-    """The invitation of this key; None for a deleted collection, too."""
+    """The invitation with this key; None if there is none or its collection is deleted."""
     seen = Invitation.objects.filter(collection__slug__isnull=False)
     return seen.select_related("collection", "created_by").filter(key_hash=hash_of(key)).first()
 
@@ -85,7 +85,7 @@ def is_open(invitation: Invitation, *, now: datetime | None = None) -> bool:
 
 
 def state_of(invitation: Invitation, *, now: datetime | None = None) -> str:
-    """open, accepted, withdrawn or expired."""
+    """The state: open, accepted, withdrawn or expired."""
     if invitation.accepted_at:
         return "accepted"
     if invitation.withdrawn_at:
@@ -95,7 +95,7 @@ def state_of(invitation: Invitation, *, now: datetime | None = None) -> str:
 
 @transaction.atomic
 def withdraw(invitation: Invitation, *, now: datetime | None = None) -> None:
-    """Raises Gone if it is accepted or withdrawn."""
+    """Withdraw the invitation. Raises Gone if it is accepted or withdrawn."""
     unused = Invitation.objects.filter(OPEN, pk=invitation.pk)
     if not unused.update(withdrawn_at=now or timezone.now()):
         raise Gone
@@ -104,7 +104,10 @@ def withdraw(invitation: Invitation, *, now: datetime | None = None) -> None:
 
 @transaction.atomic
 def accept(invitation: Invitation, user: AbstractBaseUser, *, now: datetime | None = None) -> Membership:
-    """Make `user` a member by the invitation. Raises Gone; or MemberAlready, which leaves it unused."""
+    """The membership that the invitation gives to `user`.
+
+    Raises Gone, or MemberAlready, after which the invitation is still unused.
+    """
     if Membership.objects.filter(collection=invitation.collection_id, user=user).exists():
         raise MemberAlready
     if not _taken(invitation, user, now or timezone.now()):
@@ -119,7 +122,7 @@ def accept(invitation: Invitation, user: AbstractBaseUser, *, now: datetime | No
 
 
 def add(collection: Collection, user: AbstractBaseUser, role: str, *, by_group: bool = False) -> None:
-    """Make the account a member. Raises IntegrityError where it is one."""
+    """Make the account a member. Raises IntegrityError if it is one already."""
     _made(collection, user, role, by_group)
     note(Act.MEMBER_ADDED, collection, about=user, role=role, **_by(user, by_group))
 
@@ -137,7 +140,9 @@ def _made(collection: Collection, user: AbstractBaseUser, role: str, by_group: b
 def sign_up(
     invitation: Invitation, username: str, password: str, *, now: datetime | None = None
 ) -> AbstractBaseUser:
-    """Make an account and accept the invitation with it. Raises NameTaken and Gone, and then makes none."""
+    """The account that was made, after it accepted the invitation. Raises NameTaken or Gone, and then makes
+    none.
+    """
     try:
         with transaction.atomic():
             address = invitation.name if invitation.mailed else ""
@@ -161,7 +166,7 @@ def _taken(invitation: Invitation, user: AbstractBaseUser, now: datetime) -> boo
 
 @transaction.atomic
 def give_role(collection: Collection, user: AbstractBaseUser, role: str) -> None:
-    """Make the account a member with this role, also where it has another one."""
+    """Give the account this role in the collection, whether or not it is a member already."""
     known = Membership.objects.filter(collection=collection, user=user).first()
     if known is None:
         add(collection, user, role)
@@ -172,7 +177,10 @@ def give_role(collection: Collection, user: AbstractBaseUser, role: str) -> None
 
 @transaction.atomic
 def set_role(membership: Membership, role: str, *, by_group: bool = False) -> None:
-    """Raises LastAdmin, and Membership.DoesNotExist for a removed member. What is set by hand stays by hand."""
+    """Change the role of a member. A role set by hand is no longer changed by the groups of a provider.
+
+    Raises LastAdmin, and Membership.DoesNotExist for a removed member.
+    """
     membership = _locked(membership, role, by_group)
     earlier, membership.role, membership.by_group = membership.role, role, by_group
     membership.save()
@@ -197,12 +205,12 @@ def remove(membership: Membership, *, by_group: bool = False) -> None:
 
 
 def _by(user: AbstractBaseUser, by_group: bool) -> dict:
-    """Who did it, for its note: the person, by signing in, where the groups of a provider decide."""
+    """Who did it, for the audit. If the groups of a provider decide, it is the person, by signing in."""
     return {"by": user, "by_group": True} if by_group else {}
 
 
 def roles_of(user: AbstractBaseUser) -> set[str]:
-    """All roles of the person in any collection; of superusers "superuser" alone."""
+    """The person's roles in all collections. Superusers have only the role "superuser"."""
     if user.is_superuser:
         return {"superuser"}
     return set(Membership.objects.filter(user=user).values_list("role", flat=True))
@@ -217,8 +225,8 @@ def settle_staff(user: AbstractBaseUser) -> None:
 
 
 def _locked(membership: Membership, role: str | None, by_group: bool) -> Membership:
-    """The membership, locked. What a group gave goes with it, even from the last admin: there are superusers."""
-    # Lock all admins in one order: of two who remove each other, the second sees the change of the first.
+    """The membership, locked. Raises LastAdmin, except by a group: superusers remain if the last admin goes."""
+    # All admins are locked in one order. If two remove each other, the second sees the change of the first.
     admins = Membership.objects.filter(collection=membership.collection_id, role=Role.ADMIN)
     only = [admin.pk for admin in admins.select_for_update().order_by("pk")] == [membership.pk]
     if only and role != Role.ADMIN and not by_group:
@@ -321,7 +329,7 @@ def with_work(people: Sequence[Person]) -> list[Person]:
 
 
 def queries_tagged(collection: Collection, tag: str) -> list[Query]:
-    # In Python: SQLite has no JSON containment.
+    # In Python, because SQLite cannot search in JSON lists by index.
     return [query for query in collection.queries.only("key", "tags") if tag in query.tags]
 
 

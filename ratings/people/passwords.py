@@ -1,4 +1,4 @@
-"""Which passwords are too easy to guess here, beside those that are everywhere."""
+"""Passwords that are too easy to guess on this server, in addition to those that are weak everywhere."""
 
 import hashlib
 import logging
@@ -28,7 +28,7 @@ DIGITS = 40  # of a SHA-1 hash in hexadecimal
 
 
 class NotOurWords:
-    """A password validator that refuses what is made of words of this server, such as rater-admin-2026!"""
+    """A password validator that refuses passwords made of words of this server, such as rater-admin-2026!"""
 
     def validate(self, password: str, user: AbstractBaseUser | None = None) -> None:
         letters = "".join(re.findall("[a-z]", password.lower()))

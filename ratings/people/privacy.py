@@ -50,8 +50,8 @@ Kind = RatingEvent.Kind
 def export(user: AbstractBaseUser, *, now: datetime | None = None) -> Iterator[str]:
     """All data about a person, as pieces of one JSON document.
 
-    A repeat is exported as an ordinary rating, and nothing tells which pairs are gold: the person or others may go
-    on rating, and must not be able to tell such pairs.
+    A repeat is exported as an ordinary rating, and gold pairs are not marked: the person or others may go on
+    rating and must not recognise such pairs.
     """
     raters = Rater.objects.filter(user=user)
     parts = {
@@ -112,7 +112,7 @@ def accepted_by(user: AbstractBaseUser) -> QuerySet:
 
 
 def with_tokens(events: Iterable[RatingEvent], raters: QuerySet) -> Iterator[tuple[RatingEvent, UUID]]:
-    """Each event with the token under which the person saw the pair: that of the check, if it was one."""
+    """Each event with the token by which the person knew the task: that of the check, or of the pair."""
     rows = Check.objects.filter(rater__in=raters).values_list("rater", "pair", "kind", "token", "created_at")
     checks = {tuple(of): (token, at) for *of, token, at in rows}
 
@@ -164,7 +164,7 @@ def session(row: Session) -> dict:
 
 
 def second_factor(row: Authenticator) -> dict:
-    """Without its secret. Only passkeys have names."""
+    """A second factor, without its secret. Only passkeys have names."""
     return fields(row, "type", "created_at", "last_used_at") | {"name": row.data.get("name", "")}
 
 
@@ -237,10 +237,10 @@ def plain(value: Decimal | None) -> str | None:
 
 @transaction.atomic
 def erase(rater: Rater, *, comments: bool = False) -> str:
-    """Erase the person from a collection; the pseudonym under which their ratings stay.
+    """The pseudonym under which the ratings stay, after the person was erased from a collection.
 
-    Their membership is deleted, and their account unless it is needed elsewhere. The actor of events is removed,
-    and with `comments` their comments are. Names within the comments of others are not found. Raises
+    Their membership is deleted, and so is their account unless it is needed elsewhere. Events lose their actor
+    and, with `comments`, the person's comments. Names in comments of others are not removed. Raises
     members.LastAdmin for the only admin.
     """
     collection, user = rater.collection, rater.user

@@ -1,6 +1,6 @@
-"""Sessions: the store with owners, the list of one's own, and how to end them.
+"""Sessions: the store, which knows the owner of each; a person's list; and how to end sessions.
 
-To delete the row of a session signs its browser out at the next request.
+When the row of a session is deleted, its browser is signed out at the next request.
 """
 
 from collections import Counter
@@ -45,7 +45,7 @@ class SessionStore(DatabaseStore):
 
 
 class EndsWhatIsOpen:
-    """A password validator that ends sessions and tokens when a password is changed, by whatever way."""
+    """A password validator that ends sessions and tokens when a password is changed, in any way."""
 
     def validate(self, password: str, user: AbstractBaseUser | None = None) -> None:
         """Accepts every password."""
@@ -85,7 +85,7 @@ def name_of(key: str) -> str:
 
 
 def end(user: AbstractBaseUser, name: str) -> bool:
-    """End the person's session of this name; False if there is none."""
+    """Whether the person had a session of this name, which is ended."""
     keys = Session.objects.filter(user=user).values_list("session_key", flat=True)
     named = [key for key in keys if constant_time_compare(name_of(key), name)]
     return bool(Session.objects.filter(session_key__in=named).delete()[0])
@@ -93,7 +93,7 @@ def end(user: AbstractBaseUser, name: str) -> bool:
 
 @transaction.atomic
 def end_all(user: AbstractBaseUser, *, but: str | None = None) -> int:
-    """End the person's sessions, except the one with the key `but`; the number of ended ones."""
+    """How many sessions of the person were ended: all except the one with the key `but`."""
     mine = Session.objects.filter(user=user)
     number = (mine.exclude(session_key=but) if but else mine).delete()[0]
     if number:

@@ -1,13 +1,13 @@
 """Rate limits for sign-ins and for calls of the API, in fixed windows of a minute.
 
-The count is in the database, or in Valkey or Redis, so that it holds for all processes and machines. It is made of
-slots: a try inserts the row of a free slot, and of two tries for the last slot the primary key (or SET with NX)
-lets one have it. A successful try gives its slots back. Names and addresses are stored as keyed hashes, for a
-minute.
+The counts are in the database, or in Valkey or Redis, so that they hold for all processes and machines. A count
+consists of slots: a try inserts the row of a free slot. If two tries want the last slot, the primary key (or SET
+with NX) lets only one have it. A successful try gives its slots back. Names and addresses are stored as keyed
+hashes, for a minute.
 
-A browser in which an account has signed in before has a limit of its own for that account, and not that of its
-address. Otherwise a stranger could lock people out of their accounts by wrong passwords, and one person in an
-office all others there.
+A browser in which an account has signed in before has its own limit for that account, in place of the limit of its
+address. Otherwise a stranger could lock people out of their accounts with wrong passwords, and one person in an
+office could lock out all others there.
 
 A slot of the API stands for ten calls, so that most calls write nothing. The limit is never exceeded; with several
 processes it may be a few calls lower.
@@ -67,7 +67,7 @@ def begin(request: HttpRequest, username: str) -> Try:
 def begin_change(user: AbstractBaseUser) -> Try:
     """Count a try to change the password, which asks for the old one. Raises TooMany.
 
-    So nobody can guess the password in a browser that was left signed in.
+    The limit keeps others from guessing the password in a browser that was left signed in.
     """
     return _counted(("change", str(user.pk), PER_ACCOUNT))
 
@@ -75,15 +75,15 @@ def begin_change(user: AbstractBaseUser) -> Try:
 def begin_code(user: AbstractBaseUser) -> Try:
     """Count a try to give a second factor. Raises TooMany.
 
-    Only who knows the password gets there, so that no stranger can use up these tries.
+    Only people who know the password come to this step, so strangers cannot use up these tries.
     """
     return _counted(("code", str(user.pk), PER_ACCOUNT))
 
 
 def begin_visit(request: HttpRequest, kind: str) -> Try:
-    """Count a try of somebody who is not known yet, by their address. Raises TooMany.
+    """Count a try of somebody unknown, by their address. Raises TooMany.
 
-    `kind`: to the provider, back from it, with the key of a link, for a mail.
+    `kind` is where they go: to the provider, back from it, to a link with its key, or to a request for a mail.
     """
     return _counted((kind, _address(request), PER_ADDRESS))
 
@@ -94,12 +94,12 @@ def begin_mail(request: HttpRequest, address: str) -> Try:
 
 
 def begin_refusal() -> Try:
-    """Count a refused sign-in that the audit shall have. Raises TooMany."""
+    """Count a refused sign-in that is about to be written to the audit. Raises TooMany."""
     return _counted(("refusal", "", NOTED_REFUSALS))
 
 
 def first_use(whose: str, code: str, seconds: int = 5 * WINDOW) -> bool:
-    """Whether this code, of a person or of a kind, was not used in the last seconds; it is used now."""
+    """Whether this code, of a person or of a kind, is used for the first time in so many seconds. It then counts as used."""
     return caches["tries"].add(f"used:{_hashed(f'{whose} {code}')}", 1, timeout=seconds)
 
 

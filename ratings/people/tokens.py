@@ -82,7 +82,7 @@ def scopes_of(user: AbstractBaseUser, collection: Collection | None) -> tuple[st
 def opened_by(key: str, *, now: datetime | None = None) -> ApiToken | None:
     """The valid token of this key, with its owner and collection, or None. One query.
 
-    For a deleted collection there is none.
+    A token for a deleted collection is not valid.
     """
     valid = Q(revoked_at=None, expires_at__gt=now or timezone.now(), user__is_active=True)
     tokens = ApiToken.objects.select_related("user", "collection").filter(valid, SEEN, key_hash=hash_of(key))
@@ -99,7 +99,7 @@ def used(token: ApiToken, *, now: datetime | None = None) -> None:
         with transaction.atomic():
             ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
     except OperationalError:
-        # The database is locked for long. The call may be read-only, and a later one will note the time.
+        # The database has been locked for long. This call may need no write, and a later one will note the time.
         return
 
 

@@ -1,7 +1,8 @@
-"""Looking around in the sample: sign-in to its accounts without a password, from this machine alone.
+"""Looking around in the sample: sign-in to its accounts without a password, only from this machine.
 
-A local connection may still be a stranger's, through a port forwarder or a proxy without headers. So a visitor
-needs the key that the terminal shows at each start. The first request that shows a proxy ends it for good.
+A local connection may still come from a stranger, through a port forwarder or a proxy without headers. A visitor
+therefore needs the key that the terminal shows at each start. The first request that came through a visible proxy
+ends looking around for good.
 """
 
 import logging
@@ -40,7 +41,7 @@ NAMES = [username(role) for role in Role.values]
 
 
 def new_key() -> None:
-    """Replace the key, at each start of the server; no key is made where nobody may look around."""
+    """Replace the key, at each start of the server. No key is made if nobody may look around."""
     key_file().unlink(missing_ok=True)
     if allowed() and get_user_model().objects.filter(username__in=NAMES).exists():
         with open(os.open(key_file(), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -75,7 +76,7 @@ def from_here(request: HttpRequest) -> bool:
 
 
 def trace(request: HttpRequest) -> str:
-    """What shows that a proxy forwarded the request; "" for nothing."""
+    """The sign that a proxy forwarded the request, such as a header; "" for none."""
     if names := sorted(name for name in request.META if OF_PROXIES.fullmatch(name)):
         return "the header " + names[0].removeprefix("HTTP_").replace("_", "-").title()
     if not is_loopback(request.META.get("REMOTE_ADDR", "")):
@@ -92,7 +93,7 @@ def is_loopback(address: str) -> bool:
 
 
 def is_gone(user: AbstractBaseUser) -> bool:
-    """Whether it is an account of the sample without a password, after looking around has ended."""
+    """Whether looking around has ended for this account: one of the sample, without a password."""
     return user.get_username() in NAMES and not user.has_usable_password() and not allowed()
 
 

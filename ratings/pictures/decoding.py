@@ -36,7 +36,7 @@ def made(content: bytes) -> Made:
         except Unusable:
             raise
         except UnidentifiedImageError as error:
-            raise Unusable(f"it is no picture in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}") from error
+            raise Unusable(f"it is not a picture in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}") from error
         except Image.DecompressionBombError as error:
             raise Unusable(f"it has too many pixels; at most {MOST_PIXELS / 1e6:g} million are taken") from error
         except MemoryError as error:
@@ -82,7 +82,7 @@ def _no_picture(content: bytes) -> str:
     if start.startswith((b"<svg", b"<?xml")) or b"<svg" in start:
         return "it is an SVG, which can hold scripts; give it as PNG"
     if start.startswith((b"<!doctype", b"<html")):
-        return "it is a web page and no picture"
+        return "it is a web page and not a picture"
     return ""
 
 
@@ -97,4 +97,4 @@ def checked(content: bytes) -> tuple[int, int]:
     except Unusable:
         raise
     except Exception as error:
-        raise Unusable("it is no WebP") from error
+        raise Unusable("it is not WebP") from error

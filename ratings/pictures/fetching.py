@@ -92,7 +92,7 @@ class Fetching:
     def unpack(self, files: Iterable[tuple[str, Path | BinaryIO]], after: int = 0) -> None:
         """Take the pictures that are in ZIPs and not here, behind the one with the id `after`.
 
-        Raises ValueError for what is no ZIP, and Unfinished.
+        Raises ValueError for what is not a ZIP, and Unfinished.
         """
         rows = self._all.filter(pk__gt=after).exclude(state=State.READY).order_by("pk")
         with Decoder() as decoder, sources.zipped(files) as content:

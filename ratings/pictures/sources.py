@@ -67,7 +67,7 @@ def from_inside(source: str) -> bytes:
     try:
         return base64.b64decode(unquote_to_bytes(content), validate=True)
     except binascii.Error as error:
-        raise Unusable("the data: address is no base64") from error
+        raise Unusable("the data: address is not base64") from error
 
 
 @contextmanager
@@ -75,7 +75,7 @@ def zipped(files: Iterable[tuple[str, Path | BinaryIO]]) -> Iterator[Callable[[s
     """A function from a source to the bytes of its file in one of the ZIPs; None where none has it.
 
     The name of a file is that of the source; of an address it is the address without https://. A source without a
-    folder may lie in any folder, if one file alone has its name. Raises ValueError for what is no ZIP.
+    folder may lie in any folder, if one file alone has its name. Raises ValueError for what is not a ZIP.
     """
     with ExitStack() as stack:
         by_path: dict[str, tuple[zipfile.ZipFile, zipfile.ZipInfo]] = {}
@@ -84,7 +84,7 @@ def zipped(files: Iterable[tuple[str, Path | BinaryIO]]) -> Iterator[Callable[[s
             try:
                 zip = stack.enter_context(zipfile.ZipFile(file))
             except DAMAGED as error:
-                raise ValueError(f"{name} is no whole ZIP ({error}). Send the pictures as one ZIP") from error
+                raise ValueError(f"{name} is not a complete ZIP ({error}). Send the pictures as a ZIP") from error
             for entry in zip.infolist():
                 if not entry.is_dir():
                     by_path[entry.filename.removeprefix("./")] = zip, entry

@@ -1,1 +1,1 @@
-"""Pooling, anchors and adjudication: the acts of admins on pairs."""
+"""What admins do with pairs: pooling, anchors, adjudication, and the order in which pairs are given out."""

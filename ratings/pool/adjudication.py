@@ -1,7 +1,7 @@
 """Find the pairs on which raters disagree, decide the grade of a pair, and withdraw a decision. Ratings stay.
 
-Of two people who decide a pair at the same time, the unique index of adjudications refuses one, who is told what
-the other decided.
+If two people decide a pair at the same time, the unique index of adjudications refuses the second, who gets to see
+the decision of the first.
 """
 
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ Kind = RatingEvent.Kind
 
 
 class Adjudicated(Exception):
-    """The pair has an adjudication already: `current`."""
+    """The pair already has an adjudication: `current`."""
 
     def __init__(self, current: Adjudication) -> None:
         self.current = current
-        super().__init__(f"The pair is adjudicated already: {quoted(current)}. Withdraw that first.")
+        super().__init__(f"The pair is already adjudicated: {quoted(current)}. Withdraw that first.")
 
 
 class NotAdjudicated(Exception):
-    """The adjudication to withdraw is gone. `current` is the present one, if there is one."""
+    """The adjudication to withdraw is gone. `current` is the present one, or None."""
 
     def __init__(self, current: Adjudication | None) -> None:
         self.current = current
@@ -37,8 +37,8 @@ class NotAdjudicated(Exception):
 def disputed(collection: Collection, scale: Sequence[Grade], steps: int) -> QuerySet:
     """The pairs without adjudication whose grades lie more than `steps` steps of the scale apart.
 
-    Rows {"pair": id, "spread": steps between the lowest and the highest grade}, the greatest spread first, then by
-    query. One query, which reads every rating of the collection.
+    Each row is {"pair": id, "spread": steps between the lowest and the highest grade}. Rows are sorted by spread,
+    the greatest first, then by query. One database query, which reads every rating of the collection.
     """
     places = [When(grade=grade.pk, then=place) for place, grade in enumerate(scale)]
     place = Case(*places, default=None, output_field=IntegerField())
@@ -51,7 +51,7 @@ def disputed(collection: Collection, scale: Sequence[Grade], steps: int) -> Quer
 def latest_act(pair: Pair) -> int:
     """The id of the latest rating or decision of the pair, 0 for none. One query.
 
-    A form sends it, so that a decision is refused if something was rated or decided while the form was open.
+    The form sends it back. A decision is refused if the pair was rated or decided while the form was open.
     """
     acts = RatingEvent.objects.filter(pair=pair).exclude(kind=Kind.SKIP).exclude(undoes__kind=Kind.SKIP)
     return acts.order_by("-pk").values_list("pk", flat=True).first() or 0
@@ -59,10 +59,11 @@ def latest_act(pair: Pair) -> int:
 
 @transaction.atomic
 def adjudicate(pair: Pair, grade: Grade, *, reason: str, actor, now: datetime | None = None) -> Adjudication:
-    """Make `grade` the judgment of the pair, whatever its ratings are. The same call again does nothing.
+    """The adjudication that makes `grade` the judgment of the pair, whatever its ratings are.
 
-    `actor` is the account that decides, None on the command line. Raises Adjudicated where the pair has another
-    adjudication, ValueError for a grade of another collection or an empty reason.
+    `actor` is the account that decides; None: the command line. The same call again changes nothing. Raises
+    Adjudicated if the pair has another adjudication, and ValueError for a grade of another collection or an empty
+    reason.
     """
     reason = _stripped(reason)
     collection = pair.query.collection
@@ -83,12 +84,12 @@ def adjudicate(pair: Pair, grade: Grade, *, reason: str, actor, now: datetime | 
 def withdraw(pair: Pair, *, reason: str, actor, seen: int | None = None, now: datetime | None = None) -> None:
     """Delete the adjudication, so that the ratings of the pair count again.
 
-    `seen` is the id of the adjudication, None for any. Raises NotAdjudicated where it is gone, ValueError for an
+    `seen` is the id of the adjudication; None: any. Raises NotAdjudicated if it is gone, and ValueError for an
     empty reason.
     """
     reason = _stripped(reason)
     standing = Adjudication.objects.filter(pair=pair)
-    # The number of deleted rows decides: of two people who withdraw it, one does.
+    # The number of deleted rows decides which of two people withdrew it.
     if not (standing if seen is None else standing.filter(pk=seen)).delete()[0]:
         raise NotAdjudicated(standing.first())
     decided = RatingEvent.objects.filter(pair=pair, kind=Kind.ADJUDICATE).latest("pk")
@@ -97,7 +98,7 @@ def withdraw(pair: Pair, *, reason: str, actor, seen: int | None = None, now: da
 
 
 def quoted(adjudication: Adjudication) -> str:
-    """The grade, by whom, when and why, for a message."""
+    """The grade, who decided it, when and why, as text for a message."""
     by = f" by {adjudication.actor.get_username()}" if adjudication.actor else ""
     return f"{adjudication.grade}{by} on {adjudication.created_at:%Y-%m-%d} ({adjudication.reason})"
 
@@ -111,7 +112,7 @@ def _stripped(reason: str) -> str:
 def _event(pair: Pair, kind: str, now: datetime, **fields) -> None:
     collection = pair.query.collection
     guidelines, presentation = collection.latest_guidelines(), collection.latest_presentation()
-    # Locked before the event gets its id, so that decisions can be seen in the order of their ids.
+    # Locked before the event gets its id, so that the ids of decisions ascend in the order of their commits.
     this = Collection.written.filter(pk=collection.pk)
     this.order_by().select_for_update(no_key=True).get()
     event = RatingEvent.objects.create(

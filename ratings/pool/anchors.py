@@ -1,4 +1,4 @@
-"""Make a pair an anchor, or end that."""
+"""Make a pair an anchor, and remove anchors."""
 
 from datetime import datetime
 
@@ -13,9 +13,9 @@ from ..models import Anchor, Grade, Pair
 def set_anchor(
     pair: Pair, *, use: str, grade: Grade, explanation: str = "", now: datetime | None = None
 ) -> Anchor:
-    """Make the pair an anchor, or change its anchor.
+    """The anchor of the pair, made or changed.
 
-    A warm-up is retired: who has learned the answer must not rate the pair. A gold pair stays in the pool. Raises
+    The pair of a warm-up is retired, because raters learn its grade. A gold pair stays in the pool. Raises
     ValueError for a grade of another collection, an unknown use, or a warm-up without explanation.
     """
     now = now or timezone.now()
@@ -25,7 +25,7 @@ def set_anchor(
         raise ValueError(f"An anchor is for {' or '.join(Anchor.Use.values)}, not for {use!r}.")
     if use == Anchor.Use.WARM_UP and not explanation.strip():
         raise ValueError("A warm-up needs an explanation: it is shown after the answer.")
-    # A lock: of two concurrent calls the second finds the anchor of the first, and changes it.
+    # Locked, so that the second of two concurrent calls finds the anchor of the first and changes it.
     Pair.objects.select_for_update(no_key=True).get(pk=pair.pk)
     anchor = Anchor.objects.filter(pair=pair).first()
     if anchor and anchor.use != use:
@@ -50,7 +50,7 @@ def remove_anchor(pair: Pair) -> None:
     if anchor is None:
         return
     anchor.delete()
-    # The same time means that `set_anchor` retired it. A pair that was retired before stays retired.
+    # If the times are equal, `set_anchor` retired the pair. A pair that was retired earlier stays retired.
     if anchor.use == Anchor.Use.WARM_UP and Pair.objects.filter(pk=pair.pk, retired_at=anchor.created_at).exists():
         queue.unretire([pair.pk])
     audit.note(audit.Act.ANCHOR_REMOVED, pair.query.collection, about=pair, use=anchor.use)

@@ -9,7 +9,7 @@ from ..models import Anchor, Collection, Grade, Pair, System
 
 
 class DistanceForm(forms.Form):
-    """How far apart the grades of a pair must lie for the inbox: more than `steps` steps of the scale."""
+    """How far apart the grades of a pair must lie to be listed: more than `steps` steps of the scale."""
 
     steps = forms.TypedChoiceField(label="Pairs with", coerce=int)
 
@@ -45,7 +45,7 @@ def apart(steps: int) -> str:
 
 
 class WithReason(forms.Form):
-    """An act that is stored with its reason."""
+    """The form of an act that is stored with its reason."""
 
     reason = forms.CharField(max_length=5_000, error_messages={"required": "Say why: the reason is kept with it."})
 
@@ -88,7 +88,7 @@ class PlanForm(forms.Form):
         min_value=1,
         max_value=100,
         initial=1,
-        help_text="Each by another rater. Several show how far raters agree. Pairs that have more keep them.",
+        help_text="Each is by another rater. Several show how far raters agree. Pairs that have more keep them.",
     )
     systems = forms.ModelMultipleChoiceField(
         System.objects.none(),
@@ -160,7 +160,7 @@ class PairsForm(forms.Form):
             if not ids:
                 meant = f"“{line.strip()[:80]}”"
                 raise forms.ValidationError(
-                    f"Line {number}: {meant} names no pair of the pool. Write the id of a query, or those of a"
+                    f"Line {number}: {meant} names no pair of the pool. Write the id of a query, or the ids of a"
                     " query and a document with a blank between them. Nothing was changed."
                 )
             pair_ids += ids
@@ -177,13 +177,13 @@ class JudgingForm(forms.ModelForm):
         fields = ["order", "gold_share", "repeat_share", "break_after"]
         labels = {"order": "Order", "gold_share": "Gold", "repeat_share": "Repeats", "break_after": "Break after"}
         help_texts = {
-            "gold_share": "Share of a rater's work whose grade is known: 0.1 is one in ten. It shows who reads "
-            "with care. A rater gets each gold pair once. In the order query by query, gold comes while they rate "
-            "its query, so that its place does not give it away: spread gold over the queries. In the other "
-            "orders, have more gold than the busiest rater gets.",
-            "repeat_share": "Share of a rater's work that they graded before. It shows whether they agree with "
-            "themselves. The second grade is used for nothing else.",
-            "break_after": "After so many ratings in a row a break is offered. 0: never. One key goes on.",
+            "gold_share": "The share of a rater's work whose grade is known: 0.1 is one in ten. It shows who "
+            "reads with care. A rater gets each gold pair once. In the order query by query, gold comes among the "
+            "pairs of its query, so that its place does not give it away: spread gold over the queries. In the "
+            "other orders, have more gold than the busiest rater gets.",
+            "repeat_share": "The share of a rater's work that they have graded before. It shows whether they "
+            "agree with themselves. The second grade is used for nothing else.",
+            "break_after": "A break is offered after so many ratings in a row. 0: never. One key ends the break.",
         }
 
     def clean(self) -> dict:
@@ -200,8 +200,8 @@ class AnchorForm(forms.Form):
     use = forms.ChoiceField(
         label="Use",
         choices=[
-            (Anchor.Use.WARM_UP, "warm-up: raters begin with it and are told the answer"),
-            (Anchor.Use.GOLD, "gold: mixed into the work, and nobody is told"),
+            (Anchor.Use.WARM_UP, "warm-up: raters begin with it and see the answer"),
+            (Anchor.Use.GOLD, "gold: mixed into the work, and raters do not know"),
         ],
         widget=forms.RadioSelect,
         error_messages={"required": "Choose what the pair is for."},
@@ -233,7 +233,7 @@ class AnchorForm(forms.Form):
 
 
 class FindPairForm(forms.Form):
-    """A pair by the ids of its query and document; it may be outside the pool."""
+    """A pair, by the ids of its query and document. It may be outside the pool."""
 
     query = forms.CharField(label="Id of the query", max_length=500)
     document = forms.CharField(label="Id of the document", max_length=500)
@@ -256,7 +256,7 @@ class FindPairForm(forms.Form):
 
 
 class SuggestedForm(forms.Form):
-    """The grade of the suggested pairs; any grade, if it is empty or not on the scale."""
+    """The grade of the suggested pairs. Empty, or not on the scale: any grade."""
 
     grade = forms.ChoiceField(label="Graded", required=False)
 

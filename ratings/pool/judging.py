@@ -10,7 +10,7 @@ from ..models import Collection
 
 @transaction.atomic
 def settle(collection: Collection, **wanted: Any) -> None:
-    """Save these fields alone: others may have changed meanwhile."""
+    """Save only these fields: others may have changed meanwhile."""
     before = Collection.objects.values(*wanted).get(pk=collection.pk)
     changed = {name: [str(before[name]), str(value)] for name, value in wanted.items() if value != before[name]}
     Collection.objects.filter(pk=collection.pk).update(**wanted)

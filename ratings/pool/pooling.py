@@ -1,4 +1,4 @@
-"""Pooling: ratings are wanted of the union of the systems' top documents."""
+"""Pooling: choose the union of the systems' top documents to be rated."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -30,16 +30,16 @@ class Pooled:
 
     pairs: int
     new_assignments: int
-    by_system: dict[str, int]  # pairs in this system's top
-    only_by_system: dict[str, int]  # of those, pairs that no other system has in its top
+    by_system: dict[str, int]  # pairs in the system's top
+    only_by_system: dict[str, int]  # pairs in the top of this system alone
 
 
 @transaction.atomic
 def pool(collection: Collection, *, depth: int, wanted: int, systems: Sequence[System] | None = None) -> Pooled:
-    """Want `wanted` ratings of every document that a system ranks in its first `depth` places.
+    """The pool that was made: `wanted` ratings of every document that a system ranks in its first `depth` places.
 
-    Reads each ranking once. The same pool again adds nothing; a deeper one, or one with a new system, adds what
-    is missing. Raises ValueError for a depth or a number wanted below 1.
+    Reads each ranking once. The same pool again adds nothing. A deeper pool, or one with a new system, adds what
+    is missing. Raises ValueError if `depth` or `wanted` is below 1.
     """
     chosen = list(systems if systems is not None else collection.systems.all())
     tops = _tops(chosen, depth, wanted)
@@ -61,9 +61,9 @@ class Plan:
     """What a pool would add."""
 
     pairs: int
-    new_pairs: int  # of them, pairs of which no rating was wanted before
-    retired: int  # of them, retired pairs, which stay out
-    new_ratings: int  # `Pooled.new_assignments`, unless somebody rates or pools meanwhile
+    new_pairs: int  # those of which no rating was wanted before
+    retired: int  # those that are retired, which stay out
+    new_ratings: int  # as `Pooled.new_assignments`, unless somebody rates or pools meanwhile
     by_system: dict[str, int]
     only_by_system: dict[str, int]
 
@@ -93,7 +93,7 @@ def plan_more(collection: Collection, wanted: int) -> Plan:
 
 @transaction.atomic
 def want_more(collection: Collection, wanted: int) -> int:
-    """Want `wanted` ratings of every pair of the pool; the number of new open assignments."""
+    """How many open assignments were made by wanting `wanted` ratings of every pair of the pool."""
     pairs = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
     added = queue.want(list(pairs.order_by("pk").values_list("pk", flat=True)), wanted)
     collection.touch()
@@ -114,7 +114,7 @@ class Hole:
 @dataclass(frozen=True)
 class QueryHoles:
     query: Query
-    returned: int  # documents among the first
+    returned: int  # documents in the first `depth` places
     holes: list[Hole]  # at least one, best place first
 
     @property
@@ -126,7 +126,7 @@ class QueryHoles:
 def holes(collection: Collection, system: System, depth: int) -> list[QueryHoles]:
     """The holes in the first `depth` places of a system, by query; queries without a hole are left out.
 
-    A document is unjudged without an adjudication and without a grade. Raises ValueError for a depth below 1.
+    A document is unjudged if it has neither an adjudication nor a grade. Raises ValueError for a depth below 1.
     """
     tops = _tops([system], depth, 1)
     known = set(judged(collection))
@@ -148,7 +148,7 @@ def holes(collection: Collection, system: System, depth: int) -> list[QueryHoles
 
 @transaction.atomic
 def want_holes(collection: Collection, system: System, depth: int, wanted: int) -> int:
-    """Want `wanted` ratings of each hole that is not retired; the number of new open assignments."""
+    """How many open assignments were made by wanting `wanted` ratings of each hole that is not retired."""
     places = {
         (of.query.pk, hole.document.pk): hole.place
         for of in holes(collection, system, depth)
@@ -171,7 +171,7 @@ def judged(collection: Collection) -> Iterator[tuple[int, int]]:
 
 
 def _documents(ids: set[int]) -> dict[int, Document]:
-    """The documents by id, with key and title loaded. In portions, since SQLite limits the parameters."""
+    """Id → document, with key and title loaded. They are read in portions, since SQLite limits parameters."""
     by_id, ordered = {}, sorted(ids)
     for start in range(0, len(ordered), 10_000):
         by_id |= Document.objects.only("key", "title", "collection").in_bulk(ordered[start : start + 10_000])
@@ -180,7 +180,7 @@ def _documents(ids: set[int]) -> dict[int, Document]:
 
 @transaction.atomic
 def retire(collection: Collection, pair_ids: Sequence[int]) -> int:
-    """Take pairs out of the pool for good; how many were not retired before."""
+    """How many pairs were taken out of the pool. Pairs that were retired before do not count."""
     retired = queue.retire(pair_ids)
     if retired:
         note(Act.RETIRED, collection, pairs=retired)
@@ -189,7 +189,9 @@ def retire(collection: Collection, pair_ids: Sequence[int]) -> int:
 
 @transaction.atomic
 def bring_back(collection: Collection, pair_ids: Sequence[int]) -> int:
-    """Bring retired pairs back, except warm-ups, whose grade raters have learned; the number of pairs."""
+    """How many retired pairs were brought back. Warm-ups stay retired, because raters have learned their
+    grades.
+    """
     pairs = Pair.objects.filter(pk__in=pair_ids).exclude(anchor__use=Anchor.Use.WARM_UP)
     back = queue.unretire(list(pairs.order_by("pk").values_list("pk", flat=True)))
     if back:
@@ -199,7 +201,7 @@ def bring_back(collection: Collection, pair_ids: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class _Tops:
-    """By (query id, document id): the systems that have the document in their top, and its best place."""
+    """For each (query id, document id): the systems with the document in their top, and its best place."""
 
     by: dict[tuple[int, int], set[int]]
     best: dict[tuple[int, int], int]
@@ -226,7 +228,7 @@ def _tops(systems: Sequence[System], depth: int, wanted: int) -> _Tops:
 
 @dataclass
 class _Standing:
-    """How many ratings of a pair are wanted or there already."""
+    """How many ratings a pair has or wants."""
 
     wanted: int
     retired: bool
@@ -237,7 +239,9 @@ class _Standing:
 
 
 def _standing(collection: Collection) -> dict[tuple[int, int], _Standing]:
-    """All pairs of the collection by (query id, document id). Three queries, each over one table."""
+    """(query id, document id) → its standing, for all pairs of the collection. Three queries, each of one
+    table.
+    """
     pairs = Pair.objects.filter(query__collection=collection)
     standing, by_id = {}, {}
     for pk, query_id, document_id, wanted, retired in pairs.values_list(

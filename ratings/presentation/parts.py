@@ -49,7 +49,7 @@ class Part:
     def read(cls, given: Any) -> "Part":
         """The part of a JSON object. Raises ValueError."""
         if not isinstance(given, dict):
-            raise ValueError(f"{given!r:.80} is no object with kind and path")
+            raise ValueError(f"{given!r:.80} is not an object with kind and path")
         if odd := given.keys() - cls.__dataclass_fields__.keys():
             raise ValueError(f"a part has no member {sorted(odd)[0]!r:.80}")
         types = {"opens": bool}
@@ -91,7 +91,7 @@ class Presented:
         for name in ("document", "query"):
             rows = given.get(name, [])
             if not isinstance(rows, list) or len(rows) > MOST_PARTS:
-                raise ValueError(f"{name} is no list of at most {MOST_PARTS} parts")
+                raise ValueError(f"{name} is not a list of at most {MOST_PARTS} parts")
             parts[name] = tuple(map(Part.read, rows))
         if not parts["document"]:
             raise ValueError("no part of a document is shown")

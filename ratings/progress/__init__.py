@@ -1,1 +1,1 @@
-"""The progress of rating: counts, forecast, costs, and what is stuck."""
+"""The progress of rating: counts, a forecast, costs, and what holds it up."""

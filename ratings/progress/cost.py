@@ -1,7 +1,7 @@
 """What the rating has cost and what the rest will cost, at a given rate. Nothing of it is stored.
 
-The time is that of every act, undone and changed ones included. An answer is a pair that one rater has rated, with
-changes and undone acts left out. Imported ratings count only if they came with their time.
+The time of every act counts, including changes and undone acts. An answer is a pair that a rater has rated;
+changes and undone acts make no further answer. Imported ratings count only if they came with their time.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class Rate:
     each: float = 0.0
 
     def of(self, answers: int, hours: float | None) -> float | None:
-        """The cost. None where hours are paid and not known."""
+        """The cost; None if hours are paid but not known."""
         if self.hour and hours is None:
             return None
         return self.each * answers + self.hour * (hours or 0.0)
@@ -53,10 +53,10 @@ class Costs:
     gold: Part
     repeats: Part
     warm_ups: Part
-    untimed: int  # acts without a time, for which the mean of all others is taken
+    untimed: int  # acts without a time, which count with the mean time of all others
     imported: int  # imported acts without a time, which are left out
     left: Part  # ratings that are still wanted
-    mixed: Part  # the gold and repeats that come with them, at most
+    mixed: Part  # the most gold and repeats that come with them
 
     @property
     def so_far(self) -> Part:
@@ -72,7 +72,7 @@ class Costs:
 
 
 def costs(collection: Collection, counted: Progress) -> Costs:
-    """Four queries, one of which reads every event of the collection; one more for imported times."""
+    """The costs. Four queries, one of which reads every event of the collection; one more for imported times."""
     people = list(counted.works.values())
     raters = [work.rater.pk for work in people]
     acts = RatingEvent.objects.filter(rater__in=raters).order_by()
@@ -117,16 +117,16 @@ def mixed_in(collection: Collection, ratings: int) -> int:
 
 
 def gold_lasts(share: float, gold: int, pairs: int) -> int | None:
-    """After about how many answers a rater has met all the gold of the pool, if not rated query by query.
+    """About how many answers a rater gives until they have met all gold of the pool, in orders not by query.
 
-    None where it lasts to the end, because gold is no smaller part of the pairs than its share. What comes at its
-    own turn counts against the share (`queue.mixing`), so that a rater meets gold at its share until none is left.
+    None if gold lasts to the end, because it is at least its share of the pairs. Gold that comes at its own turn
+    counts as part of the share (`queue.mixing`), so a rater meets gold at its share until none is left.
     """
     return None if gold >= share * pairs else round(gold / share)
 
 
 def ahead(answers: int, pace: Pace | None) -> Part:
-    """Answers that are still to come, at the present pace and its 95 % interval."""
+    """The work of answers that are still to come, at the present pace, with its 95 % interval."""
     if not answers:
         return Part(0, 0.0, 0.0, 0.0)
     if pace is None:
@@ -143,7 +143,7 @@ class _Acts:
 
     @classmethod
     def of(cls, row: Mapping) -> "_Acts":
-        """Of a row of SUMS."""
+        """The acts of a row of SUMS."""
         return cls(row["timed"], row["n"] - row["timed"], row["seconds"] or 0.0)
 
     @property
@@ -157,7 +157,7 @@ class _Acts:
         return _Acts(self.timed - other.timed, self.untimed - other.untimed, self.seconds - other.seconds)
 
     def hours(self, mean: float | None) -> float | None:
-        """With `mean` for acts without a time."""
+        """The hours, with `mean` seconds for each act without a time."""
         if self.untimed and mean is None:
             return None
         return (self.seconds + self.untimed * (mean or 0.0)) / 3600

@@ -1,7 +1,7 @@
-"""Counts of the rating of a collection and of each rater: how much, how fast and how consistently.
+"""The counts of a collection and of each rater: how much was rated, how fast and how consistently.
 
-Everything is counted from assignments, ratings, checks and events when it is asked for: no counter is stored that
-could drift from them. The number of queries does not depend on the data.
+Everything is counted from assignments, ratings, checks and events when it is needed. No counter is stored, so none
+can be wrong. The number of database queries does not depend on the data.
 """
 
 from collections.abc import Sequence
@@ -32,8 +32,8 @@ Kind = RatingEvent.Kind
 TIMED_KINDS = (Kind.GRADE, Kind.IMPORT)
 State = Assignment.State
 
-TIMED = 200  # latest acts of a rater of which the pace is made
-LOOKED_THROUGH = 1_000  # latest grades of a rater of which the pace of each grade is made
+TIMED = 200  # latest acts of a rater that make the pace
+LOOKED_THROUGH = 1_000  # latest grades of a rater that make the pace of each grade
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Work:
 class Progress:
     extent: Extent
     by_day: dict[date, int]  # present grades, by the day of the rater's first rating of the pair
-    beside: int  # of these, grades that fill no wanted rating: extra gold, and surplus
+    beside: int  # how many of these fill no wanted rating: extra gold, and surplus
     works: dict[int, Work]  # by id of the rater, in the order of their names
     passed: dict[int, set[int]]  # pair → raters who put it off or cannot judge it, without a grade since
     broken: dict[int, set[int]]  # pair → raters who say that its text is missing or broken
@@ -118,20 +118,20 @@ class Progress:
         return sum((work.repeats for work in self.works.values()), Share())
 
     def hints(self, work: Work) -> list[str]:
-        """What an admin should look at in a rater's work. Nothing below ENOUGH answers."""
+        """What an admin should look at in a rater's work. There are no hints for fewer than ENOUGH answers."""
         pace, usual = work.pace, self.pace
         fast = pace and pace.n >= ENOUGH and pace.middle < usual.middle / 3
         return [
-            *(["fewer gold hits than all together"] if work.gold.below(self.gold) else []),
-            *(["agrees less with themselves than all together"] if work.repeats.below(self.repeats) else []),
+            *(["fewer gold hits than all raters together"] if work.gold.below(self.gold) else []),
+            *(["agrees less with themselves than all raters do"] if work.repeats.below(self.repeats) else []),
             *(["less than a third of the usual time"] if fast else []),
         ]
 
 
 def progress(collection: Collection, *, now: datetime | None = None) -> Progress:
-    """All counts of the page of progress. Twelve queries."""
+    """All counts of the page of progress. Twelve database queries."""
     works = _works(collection.raters)
-    # A list and no subquery: SQLite then scans the table, which takes half the time of the index.
+    # With a list in place of a subquery SQLite scans the table, which takes half the time of the index.
     ratings = Rating.objects.filter(rater__in=list(works)).order_by()
     passed, broken = _count(works, ratings)
     held, extra, expired = _leases(collection, works, now or timezone.now())
@@ -159,9 +159,9 @@ def pace(collection: Collection) -> Pace | None:
 
 
 def pace_of(rater: Rater) -> Pace | None:
-    """The pace of this rater, as they are told it. One query.
+    """The pace of this rater, as they see it. One query.
 
-    Repeats count: otherwise a rater who sends an extreme time would see which of their grades was one.
+    Repeats count: otherwise a rater who sends an extreme time would find out whether that grade was a repeat.
     """
     rows = latest_grades(Rater.objects.filter(pk=rater.pk), TIMED, [*TIMED_KINDS, Kind.REPEAT])
     return Pace.of(list(rows.values_list("events__seconds", flat=True)))
@@ -173,9 +173,9 @@ class GradeGiven:
 
     grade: Grade
     own: Share
-    lately: Share  # of their latest TIMED grades
+    lately: Share  # of the rater's latest TIMED grades
     all: Share
-    pace: Pace | None  # of their latest LOOKED_THROUGH
+    pace: Pace | None  # of their latest LOOKED_THROUGH grades
 
 
 def work_of(rater: Rater) -> Work:
@@ -186,7 +186,7 @@ def work_of(rater: Rater) -> Work:
 
 
 def grades_given(rater: Rater) -> list[GradeGiven]:
-    """In the order of the scale. Five queries."""
+    """How the rater gives each grade, in the order of the scale. Five queries."""
     given = RatingEvent.objects.filter(rater=rater, kind__in=[Kind.GRADE, Kind.IMPORT], value__isnull=False)
     latest = list(given.order_by("-pk").values_list("value", "seconds")[:LOOKED_THROUGH])
     everybody = list(rater.collection.raters.values_list("pk", flat=True))
@@ -218,7 +218,7 @@ def gold_answers(ratings: QuerySet) -> QuerySet:
 
 
 def repeats(rater_ids: Sequence[int]) -> QuerySet:
-    """The repeats with a grade of pairs that the rater has graded; annotated with that grade as `first`."""
+    """The graded repeats of pairs that the rater has graded, annotated with the earlier grade as `first`."""
     rated = Rating.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"))
     checks = Check.objects.filter(rater__in=rater_ids, kind=Check.Kind.REPEAT)
     return checks.annotate(first=Subquery(rated.values("grade__value"))).filter(
@@ -227,7 +227,9 @@ def repeats(rater_ids: Sequence[int]) -> QuerySet:
 
 
 def hits(rater_ids: Sequence[int]) -> dict[str, dict[int, Share]]:
-    """Gold hits ("gold") and repeats with the same grade ("repeats"), by id of the rater. Two queries."""
+    """Rater id → the share of gold hits, as "gold", and of repeats with the same grade, as "repeats". Two
+    queries.
+    """
     ratings = Rating.objects.filter(rater__in=rater_ids).order_by()
     answered = {
         "gold": (gold_answers(ratings), Q(grade=F("pair__anchor__grade"))),
@@ -249,11 +251,11 @@ def gold_hits(collection: Collection) -> Share:
 def latest_grades(raters: QuerySet, acts: int, kinds: Sequence[str] = TIMED_KINDS) -> QuerySet:
     """(rater, value, seconds) of the timed grades among the latest `acts` events of each rater.
 
-    The query begins at the raters, so that both databases read a few rows of an index for each.
+    The query begins with the raters, so that both databases read only a few rows of an index for each.
     """
     latest = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk").values("pk")
     since = Coalesce(Subquery(latest[acts - 1 : acts]), 0)
-    # By default without repeats, which are faster than first grades, and warm-ups, which are slower.
+    # Repeats are left out by default because they are faster than first grades, warm-ups because they are slower.
     timed = Q(events__kind__in=kinds, events__value__isnull=False)
     raters = raters.order_by().annotate(since=since)
     raters = raters.filter(timed, events__pk__gte=F("since"), events__seconds__isnull=False)
@@ -275,7 +277,7 @@ def _works(raters: QuerySet) -> dict[int, Work]:
 
 
 def _count(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
-    """Add the counts of ratings to the works; the pairs that were passed, and those reported as broken."""
+    """Two dicts, pair → raters: who passed it, and who reported it as broken. Adds the counts to the works."""
     for rater_id, n in ratings.values_list("rater").annotate(n=Count("pk")):
         works[rater_id].graded = n
     passed, broken = _passed(works, ratings)
@@ -288,14 +290,14 @@ def _count(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[int
 
 
 def _by_day(ratings: QuerySet) -> dict[date, int]:
-    # By text: for the date of each row SQLite would call a Python function.
+    # As text, because SQLite would call a Python function for the date of each row.
     day = Substr(Cast("created_at", TextField()), 1, 10)
     rows = ratings.filter(grade__isnull=False).annotate(day=day).values("day").annotate(n=Count("pk"))
     return {date.fromisoformat(row["day"]): row["n"] for row in rows.order_by("day")}
 
 
 def _passed(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
-    """Add what raters could not judge or put off to the works; the pairs passed, and those reported as broken."""
+    """Two dicts as in `_count`. Adds to the works what raters could not judge or put off."""
     passed: dict[int, set[int]] = {}
     broken: dict[int, set[int]] = {}
     for pair_id, rater_id, reason in ratings.filter(grade__isnull=True).values_list("pair", "rater", "reason"):
@@ -319,7 +321,7 @@ def _latest_seconds(raters: QuerySet) -> QuerySet:
 
 
 def _leases(collection: Collection, works: dict[int, Work], now: datetime) -> tuple[int, int, dict[int, datetime]]:
-    """The number of held wanted ratings, the number of extra leases, and the expired leases."""
+    """The number of wanted ratings that are held, the number of extra leases, and the expired leases."""
     held = extra = 0
     expired = {}
     leased = still_wanted(collection).filter(leased_until__isnull=False).order_by("leased_until")
@@ -340,7 +342,7 @@ def still_wanted(collection: Collection) -> QuerySet:
 
 
 def _done(collection: Collection, works: dict[int, Work]) -> int:
-    """The number of filled wanted ratings. Two counts, because an index alone answers the first."""
+    """The number of wanted ratings that are filled. It takes two counts, the first by an index alone."""
     filled = Assignment.objects.filter(rater__in=list(works), state=State.DONE)
     extra = Assignment.objects.filter(collection=collection, extra=True, state=State.DONE)
     return filled.count() - extra.count()

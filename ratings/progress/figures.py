@@ -1,11 +1,11 @@
-"""Shares and paces with their intervals."""
+"""Shares and paces, with their intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, quantiles
 
-ENOUGH = 20  # with fewer answers, no hint is given and no interval of a pace
+ENOUGH = 20  # with fewer answers there are no hints and no interval of a pace
 Z = 1.959964  # the 97.5 % quantile of the normal distribution
 
 
@@ -39,9 +39,9 @@ class Share:
 
 @dataclass(frozen=True)
 class Pace:
-    """Quartiles and mean of the times of n grades, in seconds.
+    """The quartiles and the mean of the times of n grades, in seconds.
 
-    A few long readings make the mean greater than the median. Sums of times are computed from the mean.
+    A few long times make the mean greater than the median. Sums of times are computed from the mean.
     """
 
     n: int

@@ -7,8 +7,8 @@ from statistics import fmean, stdev
 
 from .counts import Progress
 
-LOOKED_BACK = 28  # complete days on which a forecast is based at most
-FEWEST_DAYS = 5  # and at least, since fewer do not show how much days differ
+LOOKED_BACK = 28  # a forecast uses at most so many complete days,
+FEWEST_DAYS = 5  # and at least so many, since fewer do not show how much days differ
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Forecast:
 
     days: int  # complete days on which it is based
     pace: float  # wanted ratings filled a day
-    slow: float  # the ends of the 95 % interval of that mean; 0 or less where days differ too much
+    slow: float  # the ends of the 95 % interval of that mean; 0 or less if days differ too much
     fast: float
     early: date
     late: date | None  # None: at the slow end it is never done, or takes over ten years
@@ -26,7 +26,7 @@ class Forecast:
 def forecast(progress: Progress, today: date) -> Forecast | str:
     """The forecast, or a sentence that says why there is none.
 
-    The pace is the mean over the latest complete days, those without a grade included; today is not complete. The
+    The pace is the mean over the latest complete days, including days without a grade. Today is not complete. The
     ends of its interval are two standard errors away.
     """
     if not progress.extent.left:
@@ -38,7 +38,7 @@ def forecast(progress: Progress, today: date) -> Forecast | str:
     days = (today - min((day for day in progress.by_day if day >= since), default=since)).days
     if days < FEWEST_DAYS:
         return f"No forecast before {FEWEST_DAYS} complete days of rating."
-    # Only the part of the grades that fills wanted ratings.
+    # The part of the grades that fills wanted ratings.
     filling = 1 - progress.beside / progress.graded
     counts = [filling * progress.by_day.get(today - timedelta(days=back), 0) for back in range(1, days + 1)]
     if not any(counts):
@@ -52,5 +52,5 @@ def forecast(progress: Progress, today: date) -> Forecast | str:
 
     early = end(fast)
     if early is None:
-        return "No forecast: at the pace of now it takes more than ten years."
+        return "No forecast: at the present pace it takes more than ten years."
     return Forecast(days, mean, slow, fast, early, end(slow))

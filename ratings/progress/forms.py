@@ -7,7 +7,7 @@ from .cost import Rate
 
 
 class RateForm(forms.Form):
-    """The price of rating: by the hour, by the answer or both."""
+    """The price of rating: by the hour, by the answer, or by both."""
 
     hour = forms.DecimalField(label="An hour", required=False, min_value=0, max_digits=9, decimal_places=4)
     each = forms.DecimalField(label="An answer", required=False, min_value=0, max_digits=9, decimal_places=4)
@@ -20,7 +20,7 @@ class RateForm(forms.Form):
 
     @property
     def rate(self) -> Rate | None:
-        """None where the form is empty or invalid."""
+        """The rate; None if the form is empty or invalid."""
         sent = self.cleaned_data if self.is_valid() else {}
         hour, each = float(sent.get("hour") or 0), float(sent.get("each") or 0)
         return Rate(hour, each) if hour or each else None

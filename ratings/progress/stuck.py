@@ -1,5 +1,6 @@
 """What keeps a collection from being done: expired leases, pairs that several raters passed, pairs that nobody may
-rate, broken documents. Each list has its first few entries and the number of all."""
+rate, and broken documents. Each list has its first entries and the number of all.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from .counts import Progress, Work, still_wanted
 
 LISTED = 20
 PASSED_BY = 2  # a pair counts as stuck once so many raters put it off or could not judge it
-LOOKED_AT = 1_000  # pairs of a kind that are read at most
+LOOKED_AT = 1_000  # the most pairs of a kind that are read
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Stuck:
 
 
 def stuck(collection: Collection, progress: Progress) -> Stuck:
-    """What is stuck in a collection with this progress. At most eight queries."""
+    """What is stuck in a collection with this progress. At most eight database queries."""
     workers = [work for work in progress.works.values() if work.takes_more]
     passed = _still_passed(collection, progress.passed)
     unreachable = _unreachable(collection, workers)
@@ -78,7 +79,7 @@ def stuck(collection: Collection, progress: Progress) -> Stuck:
 
 
 def _still_passed(collection: Collection, passed: dict[int, set[int]]) -> list[int]:
-    """The pairs that several raters passed and that still want a grade, most raters first."""
+    """The pairs that several raters passed and that still want a grade, those of most raters first."""
     several = [pair for pair, raters in passed.items() if len(raters) >= PASSED_BY]
     several = sorted(several, key=lambda pair: (-len(passed[pair]), pair))[:LOOKED_AT]
     wanted = still_wanted(collection).filter(pair__in=several).order_by().values_list("pair", flat=True)
@@ -103,7 +104,7 @@ def _unreachable(collection: Collection, workers: Iterable[Work]) -> QuerySet:
     waiting = still_wanted(collection).filter(extra=False)
     lost = waiting.filter(pair__in=used_up)
     if not free:
-        # Pairs whose query nobody may rate are not in `used_up` if they have no rating.
+        # A pair whose query nobody may rate is not in `used_up` if it has no rating.
         lost = lost | waiting.exclude(query__in=sets.values("query"))
     return Pair.objects.filter(pk__in=lost.order_by().values("pair"))
 

@@ -69,7 +69,7 @@ class Dialect:
             names = ", ".join(map(repr, list(document)[:6])) or "nothing"
             raise ValueError(f"the answer has nothing at {self.hits}; it has {names}. Say where with --hits")
         if not isinstance(hits, list):
-            raise ValueError(f"at {self.hits} there is {values.shown(hits)} and no list. Say where with --hits")
+            raise ValueError(f"at {self.hits} there is {values.shown(hits)} and not a list. Say where with --hits")
         return [self._hit(hit, place) for place, hit in enumerate(hits[:depth], 1)]
 
     def _hit(self, hit: Any, place: int) -> Hit:
@@ -89,7 +89,7 @@ class Dialect:
         if score is _NOTHING or score is None:
             return None
         if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
-            raise ValueError(f"hit {place} has {values.shown(score)} at {self.score}, which is no score")
+            raise ValueError(f"hit {place} has {values.shown(score)} at {self.score}, which is not a score")
         return float(score)
 
 
@@ -174,7 +174,7 @@ def _at(value: Any, paths: str) -> Any:
 
 
 def _text(hit: Any, path: str) -> str:
-    """The text at a path, or several joined by newlines; "" for a value that is no text."""
+    """The text at a path, or several joined by newlines; "" for a value that is not a text."""
     value = _at(hit, path) if path else ""
     texts = value if isinstance(value, list) else [value]
     return "\n".join(text for text in texts if isinstance(text, str))

@@ -24,12 +24,12 @@ For admins: `want`, `retire`, `unretire`, `release`, `give`; for imports of rati
 """
 
 from .claiming import MOST_HELD, claim, stop
-from .drawn import NewDrawn, NewRound, raters_at_work, store_round, waiting_in_rounds
 from .giving import give
 from .importing import ImportedRating, differing, record_staged, stage, take_back_import
 from .leases import LEASE, release
 from .order import comes_by_query
 from .outlook import COUNTED, Outlook, outlook
+from .rounds import NewDrawn, NewRound, raters_at_work, store_round, waiting_in_rounds
 from .saving import Conflict, Saved, Submission, save, skip
 from .tasks import Task, answers_of, held, task
 from .undoing import RATING_KINDS, UNDO_DEPTH, last_acts, undo

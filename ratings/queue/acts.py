@@ -1,6 +1,4 @@
-"""What every act of a rater begins and ends with: the lock on the rater's row, and the event that records the
-act.
-"""
+"""How every act of a rater begins, with a lock on the rater's row, and ends, with the event that records it."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -27,8 +25,8 @@ class Overtaken(Exception):
 def transacted(work: Callable[Params, Result]) -> Callable[Params, Result]:
     """A decorator: run `work` in one transaction, and retry it from its start where another one was faster.
 
-    On PostgreSQL a statement that waited for a lock has read the other rows as they were before the wait. A unique
-    index or the condition of an update finds out what it missed, and the retry reads it.
+    On PostgreSQL a statement that waited for a lock may have read other rows as they were before the wait. Then a
+    unique index or the condition of an update fails, and the retry reads the present rows.
     """
 
     @wraps(work)
@@ -59,12 +57,12 @@ def lock(rater: Rater) -> Rater:
 
 
 def locking(raters: QuerySet) -> QuerySet:
-    """`raters` so that reading them locks them, with what `with_versions` adds."""
+    """`raters`, annotated as by `with_versions`. Each row is locked when it is read."""
     return with_versions(raters).select_for_update(of=("self",), no_key=True)
 
 
 def with_versions(raters: QuerySet) -> QuerySet:
-    """`raters` with their collections and, as `guidelines_now` and `presentation_now`, the latest versions."""
+    """`raters` with their collections loaded. `guidelines_now` and `presentation_now` are the latest versions."""
     latest = {
         name: Subquery(
             model.objects.filter(collection=OuterRef("collection")).order_by("-version").values("version")[:1]
@@ -89,8 +87,8 @@ def record(
 ) -> RatingEvent:
     """Write the event of an act by a rater who came from `lock`.
 
-    `guidelines` and `presentation` are the versions that the rater had before them, None for the latest.
-    The lock on the rater's row puts their events in the order of their ids: evaluation.record.versions needs that.
+    `guidelines` and `presentation` are the versions that the rater saw; None: the latest. Because of the lock, the
+    ids of a rater's events ascend in the order of their commits, which `evaluation.record.versions` needs.
     """
     event = RatingEvent(
         rater=rater,
@@ -115,8 +113,9 @@ _insert = PreparedInsert(RatingEvent)
 
 
 def event_of_key(rater: Rater, client_key: UUID | None) -> RatingEvent | None:
-    """The rater's event with this key, if there is one: then the request is a retry, or a page resent from the
-    browser's history."""
+    """The rater's event with this client key, or None. With an event, the request is a retry, or a page that was
+    sent again from the browser's history.
+    """
     return _event_of_key.first(rater=rater.pk, client_key=client_key) if client_key else None
 
 

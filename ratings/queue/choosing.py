@@ -1,4 +1,4 @@
-"""Choose the assignments that a rater can get next: read only, with prepared statements.
+"""Choose the assignments that a rater can get next. The statements are prepared, and none of them writes.
 
 These are steps 3 and 4 of a claim, as the docstring of the package counts them. A candidate is an assignment that
 is free (open, or its lease expired) and belongs to a pair that the rater has neither rated, nor holds, nor put
@@ -21,14 +21,14 @@ from . import order
 from .leases import COLLECTION, NOW, RATER, State, assignment_of, fill_expired, free, takable
 from .tasks import held_checks, leased_to
 
-PLENTY = 200  # open assignments; where there are fewer, each rater gets a share of the rest
+PLENTY = 200  # open assignments; if there are fewer, each rater gets a fair share of them
 BATCH = 20  # lists of ids are padded to multiples of this, so that few different statements are prepared
 
 Kind = RatingEvent.Kind
 
 
 class Candidate(NamedTuple):
-    """An assignment that the rater can get."""
+    """A free assignment that the rater can get."""
 
     pk: int
     pair: int
@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
 
 
 class ExtraGold(NamedTuple):
-    """A gold pair of which no grade is wanted any more: an extra assignment is made for the rater."""
+    """A gold pair that needs no more grades. The rater gets it by an extra assignment."""
 
     pair: int
     query: int
@@ -71,7 +71,7 @@ class Quota(NamedTuple):
     """How much more a rater may get."""
 
     tasks: int
-    candidates: int  # how many of these tasks may be candidates: near the end the rater's share
+    candidates: int  # how many of these may be candidates: near the end, the rater's fair share
 
 
 class Choice(NamedTuple):
@@ -98,10 +98,10 @@ START, CURRENT_QUERY = Blank("start", Assignment, "lot"), Blank("current_query",
 
 
 class Claimant(NamedTuple):
-    """The rater of a claim, with facts that are read together with the lock.
+    """The rater of a claim, with facts that are read by the statement that locks the row.
 
-    PostgreSQL reads them before it waits for the lock, so they may be outdated: none of them decides about the
-    rights of others or a limit.
+    PostgreSQL reads the facts before it waits for the lock, so they may be outdated. They must not decide about a
+    limit or about what another rater holds.
     """
 
     rater: Rater
@@ -114,7 +114,7 @@ class Claimant(NamedTuple):
 
     @classmethod
     def of(cls, row: Rater) -> "Claimant":
-        """Of a row of `claimants`."""
+        """The claimant of a row of `claimants`."""
         return cls(
             rater=row,
             last_pair=row.last_pair,
@@ -157,12 +157,12 @@ def row_count(rows: QuerySet, by: str) -> Coalesce:
 
 
 def choose(me: Claimant, count: int, now: datetime, taken: set[int]) -> Choice:
-    """What `me` holds, and what they can get to hold `count` tasks.
+    """What `me` holds, and which new items they can get until they hold `count` tasks.
 
     `taken`: ids of assignments that other raters took since they were chosen.
     """
     start = order.start_point(me.rater.pk, me.last_pair)
-    # 0 is the id of no query: then there is no current one.
+    # There is no query with the id 0: it stands for no current query.
     values = {**parameters(me.rater, now, taken), "start": start, "current_query": me.last_query or 0}
     key = StatementKey(me.rater.collection.order, me.restricted, count, taken=_padded(len(taken)))
     if me.restricted and not _has_candidates(key)(**values):
@@ -183,7 +183,7 @@ def choose(me: Claimant, count: int, now: datetime, taken: set[int]) -> Choice:
 
 
 def parameters(me: Rater, now: datetime, taken: set[int] = frozenset()) -> dict[str, Any]:
-    """The values of the blanks of `free_assignments`. 0 is the id of no assignment."""
+    """The values of the blanks of `free_assignments`. Unused blanks are 0, which no assignment has as its id."""
     ids = [*sorted(taken), *[0] * (_padded(len(taken)) - len(taken))]
     return {"rater": me.pk, "collection": me.collection_id, "now": now} | _numbered("taken", ids)
 
@@ -233,7 +233,9 @@ def skips() -> QuerySet:
 
 @cache
 def _candidates(key: StatementKey) -> PreparedUnion:
-    """Without `seen`: what the rater holds, and the candidates of the first group. With it: those of the next."""
+    """A statement for the candidates of the group after the `seen` ones. The first also reads what the rater
+    holds.
+    """
 
     def parts() -> list[QuerySet]:
         holding = [
@@ -252,7 +254,10 @@ def _candidates(key: StatementKey) -> PreparedUnion:
 
 @cache
 def _has_candidates(key: StatementKey) -> Prepared:
-    """Whether a restricted rater has candidates. By lots, the answer "none" would mean to read the whole pool."""
+    """A statement that tells whether a restricted rater has candidates.
+
+    The statement that goes by lots would read the whole pool to find out that there are none.
+    """
     of_query = Exists(candidates(key).filter(query=OuterRef("pk")))
     return Prepared(lambda: Query.objects.filter(of_query, pk__in=queries_of(RATER)).only("pk")[:1])
 
@@ -274,7 +279,7 @@ def next_groups(key: StatementKey, first_group: list[Candidate], values: dict[st
 
 
 def put_off_items(me: Claimant, key: StatementKey, values: dict[str, Any], quota: Quota) -> list[Item]:
-    """What the rater put off and can still get, the longest put off first: pairs, extra gold and repeats alike."""
+    """What the rater put off and can still get, the earliest first: pairs, extra gold and repeats alike."""
     skipped_pairs, assignments = _put_off(key._replace(order="", count=0), me.rater.collection.gold_share > 0)
     (rows,) = skipped_pairs(**values)
     if not rows:
@@ -293,14 +298,14 @@ def put_off_items(me: Claimant, key: StatementKey, values: dict[str, Any], quota
 
 
 def any_put_off(me: Rater, restricted: bool, now: datetime) -> bool:
-    """Whether there is something that `me` put off and can still get."""
+    """Whether `me` put off anything that they can still get."""
     skipped_pairs, _ = _put_off(StatementKey("", restricted, 0), me.collection.gold_share > 0)
     return bool(skipped_pairs(**parameters(me, now))[0])
 
 
 @cache
 def _put_off(key: StatementKey, gold: bool) -> tuple[PreparedUnion, PreparedUnion]:
-    """Two statements: BATCH pairs that were put off and can be had, and the free assignments of BATCH pairs."""
+    """Two statements: for BATCH put-off pairs that the rater can get, and for free assignments of BATCH pairs."""
 
     def skipped_pairs() -> list[QuerySet]:
         repeat = Check.objects.filter(
@@ -330,7 +335,7 @@ def _put_off(key: StatementKey, gold: bool) -> tuple[PreparedUnion, PreparedUnio
 
 
 def extra_golds(restricted: bool) -> QuerySet:
-    """The gold anchors that a rater can still get as extra assignments, those that they put off among them."""
+    """The gold anchors that a rater can still get as extra assignments, including those that they put off."""
     golds = Anchor.objects.of(COLLECTION).filter(
         ~Exists(Rating.objects.filter(rater=RATER, pair=OuterRef("pair"))),
         ~Exists(assignment_of(OuterRef("pair"), RATER)),
@@ -343,9 +348,9 @@ def extra_golds(restricted: bool) -> QuerySet:
 def quota_for(me: Claimant, holding: Holding, count: int) -> Quota:
     """How many more tasks `me` may get to hold `count`, within their limit and, near the end, their share.
 
-    Where the share is less than `count` and something is mixed in, they get new candidates only once they have
-    done all that they hold. Otherwise each answer would bring a new pair only if it was itself a wanted one, which
-    would tell gold and repeats from other pairs.
+    If gold or repeats are mixed in and the share is less than `count`, the rater gets new candidates only after
+    they have done all that they hold. Otherwise a new pair would come after each wanted pair and none after gold
+    or a repeat, and the rater could tell them apart.
     """
     tasks = count - holding.tasks
     if tasks > 0 and me.rater.limit is not None:
@@ -366,7 +371,9 @@ def graded(me: Rater) -> int:
 
 
 def grades_of(rater: OuterRef) -> CombinedExpression:
-    """The number of a rater's grades, with those of repeats: otherwise a limit would tell repeats from pairs."""
+    """The number of a rater's grades, including repeats. If a limit did not count them, it would give them
+    away.
+    """
     ratings = Rating.objects.filter(rater=rater, grade__isnull=False)
     return row_count(ratings, "rater") + row_count(
         answered_repeats(rater).filter(event__value__isnull=False), "rater"
@@ -378,7 +385,7 @@ def answered_repeats(rater: OuterRef) -> QuerySet:
 
 
 def fair_share(me: Rater) -> int:
-    """The waiting assignments divided by the active raters: so that nobody's stock leaves the others idle."""
+    """The waiting assignments per active rater. With more than this, one rater would leave others without work."""
     people = Rater.objects.filter(collection=me.collection_id, active=True, kind=Rater.Kind.PERSON).count()
     waiting = Assignment.objects.waiting().filter(collection=me.collection_id, extra=False).count()
     return waiting // max(people, 1)

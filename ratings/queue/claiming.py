@@ -1,4 +1,4 @@
-"""Claim: make a rater hold the pairs that they should rate next."""
+"""Claim: lease to a rater the pairs that they should rate next."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ MOST_HELD = 20
 
 @transacted
 def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[Task]:
-    """All tasks that `rater` holds now, in order: those held before, and new ones until they are `count`.
+    """All tasks that `rater` now holds, in order. New ones are leased until there are `count`.
 
     Each claim renews the leases. A task stays held until the rater rates it, puts it off or stops, or until its
     lease expires and another rater takes the pair. Four queries, where the current query has enough candidates and
@@ -46,13 +46,13 @@ def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[
             return []
         turns = {item: choice.holding.last_turn + place for place, item in enumerate(items, 1)}
         candidates = [item for item in items if isinstance(item, Candidate)]
-        # Who has locked rows in an earlier round must not wait for others: two raters could deadlock.
+        # After an earlier pass locked rows, this one must not wait for others: two raters could deadlock.
         rows = _hold(me, turns, candidates, now, wait=not (taken and rows))
         got = {own.row.pk for own in rows}
         record_lost((candidate.rater, candidate.pair) for candidate in candidates if candidate.pk in got)
         failed = {candidate.pk for candidate in candidates} - got
         if not failed:
-            # Where repeats can be mixed in, checks are read each time: the time taken must not tell.
+            # If repeats can be mixed in, checks are read every time: the duration must not give them away.
             mixes = me.collection.gold_share or me.collection.repeat_share
             return in_turn(rows, open_checks(me) if choice.holding.checks or mixes else ())
         taken |= failed
@@ -70,7 +70,7 @@ def stop(rater: Rater) -> None:
 def _hold(
     me: Rater, turns: dict[Item, int], candidates: Sequence[Candidate], now: datetime, *, wait: bool
 ) -> list[OwnPair]:
-    """Make `me` hold the items at these turns; the assignments that `me` then holds.
+    """The assignments that `me` holds after the items were leased to them at these turns.
 
     Two queries, where all items are candidates.
     """
@@ -83,10 +83,11 @@ def _hold(
 
 
 def _lease(me: Rater, turns: dict[int, int], now: datetime, *, wait: bool) -> None:
-    """Lease those of the assignments (id → turn) that are still free to `me`, and renew their leases. One query.
+    """Lease to `me` those of the assignments (id → turn) that are still free, and renew all their leases. One
+    query.
 
-    A slower rater waits for the row lock and then finds the row no longer free. Rows are locked in the order of
-    their ids, so that no two raters wait for each other.
+    A slower rater waits for the row lock and then finds that the row is not free. Rows are locked in the order of
+    their ids, so two raters never wait for each other.
     """
     ids = {f"assignment{place}": pk for place, pk in enumerate(turns)}
     numbered = {f"turn{place}": turn for place, turn in enumerate(turns.values())}

@@ -1,4 +1,4 @@
-"""Give a pair to one rater: the act of an admin where a pair waits for somebody."""
+"""Give a pair to one rater, as an admin does when nobody else comes for it."""
 
 from datetime import datetime
 
@@ -13,12 +13,12 @@ from .undoing import give_back_surplus
 
 @transacted
 def give(pair: Pair, rater: Rater, *, now: datetime | None = None) -> bool:
-    """Lease the pair to `rater` as their first task; False where that cannot be done.
+    """Whether the pair could be leased to `rater`, as their first task.
 
-    If no assignment of it is free, it is taken from the rater whose lease ends first; what they still send is
-    kept. The limit of the rater and the queries to which they are restricted do not count here. It cannot be done
-    where the collection is put away, where the rater is not active, has rated the pair or holds it, where the pair
-    is retired, or where no grade of it is wanted.
+    If no assignment of it is free, the rater whose lease ends first loses theirs; what they still send is kept.
+    The rater's limit and their restriction to queries do not apply. The pair cannot be given if the collection is
+    put away, the rater is not active, has rated the pair or holds it, the pair is retired, or no grade of it is
+    wanted.
     """
     now = now or timezone.now()
     holders = Assignment.objects.filter(pair=pair, state=State.LEASED).values("rater")
@@ -30,7 +30,7 @@ def give(pair: Pair, rater: Rater, *, now: datetime | None = None) -> bool:
     if assignment_of(pair, me).exists() or Rating.objects.filter(pair=pair, rater=me).exists():
         return False
     leased = Assignment.objects.filter(pair=pair, state=State.LEASED, extra=False).order_by("leased_until", "pk")
-    # Surplus grades fill expired leases before somebody is asked for one more grade.
+    # Surplus grades first fill expired leases. Otherwise this rater would give one grade too many.
     give_back(leased.filter(leased_until__lt=now))
     if not take(me, pair.pk, State.LEASED, now):
         # As many leases as there are surplus grades are no longer wanted.

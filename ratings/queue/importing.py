@@ -1,7 +1,7 @@
 """Record ratings that were made elsewhere, and take a whole import of them back.
 
-Raters wait for the transaction of a large import, so it reads no row into Python. A few SQL statements, which run
-on both databases, make the same rows of the staged ratings as the acts of a rater would.
+Raters wait while a large import is in its transaction, so it reads no row into Python. A few SQL statements, which
+run on both databases, turn the staged ratings into the rows that the acts of a rater would have made.
 """
 
 import json
@@ -30,12 +30,12 @@ class ImportedRating(NamedTuple):
     comment: str = ""
     seconds: float | None = None
     at: datetime | None = None  # None: the time of recording
-    # The rating that it changes and its revision, as `differing` read them. None: it is new.
+    # The rating that this one changes, and its revision, as `differing` read them. None: this is a new rating.
     rating_id: int | None = None
     revision: int | None = None
 
 
-# The pairs are one JSON parameter. CROSS JOIN keeps SQLite from beginning with all ratings of a rater.
+# The pairs are one JSON parameter. Without CROSS JOIN, SQLite would begin with all ratings of a rater.
 _WANTED = {
     "sqlite": "(SELECT json_extract(value, '$[0]') AS query_id, json_extract(value, '$[1]') AS document_id"
     " FROM json_each(%s)) AS wanted CROSS JOIN ratings_pair AS pair",
@@ -45,9 +45,9 @@ _WANTED = {
 
 
 def differing(collection: Collection, rows: Sequence[ImportedRating]) -> list[ImportedRating]:
-    """The rows that are new or differ from the stored ratings, with the rating that they change.
+    """The rows that are new or differ from the stored ratings, each with the rating that it changes.
 
-    Three queries: to be called with some thousand rows.
+    Three queries. Call it with some thousand rows at a time.
     """
     raters = dict(collection.raters.filter(name__in={row.rater for row in rows}).values_list("pk", "name"))
     if not raters:
@@ -89,7 +89,7 @@ def stage(job: Job, rows: Iterable[ImportedRating]) -> None:
 def record_staged(job: Job, *, now: datetime | None = None) -> None:
     """Make ratings of what the job has staged; those without a time get `now`.
 
-    Raises IntegrityError where a rating has changed since `differing` read it, or where a name is now a person's.
+    Raises IntegrityError if a rating has changed since `differing` read it, or if a name now belongs to a person.
     """
     params = _params(job, now or timezone.now())
     total = job.staged_ratings.count()
@@ -133,7 +133,7 @@ def _params(job: Job, now: datetime) -> dict:
 
 
 def _make_raters(job: Job) -> None:
-    """Make the raters that are missing. A name that a person has by now raises IntegrityError."""
+    """Make the missing raters. Raises IntegrityError if a name now belongs to a person."""
     named = job.staged_ratings.order_by().values("rater").distinct()
     here = Rater.objects.filter(collection=job.collection_id, kind=Rater.Kind.IMPORTED)
     missing = named.exclude(rater__in=here.values("name")).order_by("rater").values_list("rater", flat=True)
@@ -143,7 +143,7 @@ def _make_raters(job: Job) -> None:
 
 
 def _lock(raters) -> None:
-    """Lock the raters, in the order of all locks on them, so that nobody renames or erases them meanwhile."""
+    """Lock the raters, so that nobody renames or erases them meanwhile. The order is that of all other locks."""
     list(raters.order_by("pk").select_for_update(no_key=True).values_list("pk"))
 
 
@@ -160,7 +160,7 @@ def _settle(job: Job) -> None:
 
 
 def _check_foreign_keys() -> None:
-    """Check them now: at the commit, PostgreSQL would check every row while raters wait for the collection."""
+    """Check them now. PostgreSQL would otherwise check every row at the commit, while raters wait."""
     if connection.vendor == "postgresql":
         connection.check_constraints()
 
@@ -207,7 +207,7 @@ _UNDO = f"""
     SELECT pair_id, rater_id, '{Kind.UNDO}', '', '', id, %(actor)s, %(scale)s, 0, 0, FALSE, '', %(now)s
     FROM ratings_ratingevent WHERE job_id = %(job)s ORDER BY id"""
 
-# The latest rating event of each rater and pair of the import that is not undone.
+# For each rater and pair of the import: the latest rating event that is not undone.
 _STANDING = f"""
     SELECT event.pair_id, event.rater_id, MAX(latest.id) AS id FROM ratings_ratingevent AS event
     JOIN ratings_ratingevent AS latest ON latest.pair_id = event.pair_id AND latest.rater_id = event.rater_id
@@ -231,7 +231,7 @@ _REMOVED = f"""
             ON standing.pair_id = event.pair_id AND standing.rater_id = event.rater_id
         WHERE event.job_id = %(job)s AND standing.id IS NULL)"""
 
-# The assignments of the raters of an import on its pairs, with their grades.
+# The assignments that the raters of an import have of its pairs, with their grades.
 _OWN = """ratings_ratingevent AS event
     JOIN ratings_assignment AS own ON own.pair_id = event.pair_id AND own.rater_id = event.rater_id
     LEFT JOIN ratings_rating AS graded ON graded.pair_id = event.pair_id AND graded.rater_id = event.rater_id

@@ -23,7 +23,7 @@ NOW = Blank("now", Assignment, "leased_until")
 
 
 def free(now: datetime | Blank) -> Q:
-    """The condition of an assignment that any rater may take: open, or its lease expired.
+    """The condition for assignments that any rater may take: open, or with an expired lease.
 
     An extra assignment belongs to its rater alone.
     """
@@ -31,7 +31,7 @@ def free(now: datetime | Blank) -> Q:
 
 
 def takable(now: datetime | Blank) -> Q:
-    """`free`, but for expired leases of a pair with a surplus grade: that grade is to fill the assignment."""
+    """`free`, without expired leases of pairs that have a surplus grade: that grade will fill the assignment."""
     return free(now) & (Q(leased_until__isnull=True) | ~Exists(surplus_grades().filter(pair=OuterRef("pair"))))
 
 
@@ -41,13 +41,13 @@ def assignment_of(pair, rater) -> QuerySet:
 
 
 def surplus_grades() -> QuerySet:
-    """Grades that fill no assignment: imported ones, and those sent after the lease was lost."""
+    """Grades that fill no assignment: imported ones, and ones sent after their lease was lost."""
     no_assignment = ~Exists(assignment_of(OuterRef("pair"), OuterRef("rater")))
     return Rating.objects.filter(no_assignment, grade__isnull=False)
 
 
 def take(rater: Rater, pair_id: int, state: str, now: datetime) -> bool:
-    """Give a free assignment of the pair to a rater who has none of it. False: there is none."""
+    """Whether a free assignment of the pair could be given to this rater, who has none of it."""
     lease = (
         {"leased_until": now + LEASE, "turn": turn_before_all(rater)}
         if state == State.LEASED
@@ -63,7 +63,9 @@ def take(rater: Rater, pair_id: int, state: str, now: datetime) -> bool:
 
 
 def hand_over(row: Assignment, rater: Rater, now: datetime) -> None:
-    """Lease to `rater` an assignment that another rater holds. Raises Overtaken where it has changed since."""
+    """Lease to `rater` an assignment that another rater holds. Raises Overtaken if the row has changed
+    meanwhile.
+    """
     lease = {"leased_until": now + LEASE, "turn": turn_before_all(rater)}
     if not Assignment.objects.filter(pk=row.pk, **_state_of(row)).update(rater=rater, **lease):
         raise Overtaken
@@ -71,7 +73,7 @@ def hand_over(row: Assignment, rater: Rater, now: datetime) -> None:
 
 
 def turn_before_all(rater: Rater) -> int:
-    """A turn before those of all that the rater holds."""
+    """A turn before the turns of all tasks that the rater holds."""
     turns = (
         Assignment.objects.filter(rater=rater, state=State.LEASED).order_by("turn").values_list("turn", flat=True)
     )
@@ -91,7 +93,7 @@ def record_lost(holders: Iterable[tuple[int | None, int]]) -> None:
 
 
 class HeldRow(NamedTuple):
-    """An assignment to be given back, with what decides what becomes of it."""
+    """An assignment to be given back, with the facts that decide its next state."""
 
     row: Assignment
     retired: bool
@@ -99,7 +101,7 @@ class HeldRow(NamedTuple):
 
     @classmethod
     def read(cls, rows: Iterable[Assignment]) -> "list[HeldRow]":
-        """Of rows that `to_give_back` annotated."""
+        """The held rows, from rows that `to_give_back` annotated."""
         return [cls(row, row.retired is not None, row.has_surplus) for row in rows]
 
 
@@ -110,10 +112,10 @@ def to_give_back(rows: QuerySet) -> QuerySet:
 
 
 def give_back(rows: QuerySet) -> int:
-    """End the leases on these assignments; how many rows changed.
+    """How many rows changed when the leases on these assignments were ended.
 
-    A surplus grade of another rater fills the assignment. An extra assignment, or one of a retired pair, is
-    deleted. All others are open again, those with the same rater and lease by one query.
+    A surplus grade of another rater fills an assignment. An extra assignment, or one of a retired pair, is
+    deleted. All others become open, with one query for those of the same rater and lease.
     """
     return _give_back(HeldRow.read(to_give_back(rows)))
 
@@ -135,7 +137,9 @@ def _state_of(row: Assignment) -> dict:
 
 
 def _open(rows: list[Assignment]) -> int:
-    """Open rows that all have one `_state_of`, without those that were taken since they were read."""
+    """How many of these rows, which all have one `_state_of`, were opened. Rows taken meanwhile stay as they
+    are.
+    """
     unchanged = Assignment.objects.filter(pk__in=[row.pk for row in rows], **_state_of(rows[0])).order_by("pk")
     locked = unchanged.select_for_update(no_key=True).values("pk")
     opened = Assignment.objects.filter(pk__in=locked).update(rater=None, state=State.OPEN, leased_until=None)
@@ -171,24 +175,24 @@ _expired = Prepared(_expired_with_surplus)
 
 
 def fill_expired(collection_id: int, now: datetime) -> int:
-    """Let surplus grades fill expired leases of their pairs; how many rows changed.
+    """How many expired leases were filled by surplus grades of their pairs.
 
-    A grade that came while others held the pair waits until one of these leases expires.
+    A grade that came while others held the pair waits until one of their leases expires.
     """
     return _give_back(HeldRow.read(_expired(collection=collection_id, now=now)))
 
 
 def release_all(rater: Rater) -> int:
-    """Give back all that a locked rater holds; their unanswered checks get no turn."""
+    """Give back all that a locked rater holds, and take the turn from their unanswered checks."""
     rater.checks.filter(event__isnull=True, turn__isnull=False).update(turn=None)
     return give_back(Assignment.objects.filter(rater=rater, state=State.LEASED))
 
 
 @transacted
 def release(leases: Rater | Iterable[int]) -> int:
-    """Give back the leases of a rater, or the leased ones among assignments by id; how many rows changed.
+    """How many rows changed when leases were given back: those of a rater, or of assignments by their ids.
 
-    What their raters still send is kept.
+    What the raters still send is kept.
     """
     if isinstance(leases, Rater):
         return release_all(lock(leases))

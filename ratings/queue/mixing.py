@@ -1,7 +1,8 @@
-"""What a rater gets besides candidates: warm-ups before the first pair, gold pairs and repeats hidden among them.
+"""What a rater gets besides candidates: warm-ups before the first pair, and gold pairs and repeats among the
+others.
 
-A rater must not be able to tell gold and repeats from other pairs: neither by their place nor by when they come
-back nor by how long an answer of the server takes. Most of what is strange below is for that.
+A rater must not be able to tell gold and repeats from other pairs: not by their place, not by the time at which
+they come back, and not by the duration of a request. This is the reason for most of what looks strange below.
 """
 
 from collections import Counter, deque
@@ -27,8 +28,8 @@ from .tasks import REPEAT, WARM_UP
 
 Kind = RatingEvent.Kind
 
-REPEAT_AFTER = 20  # acts between a grade and its repeat at least, so that the grade is hardly remembered
-GIVEN_BACK = 100  # repeats that a rater gave back unanswered are read at most
+REPEAT_AFTER = 20  # acts that lie at least between a grade and its repeat, so that the grade may be forgotten
+GIVEN_BACK = 100  # the most repeats that are read of those that a rater gave back unanswered
 # The first turns of warm-ups, which come before all other tasks, and of warm-ups that were put off.
 FIRST_TURN, LATER_TURN = -2_000_000, -1_000_000
 
@@ -40,9 +41,9 @@ def to_warm_up(me: Rater) -> QuerySet:
 
 
 def warm_up(me: Rater, count: int, now: datetime) -> None:
-    """Make `me` hold the next `count` warm-ups, in rounds that have one pair of every grade in random order.
+    """Make `me` hold the next `count` warm-ups. They come in rounds of one pair of every grade, in random order.
 
-    So raters see every grade early: those who first see only irrelevant documents grade higher afterwards.
+    Raters should see every grade early: those who first see only irrelevant documents grade higher afterwards.
     """
     anchors = sorted(
         to_warm_up(me).values_list("grade", "pair"), key=lambda row: (row[0], keyed_random(me.pk, *row))
@@ -80,17 +81,17 @@ def mixed(me: Claimant, choice: Choice, now: datetime) -> list[Item]:
     """What `me` gets, in order: new candidates with gold pairs and repeats among them, then what they put off.
 
     Before each candidate a random number decides, by the shares of the collection, whether a gold pair, a repeat
-    or nothing comes. Nothing is mixed in after the last candidate: it would be known by its place. The result is
+    or nothing is mixed in. Nothing follows the last candidate, because its place would give it away. The result is
     cut to the quota. The random numbers are a keyed hash of the rater and the number of their acts: a reload gives
-    the same tasks, and nobody who knows the code can compute them.
+    the same tasks, and nobody can compute them from the code.
 
-    In the other orders gold that is wanted also comes at its own turn. Gold is taken ahead of its turn only while
-    the rater has had less of it than its share lets expect by chance (`_most`): it would run out early otherwise,
-    and who met all of it would know that none comes any more.
+    In the orders that do not go by query, wanted gold also comes at its own turn. It is taken ahead of its turn
+    only while the rater has had less gold than the share lets expect by chance (`_most`). Otherwise gold would run
+    out early, and a rater who had met all of it would know that none comes any more.
 
-    In the orders that go by query a repeat comes only between two queries or within its own; extra gold is sorted
-    among the candidates of its query by a lot of its own (`_sorted_by_lot`). By rounds, so is wanted gold that was
-    not drawn: its own turn would come after all rounds.
+    In the orders that go by query, a repeat comes only between two queries or within its own. Extra gold has a lot
+    of its own and is sorted by it among the candidates of its query (`_sorted_by_lot`). In the order by rounds
+    this also holds for wanted gold that was not drawn, since its own turn would come after all rounds.
     """
     gold, repeat = float(me.rater.collection.gold_share), float(me.rater.collection.repeat_share)
     new, places = choice.new, choice.quota.tasks
@@ -100,7 +101,7 @@ def mixed(me: Claimant, choice: Choice, now: datetime) -> list[Item]:
     chances = [keyed_random(me.rater.pk, me.acts, choice.holding.tasks + place) for place in range(places)]
     found = _gold_for(me, new, now) if gold else NO_GOLD
     golds, had = found.left, found.had
-    # Read even where no repeat will come: the time of the answer must not tell.
+    # Read even if no repeat will come: the duration must not give it away.
     repeats = _repeats_for(me, places) if repeat else []
     if by_query:
         new, golds = _sorted_by_lot(me, choice, golds, gold), []
@@ -131,17 +132,17 @@ def _most(expected: float) -> float:
 
 
 class Block(NamedTuple):
-    """Pairs of a query that come after each other: all, or in the orders by round those of one."""
+    """Pairs of a query that come after each other: all of them, or in the order by rounds those of one round."""
 
     query: int | None
     round: int  # 0: not by rounds
 
 
 def _sorted_by_lot(me: Claimant, choice: Choice, golds: list[Item], share: float) -> list[Candidate | ExtraGold]:
-    """The new candidates, and with those of each block its gold, sorted by lot from the start point on.
+    """The new candidates and the gold of their blocks. Within a block both are sorted by lot from the start point.
 
     If the last block may have further candidates, gold after its last one is left for later. Gold of the current
-    block comes even if that has no candidate left.
+    block comes even if that block has no candidates left.
     """
     start = order.start_point(me.rater.pk, me.last_pair)
     by_round = order.ORDERS[me.rater.collection.order].by_round
@@ -149,7 +150,7 @@ def _sorted_by_lot(me: Claimant, choice: Choice, golds: list[Item], share: float
     blocks = {block: list(rows) for block, rows in by_block}
     gold_of = _sampled(me.rater, golds, share, by_round)
     current = _current_block(me, by_round)
-    # A later round than the first one here is not at its end: an older one came in between.
+    # A current block of a later round than the first one here has not ended: an older round came in between.
     if blocks and current not in blocks and current.round <= next(iter(blocks)).round:
         blocks = {current: [], **blocks}
     items: list[Candidate | ExtraGold] = []
@@ -166,16 +167,16 @@ def _sorted_by_lot(me: Claimant, choice: Choice, golds: list[Item], share: float
 
 
 def _comes_beside(gold: Item, block: Block) -> bool:
-    """Whether gold comes beside the candidates of its query: other gold has a turn of its own.
+    """Whether gold comes among the candidates of its block. All other gold has a turn of its own.
 
-    By rounds, gold that was not drawn has none before all rounds are done.
+    In the order by rounds, gold that was not drawn has no turn before all rounds are done.
     """
     waits = isinstance(gold, Candidate) and gold.round == UNDRAWN and 0 < block.round < UNDRAWN
     return gold.query == block.query and (waits or isinstance(gold, ExtraGold))
 
 
 def _current_block(me: Claimant, by_round: bool) -> Block:
-    """The block of the rater's last task or act; the latest of its query, as gold may be of any round."""
+    """The block of the rater's last task or act: the latest of its query, since gold may be of any round."""
     if not by_round:
         return Block(me.last_query, 0)
     own = Assignment.objects.filter(rater=me.rater, query=me.last_query, extra=False)
@@ -185,11 +186,11 @@ def _current_block(me: Claimant, by_round: bool) -> Block:
 def _with_lost_gold(
     me: Claimant, choice: Choice, golds: list[Item]
 ) -> tuple[list[Candidate | ExtraGold], list[Item]]:
-    """The new candidates with the gold that `me` gave back before; and the other gold, to be mixed in.
+    """The new candidates with the gold that `me` gave back earlier; and the other gold, which is to be mixed in.
 
-    There are few gold pairs. If random numbers placed them again, a rater who gives everything back each time
-    would know them by how often they come. So they come again by their lot alone, as other pairs do. Until the
-    rater's next act everything stays as it was.
+    There are few gold pairs. If they were placed by new random numbers each time, a rater who always gives
+    everything back would know them by how often they come. So they come again by their lot, as other pairs do.
+    Until the rater's next act everything stays as it was.
     """
     acted = RatingEvent.objects.filter(rater=me.rater, pk__gt=Coalesce(OuterRef("act"), 0))
     rows = LostLease.objects.filter(Exists(acted), rater=me.rater, pair__in=[gold.pair for gold in golds])
@@ -213,12 +214,12 @@ def _lot(me: Rater, item: Candidate | ExtraGold) -> int:
 
 
 def _drawn_lot(me: Rater, pair_id: int) -> int:
-    """The lot of gold, which no assignment has: the same for a rater each time."""
+    """The lot of a gold pair without an assignment. It stays the same for a rater."""
     return int(keyed_random("lot", me.pk, pair_id) * LOTS)
 
 
 def _sampled(me: Rater, golds: list[Item], share: float, by_round: bool) -> Callable[[Block], list[Item]]:
-    """A function to a random sample of the gold of each block, about as many as `share` of the block's pairs."""
+    """A function from a block to a random sample of its gold: about `share` of the block's pairs."""
     pairs = Pair.objects.filter(query__in={gold.query for gold in golds}, retired_at__isnull=True)
     is_gold = Count("pk", filter=Q(anchor__use=Anchor.Use.GOLD))
     of_block, gold_of_query = Counter(), Counter()
@@ -244,9 +245,9 @@ def hold_extras(me: Rater, turns: dict[ExtraGold, int], now: datetime) -> None:
 
 
 def take_gold(me: Rater, pair_id: int, state: str, now: datetime) -> bool:
-    """Make an extra assignment of a gold pair for the rater; False where the pair is none or gold is not mixed in.
+    """Whether the rater got an extra assignment. They get none if the pair is not gold or no gold is mixed in.
 
-    So gold that they undo, or rate after they gave it back, behaves as any other pair does.
+    With it, gold that a rater undoes, or rates after they gave it back, behaves like any other pair.
     """
     anchors = Anchor.objects.filter(pair=pair_id, use=Anchor.Use.GOLD, pair__retired_at__isnull=True)
     query_id = anchors.values_list("pair__query", flat=True).first()
@@ -270,16 +271,16 @@ def keyed_random(*parts: object) -> float:
 class Golds(NamedTuple):
     """The gold of a collection, as a claim finds it."""
 
-    left: list[Item]  # what the rater has not had and is not among their new candidates, in random order
-    pairs: set[int]  # all that they have not had
-    had: int  # how many they have had or hold
+    left: list[Item]  # not yet had, and not among the new candidates, in random order
+    pairs: set[int]  # all that the rater has not had
+    had: int  # how many the rater has had or holds
 
 
 NO_GOLD = Golds([], set(), 0)
 
 
 def _gold_for(me: Claimant, new: list[Candidate], now: datetime) -> Golds:
-    """Gold is a candidate where grades of it are wanted, and extra gold otherwise."""
+    """The gold for a claim. A pair whose grades are wanted is a candidate, any other is extra gold."""
     chosen = {candidate.pair for candidate in new}
     rows, had = _golds(me.restricted)(rater=me.rater.pk, collection=me.rater.collection_id, now=now)
     left = [row for row in rows if row[1] not in chosen]
@@ -295,7 +296,9 @@ def _gold_for(me: Claimant, new: list[Candidate], now: datetime) -> Golds:
 
 @cache
 def _golds(restricted: bool) -> PreparedUnion:
-    """The gold that a rater has not had; and that which they have had or hold, of which only the number counts."""
+    """The gold that a rater has not had, and the gold that they have had or hold, of which only the number
+    counts.
+    """
     golds = extra_golds(restricted).filter(~Exists(skips().filter(pair=OuterRef("pair"))))
     free = Assignment.objects.filter(takable(NOW), pair=OuterRef("pair")).order_by("pk")
     facts = {"free": "pk", "holder": "rater", "number": "round"}
@@ -318,7 +321,8 @@ def _repeats_for(me: Claimant, count: int) -> list[RepeatPair]:
         return []
     ((before,),), ((first,),) = before, first
     start = first + int(keyed_random(me.rater.pk, me.acts) * (before - first))
-    # In the other orders two pairs of one query seldom follow each other: the current query would tell a repeat.
+    # In other orders two pairs of one query seldom follow each other: a repeat of the current query would stand
+    # out.
     query = me.last_query if comes_by_query(me.rater.collection) else 0
     parts = _repeatable(count)(rater=me.rater.pk, before=before, start=start, current_query=query)
     rows = dict.fromkeys(chain.from_iterable(parts))
@@ -327,16 +331,16 @@ def _repeats_for(me: Claimant, count: int) -> list[RepeatPair]:
 
 @cache
 def _event_range(after: int) -> PreparedUnion:
-    """The rater's event that `after` - 1 others follow, and their first event."""
+    """The rater's event that is followed by `after` - 1 others, and their first event."""
     events = RatingEvent.objects.filter(rater=RATER).values_list("pk")
     return PreparedUnion(lambda: [events.order_by("-pk")[after - 1 : after], events.order_by("pk")[:1]])
 
 
 @cache
 def _repeatable(count: int) -> PreparedUnion:
-    """Repeats that were given back unanswered; then grades that can be repeated: of the current query, and of any.
+    """Repeats that were given back unanswered; then grades that can be repeated, of the current query and of any.
 
-    None of a pair on which the rater acted lately: a repeat that they put off would be back at once.
+    Pairs on which the rater acted lately are left out: otherwise a repeat that they put off would be back at once.
     """
     before, start = Blank("before", RatingEvent, "id"), Blank("start", RatingEvent, "id")
     since = RatingEvent.objects.filter(rater=RATER, pair=OuterRef("pair"), pk__gt=OuterRef("pk"))
@@ -365,7 +369,7 @@ def _repeatable(count: int) -> PreparedUnion:
     grades = [rows.filter(side) for rows in (of_query, graded) for side in (Q(pk__gte=start), Q(pk__lt=start))]
 
     def parts() -> list[QuerySet]:
-        # Many of those given back, and not `count`: the first ones may be of another query than the current one.
+        # More than `count` of those given back, because the first ones may not be of the current query.
         first, *others = (rows.order_by("pk").values_list("pair", "pair__query") for rows in (given_back, *grades))
         return [first[:GIVEN_BACK], *(rows[:count] for rows in others)]
 

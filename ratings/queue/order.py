@@ -1,11 +1,11 @@
 """The orders in which raters get pairs: one function for each `Collection.Order`.
 
-An order takes all free assignments and returns a group of them: the one to be rated first. Who needs more than the
-group has asks for the next group. Within a group the order is random but fixed: every assignment has a `lot`, a
-random number drawn when it was made. A rater goes through the lots upwards from a start point and from 0 again
+An order takes all free assignments and returns a group of them: the one to be rated first. A caller that needs
+more pairs asks for the next group. Within a group the order is random but fixed: every assignment has a `lot`, a
+random number drawn when it was made. A rater goes through the lots upwards from a start point, and from 0 again
 after the largest. The start point is a hash of the rater and of the last pair that they hold or, if they hold
-none, of their last act. So raters begin at different places, and a reload or a restart of the server gives the
-same pairs. An index on the lot finds the next assignment.
+none, of the pair of their last act. Thus raters begin at different places, and a reload or a restart of the server
+gives the same pairs. An index on the lot finds the next assignment.
 
 Ids, groups and start point can be blanks of a prepared statement.
 """
@@ -23,7 +23,7 @@ IntOrBlank = Any
 
 
 def by_query(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
-    """The assignments of the current query; then of another one, since a new query costs the rater most."""
+    """The assignments of the current query, then of another one: a rater spends most time on a new query."""
     if not seen:
         return free.filter(query=current)
     for query in seen:
@@ -45,7 +45,7 @@ def by_round(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], st
 
     After all rounds come pairs that were not drawn, so that raters have work while the next round is being drawn.
     """
-    rest = free.filter(HAS_ROUND)  # as the index says it
+    rest = free.filter(HAS_ROUND)  # the same condition as that of the index
     for last in seen:
         row = Assignment.objects.filter(pk=last)
         rest = rest.exclude(round=Subquery(row.values("round")), query=Subquery(row.values("query")))
@@ -87,11 +87,13 @@ def comes_by_query(collection: Collection) -> bool:
 
 
 def from_start(group: QuerySet, start: IntOrBlank, count: int, *columns: str) -> list[QuerySet]:
-    """Up to `count` rows with a lot from `start` on, and up to `count` below, which come after them."""
+    """Two lists: up to `count` rows with a lot from `start` on, and up to `count` below it, which come
+    afterwards.
+    """
     rows = group.order_by("lot").values_list(*columns)
     return [rows.filter(lot__gte=start)[:count], rows.filter(lot__lt=start)[:count]]
 
 
 def start_point(rater_id: int, pair_id: int | None) -> int:
-    """The lot, 0…LOTS−1, from which the rater goes on after the pair."""
+    """The lot, 0…LOTS−1, from which the rater continues after the pair."""
     return int.from_bytes(blake2b(f"{rater_id}/{pair_id}".encode(), digest_size=8).digest()) % LOTS

@@ -1,4 +1,4 @@
-"""How much a rater has done and how much is left for them, without a hint at what others did."""
+"""How much a rater has done and how much is left for them. It tells them nothing of what others did."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,9 +24,9 @@ class Outlook:
     """A rater's progress."""
 
     done: int  # their answers, those to repeats included
-    left: int  # about how many tasks they will still get, at most COUNTED; 0 only where there is none
+    left: int  # about how many tasks they will still get, at most COUNTED; 0 only if there are none
     more: bool  # whether there are more than that
-    held_by_others: int  # where nothing is left: pairs that others hold
+    held_by_others: int  # if nothing is left: the number of pairs that others hold
     next_return: datetime | None  # when the first of these leases expires
     why: str = ""  # why they get no pairs: "put_away", "not_active", "limit", "warm_up" (until done)
 
@@ -36,7 +36,7 @@ class Outlook:
 
     @property
     def about(self) -> int:
-        """`left` rounded up as a rater is told it; warm-ups are not rounded."""
+        """`left`, rounded up before a rater sees it. Warm-ups are not rounded."""
         if self.why == "warm_up" or not self.left:
             return self.left
         step = FINE if self.left < SMALL else COARSE
@@ -101,10 +101,10 @@ def _counts(rater: int) -> RaterCounts:
 def _expected(counts: RaterCounts, now: datetime) -> int:
     """About how many tasks they will still get, at most one more than COUNTED.
 
-    The pairs that are theirs, answered or not; plus the pairs that they could get; plus what is on average mixed
-    in with so many; minus all that they answered. No act of the rater changes the first three, and each answer
-    takes one away, whatever it was: so the sum of done and left does not tell what was mixed in. For the same
-    reason held repeats and extra assignments are not counted.
+    The number is: their own pairs, answered or not, plus the pairs that they could get, plus what is on average
+    mixed in with so many pairs, minus all that they answered. No act of the rater changes the first three, and
+    each answer takes one away, whatever it was. So the sum of done and left does not tell what was mixed in. For
+    the same reason held repeats and extra assignments are not counted.
     """
     answered = counts.finished + counts.cannot + counts.repeats
     most = max(0, COUNTED + answered - counts.assignments + 1)
@@ -113,7 +113,7 @@ def _expected(counts: RaterCounts, now: datetime) -> int:
 
 
 def _mixed_in(me: Rater, pairs: int) -> int:
-    """About how many gold pairs and repeats come with so many wanted pairs; 0 where they come query by query."""
+    """About how many gold pairs and repeats come with so many wanted pairs. 0 in the orders that go by query."""
     if comes_by_query(me.collection):
         return 0
     gold, repeat = me.collection.gold_share, me.collection.repeat_share
@@ -132,8 +132,8 @@ def _any_left(counts: RaterCounts, now: datetime) -> bool:
 def _unrated_by(me: Rater, rows: QuerySet) -> QuerySet:
     """The assignments whose pairs the rater has not rated.
 
-    A subquery and not NOT EXISTS: PostgreSQL would make a join of that and, where its statistics are old, read all
-    ratings of the rater for each row.
+    This is a subquery because PostgreSQL would turn NOT EXISTS into a join. With old statistics it would then read
+    all ratings of the rater for each row.
     """
     rated = Rating.objects.filter(rater=me, pair=OuterRef("pair")).values("pk")[:1]
     return rows.annotate(rated=Subquery(rated)).filter(rated=None)
@@ -150,7 +150,7 @@ def _free_pairs(counts: RaterCounts, now: datetime) -> QuerySet:
     """One free assignment of each pair that the rater does not hold."""
     of_pair = Assignment.objects.filter(free(now), pair=OuterRef("pair"))
     surplus = surplus_grades().filter(pair=OuterRef("pair"))
-    # Each surplus grade is going to fill one expired lease.
+    # Each surplus grade will fill one expired lease.
     enough = Q(leased_until__isnull=True) | Q(n_free__gt=F("n_surplus"))
     rows = _in_reach(counts).annotate(
         n_free=row_count(of_pair, "pair"),

@@ -26,9 +26,9 @@ COUNTED, SURPLUS, RETIRED = "counted", "surplus", "retired"
 
 @dataclass(frozen=True)
 class Submission:
-    """What a rater sends of one pair: a grade, or a reason why it cannot be judged.
+    """What a rater sends for one pair: either a grade or a reason why it cannot be judged.
 
-    Raises ValueError for both or neither of the two.
+    Raises ValueError for both or none.
     """
 
     grade: Grade | None = None
@@ -38,7 +38,7 @@ class Submission:
     client_key: UUID | None = None  # idempotency key: the same key again is the same save
     seconds: float | None = None
     shown: str = Shown.ALONE
-    guidelines: int | None = None  # the version that the rater had before them; None: the latest
+    guidelines: int | None = None  # the version that the rater saw; None: the latest
     presentation: int | None = None  # likewise
     opened: bool = False  # whether they opened a link of the document
 
@@ -48,7 +48,7 @@ class Submission:
 
     @property
     def content(self) -> dict:
-        """The fields of an event that make two submissions the same rating."""
+        """The fields of an event that are equal in two submissions of the same rating."""
         return {"value": self.grade and self.grade.value, "reason": self.reason, "comment": self.comment}
 
     @property
@@ -58,7 +58,7 @@ class Submission:
 
 
 class Conflict(Exception):
-    """The rating was changed elsewhere since the form was shown. `current` is what is stored (None: withdrawn)."""
+    """The rating was changed elsewhere since the form was shown. `current` is the stored one; None: withdrawn."""
 
     def __init__(self, current: Rating | None) -> None:
         self.current = current
@@ -69,17 +69,17 @@ class Conflict(Exception):
 class Saved:
     """The result of a save."""
 
-    event: RatingEvent  # of a retry: the event of the first time
-    rating: Rating | None  # of a check its answer, which is not stored; None where it was withdrawn since
+    event: RatingEvent  # for a retry: the event of the first attempt
+    rating: Rating | None  # for a check: its answer, which is not stored as a rating; None: withdrawn since
     fate: str  # COUNTED; SURPLUS: other raters had filled the pair; RETIRED: the pair is no longer needed
-    answer: Anchor | None = None  # of a warm-up: the known grade and its explanation
+    answer: Anchor | None = None  # for a warm-up: the known grade and its explanation
 
 
 @transacted
 def save(rater: Rater, task: Task | Pair, sent: Submission, *, now: datetime | None = None) -> Saved:
     """Save a rating of the pair, or the answer to a check.
 
-    Raises Conflict where `base_revision` is not the stored revision, and ValueError for a grade or pair of another
+    Raises Conflict if `base_revision` is not the stored revision, and ValueError for a grade or pair of another
     collection. A rating that comes after the lease was lost or the pair was retired is kept. Four queries for a
     grade of a pair that the rater holds.
     """
@@ -115,7 +115,7 @@ def skip(
     client_key: UUID | None = None,
     now: datetime | None = None,
 ) -> None:
-    """Put the pair off: it is given back, and this rater gets it again after everything else, with their comment.
+    """Put the pair off: it is given back, and this rater gets it again after all others, with their comment.
 
     A warm-up comes again after the other warm-ups.
     """
@@ -137,9 +137,9 @@ def skip(
 
 
 def write(me: Rater, pair: Pair, current: Rating | None, sent: Submission, now: datetime) -> Rating:
-    """Insert or update the rating; the rating as stored. One query.
+    """The rating, after it was inserted or updated. One query.
 
-    Raises Overtaken where `current` is no longer what is stored.
+    Raises Overtaken if `current` is no longer the stored rating.
     """
     fields = {"grade": sent.grade, "reason": sent.reason, "comment": sent.comment, "changed_at": now}
     if current is None:
@@ -156,9 +156,10 @@ def write(me: Rater, pair: Pair, current: Rating | None, sent: Submission, now: 
 
 
 def settle(me: Rater, pair: Pair, own: Assignment | None, rating: Rating, now: datetime) -> bool:
-    """Make the assignments of the pair agree with the rating. False: the grade is surplus.
+    """Whether the grade was wanted, after the assignments of the pair were made to agree with the rating.
 
-    A grade fills an assignment, the rater's `own` if there is one. A reason gives it back.
+    A grade fills an assignment: the rater's `own`, if there is one. A surplus grade finds none. A reason gives the
+    assignment back.
     """
     if rating.grade_id is None:
         if own:
@@ -181,7 +182,7 @@ class SaveState(NamedTuple):
 
 def _read_state(rater: Rater, pair: Pair, client_key: UUID | None) -> SaveState:
     me = _look(rater=rater.pk, pair=pair.pk, client_key=client_key)[0]
-    # Where a FilteredRelation finds no row, Django sets no attribute.
+    # If a FilteredRelation finds no row, Django sets no attribute.
     return SaveState(
         me, getattr(me, "own_rating", None), getattr(me, "own_assignment", None), me.event_id, me.pair_retired
     )
@@ -222,8 +223,11 @@ def _refuse_conflict(current: Rating | None, sent: Submission) -> None:
 def _retried(
     event_id: int, sent: Submission, current: Rating | None, fate: str, answer: Anchor | None = None
 ) -> Saved:
-    """The result of the first time. Raises Conflict where the event of the key says something else: that is a form
-    which the back button brought back and the rater changed, and no retry."""
+    """The result of the first attempt.
+
+    Raises Conflict if the event of the key has other content. Then the request is no retry: the rater came back to
+    the form by the back button and changed it.
+    """
     event = RatingEvent.objects.get(pk=event_id)
     if {name: getattr(event, name) for name in sent.content} != sent.content:
         happened("conflict")
@@ -233,12 +237,12 @@ def _retried(
 
 
 def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Saved:
-    """Save the answer to a warm-up or a repeat. It is no rating: no judgment changes."""
+    """Save the answer to a warm-up or a repeat. The answer is not a rating, so no judgment changes."""
     me = lock(rater)
     check = _check(rater=rater.pk, token=task.token)[0]
     is_warm_up, answer = check.kind == WARM_UP, None
     if is_warm_up:
-        # The grade of an anchor that became gold meanwhile is not told: the rater may still be asked.
+        # If the anchor became gold meanwhile, its grade is not shown: the rater may still get the pair.
         answer = Anchor.objects.select_related("grade").filter(pair=check.pair, use=Anchor.Use.WARM_UP).first()
     earlier, current = event_of_key(me, sent.client_key), answer_of(check)
     fate = _fate(not is_warm_up and check.pair.retired_at, True)
@@ -249,7 +253,7 @@ def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Sa
     _answered(check=check.pk, event=event.pk)
     if is_warm_up and not me.warmed_up_at and not to_warm_up(me).exists():
         Rater.objects.filter(pk=me.pk).update(warmed_up_at=now)
-    # Made here and not read by `answer_of`: the time that a save takes must not tell a repeat from a pair.
+    # Made here, without the queries of `answer_of`: the duration of a save must not give a repeat away.
     rating = Rating(
         pair=check.pair,
         rater=me,
@@ -263,7 +267,7 @@ def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Sa
     return Saved(event, rating, fate, answer)
 
 
-# Prepared, so that a save of a repeat takes no longer than one of a pair; so are `lock` and `event_of_key`.
+# Prepared, like `lock` and `event_of_key`, so that saving a repeat takes no longer than saving a pair.
 _check = Prepared(
     lambda: Check.objects.select_related("pair__query", "event").filter(
         rater=Blank("rater", Rating, "rater"), token=Blank("token", Pair, "token")

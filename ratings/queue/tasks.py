@@ -1,4 +1,6 @@
-"""What a rater has on the desk: leased pairs and checks, known to them by random tokens."""
+"""The tasks of a rater: leased pairs and checks. Each has a random token, which is all that the rater's page
+knows.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,13 +24,13 @@ class Task:
 
     token: UUID  # of the pair, or the check's own: a repeat looks like any other pair
     pair: Pair  # query and document are loaded
-    kind: str  # PAIR, WARM_UP or REPEAT; the rater is told only of WARM_UP
-    rating: Rating | None  # the rater's present rating, grade loaded; of a check its answer, which is not stored
+    kind: str  # PAIR, WARM_UP or REPEAT; the rater sees only whether it is WARM_UP
+    rating: Rating | None  # the rater's present rating, grade loaded; for a check its answer, which is not stored
     comment: str  # the initial text of the comment field
 
 
 class OwnPair(NamedTuple):
-    """A pair, or an assignment of it, with what the rater left on it."""
+    """A pair, or an assignment of it, with the rater's rating and last comment."""
 
     row: Pair | Assignment
     rating_id: int | None
@@ -36,7 +38,7 @@ class OwnPair(NamedTuple):
 
     @classmethod
     def read(cls, rows: Iterable[Pair | Assignment]) -> "list[OwnPair]":
-        """Of rows that `with_own` annotated."""
+        """The pairs of rows that `with_own` annotated."""
         return [cls(row, row.own_rating, row.last_comment or "") for row in rows]
 
 
@@ -61,7 +63,7 @@ def held(rater: Rater) -> list[Task]:
 
 
 def task(rater: Rater, token: UUID) -> Task | None:
-    """The task of a token, if the rater holds it, has held it or has acted on it; None otherwise."""
+    """The task of a token; None if the rater never held it and never acted on it."""
     pairs = OwnPair.read(_known(rater=rater.pk, collection=rater.collection_id, token=token))
     if pairs:
         return _task_of(pairs[0])
@@ -96,7 +98,7 @@ def _task_of(own: OwnPair) -> Task:
 def in_turn(pairs: Iterable[OwnPair], checks: Iterable[OwnCheck]) -> list[Task]:
     """The tasks of leased assignments and of checks, by turn."""
     pairs = list(pairs)
-    # Mostly empty: a rater seldom holds a pair that they have rated.
+    # Usually empty: a rater seldom holds a pair that they have rated.
     ids = [own.rating_id for own in pairs if own.rating_id]
     ratings = Rating.objects.select_related("grade").in_bulk(ids)
     keyed = []
@@ -113,13 +115,13 @@ def leased_to(rater: Rater | Blank) -> QuerySet:
 
 
 def held_checks(rater: Rater | Blank) -> QuerySet:
-    """The rater's unanswered checks. Pairs of warm-ups are retired; a repeat of a retired pair is not needed."""
+    """The rater's unanswered checks, without repeats of retired pairs. Pairs of warm-ups are always retired."""
     needed = Q(kind=WARM_UP, pair__anchor__use=Anchor.Use.WARM_UP) | Q(kind=REPEAT, pair__retired_at__isnull=True)
     return checks_of(rater).filter(needed, event__isnull=True, turn__isnull=False)
 
 
 def checks_of(rater: Rater | Blank) -> QuerySet:
-    """The rater's checks, annotated for `OwnCheck` as pairs are: otherwise a repeat could be told from a pair."""
+    """The rater's checks, annotated for `OwnCheck` like pairs: otherwise a repeat would differ from a pair."""
     about = {"rater": OuterRef("rater"), "pair": OuterRef("pair"), "created_at__gte": OuterRef("created_at")}
     wrote = RatingEvent.objects.filter(**about, kind__in=[Kind.REPEAT, Kind.SKIP]).order_by("-pk")
     checks = Check.objects.filter(rater=rater).annotate(last_comment=Subquery(wrote.values("comment")[:1]))
@@ -182,7 +184,7 @@ def answers_of(checks: list[Check]) -> list[Rating]:
 def _history(events: Iterable[RatingEvent]) -> tuple[int, RatingEvent]:
     """The revision of an answer, and the first of its events that is not undone.
 
-    As with a rating, each change raises the revision by one, and it starts at 0 again after a withdrawal.
+    As for a rating, each change raises the revision by one, and after a withdrawal it starts at 0 again.
     """
     revision, standing = 0, []
     for event in events:
@@ -198,7 +200,9 @@ def _history(events: Iterable[RatingEvent]) -> tuple[int, RatingEvent]:
 
 
 def acts_on(rater: Rater | Blank, pair: str) -> QuerySet:
-    """The rater's events about a pair of the outer query, without those of checks: these have their own tokens."""
+    """The rater's events about a pair of the outer query. Events of checks, which have their own tokens, are left
+    out.
+    """
     events = RatingEvent.objects.filter(rater=rater, pair=OuterRef(pair))
     return events.exclude(kind__in=[Kind.WARM_UP, Kind.REPEAT])
 

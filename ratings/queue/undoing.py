@@ -1,4 +1,4 @@
-"""Take back what a rater did, and hand them its pair again."""
+"""Take back an act of a rater, and give them its pair again."""
 
 from datetime import datetime
 from uuid import UUID
@@ -26,11 +26,11 @@ REPEAT_KINDS = [Kind.REPEAT, Kind.SKIP]
 def undo(
     rater: Rater, *, act: UUID | None = None, client_key: UUID | None = None, now: datetime | None = None
 ) -> Task | None:
-    """Take back one of the rater's last UNDO_DEPTH acts; its pair as their next task.
+    """The pair of the act that was taken back, as the rater's next task; None if there is no such act to undo.
 
-    `act` is the client key of that act, None for the last one. Returns None where there is no such act or it is
-    undone already. Warm-ups cannot be taken back. The rater can rate the pair even where it cannot be leased to
-    them again, because others have it or it is retired.
+    `act` is the client key of one of the rater's last UNDO_DEPTH acts; None: the last one. Warm-ups cannot be
+    taken back. The rater can rate the pair even if it cannot be leased to them again, because others have it or it
+    is retired.
     """
     now = now or timezone.now()
     me = lock(rater)
@@ -54,7 +54,7 @@ def undo(
 def last_acts(rater: Rater, count: int = UNDO_DEPTH) -> list[RatingEvent]:
     """The acts that undo can take back, latest first, with query and document. One query.
 
-    `token` of each is the one under which the rater saw the pair.
+    The `token` of each event is the one by which the rater knew the task.
     """
     check = Check.objects.filter(rater=rater, pair=OuterRef("pair"), kind=REPEAT)
     acts = RatingEvent.objects.filter(
@@ -72,8 +72,8 @@ def _act_to_undo(me: Rater, act: UUID | None) -> RatingEvent | None:
 def _check_of(me: Rater, event: RatingEvent) -> Check | None:
     """The repeat that the event answered or put off.
 
-    A put-off pair among the last acts was either put off as a repeat or is not graded: a repeat comes long after
-    the grade.
+    A put-off pair among the last acts was either put off as a repeat or is not graded, because a repeat comes long
+    after the grade.
     """
     if event.kind not in REPEAT_KINDS:
         return None
@@ -94,7 +94,7 @@ def _take_back(me: Rater, event: RatingEvent, now: datetime) -> None:
             pair=event.pair_id, rater=me, kind__in=RATING_KINDS, undone_by__isnull=True
         )
         latest = others.exclude(pk=event.pk).order_by("-pk").first()
-        # A rating event after this one is the present rating and stays.
+        # If a rating event follows this one, it made the present rating, which stays.
         if latest is None or latest.pk < event.pk:
             rating = _restore(me, event.pair, rating, latest, now)
     if rating is None:
@@ -104,11 +104,11 @@ def _take_back(me: Rater, event: RatingEvent, now: datetime) -> None:
 def _restore(
     me: Rater, pair: Pair, rating: Rating | None, earlier: RatingEvent | None, now: datetime
 ) -> Rating | None:
-    """Make the rating what `earlier` says; None: the pair is unrated again."""
+    """The rating, restored from the event `earlier`; None: the pair is unrated again."""
     grade = None
     if earlier and earlier.value is not None:
         grade = Grade.objects.filter(collection=me.collection_id, value=earlier.value).first()
-    # Nor can it become a grade that is no longer in the scale.
+    # A grade that has left the scale cannot be restored.
     if earlier is None or (earlier.value is not None and grade is None):
         Rating.objects.filter(pair=pair, rater=me).delete()
         return None

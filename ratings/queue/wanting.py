@@ -16,15 +16,15 @@ CHUNK = 5_000
 
 @transaction.atomic
 def want(pair_ids: Sequence[int], wanted: int, *, depths: Mapping[int, int] | None = None) -> int:
-    """Raise the number of wanted grades of each pair to `wanted`; how many open assignments that made.
+    """How many open assignments were made when the wanted grades of each pair were raised to `wanted`.
 
-    Surplus grades, such as imported ones, fill the first of the new assignments. A retired pair gets none; its
-    number is kept for when it comes back. `depths`: pair id → the best rank of its document in any system, from 1;
-    only a better one than the stored is written.
+    Surplus grades, such as imported ones, fill the first of the new assignments. A retired pair gets none, but its
+    number is kept in case it comes back. `depths`: pair id → the best rank of its document in any system, from 1;
+    it is written only if it is better than the stored one.
     """
     added = 0
     for chunk in _chunks(pair_ids):
-        # The update comes first because it locks the pairs: a concurrent call then counts what this one has added.
+        # The update comes first because it locks the pairs: a concurrent call then counts what this one adds.
         born = Case(When(wanted=0, then=Value(_rounds_of(chunk))), default=F("born"), output_field=IntegerField())
         Pair.objects.filter(pk__in=chunk, wanted__lt=wanted).update(wanted=wanted, born=born)
         added += _ask(chunk, depths or {})
@@ -33,9 +33,9 @@ def want(pair_ids: Sequence[int], wanted: int, *, depths: Mapping[int, int] | No
 
 @transaction.atomic
 def retire(pair_ids: Sequence[int], *, now: datetime | None = None) -> int:
-    """Take these pairs out of the pool for good; how many were not retired before.
+    """How many pairs were taken out of the pool. Pairs that were retired before do not count.
 
-    Their ratings stay and count, and so does what raters who hold one still send.
+    Their ratings stay and count. So does what raters who hold such a pair still send.
     """
     now, retired = now or timezone.now(), 0
     for chunk in _chunks(pair_ids):
@@ -44,7 +44,7 @@ def retire(pair_ids: Sequence[int], *, now: datetime | None = None) -> int:
             retired_at=now, depth=Least("depth", Coalesce(Subquery(depths), UNRANKED))
         )
         waiting = Assignment.objects.waiting().filter(pair__in=chunk).order_by("pk")
-        # Locked, so that a concurrent claim either has the row, and loses it here, or does not get it.
+        # Locked, so that a concurrent claim either got the row earlier and loses it here, or does not get it.
         rows = list(waiting.select_for_update(no_key=True).values_list("pk", "rater", "pair"))
         record_lost((rater, pair) for _, rater, pair in rows)
         Assignment.objects.filter(pk__in=[pk for pk, *_ in rows]).delete()
@@ -53,7 +53,7 @@ def retire(pair_ids: Sequence[int], *, now: datetime | None = None) -> int:
 
 @transaction.atomic
 def unretire(pair_ids: Sequence[int]) -> int:
-    """Bring retired pairs back with the assignments that they still need; how many were retired."""
+    """How many retired pairs were brought back, with the assignments that they still need."""
     back = 0
     for chunk in _chunks(pair_ids):
         retired = list(Pair.objects.filter(pk__in=chunk, retired_at__isnull=False).values_list("pk", flat=True))
@@ -63,7 +63,7 @@ def unretire(pair_ids: Sequence[int]) -> int:
 
 
 def pairs_for(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """(query id, document id) → pair id. Missing pairs are made."""
+    """(query id, document id) → pair id. Pairs that do not exist are made."""
     known = _known_pairs(wanted)
     missing = [Pair(query_id=q, document_id=d) for q, d in dict.fromkeys(wanted) if (q, d) not in known]
     if not missing:
@@ -82,7 +82,7 @@ def _chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
 
 
 def _ask(pair_ids: Sequence[int], depths: Mapping[int, int]) -> int:
-    """Make the missing assignments of pairs; how many of them are open."""
+    """How many open assignments were made, with the missing assignments of these pairs."""
     known = Pair.objects.filter(pk__in=pair_ids, retired_at__isnull=True).annotate(
         n=Count("assignments", filter=Q(assignments__extra=False)),
         known_depth=Least("depth", Coalesce(Min("assignments__depth"), UNRANKED)),

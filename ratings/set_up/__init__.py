@@ -1,1 +1,1 @@
-"""A collection from nothing to its end: made, its scale changed, what it lacks; put away, deleted, restored."""
+"""The life of a collection: make it, change its scale, see what it lacks, put it away, delete and restore it."""

@@ -1,4 +1,4 @@
-"""Change the scale of a collection, and say before what that does. Ratings keep their grades."""
+"""Change the scale of a collection, and say beforehand what the change does. Ratings keep their grades."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Outdated(Exception):
 
 @dataclass(frozen=True)
 class Use:
-    """What rests on a grade, and keeps it from being removed."""
+    """What uses a grade and thereby keeps it from being removed: ratings, anchors and others."""
 
     ratings: int = 0
     anchors: int = 0
@@ -48,7 +48,7 @@ class Use:
 
 
 def uses(collection: Collection) -> dict[int, Use]:
-    """Of every grade by its id. Three queries, of which one counts all ratings."""
+    """Grade id → its use, for every grade. Three queries, one of which counts all ratings."""
     counts = {
         "ratings": Rating.objects.filter(grade__collection=collection),
         "anchors": Anchor.objects.filter(grade__collection=collection),
@@ -65,7 +65,7 @@ def _by_grade(rows: QuerySet) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class Change:
-    """What is to become of a scale. A grade keeps its value: another value is another grade."""
+    """A change of a scale. A grade keeps its value: another value is another grade."""
 
     written: Mapping[Grade, Step]  # grades with another label or meaning
     removed: tuple[Grade, ...]
@@ -77,7 +77,7 @@ class Change:
         return bool(self.written or self.removed or self.added)
 
     def steps(self, scale: Iterable[Grade]) -> list[Step]:
-        """The scale after it, lowest first."""
+        """The scale after the change, lowest first."""
         stay = [grade for grade in scale if grade not in self.removed]
         kept = [self.written.get(grade, step) for grade, step in zip(stay, steps_of(stay), strict=True)]
         return sorted([*kept, *self.added])
@@ -85,9 +85,9 @@ class Change:
 
 @transaction.atomic
 def change(collection: Collection, wanted: Change, *, base: int) -> None:
-    """Do it to version `base` of the scale. Raises Outdated, and then changes nothing.
+    """Apply the change to version `base` of the scale. Raises Outdated, and then changes nothing.
 
-    Another scale is a new version. Numbers are computed anew.
+    Each change makes a new version of the scale. Numbers are computed anew.
     """
     # The collection is locked first, as in a save of a rating.
     now = Collection.objects.select_for_update().get(pk=collection.pk)
@@ -123,7 +123,7 @@ def _write(collection: Collection, wanted: Change) -> None:
 
 
 def told(collection: Collection, scale: list[Grade], wanted: Change, used: Mapping[int, Use]) -> list[str]:
-    """What the change does to ratings and numbers that exist, in sentences; none where it changes nothing."""
+    """Sentences that say what the change does to existing ratings and numbers; none if it changes nothing."""
     return [
         *_of_grades(wanted, used),
         *_of_ends(steps_of(scale), wanted.steps(scale)),

@@ -1,7 +1,7 @@
-"""Delete a collection: hidden at once, restored for seven days, then removed in pieces by a worker.
+"""Delete a collection. It is hidden at once, can be restored for seven days, and is then removed by a worker.
 
-A deleted collection has no slug, which hides it everywhere: see `models.collection.SeenManager`. So its address is
-free for another one.
+A deleted collection has no slug, which hides it everywhere (`models.collection.SeenManager`) and frees its address
+for another one.
 """
 
 import logging
@@ -30,7 +30,7 @@ class Gone(Exception):
 
 
 def what_goes(collection: Collection) -> dict[str, int]:
-    """How many rows a deletion hides and a removal takes, by name. A query each."""
+    """Name → how many such rows a deletion hides and a removal deletes. One query for each name."""
     return {
         "queries": collection.queries.count(),
         "documents": collection.documents.count(),
@@ -44,10 +44,12 @@ def what_goes(collection: Collection) -> dict[str, int]:
 
 
 def delete(collection: Collection, by: AbstractBaseUser | None = None, *, now: datetime | None = None) -> Deletion:
-    """Hide it from everybody, `by` an account. Imports that are under way are cancelled. Raises Gone."""
+    """The deletion, after the collection was hidden from everybody and its running imports cancelled. Raises
+    Gone.
+    """
     now = now or timezone.now()
     with transaction.atomic():
-        # One of two at the same moment finds no slug any more.
+        # If two delete it at the same moment, the second finds no slug.
         if not Collection.objects.filter(pk=collection.pk, slug=collection.slug).update(slug=None):
             raise Gone
         deletion = Deletion.objects.create(
@@ -60,7 +62,7 @@ def delete(collection: Collection, by: AbstractBaseUser | None = None, *, now: d
 
 
 def restore(deletion: Deletion) -> Collection:
-    """The collection, at its former address or, where that was taken, at one like it. Raises Gone."""
+    """The collection, at its former address or, if that is taken, at a similar one. Raises Gone."""
     try:
         return _restored(deletion, deletion.slug)
     except IntegrityError:
@@ -82,7 +84,9 @@ def _restored(deletion: Deletion, slug: str) -> Collection:
 
 @transaction.atomic
 def remove_now(deletion: Deletion) -> bool:
-    """Have it removed without waiting for the seven days. False where that has begun or it was restored."""
+    """Whether it will be removed without the seven days. It will not if it was restored or the removal has
+    begun.
+    """
     begun = bool(Deletion.objects.filter(pk=deletion.pk, removing=False).update(removing=True))
     if begun:
         note(Act.REMOVED, deletion.collection)
@@ -90,7 +94,7 @@ def remove_now(deletion: Deletion) -> bool:
 
 
 def remove_due(*, now: datetime | None = None) -> None:
-    """Remove all rows of the collections whose days are over, in pieces. After a kill the next call goes on."""
+    """Remove, in pieces, the collections whose seven days are over. After a kill the next call continues."""
     for deletion in Deletion.objects.filter(remove_at__lte=now or timezone.now(), removing=False):
         remove_now(deletion)
     for deletion in Deletion.objects.filter(removing=True).select_related("collection"):

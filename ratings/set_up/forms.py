@@ -112,7 +112,7 @@ class DescriptionForm(forms.Form):
 
 
 class DeletionForm(forms.Form):
-    """The name of the collection, typed, and what became of the download."""
+    """The name of the collection, typed to confirm, and whether everything was downloaded."""
 
     download = forms.ChoiceField(
         label="The download",
@@ -201,7 +201,7 @@ class NewCollectionForm(CopyForm):
 
 
 class GradeForm(forms.Form):
-    """The label and the meaning of a grade, and whether it goes."""
+    """The label and the meaning of a grade, and whether it is removed."""
 
     label = forms.CharField(label="Label", max_length=LONGEST_LABEL, required=False)
     meaning = forms.CharField(
@@ -278,7 +278,7 @@ class ScaleForm(forms.Form):
             form.full_clean()
         self._refuse_twins()
         if any(form.errors for form in (*self.grades, *self.new)):
-            raise forms.ValidationError("Mend what is marked below.")
+            raise forms.ValidationError("Correct what is marked below.")
         if not self.errors:
             self.wanted = self._wanted(cleaned["relevant_from"])
             if problem := never_relevant(self.wanted.steps(self.scale), cleaned["relevant_from"]):

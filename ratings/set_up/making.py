@@ -1,4 +1,4 @@
-"""Make a collection: the one act behind the command, the page and the API."""
+"""Make a collection. The command, the page and the API all call `make`."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -29,9 +29,9 @@ def make(
     relevant_from: Decimal | None = None,
     by: AbstractBaseUser | None = None,
 ) -> Collection:
-    """The new collection. `by` becomes its admin, and finds guidelines to begin with.
+    """The new collection. If `by` is given, they become its admin, and it gets first guidelines.
 
-    Raises ValidationError by field of Collection, also where somebody takes the slug at the same moment.
+    Raises ValidationError by field of Collection, also if somebody takes the slug at the same moment.
     """
     collection = Collection(slug=slug, name=name, description=description)
     if relevant_from is not None:
@@ -55,7 +55,9 @@ def make(
 
 @transaction.atomic
 def describe(collection: Collection, *, name: str, description: str) -> None:
-    """Change what a collection is called and what is said of it. Its slug stays, for links and scripts."""
+    """Change the name and the description of a collection. Its slug stays, so that links and scripts still
+    work.
+    """
     Collection.objects.filter(pk=collection.pk).update(name=name, description=description)
     note(Act.DESCRIBED, collection, about=name)
 

@@ -12,7 +12,9 @@ from ..models import Collection
 
 @transaction.atomic
 def put_away(collection: Collection, *, now: datetime | None = None) -> bool:
-    """Whether it was in use. What raters hold is given back; what they still send is kept."""
+    """Whether the collection was put away; False if it was already. What raters hold is given back, and what they
+    still send is kept.
+    """
     in_use = Collection.objects.filter(pk=collection.pk, put_away_at=None)
     if not in_use.update(put_away_at=now or timezone.now()):
         return False
@@ -24,7 +26,7 @@ def put_away(collection: Collection, *, now: datetime | None = None) -> bool:
 
 @transaction.atomic
 def take_out(collection: Collection) -> bool:
-    """Whether it was put away."""
+    """Whether the collection was taken out; False if it was not put away."""
     away = Collection.objects.filter(pk=collection.pk, put_away_at__isnull=False)
     if not away.update(put_away_at=None):
         return False

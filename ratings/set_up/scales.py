@@ -42,7 +42,7 @@ class Preset:
 
 
 def step(value: str, label: str = "", meaning: str = "") -> Step:
-    """The step that is written so. Raises ValueError with the problem."""
+    """The step with this value, as it was typed. Raises ValueError with the problem."""
     label, meaning = label.strip(), meaning.strip()
     number = values.grade(value.strip().replace("−", "-"))
     if len(label) > LONGEST_LABEL:
@@ -78,7 +78,7 @@ def steps_of(grades: Iterable[Grade]) -> list[Step]:
 
 
 def usual_relevant_from(steps: Sequence[Step]) -> Decimal:
-    """The lowest value above 0, or the highest where there is none; 1 for a scale without steps."""
+    """The lowest value above 0, or the highest value if none is above 0; 1 for a scale without steps."""
     numbers = [each.value for each in steps]
     return min((value for value in numbers if value > 0), default=max(numbers, default=Decimal(1)))
 

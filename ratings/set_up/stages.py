@@ -1,6 +1,6 @@
 """What a collection still lacks before people can rate: its stages, and the state of each in a sentence.
 
-Nothing of it is stored. A stage is done when there is anything of it; what should be looked at is said beside it.
+Nothing of it is stored. A stage is done as soon as it has anything; `look` says what is still wrong with it.
 """
 
 from collections.abc import Iterator
@@ -35,8 +35,8 @@ from ..progress.counts import left, pace
 from ..templatetags.figures import hours
 
 NAMES = ("scale", "queries", "documents", "presentation", "runs", "pool", "guidelines", "people")
-LOOKED_THROUGH = 1_000  # documents of which it is seen whether they have a text
-MOST_PLANNED = 2_000  # rankings of which a pool is planned for the page; more take too long
+LOOKED_THROUGH = 1_000  # the most documents that are checked for a text
+MOST_PLANNED = 2_000  # the most rankings for which the page plans a pool; more take too long
 DEPTH = 10
 
 
@@ -51,11 +51,11 @@ class Stage:
     act: str
     page: str
     asked: str = ""
-    look: str = ""  # what is done and yet not right
+    look: str = ""  # what is done but still wrong
 
 
 def done(collection: Collection) -> dict[str, bool]:
-    """Whether there is anything of each stage. One query, answered by indexes."""
+    """Stage → whether it has anything. One query, answered by indexes."""
     of = {"collection": OuterRef("pk")}
     invited = Invitation.objects.filter(OPEN, **of, expires_at__gt=timezone.now())
     rated = Exists(Rating.objects.filter(rater__collection=OuterRef("pk")))
@@ -63,10 +63,10 @@ def done(collection: Collection) -> dict[str, bool]:
         "scale": Exists(Grade.objects.filter(**of)),
         "queries": Exists(Query.objects.filter(**of)),
         "documents": Exists(Document.objects.filter(**of)),
-        # Who rates already has seen how documents look.
+        # Ratings show that somebody has seen how documents look.
         "presentation": Exists(Presentation.objects.filter(**of)) | rated,
         "runs": Exists(System.objects.filter(**of)),
-        # Who brings judgments needs no pool.
+        # A collection with imported judgments needs no pool.
         "pool": Exists(Assignment.objects.filter(**of).waiting()) | rated,
         "guidelines": Exists(Guidelines.objects.filter(**of)),
         "people": Exists(Rater.objects.filter(**of)) | Exists(invited),
@@ -174,7 +174,7 @@ def _pool(collection: Collection, systems: list[System], *, rated: bool) -> dict
 
 
 def _planned(collection: Collection, systems: list[System]) -> int:
-    """How many pairs the usual pool has; 0 where that takes too long to see."""
+    """How many pairs the usual pool would have; 0 if that takes too long to find out."""
     if Ranking.objects.filter(system__in=systems)[:MOST_PLANNED].count() == MOST_PLANNED:
         return 0
     return pooling.plan(collection, depth=DEPTH, wanted=1, systems=systems).pairs
@@ -185,7 +185,7 @@ def _guidelines(collection: Collection, scale: list[Grade]) -> dict:
     if not latest:
         state, act = "What raters are told: what each grade means, with examples.", "Write guidelines"
     elif latest.text == first_text(scale):
-        state, act = "As they began: a heading for each grade. Add examples of your own.", "Edit the guidelines"
+        state, act = "A heading for each grade, as made at first. Add your own examples.", "Edit the guidelines"
     else:
         state, act = f"Version {latest.version}.", "Write a new version"
     return {"title": "Guidelines", "state": state, "act": act, "page": "edit_guidelines"}

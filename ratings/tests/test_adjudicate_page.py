@@ -307,7 +307,7 @@ def test_a_second_admin_is_refused_and_told_what_stands_and_by_whom(world):
     world.decide(pair, "2", "clear")
     response = world.decide(pair, "0", "I think not", client=erik, seen=seen)
     assert response.status_code == 409
-    assert "Not saved. The pair is adjudicated already: 2 Good by dora on" in text(response)
+    assert "Not saved. The pair is already adjudicated: 2 Good by dora on" in text(response)
     assert "You had chosen 0 Irrelevant : I think not" in text(response).replace("Irrelevant:", "Irrelevant :")
     assert "Withdraw the decision" in text(response)
     assert Adjudication.objects.get().grade.plain == "2"

@@ -71,7 +71,9 @@ def test_a_second_adjudication_is_refused_and_told_of_the_first():
     pair = make_pair(collection)
     adjudicate(pair, grade(collection, "2"), reason="clear", actor=make_user("dora"), now=NOW)
     before = Collection.objects.get().decided
-    with pytest.raises(Adjudicated, match=r"already: 2 Good by dora on 2026-03-02 \(clear\)") as refused:
+    with pytest.raises(
+        Adjudicated, match=r"already adjudicated: 2 Good by dora on 2026-03-02 \(clear\)"
+    ) as refused:
         adjudicate(pair, grade(collection, "0"), reason="no", actor=make_user("erik"))
     assert refused.value.current == Adjudication.objects.get()
     assert Adjudication.objects.get().grade.plain == "2"
@@ -172,7 +174,7 @@ def test_the_command_adjudicates_and_withdraws():
     assert said == "q1 a: adjudicated 2 Good.\n"
     stored = Adjudication.objects.get()
     assert (str(stored.pair), stored.actor.username) == ("q1 and a", "dora")
-    assert "already: 2 Good by dora" in refusal("hills", "q1", "a", "1", "--reason", "no")
+    assert "already adjudicated: 2 Good by dora" in refusal("hills", "q1", "a", "1", "--reason", "no")
     assert "withdrawn" in run("hills", "q1", "a", "--withdraw", "--reason", "not so clear")
     assert not Adjudication.objects.exists()
     assert "is not adjudicated" in refusal("hills", "q1", "a", "--withdraw", "--reason", "again")

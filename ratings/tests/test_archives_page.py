@@ -113,7 +113,7 @@ def test_a_slug_that_is_taken_later_ends_it_and_it_can_be_tried_again(root, monk
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"PK no zip", "It is no whole ZIP"),
+        (b"PK no zip", "It is not a complete ZIP"),
         (BOMB, "It unpacks to more than 200 times"),
         (packed(HILLS | {"checks": HILLS["checks"] * 2}), "checks.jsonl"),
     ],

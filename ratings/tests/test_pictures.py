@@ -72,9 +72,9 @@ def test_a_picture_of_each_format_becomes_two_of_ours(kind):
         (b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", "SVG"),
         (b"\n<?xml version='1.0'?><svg/>", "SVG"),
         (b"<!doctype html><p>404", "web page"),
-        (b"GIF89a;alert(1)//", "no picture"),
-        (b"%PDF-1.7", "no picture"),
-        (partial(picture_of, kind="TIFF"), "no picture"),
+        (b"GIF89a;alert(1)//", "not a picture"),
+        (b"%PDF-1.7", "not a picture"),
+        (partial(picture_of, kind="TIFF"), "not a picture"),
         (lambda: picture_of(kind="JPEG")[:600], "damaged"),
         (partial(picture_of, (4000, 4000)), "4,000 × 4,000 pixels"),
         (partial(picture_of, (20000, 20000), color=0, mode="1"), "pixels"),
@@ -115,8 +115,8 @@ def test_a_picture_inside_a_document_needs_no_host(shop):
     with_documents(shop, a=inside, b="data:image/png;base64,###", c="data:text/html,<script>alert(1)</script>")
     rows = {row.named_by: row for row in fetched(shop).values()}
     assert rows["a"].state == "ready" and rows["a"].source == inside[:60]
-    assert rows["b"].problem == "the data: address is no base64."
-    assert rows["c"].problem.startswith("it is no picture")
+    assert rows["b"].problem == "the data: address is not base64."
+    assert rows["c"].problem.startswith("it is not a picture")
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_broken_files_of_a_zip_are_looked_at_once_however_many_turns_it_takes(sh
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as zip:
         for name in names[:3]:
-            zip.writestr(name, b"no picture")
+            zip.writestr(name, b"not a picture")
         zip.writestr(names[3], picture_of())
     file = uploads.keep(SimpleUploadedFile("pictures.zip", out.getvalue()))
     job, turns = jobs.fetch_pictures(shop, None, [file]), 0
@@ -359,7 +359,7 @@ def test_what_is_no_zip_is_refused(admin, shop):
     job = shop.jobs.get()
     jobs.look_at.func(job.pk)
     job.refresh_from_db()
-    assert job.state == "failed" and "x.zip is no whole ZIP" in job.message
+    assert job.state == "failed" and "x.zip is not a complete ZIP" in job.message
 
 
 def test_a_document_shows_its_pictures_or_says_that_they_are_missing(admin, shop):

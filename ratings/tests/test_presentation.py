@@ -243,7 +243,7 @@ def test_a_preset_reads_back_as_it_was_written(preset):
     [
         ([], "an object with the lists"),
         ({"document": []}, "no part of a document"),
-        ({"document": "title"}, "no list of at most"),
+        ({"document": "title"}, "not a list of at most"),
         ({"document": [{"kind": "video", "path": "x"}]}, "'video' is none of"),
         ({"document": [{"kind": "text", "path": "x", "style": "y"}]}, "no member 'style'"),
         ({"document": [{"kind": "text", "path": 3}]}, "the member path of a part is 3"),

@@ -348,7 +348,7 @@ def test_hints_need_twenty_answers(world):
     whole = Counted(Extent(0, 0, 0), {}, 0, works, {}, {}, {})
     assert whole.hints(anna) == []
     anna.seconds, anna.gold = [2.0] * 20, Share(5, 20)
-    assert whole.hints(anna) == ["fewer gold hits than all together", "less than a third of the usual time"]
+    assert whole.hints(anna) == ["fewer gold hits than all raters together", "less than a third of the usual time"]
     assert whole.hints(boris) == []
 
 

@@ -290,7 +290,7 @@ HOSTILE = {
     ),
     "hits are text": (
         lambda handler: handler.send({"hits": {"hits": "x"}}),
-        "at hits.hits there is 'x' and no list",
+        "at hits.hits there is 'x' and not a list",
     ),
     "no id": (of(_score=1.0), "hit 1 has nothing at _id for its id. Say where with --id"),
     "id is a list": (of(_id=["a"]), "hit 1 has ['a'] at _id for its id"),
@@ -300,7 +300,7 @@ HOSTILE = {
         "NaN is not a JSON number",
     ),
     "huge": (lambda handler: handler.send(b'{"hits": {"hits": [{"_id": "a", "_score": 1e999}]}}'), "is too large"),
-    "score is text": (of(_id="a", _score="9"), "hit 1 has '9' at _score, which is no score"),
+    "score is text": (of(_id="a", _score="9"), "hit 1 has '9' at _score, which is not a score"),
     "twice": (
         lambda handler: handler.send(
             {"hits": {"hits": [{"_id": "n", "_score": s, "_source": {"title": "New"}} for s in (2, 1)]}}

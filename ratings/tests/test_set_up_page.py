@@ -90,7 +90,7 @@ def test_who_made_a_collection_comes_here(client):
 
 def test_each_state_is_a_line(client, new):
     assert states(new)["scale"] == "4 grades, 0 Irrelevant to 3 Perfect; relevant from 1 on."
-    assert states(new)["guidelines"].startswith("As they began: a heading for each grade.")
+    assert states(new)["guidelines"].startswith("A heading for each grade, as made at first.")
     assert states(new)["people"] == "Nobody rates here yet."
     filled(new)
     versions.publish(new, "Read twice.\n", base=1)

@@ -1,4 +1,4 @@
-"""Store rounds of drawn pairs: what raters get first in the orders that have rounds."""
+"""Store rounds of drawn pairs. In the orders that have rounds raters get these pairs first."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -51,13 +51,13 @@ def store_round(
     version: int | None = None,
     now: datetime | None = None,
 ) -> Round | None:
-    """The stored round, whose pairs raters get from now on; None where it was overtaken, and nothing is stored.
+    """The stored round, whose pairs raters get from now on; None, with nothing stored, if it was overtaken.
 
-    So it is where another worker stored this number first, or one of the pairs is drawn or gone. `pairs` are in
-    their places. `known`: ids of pairs that were judged in no round since the last one. `beside`: ids of pairs
-    that could not be drawn; raters get what is left of them with this round, or with the older one that it is of.
-    `version`: that of the collection when it was read. Where it has changed, the round is overtaken too: pairs
-    that came to the pool meanwhile could not be drawn, and would count as if they could.
+    A round is overtaken if another worker stored its number first, if one of the pairs is already drawn or gone,
+    or if the collection's version is no longer `version`: pairs that were pooled since then could not be drawn,
+    but would count as if they could. `pairs` are in the order in which raters get them. `known` are ids of pairs
+    that were judged outside of rounds since the last one. `beside` are ids of pairs that could not be drawn:
+    raters get what is left of them with this round, or with an older one that has them.
     """
     ids = [row.pair for row in pairs]
     if version is not None and not Collection.objects.filter(pk=collection.pk, version=version).exists():
@@ -91,7 +91,7 @@ def store_round(
 
 
 def _overtaken(collection: Collection, number: int, pair_ids: Sequence[int]) -> bool:
-    """Whether another worker stored the round, or one of the pairs is drawn or gone."""
+    """Whether another worker stored the round, or one of the pairs is already drawn or gone."""
     if Round.objects.filter(collection=collection, number=number).exists():
         return True
     free = (
@@ -102,7 +102,7 @@ def _overtaken(collection: Collection, number: int, pair_ids: Sequence[int]) -> 
 
 
 def _held(pair_ids: Sequence[int]) -> dict[int, int]:
-    """Pair id → born, of those that exist. Locked: who makes assignments of them meanwhile waits for the round."""
+    """Pair id → born, for the pairs that exist. They are locked, so that nobody makes assignments meanwhile."""
     held = {}
     for start in range(0, len(pair_ids), CHUNK):
         some = Pair.objects.filter(pk__in=pair_ids[start : start + CHUNK]).order_by("pk")
