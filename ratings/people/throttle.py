@@ -99,7 +99,7 @@ def begin_refusal() -> Try:
 
 
 def first_use(whose: str, code: str, seconds: int = 5 * WINDOW) -> bool:
-    """Whether this code, of a person or of a kind, is used for the first time in so many seconds. It then counts as used."""
+    """Whether this code, of a person or of a kind, is new in the last seconds. From now on it is used."""
     return caches["tries"].add(f"used:{_hashed(f'{whose} {code}')}", 1, timeout=seconds)
 
 
