@@ -10,7 +10,7 @@ from django.shortcuts import render
 from . import throttle
 from .access import wants_json
 
-PER_PERSON = 600  # in a minute, of one process: pages, downloads and pictures of documents
+PER_PERSON = 1_200  # in a minute, of one process: pages, downloads, and pictures, of which a product can have many
 SAID = "Too many pages in a minute. Wait a minute. Programs read over the API, with a token."
 
 
