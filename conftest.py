@@ -12,7 +12,7 @@ from hypothesis import settings as hypothesis_settings
 
 from ratings.tests.thorough import MORE
 
-hypothesis_settings.register_profile("idealist", deadline=None, derandomize=True)
+hypothesis_settings.register_profile("idealist", deadline=None, derandomize=True, max_examples=50)
 hypothesis_settings.register_profile("thorough", deadline=None, max_examples=100 * MORE, print_blob=True)
 
 

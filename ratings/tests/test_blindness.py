@@ -29,7 +29,8 @@ from ratings.presentation.parts import KINDS, MOST_PARTS
 
 from .cast import grade, make_collection, make_pair, make_ranking, make_rater
 
-pytestmark = pytest.mark.django_db
+# Nothing here depends on which database it is.
+pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
 
 # In which forbidden field each lies, somewhere in the record of the fixture.
 CANARIES = {

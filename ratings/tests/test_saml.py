@@ -41,7 +41,8 @@ from .saml_provider import (
     soon,
 )
 
-pytestmark = pytest.mark.django_db
+# Nothing here depends on which database it is.
+pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
 ANNA = {"http://schemas.auth0.com/nickname": ["anna"]}
 MAIL = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress"
 VERIFIED = "http://schemas.auth0.com/email_verified"

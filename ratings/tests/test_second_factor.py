@@ -22,7 +22,8 @@ from . import clocks
 from .cast import make_collection, make_member, make_user
 from .identity_provider import IdentityProvider, came_back
 
-pytestmark = pytest.mark.django_db
+# Nothing here depends on which database it is.
+pytestmark = [pytest.mark.django_db, pytest.mark.same_everywhere]
 
 SECRET = "JBSWY3DPEHPK3PXP"
 
