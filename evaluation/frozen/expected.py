@@ -220,6 +220,7 @@ def _state(
         known=known,
         askable=np.zeros(pool.pairs, bool),
         eligible=np.zeros(pool.pairs, bool),
+        beside=np.zeros(pool.pairs, bool),
         skipped=skipped > 0,
         rounds=tuple(_round(each, judged, row_of) for each in rounds),
         numbers=tuple(each["round"] for each in rounds),
