@@ -29,7 +29,7 @@ ONLY_READ = {
     ("contributing", "server"): 7,
     ("files", "outside"): 2,
     ("first-steps", "server"): 2,
-    ("judges", "outside"): 2,
+    ("judges", "outside"): 3,
     ("measures", "formula"): 2,
     ("operating", "outside"): 4,
     ("operating", "server"): 17,

@@ -32,6 +32,11 @@ class Expecting:
         return self.why == TOO_LARGE
 
     @property
+    def ordered(self) -> str:
+        """The name of the order whose rounds tell most."""
+        return Collection.Order.DECISIVE.label
+
+    @property
     def interval(self) -> Expected | None:
         """What was told with intervals."""
         return self.told if self.told and not self.told.without else None

@@ -319,7 +319,7 @@ def test_without_rounds_it_says_what_to_do_next(client):
     judged.rate(make_rater(judged.collection, "first"), 3)
     assert "The first one is drawn within minutes" in text_of(client.get(EXPECTED))
     as_order(judged, "depth")
-    assert "Choose the order “what tells which system is better” on the page Pool." in text_of(
+    assert "Choose the order “what tells which system is better” or “at random” on the page Pool." in text_of(
         client.get(EXPECTED)
     )
 

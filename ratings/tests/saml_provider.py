@@ -53,7 +53,7 @@ def soon(seconds: float) -> str:
 
 
 class SamlProvider:
-    """`facts` bend what the next assertion says; a fact that is None is left out."""
+    """`facts` bend what the next assertion says. None leaves one out; a function is called then."""
 
     def __init__(self) -> None:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler_of(self))
@@ -109,7 +109,7 @@ class SamlProvider:
             "format": FORMATS + "persistent",
             "session": "s-1",
             "status": "Success",
-        } | self.facts
+        } | {name: fact() if callable(fact) else fact for name, fact in self.facts.items()}
         said = {name: value for name, value in facts.items() if value is not None}
 
         def attribute(name: str, fact: str) -> str:

@@ -20,7 +20,7 @@ from ratings.archive.members import BY_NAME, FILES_OF_JUDGES
 from ratings.judges import runs, uses, versions
 from ratings.judges import sample as samples
 from ratings.judges.versions import CONTENT, sha_of
-from ratings.judges.wire import checked_sampling
+from ratings.judges.wire import NOT_SENT, checked_sampling
 from ratings.models import Collection, Judge, JudgeRun, JudgeVersion, MachineGrade, Rating, Role
 
 from .cast import make_asked, make_member, make_rated_pair
@@ -280,7 +280,7 @@ def with_judges(draw) -> dict[str, list[dict]]:
     counts, long = st.integers(0, 2**31 - 1), st.integers(0, 2**63 - 1)
     scales = st.lists(grades.map(lambda value: f"{value:f}"), max_size=3)
     parameters = st.dictionaries(
-        names.filter(lambda name: name.islower() and len(name) < 4),
+        names.filter(lambda name: name.islower() and len(name) < 4 and name not in NOT_SENT),
         texts | st.integers(-9, 9) | st.booleans() | st.floats(allow_nan=False, allow_infinity=False),
         max_size=3,
     ).map(checked_sampling)

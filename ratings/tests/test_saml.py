@@ -3,6 +3,7 @@
 import base64
 from copy import deepcopy
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from allauth.socialaccount.models import SocialAccount
@@ -101,14 +102,19 @@ def test_who_is_signed_in_shows_again_who_they_are(provider):
     assert request_in(sent_to(Client())).get("ForceAuthn") is None
 
 
+# Times are of the moment of a test, which may be half an hour after this file is read.
 WRONG = {
-    "expired conditions": {"ends": soon(-7200)},
-    "expired for its bearer": {"confirmed_until": soon(-7200)},
-    "three minutes late": {"ends": soon(-180), "confirmed_until": soon(300)},
+    "expired conditions": {"ends": partial(soon, -7200)},
+    "expired for its bearer": {"confirmed_until": partial(soon, -7200)},
+    "three minutes late": {"ends": partial(soon, -180), "confirmed_until": partial(soon, 300)},
     "no end for its bearer": {"confirmed_until": None},
-    "of tomorrow": {"begins": soon(7200), "ends": soon(7500), "confirmed_until": soon(7500)},
-    "three minutes early": {"begins": soon(400)},
-    "for a month": {"ends": soon(30 * 86_400), "confirmed_until": soon(30 * 86_400)},
+    "of tomorrow": {
+        "begins": partial(soon, 7200),
+        "ends": partial(soon, 7500),
+        "confirmed_until": partial(soon, 7500),
+    },
+    "three minutes early": {"begins": partial(soon, 400)},
+    "for a month": {"ends": partial(soon, 30 * 86_400), "confirmed_until": partial(soon, 30 * 86_400)},
     "another audience": {"audience": "https://another.example.org/"},
     "no audience": {"audience": None},
     "an audience that begins as ours": {"audience": HERE + "metadata/more"},
@@ -128,7 +134,7 @@ WRONG = {
     "a name that changes": {"format": FORMATS + "transient"},
 }
 RIGHT = {
-    "half a minute late": {"ends": soon(60)},
+    "half a minute late": {"ends": partial(soon, 60)},
     "no destination": {"destination": None},
     "no beginning": {"begins": None},
     "no session": {"session": None},
