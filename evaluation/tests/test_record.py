@@ -80,8 +80,8 @@ def test_what_goes_while_it_is_read_is_left_out(monkeypatch):
     for query in ("q1", "q2"):
         rate(collection, query, a="1")
         adjudicate(make_pair(collection, query, "b"), grade(collection, "2"), reason="clear", actor=None)
-    before = reading._queries
-    monkeypatch.setattr(reading, "_queries", lambda *given: before(*given).iloc[:1])
+    before = reading.queries_of
+    monkeypatch.setattr(reading, "queries_of", lambda *given: before(*given).iloc[:1])
     ratings = record.load(collection).ratings
     assert (ratings.grade.tolist(), ratings.weight.tolist()) == ([1.0], [1.0])
     assert ratings.adjudicated.grade.tolist() == [2.0]
