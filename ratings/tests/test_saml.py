@@ -160,6 +160,20 @@ def test_the_right_one_lets_in(provider, facts):
     assert who(client) == "anna"
 
 
+BY_PASSWORD = "urn:oasis:names:tc:SAML:2.0:ac:classes:Password"
+
+
+@pytest.mark.parametrize(
+    ("named", "counts"), [({BY_PASSWORD}, True), ({BY_PASSWORD + "X"}, False), (set(), False)]
+)
+def test_a_second_factor_at_the_provider_counts_where_its_assertion_says_so(provider, settings, named, counts):
+    settings.PROVIDER_SECOND_FACTOR = frozenset(named)
+    client = Client()
+    came_back(client, provider)
+    (record,) = client.session["account_authentication_methods"]
+    assert record["second_factor"] is counts
+
+
 # Signatures
 
 
