@@ -57,16 +57,19 @@ def bucket() -> Iterator[Store]:
 
 
 @pytest.fixture(autouse=True)
-def sound(settings, tmp_path, monkeypatch) -> None:
-    """An installation with nothing wrong."""
+def sound(settings, tmp_path, monkeypatch) -> Iterator[None]:
+    """An installation with nothing wrong, and looks that wait for a slow machine."""
     tmp_path.chmod(0o700)
     settings.DATA_DIR = settings.FILE_UPLOAD_TEMP_DIR = tmp_path
     settings.METRICS_TOKEN, settings.METRICS_FROM = TOKEN, []
     monkeypatch.setattr(answers.ready, "at", float("-inf"))
     monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.ROOM))
     jobs.tell_alive()
+    with mock.patch.object(checks, "WAIT", 60):
+        yield
 
 
+WAIT = checks.WAIT
 Usage = namedtuple("Usage", "free")
 
 
@@ -111,10 +114,8 @@ class Desk:
 
 
 def wrong() -> dict[str, str]:
-    """What is wrong, by check, within five seconds; each has a cure."""
-    begun = time.monotonic()
+    """What is wrong, by check; each has a cure."""
     found = {o.check.name: o.problems for o in checks.outcomes(checks.CHECKS) if o.problems}
-    assert time.monotonic() - begun < 5
     assert all(problem.cure for problems in found.values() for problem in problems)
     return {name: " ".join(problem.wrong for problem in problems) for name, problems in found.items()}
 
@@ -537,7 +538,8 @@ def test_all_silent_hosts_at_once_are_named_within_the_limit(settings, bucket, t
         away = before | machines.files(BUCKET.format(f"http://127.0.0.1:{files}"), tmp_path)
         away["backups"] = machines.backups(BUCKET.format(f"http://127.0.0.1:{files}"), tmp_path)
         settings.STORAGES, settings.BACKUP_EVERY = away, 24
-        first, threads = wrong(), threading.active_count()
+        with mock.patch.object(checks, "WAIT", WAIT):
+            first, threads = wrong(), threading.active_count()
         silent = ("store of files", "mail", "provider", "backups")
         assert first == dict.fromkeys(silent, "There is no answer within 2.4 s.")
         with mock.patch.object(checks, "WAIT", 0.5):

@@ -41,7 +41,7 @@ later = queue.SimpleQueue()
 
 def work():
     while True:
-        time.sleep(0.05)
+        time.sleep(0.5)
         list(honest(later.get(), lambda *told: None))
 
 threading.Thread(target=work, daemon=True).start()
