@@ -1,7 +1,7 @@
-"""A cache of what was read of a collection and computed from it, brought up to date query by query.
+"""The cache of data read from a collection and of numbers computed from it, updated query by query.
 
-A rating changes the judgments of one query. The version of a collection says which act of each rater was the last,
-so that only the queries that changed since are read and computed again.
+A rating changes the judgments of one query. The version of a collection holds the last act of each rater, so that
+only the queries that changed since are read and computed again.
 """
 
 from collections.abc import Callable, Hashable
@@ -22,15 +22,15 @@ FEW = 500  # changed queries; where more changed, everything is read again
 
 @dataclass(frozen=True)
 class Source:
-    """Which arrays of a collection are wanted, and how judgments are made."""
+    """Which arrays of a collection are read, and how judgments are made."""
 
     systems: frozenset[str] | None = None  # None: all of them
     ties: str = "rank"
     rule: str = "mean"
     adjudications: str = "use"
 
-    def judgments(self, found: Record) -> Judgments:
-        return combine(found.ratings, self.rule, adjudications=self.adjudications)
+    def judgments(self, data: Record) -> Judgments:
+        return combine(data.ratings, self.rule, adjudications=self.adjudications)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Columns:
     _memory: dict = field(default_factory=dict)
 
     def remember(self, name: Hashable, make: Callable):
-        """The value that `make` returns, computed once for each name."""
+        """The value that `make` returns, cached under `name`."""
         if name not in self._memory:
             self._memory[name] = make()
         return self._memory[name]
@@ -57,7 +57,7 @@ class Columns:
 
 
 def read(collection: Collection, source: Source, version: Version | None = None) -> tuple[Record, Judgments]:
-    """The arrays of the version, by default the present one. Do not change them."""
+    """The record and judgments of the version (None: the present one). Do not change the arrays."""
     return _read(collection, version or record.version(collection), source)
 
 
@@ -68,14 +68,15 @@ def columns(
     name: Hashable,
     compute: Callable[[Record, Judgments], dict[Hashable, np.ndarray]],
 ) -> Columns:
-    """The columns that `compute` returns for this version. Each query depends on its own rankings and judgments.
+    """The columns that `compute` returns for this version.
 
-    `name` is the cache key among everything that is computed from this source.
+    The numbers of a query may depend on its own rankings and judgments only. `name` is the cache key among
+    everything computed from this source.
     """
 
     def whole() -> Columns:
-        found, judgments = _read(collection, version, source)
-        return Columns(found.unrated, compute(found, judgments))
+        data, judgments = _read(collection, version, source)
+        return Columns(data.unrated, compute(data, judgments))
 
     def renewed(old: Columns, queries: list[int]) -> Columns:
         part = record.part(collection, old.record, queries)
@@ -92,32 +93,35 @@ def whole(collection: Collection, name: Hashable, make: Callable):
 
 
 def apart(collection: Collection, name: Hashable, make: Callable):
-    """The value that `make` returns from rankings and settings alone, which no rating makes it compute again."""
+    """The value that `make` returns from rankings and settings alone. Ratings do not invalidate it."""
     return _current(_wholes, collection, record.version(collection), name, make, lambda value, _: value)
 
 
 def count(collection: Collection, version: Version, name: Hashable, make: Callable):
-    """The small value that `make` returns for this version, computed once; those of all collections are kept."""
+    """The small value that `make` returns for this version, such as a count; kept for a thousand keys."""
     return _current(_counts, collection, version, name, make)
 
 
 def by_query(
     collection: Collection, version: Version, name: Hashable, rows: Callable[[list[int] | None], np.ndarray]
 ) -> np.ndarray:
-    """int64[columns, n]: what `rows` returns of all queries (None), or of some. Its first column names a query."""
+    """The rows of all queries, int64[columns, n]; the first column has the query.
+
+    `rows` returns those of some queries, or of all (None).
+    """
     return _current(_counts, collection, version, name, lambda: rows(None), _rows_renewed(rows))
 
 
 def opinions(collection: Collection) -> Opinions:
-    """What each rater said, of the present version; only queries whose ratings changed are read again."""
+    """All ratings of the present version. Only queries whose ratings changed are read again."""
 
     def rows(queries: list[int] | None) -> np.ndarray:
         return record.opinion_rows(collection, queries)
 
     version = record.version(collection)
-    found = _current(_wholes, collection, version, "opinions", lambda: rows(None), _rows_renewed(rows))
+    opinion_rows = _current(_wholes, collection, version, "opinions", lambda: rows(None), _rows_renewed(rows))
     queries = apart(collection, "queries", lambda: record.queries_of(collection))
-    return record.opinions_in(collection, queries, found)
+    return record.opinions_in(collection, queries, opinion_rows)
 
 
 def _rows_renewed(rows: Callable[[list[int]], np.ndarray]) -> Callable[[np.ndarray, list[int]], np.ndarray]:
@@ -128,7 +132,7 @@ def _rows_renewed(rows: Callable[[list[int]], np.ndarray]) -> Callable[[np.ndarr
 
 
 def _read(collection: Collection, version: Version, source: Source) -> tuple[Record, Judgments]:
-    """The record and its judgments. Rules share the record: combining again is quicker than finding changes."""
+    """The record and its judgments. All rules share the record: combining again is faster than finding changes."""
 
     def renewed(old: Record, queries: list[int]) -> Record:
         part = record.part(collection, old, queries)
@@ -137,8 +141,8 @@ def _read(collection: Collection, version: Version, source: Source) -> tuple[Rec
     def whole() -> Record:
         return record.load(collection, source.systems, source.ties)
 
-    found = _current(_records, collection, version, (source.systems, source.ties), whole, renewed)
-    return found, _current(_judgments, collection, version, source, lambda: source.judgments(found))
+    data = _current(_records, collection, version, (source.systems, source.ties), whole, renewed)
+    return data, _current(_judgments, collection, version, source, lambda: source.judgments(data))
 
 
 def _current(

@@ -29,7 +29,7 @@ from .measures import (
     Rankings,
     Scores,
     parse_measure,
-    stated,
+    with_gmax,
 )
 from .record import Record, Version
 from .significance import bootstrap_interval
@@ -40,24 +40,24 @@ SUMS = SIGNED | {name for name, definition in MEASURES.items() if definition.cou
 
 
 class Outlook(Protocol):
-    """What the means of one measure are expected to be once nothing is unjudged."""
+    """The expected means of one measure once all of the pool is judged."""
 
-    est: str  # what the estimate rests on
-    estimated: str  # that and what else made it, for the fingerprint
+    est: str  # the source of the estimate, the option est
+    estimated: str  # est and further options of the estimate, for the fingerprint
 
     def row(self, system: str) -> dict[str, float | str | None]:
-        """The columns that it adds to a summary."""
+        """Columns for the row of a system in a summary."""
 
     def between(self, first: str, second: str) -> dict[str, float | str | None]:
-        """The columns that it adds to a comparison: `second` less `first`."""
+        """Columns for the row of two systems in a comparison: `second` minus `first`."""
 
     def facts(self) -> dict:
-        """What the estimate rests on, for JSON."""
+        """Facts about the estimate, for JSON."""
 
 
 @dataclass(frozen=True)
 class ModelMeans:
-    """The means that a model expects, by system. Nothing says how the documents were chosen: no interval."""
+    """Means expected by a model, by system. Without documents drawn at random there is no interval."""
 
     means: Mapping[str, float]
     est: str = "model"
@@ -79,37 +79,37 @@ class Evaluation:
 
     collection: str  # slug
     options: Options
-    rule: str  # how several ratings became one judgment
-    adjudications: str  # whether adjudicated grades stand above it
+    rule: str  # a name in judgments.rules.RULES
+    adjudications: str  # "use" or "ignore"
     measures: tuple[Measure, ...]
     systems: tuple[str, ...]  # in the order of names
-    # Arrays [queries, measures x systems]: values, codes (indices of REASONS), and seen, the judged share of the
-    # documents that the measure reads.
+    # Arrays [queries, measures x systems] by name: values; codes, indices in REASONS; seen, the judged share of
+    # the documents that the measure reads.
     table: Columns
-    bounds: dict[tuple[Measure, str], Bounds]  # where they were asked for
-    # What is expected once everything is judged, where it was asked for.
+    bounds: dict[tuple[Measure, str], Bounds]  # by (measure, system), of the measures that they were asked for
+    # Expected means by measure, where they were asked for.
     expected: Mapping[Measure, Outlook] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
         """The options in short, without the parameters of measures."""
-        made = fingerprint(self.options, self.rule, self.adjudications)
-        return " ".join([made, *sorted({outlook.estimated for outlook in self.expected.values()})])
+        of_options = fingerprint(self.options, self.rule, self.adjudications)
+        return " ".join([of_options, *sorted({outlook.estimated for outlook in self.expected.values()})])
 
     def plain_fingerprint_of(self, measure: Measure | str) -> str:
-        """The fingerprint of the options in force for this measure, of plain values alone."""
+        """The fingerprint of the options in force for this measure, without expected values."""
         measure = parse_measure(measure) if isinstance(measure, str) else measure
         return fingerprint(kernel.effective(measure, self.options), self.rule, self.adjudications)
 
     def fingerprint_of(self, measure: Measure | str) -> str:
-        """The same, with what the expected values that stand beside plain ones rest on."""
+        """The fingerprint of the options in force for this measure, with est where there are expected values."""
         measure = parse_measure(measure) if isinstance(measure, str) else measure
-        made = self.plain_fingerprint_of(measure)
-        return f"{made} {self.expected[measure].estimated}" if measure in self.expected else made
+        of_options = self.plain_fingerprint_of(measure)
+        return f"{of_options} {self.expected[measure].estimated}" if measure in self.expected else of_options
 
     @property
     def est(self) -> str:
-        """What the expected values rest on; "" where none were asked for."""
+        """The sources of the expected values; "" where none were asked for."""
         return " ".join(sorted({outlook.est for outlook in self.expected.values()}))
 
     @cached_property
@@ -119,17 +119,17 @@ class Evaluation:
 
     @cached_property
     def reasons(self) -> pd.DataFrame:
-        """The same shape: "counted", or why the query counts in no mean."""
+        """The reason of each value, in the shape of per_query: "counted", or why the query counts in no mean."""
         return self._frame(np.array(REASONS, object)[self.table.of["codes"]], self.columns)
 
     @cached_property
     def summary(self) -> pd.DataFrame:
         """A row for each (system, measure), both text.
 
-        mean; low and high, its 95 % interval over queries; lowest and highest, its bounds (where asked for);
-        the columns of `Outlook.row` (only where asked for), what is expected once everything is judged;
-        weighted, the mean by query weight; total, of a count; queries (how many count), undefined (how many do
-        not), why ({reason: how many}), judged (mean Judged@cutoff of those that count).
+        mean; low and high, its 95 % interval over queries; lowest and highest, its bounds where asked for;
+        weighted, the mean by query weight; total, of a count; queries, how many count; undefined, how many do not;
+        why, {reason: number of queries}; judged, the mean Judged@cutoff of the queries that count; and, where
+        expected values were asked for, the columns of `Outlook.row`.
         """
         rows = self.summarised.values()
         index = pd.MultiIndex.from_product([self.systems, map(str, self.measures)], names=["system", "measure"])
@@ -137,7 +137,7 @@ class Evaluation:
 
     @cached_property
     def summarised(self) -> dict[tuple[str, str], dict]:
-        """The rows of `summary` by (system, measure), both text. A frame takes ten times as long."""
+        """The rows of `summary` by (system, measure), both text. Ten times as fast as the frame."""
         intervals = self.table.remember("intervals", lambda: _intervals(self.columns, self.table))
         return {
             (system, str(measure)): self._row((measure, system), *intervals[measure, system])
@@ -159,16 +159,16 @@ class Evaluation:
         return {column: place for place, column in enumerate(self.columns)}
 
     def values(self, measure: Measure, systems: Iterable[str]) -> np.ndarray:
-        """float64[queries, systems]: what `per_query` has, without the frame."""
+        """The values of these systems, float64[queries, systems], without the frame."""
         return self.table.of["values"][:, [self._places[measure, system] for system in systems]]
 
     def counted(self, measure: Measure, systems: Iterable[str]) -> np.ndarray:
-        """bool[queries, systems]: whether the value counts in the mean."""
+        """Whether each value counts in the mean, bool[queries, systems]."""
         return self.table.of["codes"][:, [self._places[measure, system] for system in systems]] == COUNTED
 
     @cached_property
     def lowest(self) -> pd.DataFrame:
-        """The lower bound of each value, in the shape of per_query; only where it was asked for."""
+        """The lower bound of each value, in the shape of per_query; only columns whose bounds were asked for."""
         return self._of_bounds("low")
 
     @cached_property
@@ -213,7 +213,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Setup:
-    """What besides the measure decides a number of a collection."""
+    """All settings besides the measure that decide a number of a collection."""
 
     options: Options
     profile: str = "default"  # where the options come from
@@ -248,7 +248,10 @@ def fingerprint(options: Options, rule: str, adjudications: str) -> str:
 
 
 def options_for(collection: Collection | None, profile: str = "default", **changes: str) -> Options:
-    """The options of a profile with `changes`, given as text. relevant_from is that of the collection, or 1."""
+    """The options of a profile with `changes`, given as text. relevant_from is that of the collection, or 1.
+
+    ValueError, with a message for the user, for an unknown profile or option.
+    """
     if profile not in PROFILES:
         near = get_close_matches(profile, PROFILES)
         known = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(PROFILES)}."
@@ -260,8 +263,8 @@ def options_for(collection: Collection | None, profile: str = "default", **chang
 
 
 def measure_for(collection: Collection, text: str) -> Measure:
-    """The measure that `text` names, with the highest grade of the scale where it needs one: ERR(gmax=3)@10."""
-    return _stated(collection, parse_measure(text))
+    """The measure that `text` names, with the highest grade of the scale where needed: ERR(gmax=3)@10."""
+    return _with_gmax(collection, parse_measure(text))
 
 
 def evaluate(
@@ -275,16 +278,16 @@ def evaluate(
 ) -> Evaluation:
     """The scores of the named systems (None: all), from the cache as far as possible.
 
-    For the measures in `bounds` also their bounds, which only nDCG has. Raises ValueError, with a message for the
+    `bounds`: the measures whose bounds are computed, too; only nDCG has bounds. ValueError, with a message for the
     user, for an unknown measure, system or rule, and for options that do not fit the collection.
     """
-    measures, bounds = (tuple(dict.fromkeys(_each(collection, given))) for given in (measures, bounds))
+    measures, bounds = (tuple(dict.fromkeys(_parsed(collection, given))) for given in (measures, bounds))
     source = Source(_chosen(systems), options.ties, rule, adjudications)
 
-    def compute(found: Record, judgments: Judgments) -> dict[str, np.ndarray]:
-        return _scored(found, judgments, measures, options)
+    def compute(data: Record, judgments: Judgments) -> dict[str, np.ndarray]:
+        return _scored(data, judgments, measures, options)
 
-    # One version for both, or a rating saved in between could move a value out of its bounds.
+    # The same version for scores and bounds: a rating saved in between could move a value out of its bounds.
     version = record.version(collection)
     table = cache.columns(collection, version, source, ("scores", measures, options), compute)
     return Evaluation(
@@ -310,24 +313,24 @@ def of_arrays(
 ) -> Evaluation:
     """The scores of rankings without a collection, such as those of files; `name` takes the place of its slug.
 
-    All queries have weight 1, and the highest grade of the judgments counts as that of the scale. With
-    `expected_among` also the expected means, by a model that knows the rankings of all these systems; ValueError
-    for a measure that has none.
+    All queries have weight 1, and the highest grade of the judgments counts as that of the scale.
+    `expected_among`: the rankings of all systems that a model of expected means learns from; None: no expected
+    means. ValueError for a measure that cannot be expected.
     """
     parsed = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
     highest = float(judgments.grade.max(initial=0))
-    measures = tuple(dict.fromkeys(stated(measure, highest) for measure in parsed))
+    measures = tuple(dict.fromkeys(with_gmax(measure, highest) for measure in parsed))
     frame = pd.DataFrame({"key": list(queries), "weight": 1.0})
     # There are no ratings behind these judgments.
-    found = Record(name, frame, tuple(rankings), ratings=None, values=None, rankings=rankings)
+    data = Record(name, frame, tuple(rankings), ratings=None, values=None, rankings=rankings)
     return Evaluation(
         collection=name,
         options=options,
         rule="mean",
         adjudications="use",
         measures=measures,
-        systems=found.systems,
-        table=Columns(found, _scored(found, judgments, measures, options)),
+        systems=data.systems,
+        table=Columns(data, _scored(data, judgments, measures, options)),
         bounds={},
         expected=_expected(judgments, expected_among, measures, options) if expected_among else {},
     )
@@ -336,7 +339,7 @@ def of_arrays(
 def _expected(
     judgments: Judgments, rankings: Mapping[str, Rankings], measures: Iterable[Measure], options: Options
 ) -> dict[Measure, Outlook]:
-    """What a model expects of each measure's means; documents have the same numbers in all rankings."""
+    """Expected means by measure, from a model. A document must have the same number in all rankings."""
     expected = {}
     for measure in measures:
         pool, level = pool_of(judgments, [*rankings.values()], measure, options)
@@ -360,21 +363,22 @@ def explain(
     rule: str = "mean",
     adjudications: str = "use",
 ) -> dict[str, Explanation]:
-    """How nDCG at the measure's cutoff is computed for the query with this key, by system; documents are pks."""
+    """The computation of nDCG at the measure's cutoff for the query with this key, by system; documents are pks.
+
+    ValueError for an unknown query or system.
+    """
     measure = parse_measure(measure) if isinstance(measure, str) else measure
-    found, judgments = read(collection, options, rule=rule, adjudications=adjudications)
-    places = np.flatnonzero(found.queries["key"] == query)
+    data, judgments = read(collection, options, rule=rule, adjudications=adjudications)
+    places = np.flatnonzero(data.queries["key"] == query)
     if not places.size:
         raise ValueError(f"unknown query {query!r} in {collection.slug}.")
-    names = found.systems if systems is None else tuple(systems)
+    names = data.systems if systems is None else tuple(systems)
     for name in names:
-        if name not in found.rankings:
-            raise ValueError(record.unknown_system(name, found.systems))
+        if name not in data.rankings:
+            raise ValueError(record.unknown_system(name, data.systems))
     place = int(places[0])
     options = kernel.effective(measure, options)
-    return {
-        name: kernel.explain(measure.cutoff, judgments, found.rankings[name], options, place) for name in names
-    }
+    return {name: kernel.explain(measure.cutoff, judgments, data.rankings[name], options, place) for name in names}
 
 
 def read(
@@ -384,7 +388,7 @@ def read(
     rule: str = "mean",
     adjudications: str = "use",
 ) -> tuple[Record, Judgments]:
-    """The arrays that `evaluate` uses with these options, from the same cache. Do not change them."""
+    """The record and judgments that `evaluate` uses, from the same cache. Do not change the arrays."""
     return cache.read(collection, Source(_chosen(systems), options.ties, rule, adjudications))
 
 
@@ -394,22 +398,22 @@ def has_bounds(measure: Measure) -> bool:
 
 
 def why(reasons: dict[str, int]) -> str:
-    """Reasons in words: "2 nothing to find, 1 not judged"."""
+    """The reasons as text: "2 nothing to find, 1 not judged"."""
     return ", ".join(f"{count} {reason}" for reason, count in reasons.items())
 
 
-def _each(collection: Collection, measures: Iterable[Measure | str]) -> list[Measure]:
+def _parsed(collection: Collection, measures: Iterable[Measure | str]) -> list[Measure]:
     parsed = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
-    return [_stated(collection, measure) for measure in parsed]
+    return [_with_gmax(collection, measure) for measure in parsed]
 
 
-def _stated(collection: Collection, measure: Measure) -> Measure:
+def _with_gmax(collection: Collection, measure: Measure) -> Measure:
     if not measure.lacks_gmax:
         return measure
     scale = record.scale(collection)
     if not scale:
         raise ValueError(f"{measure} needs the highest grade, and {collection.slug} has no scale yet.")
-    return stated(measure, scale[-1])
+    return with_gmax(measure, scale[-1])
 
 
 def _chosen(systems: Iterable[str] | None) -> frozenset[str] | None:
@@ -417,12 +421,12 @@ def _chosen(systems: Iterable[str] | None) -> frozenset[str] | None:
 
 
 def _scored(
-    found: Record, judgments: Judgments, measures: tuple[Measure, ...], options: Options
+    data: Record, judgments: Judgments, measures: tuple[Measure, ...], options: Options
 ) -> dict[str, np.ndarray]:
-    """Values, reasons and coverage of every query: [queries, measures x systems] each."""
-    scores = {system: _score(measures, judgments, found.rankings[system], options) for system in found.systems}
-    columns = [(measure, *scores[system]) for measure in measures for system in found.systems]
-    shape = (len(found.queries), len(columns))
+    """The arrays of `Evaluation.table`: values, codes and seen, [queries, measures x systems] each."""
+    scores = {system: _score(measures, judgments, data.rankings[system], options) for system in data.systems}
+    columns = [(measure, *scores[system]) for measure in measures for system in data.systems]
+    shape = (len(data.queries), len(columns))
     values, codes, seen = np.empty(shape), np.empty(shape, np.int8), np.empty(shape)
     for place, (measure, scored, coverage) in enumerate(columns):
         values[:, place], codes[:, place] = scored.values[measure], scored.reasons[measure]
@@ -436,7 +440,7 @@ def _score(measures, judgments, rankings, options: Options) -> tuple[Scores, dic
     scores = kernel.evaluate([*measures, *beside.values()], judgments, rankings, options)
     seen = scores
     if options.unjudged == "condensed":
-        # A condensed ranking is all judged; the share of the ranking as it was is what matters.
+        # A condensed ranking is all judged. What matters is the share of the ranking as it was.
         seen = kernel.evaluate(beside.values(), judgments, rankings, replace(options, unjudged="zero"))
     return scores, {measure: seen.values[judged] for measure, judged in beside.items()}
 
@@ -497,12 +501,12 @@ def _bounds_table(
     options: Options,
     scale: list[float],
 ) -> Columns:
-    """low, high and certain of every query and system. The pool is always that of all systems."""
+    """low, high and certain by query, for each system. The pool is always that of all systems."""
 
-    def compute(found: Record, judgments: Judgments) -> dict[tuple[str, str], np.ndarray]:
-        pool = _pool(collection, source, found, judgments, measure.cutoff, options)
+    def compute(data: Record, judgments: Judgments) -> dict[tuple[str, str], np.ndarray]:
+        pool = _pool(collection, source, data, judgments, measure.cutoff, options)
         columns = {}
-        for system, rankings in found.rankings.items():
+        for system, rankings in data.rankings.items():
             ends = kernel.bounds(measure.cutoff, judgments, rankings, options, (scale[0], scale[-1]), pool)
             columns |= {(name, system): getattr(ends, name) for name in ("low", "high", "certain")}
         return columns
@@ -514,13 +518,13 @@ def _bounds_table(
 def _pool(
     collection: Collection,
     source: Source,
-    found: Record,
+    data: Record,
     judgments: Judgments,
     cutoff: int | None,
     options: Options,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The pairs to be judged: those of the pool, and the unjudged documents of any system above the cutoff."""
-    pools = [record.pool(collection, found.queries, source.adjudications)]
-    pools += [kernel.unjudged(cutoff, judgments, rankings, options) for rankings in found.rankings.values()]
+    """The pairs to be judged, (query, document): the pool, and unjudged documents in the top of any system."""
+    pools = [record.pool(collection, data.queries, source.adjudications)]
+    pools += [kernel.unjudged(cutoff, judgments, rankings, options) for rankings in data.rankings.values()]
     query, document = (np.concatenate(columns) for columns in zip(*pools, strict=True))
     return query, document.astype(np.int64)

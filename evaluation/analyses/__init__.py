@@ -1,1 +1,1 @@
-"""Reports of evaluations as JSON documents and rows of CSV, for pages, commands, the API and bundles."""
+"""Results of evaluations as JSON documents and CSV tables, for pages, commands, the API and bundles."""

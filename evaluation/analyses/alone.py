@@ -1,4 +1,4 @@
-"""What systems score by the grades of one machine and nothing else. No number of people has a part in it."""
+"""Scores of systems by the grades of one machine alone. People's ratings have no part in them."""
 
 from dataclasses import dataclass
 
@@ -12,17 +12,17 @@ from ..record import InUse, Machine
 from ..scores import Evaluation
 from . import report
 
-EST = "est=machine"  # after the options, wherever such a number stands
+EST = "est=machine"  # in the fingerprint of these scores
 HEADER = ["judge", "version", "model", "sha256", "system", "measure"]
 HEADER += ["mean", "low", "high", "queries", "undefined", "judged", "options"]
 
 
 @dataclass(frozen=True, eq=False)
 class Alone:
-    """The scores of systems by the grades of a machine."""
+    """The scores of systems by the grades of one machine."""
 
     machine: Machine
-    pairs: int  # with a grade of it
+    pairs: int  # with a grade of the machine
     evaluation: Evaluation
 
     def fingerprint_of(self, measure: str) -> str:
@@ -32,7 +32,7 @@ class Alone:
         return report.known(self.evaluation.summary["mean"][system, str(measure)])
 
     def difference(self, first: str, second: str, measure: Measure) -> float | None:
-        """The mean of `second` less `first` over the queries that count for both; None without any."""
+        """The mean of `second` minus `first` over the queries that count for both; None where there are none."""
         values = self.evaluation.per_query[str(measure)]
         apart = (values[second] - values[first]).to_numpy(np.float64)
         apart = apart[~np.isnan(apart)]
@@ -40,25 +40,25 @@ class Alone:
 
 
 def alone_of(collection: Collection, measures: tuple[Measure, ...], options: Options) -> list[Alone]:
-    """Those of each machine that an admin gave a column of its own. Raises ValueError as `scores.evaluate` does.
+    """The scores by each machine that an admin gave a column of its own, from the cache as far as possible.
 
-    One database query where there is none, or where it was computed before.
+    One database query where there is no such machine. ValueError as from `scores.evaluate`.
     """
     used = record.machines(collection, JudgeUse.Use.ALONE)
     if not used:
         return []
 
     def every() -> list[Alone]:
-        found, _ = scores.read(collection, options)
-        return [_alone(found, each, measures, options) for each in used]
+        data, _ = scores.read(collection, options)
+        return [_alone_of(data, each, measures, options) for each in used]
 
     return cache.apart(collection, ("alone", used, measures, options), every)
 
 
-def _alone(found: record.Record, used: InUse, measures: tuple[Measure, ...], options: Options) -> Alone:
-    judgments = record.judgments_of(used, found.queries)
-    keys = found.queries["key"].tolist()
-    scored = scores.of_arrays(found.collection, keys, judgments, found.rankings, measures, options)
+def _alone_of(data: record.Record, used: InUse, measures: tuple[Measure, ...], options: Options) -> Alone:
+    judgments = record.judgments_of(used, data.queries)
+    keys = data.queries["key"].tolist()
+    scored = scores.of_arrays(data.collection, keys, judgments, data.rankings, measures, options)
     return Alone(used.machine, len(judgments.grade), scored)
 
 
@@ -66,7 +66,7 @@ def _alone(found: record.Record, used: InUse, measures: tuple[Measure, ...], opt
 
 
 def document(collection: Collection, profile: str, every: list[Alone]) -> dict:
-    """The JSON document: for each machine its name, and a row for each system and measure."""
+    """The JSON document: an entry for each machine, with a row for each system and measure."""
     return {
         "collection": collection.slug,
         "profile": profile,
@@ -84,7 +84,7 @@ def _rows(each: Alone):
 
 
 def table(whole: dict) -> report.Table:
-    """A row for each machine, system and measure of `document`."""
+    """The CSV table: a row for each machine, system and measure of `document`."""
     rows = []
     for machine in whole["machines"]:
         named = [machine[name] for name in HEADER[:4]]

@@ -1,4 +1,4 @@
-"""Tests of the differences between systems of an evaluation, as documents and rows."""
+"""Comparisons of systems as JSON documents and CSV tables, with the columns of Compare's files."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -20,25 +20,25 @@ NO_BOUNDS = "no bounds are known"
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Pairs of systems compared by one measure, on the queries where each of the systems has a value.
+    """Pairs of systems compared by one measure, on the queries where all of the systems have a value.
 
-    Query weights are not used.
+    Queries are not weighted.
     """
 
     evaluation: Evaluation
     measure: Measure
     systems: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...]  # baseline, system
-    tests: Comparisons  # of the pairs, in this order
+    tests: Comparisons  # in the order of `pairs`
 
     @cached_property
     def common(self) -> np.ndarray:
-        """bool[queries]: where every system has a value that counts."""
+        """Whether every system has a value that counts, bool[queries]."""
         return common_queries(_values(self.evaluation, self.measure, self.systems))
 
     @cached_property
     def dropped(self) -> dict[str, dict[str, list[str]]]:
-        """{key of a query that is left out: {reason: systems without a value}}."""
+        """The queries that are left out, by key: {reason: systems without a value}."""
         dropped = {}
         if self.common.all():
             return dropped
@@ -52,7 +52,7 @@ class Compared:
 
     @cached_property
     def why_dropped(self) -> dict[str, int]:
-        """The number of queries left out by reason; several reasons of one query are joined to one."""
+        """The number of queries left out, by reason; several reasons of one query are joined."""
         tally: dict[str, int] = {}
         for why in self.dropped.values():
             reason = " and ".join(sorted(why))
@@ -65,10 +65,10 @@ class Compared:
 
     @cached_property
     def bounds(self) -> list[tuple[float, float] | None]:
-        """For each pair, the least and greatest difference of means that open judgments allow; None: not known.
+        """The least and greatest difference of means that missing judgments allow, by pair; None: not known.
 
         Each end takes the lower bound of one system and the upper bound of the other, as if no document were in
-        both lists, so that the exact interval can only be narrower.
+        both lists: the exact interval can only be narrower.
         """
         return [self._bounds(*pair) for pair in self.pairs]
 
@@ -82,7 +82,7 @@ class Compared:
         return None if np.isnan(low) or np.isnan(high) else (low, high)
 
     def rows(self) -> list[dict]:
-        """A row for each pair; with bounds, `lowest` and `highest`, which can withdraw the verdict."""
+        """A row for each pair. With bounds it has `lowest` and `highest`, which can withdraw the verdict."""
         rows = []
         for (baseline, system), result, bounds in zip(self.pairs, self.tests.pairs, self.bounds, strict=True):
             row = {
@@ -112,10 +112,10 @@ def compared(
     seed: int = SEED,
     measures: Sequence[Measure] = (),
 ) -> list[Compared]:
-    """The baseline compared with each of the others (none named: all), or all pairs of them, by each measure.
+    """Comparisons by each measure: of the baseline with each of the others (none named: all), or of all pairs.
 
-    Tukey's HSD corrects for all pairs, Holm for pairs with a baseline. ValueError for a system that is not in the
-    evaluation, and for one that is compared with itself.
+    Corrected by Tukey's HSD for all pairs, by Holm for pairs with the baseline. ValueError for a system that is
+    not in the evaluation, and for one that is compared with itself.
     """
     others = tuple(dict.fromkeys(others)) or tuple(name for name in evaluation.systems if name != baseline)
     for name in (baseline, *others):
@@ -128,17 +128,17 @@ def compared(
     systems = (baseline, *others)
     pairs = tuple(combinations(systems, 2)) if all_pairs else tuple((baseline, other) for other in others)
     places = [(systems.index(first), systems.index(second)) for first, second in pairs]
-    found = []
+    results = []
     for measure in measures or evaluation.measures:
         values = _values(evaluation, measure, systems)
         common = values[common_queries(values)]
-        said = compare(common, places, draws, seed, "hsd" if all_pairs else "holm")
-        found.append(Compared(evaluation, measure, systems, pairs, said))
-    return found
+        tests = compare(common, places, draws, seed, "hsd" if all_pairs else "holm")
+        results.append(Compared(evaluation, measure, systems, pairs, tests))
+    return results
 
 
 def _values(evaluation: Evaluation, measure: Measure, systems: Sequence[str]) -> np.ndarray:
-    """float64[queries, systems]; nan where a query does not count, even if it has a value."""
+    """The values, float64[queries, systems]; nan where a query does not count, even if it has a value."""
     return np.where(evaluation.counted(measure, systems), evaluation.values(measure, systems), np.nan)
 
 
@@ -147,7 +147,7 @@ def _mean(values: np.ndarray) -> float | None:
 
 
 def _bounded(result: Comparison, bounds: tuple[float, float] | None) -> Comparison:
-    """The comparison without a verdict where open judgments could reverse it."""
+    """The comparison, without a verdict where missing judgments could reverse it."""
     if bounds is None:
         return replace(result, why=result.why | dict.fromkeys(("lowest", "highest"), NO_BOUNDS))
     if result.verdict != CANNOT_TELL and bounds[0] <= 0 <= bounds[1]:
@@ -177,22 +177,25 @@ def document(every: Sequence[Compared], profile: str, per_query: bool = False) -
     )
     results = []
     for each in every:
-        stated = {"fingerprint": each.evaluation.fingerprint_of(each.measure), "exact": each.tests.exact}
+        facts = {"fingerprint": each.evaluation.fingerprint_of(each.measure), "exact": each.tests.exact}
         for row, pair in zip(each.rows(), each.pairs, strict=True):
-            results.append(row | stated | ({"per_query": differences(each, *pair)} if per_query else {}))
+            results.append(row | facts | ({"per_query": differences(each, *pair)} if per_query else {}))
     return made_by | {"results": results}
 
 
-def differences(each: Compared, baseline: str, system: str) -> dict[str, float | None]:
-    """The difference by query key; None where the query is left out, 0 for a rounding error."""
-    differences = np.full(len(each.common), np.nan)
-    both = np.column_stack([each.values(baseline), each.values(system)])
-    differences[each.common] = paired.differences(both, 0, 1)
-    return dict(zip(each.evaluation.per_query.index, map(report.known, differences.tolist()), strict=True))
+def differences(result: Compared, baseline: str, system: str) -> dict[str, float | None]:
+    """The difference of two systems by query key; None where the query is left out, 0 for a rounding error."""
+    differences = np.full(len(result.common), np.nan)
+    both = np.column_stack([result.values(baseline), result.values(system)])
+    differences[result.common] = paired.differences(both, 0, 1)
+    return dict(zip(result.evaluation.per_query.index, map(report.known, differences.tolist()), strict=True))
 
 
 def table(every: Sequence[Compared], profile: str) -> report.Table:
-    """A row for each measure and pair."""
+    """The CSV table of Compare: a row for each measure and pair.
+
+    Its columns: those of `Compared.rows`, which end with the fields of `significance.Comparison`, then `_made_by`.
+    """
     rows = [row | _made_by(each, profile) for each in every for row in each.rows()]
     for row in rows:
         row["why"] = ", ".join(f"{name}: {reason}" for name, reason in row["why"].items())
@@ -201,7 +204,7 @@ def table(every: Sequence[Compared], profile: str) -> report.Table:
 
 
 def every_query(every: Sequence[Compared], profile: str) -> report.Table:
-    """A row for each measure, pair and query; a query that is left out has a reason instead of a difference."""
+    """The CSV table by query: a row for each measure, pair and query, with a reason where it is left out."""
     header = ["measure", "baseline", "system", "query", "baseline_value", "system_value", "difference", "reason"]
     rows = []
     for each in every:
@@ -216,15 +219,15 @@ def every_query(every: Sequence[Compared], profile: str) -> report.Table:
     return [*header, "profile", "options"], rows
 
 
-def _made_by(each: Compared, profile: str) -> dict:
-    found = each.tests
+def _made_by(result: Compared, profile: str) -> dict:
+    tests = result.tests
     return {
-        "critical_difference": found.critical,
-        "exact": found.exact,
-        "draws": found.draws,
-        "seed": found.seed,
+        "critical_difference": tests.critical,
+        "exact": tests.exact,
+        "draws": tests.draws,
+        "seed": tests.seed,
         "alpha": ALPHA,
-        "correction": found.correction,
+        "correction": tests.correction,
         "profile": profile,
-        "options": each.evaluation.fingerprint_of(each.measure),
+        "options": result.evaluation.fingerprint_of(result.measure),
     }

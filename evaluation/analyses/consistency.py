@@ -1,4 +1,4 @@
-"""Whether the raters of a collection agree, and whether its systems depend on who rated: documents and rows."""
+"""Agreement of raters, and stability of the order of systems under other raters, as documents and tables."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass
@@ -14,14 +14,14 @@ from .. import agreement, cache, record, scores
 from .. import measures as kernel
 from ..agreement import KINDS, Disputed, Disputes, Stability, Table
 from ..draws import ALPHA, RATERS, SEED
-from ..judgments.rules import RULES_OF_ALL, Ratings, beside, combine
+from ..judgments.rules import RULES_OF_ALL, Ratings, combine, stacked
 from ..measures import Judgments, Measure, Options, Rankings
 from ..measures.arrays import groups, pair_key
 from ..record import Opinions, Record
 from ..record.sql import index_of
 from . import report
 
-FEWEST = 20  # pairs with two grades: of fewer no coefficient says much
+FEWEST = 20  # pairs with two grades: with fewer, coefficients are marked as of few pairs
 AT_ONCE = 4_000  # queries that are scored together
 
 # Why there is no number.
@@ -41,7 +41,7 @@ FEW_SYSTEMS = f"fewer than {agreement.FEWEST_FOR_TAU} systems, or no order among
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """The ratings of a collection as a table to compute agreement from."""
+    """The ratings of a collection, as a table from which agreement is computed."""
 
     collection: str  # slug
     opinions: Opinions
@@ -56,7 +56,7 @@ class Agreement:
 
     @property
     def raters(self) -> list[str]:
-        """Names, by the number in `table`."""
+        """Names, by number in `table`."""
         return list(self.opinions.raters.values())
 
     @property
@@ -67,7 +67,7 @@ class Agreement:
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """The order of systems by one measure, and how stable it is under other raters."""
+    """The order of systems by one measure, and its stability under other raters."""
 
     measure: Measure
     options: Options
@@ -79,7 +79,7 @@ class Order:
 
 
 def agreement_of(opinions: Opinions) -> Agreement:
-    """The agreement of the raters, from every rating."""
+    """The agreement of the raters, from all ratings."""
     order = np.lexsort((opinions.document, opinions.query))
     starts, counts = groups(opinions.query[order], opinions.document[order])
     number = np.empty(order.size, np.int64)
@@ -96,37 +96,37 @@ def order_of(
 ) -> Order:
     """The order of the systems by the measure, scored again for each draw and without each rater.
 
-    Raises ValueError as `scores.evaluate` does.
+    ValueError as from `scores.evaluate`.
     """
     data = record.load(collection, setup.systems, setup.options.ties)
-    asked = Worlds.of(collection, measure, setup, data.ratings, draws, seed)
-    means = [_means(*scored) for scored in asked.scored(data)]
-    return _order(collection, asked, data, np.array(means))
+    worlds = Worlds.of(collection, measure, setup, data.ratings, draws, seed)
+    means = [_means(*scored) for scored in worlds.scored(data)]
+    return _order(collection, worlds, data, np.array(means))
 
 
 def order_kept(
     collection: Collection, measure: str, setup: scores.Setup, draws: int = RATERS, seed: int = SEED
 ) -> Order:
-    """The same, from the cache as far as possible: only queries whose ratings changed are scored again.
+    """The result of `order_of`, from the cache: only queries whose ratings changed are scored again.
 
-    It keeps a number for each draw, query and system.
+    The cache holds a number for each draw, query and system.
     """
     source, version = setup.source, record.version(collection)
     data, _ = cache.read(collection, source, version)
-    asked = Worlds.of(collection, measure, setup, data.ratings, draws, seed)
+    worlds = Worlds.of(collection, measure, setup, data.ratings, draws, seed)
 
-    def compute(found: Record, _: Judgments) -> dict[str, np.ndarray]:
-        values, counted = zip(*asked.scored(found), strict=True)
+    def compute(data: Record, _: Judgments) -> dict[str, np.ndarray]:
+        values, counted = zip(*worlds.scored(data), strict=True)
         return {"values": np.stack(values, axis=1), "counted": np.stack(counted, axis=1)}
 
-    of = cache.columns(collection, version, source, ("order", asked), compute).of
+    of = cache.columns(collection, version, source, ("order", worlds), compute).of
     means = [_means(of["values"][:, world], of["counted"][:, world]) for world in range(of["values"].shape[1])]
-    return _order(collection, asked, data, np.array(means))
+    return _order(collection, worlds, data, np.array(means))
 
 
 @dataclass(frozen=True)
 class Worlds:
-    """How systems are scored as if other raters had judged."""
+    """Settings for scoring systems as if other raters had judged: a world for each draw or left-out rater."""
 
     measure: Measure
     setup: scores.Setup
@@ -141,24 +141,24 @@ class Worlds:
         raters = tuple(np.unique(ratings.rater).tolist())
         return cls(scores.measure_for(collection, measure), setup, raters, draws, seed)
 
-    def scored(self, found: Record) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """For each of `agreement.worlds` the values and whether they count, of shape [queries, systems]."""
-        every = agreement.worlds(found.ratings, found.queries["key"], self.raters, self.draws, self.seed)
-        rankings = [self._read(found.rankings[name]) for name in found.systems]
-        at_once = 1 if self.setup.rule in RULES_OF_ALL else max(1, AT_ONCE // max(1, len(found.queries)))
+    def scored(self, data: Record) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The values, and whether they count, [queries, systems] each, for each of `agreement.worlds`."""
+        every = agreement.worlds(data.ratings, data.queries["key"], self.raters, self.draws, self.seed)
+        rankings = [self._read(data.rankings[name]) for name in data.systems]
+        at_once = 1 if self.setup.rule in RULES_OF_ALL else max(1, AT_ONCE // max(1, len(data.queries)))
         while some := list(islice(every, at_once)):
             yield from self._scored(some, rankings)
 
     def _read(self, rankings: Rankings) -> Rankings:
         """The part of the rankings that the measure reads."""
         cutoff, options = self.measure.cutoff, self.setup.options
-        # With these, lower ranks can count.
+        # Under these options lower ranks can count.
         below = options.ties != "rank" or options.unjudged in ("condensed", "require")
         return rankings if cutoff is None or below or options.ideal == "retrieved" else rankings.top(cutoff)
 
     def _scored(self, some: list[Ratings], rankings: list[Rankings]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Worlds are scored together, each query of each as a query of its own."""
-        ratings, queries = beside(some), np.tile(np.arange(some[0].queries), len(some))
+        """The same for some worlds, scored together: each query of each world as a query of its own."""
+        ratings, queries = stacked(some), np.tile(np.arange(some[0].queries), len(some))
         judgments = combine(ratings, self.setup.rule, adjudications=self.setup.adjudications)
         every = [
             kernel.evaluate([self.measure], judgments, each.of(queries), self.setup.options) for each in rankings
@@ -172,27 +172,27 @@ class Worlds:
 
 
 def _means(values: np.ndarray, counted: np.ndarray) -> list[float]:
-    """The mean of each system from values of shape [queries, systems]."""
+    """The mean of each system, from arrays of shape [queries, systems]."""
     return [kernel.mean(*column) for column in zip(values.T, counted.T, strict=True)]
 
 
-def _order(collection: Collection, asked: Worlds, data: Record, means: np.ndarray) -> Order:
-    options, setup = asked.setup.options, asked.setup
-    found = None
+def _order(collection: Collection, worlds: Worlds, data: Record, means: np.ndarray) -> Order:
+    options, setup = worlds.setup.options, worlds.setup
+    stability = None
     if data.systems:
-        found = agreement.stability(data.ratings, means, asked.raters, asked.draws, asked.seed)
+        stability = agreement.stability(data.ratings, means, worlds.raters, worlds.draws, worlds.seed)
     return Order(
-        measure=asked.measure,
+        measure=worlds.measure,
         options=options,
         profile=setup.profile,
-        fingerprint=scores.fingerprint(kernel.effective(asked.measure, options), setup.rule, setup.adjudications),
+        fingerprint=scores.fingerprint(kernel.effective(worlds.measure, options), setup.rule, setup.adjudications),
         systems=data.systems,
         raters=dict(collection.raters.values_list("pk", "name")),
-        stability=found,
+        stability=stability,
     )
 
 
-# As files: numbers at full precision, None with a reason beside it
+# As files: numbers at full precision; None has a reason in "why"
 
 
 def document(agreed: Agreement, order: Order | None = None) -> dict:
@@ -202,7 +202,7 @@ def document(agreed: Agreement, order: Order | None = None) -> dict:
 
 
 def summary(agreed: Agreement) -> dict:
-    """The document without disputed pairs, which can be many, and without the order of systems."""
+    """The document without disputed pairs, which can be many, and without the order."""
     whole = {"collection": agreed.collection, "counts": counts(agreed), "coefficients": coefficients(agreed)}
     pairs = agreement.confusion(agreed.table).tolist()
     whole["confusion"] = {"grades": agreed.table.grades.tolist(), "pairs": pairs}
@@ -210,7 +210,7 @@ def summary(agreed: Agreement) -> dict:
 
 
 def counts(agreed: Agreement) -> dict:
-    """How many pairs, ratings and raters there are."""
+    """The numbers of pairs, ratings and raters."""
     ratings = agreed.table.ratings
     return {
         "pairs": len(agreed.pairs),
@@ -235,12 +235,12 @@ def coefficients(agreed: Agreement) -> list[dict]:
     return [each.row(agreed.lacking) for each in every]
 
 
-def ordinal_alpha(found: Record) -> dict:
-    """The row of ordinal alpha among `coefficients`, from ratings that were read already."""
-    ratings = found.ratings
+def ordinal_alpha(data: Record) -> dict:
+    """The row of ordinal alpha in `coefficients`, from ratings that were read already."""
+    ratings = data.ratings
     _, pair = np.unique(pair_key(ratings.query, ratings.document), return_inverse=True)
     raters, rater = np.unique(ratings.rater, return_inverse=True)
-    table = agreement.table(pair, rater, ratings.grade, len(raters), sorted(found.values.grades.values()))
+    table = agreement.table(pair, rater, ratings.grade, len(raters), sorted(data.values.grades.values()))
     return _alpha(table, "ordinal").row(_lacking(table))
 
 
@@ -261,7 +261,7 @@ def _lacking(table: Table) -> str:
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One coefficient of agreement. None: it has no such thing; nan: there is no number."""
+    """One coefficient of agreement. None: does not apply to it; nan: cannot be computed."""
 
     name: str
     value: float
@@ -275,7 +275,7 @@ class Coefficient:
     seed: int | None = None
 
     def row(self, lacking: str) -> dict:
-        """The row of JSON; `lacking` is why nothing in the collection can agree, or ""."""
+        """The row of JSON. `lacking`: why agreement cannot be computed in this collection, or ""."""
         why = {}
         if isnan(self.value):
             why["value"] = lacking or ALL_THE_SAME
@@ -310,7 +310,7 @@ def raters(agreed: Agreement) -> list[dict]:
 
 
 def disputed(agreed: Agreement, some: Sequence[Disputed]) -> list[dict]:
-    """A row for each of `some` pairs with different grades. One database query for each 20,000."""
+    """A row for each of `some` disputed pairs. One database query for each 20,000 documents."""
     places = agreed.pairs[[each.pair for each in some]].tolist() if some else []
     documents = record.document_keys({document for _, document in places})
     keys, rows = agreed.opinions.queries["key"].tolist(), []
@@ -321,54 +321,54 @@ def disputed(agreed: Agreement, some: Sequence[Disputed]) -> list[dict]:
 
 
 def standing(order: Order) -> dict:
-    """The systems, best first, and how often their order holds under resampled raters."""
-    found = order.stability
+    """The JSON of an order: the systems, best first, and how often the order holds under resampled raters."""
+    stability = order.stability
     made_by = {"measure": str(order.measure), "fingerprint": order.fingerprint, "profile": order.profile}
     made_by["options"] = order.options.as_dict()
-    if found is None:
+    if stability is None:
         return made_by | {"systems": [], "why": {"systems": NO_PAIR_TWICE if order.systems else NO_SYSTEM}}
     names = order.systems
-    best_first = np.argsort(-found.means, kind="stable").tolist()  # nan comes last
-    tau = report.known(found.tau)
+    best_first = np.argsort(-stability.means, kind="stable").tolist()  # nan comes last
+    tau = report.known(stability.tau)
     return made_by | {
-        "draws": found.draws,
-        "seed": found.seed,
-        "pairs": found.pairs,
-        "holds": report.known(found.holds),
-        "leader_holds": report.known(found.leader_holds),
+        "draws": stability.draws,
+        "seed": stability.seed,
+        "pairs": stability.pairs,
+        "holds": report.known(stability.holds),
+        "leader_holds": report.known(stability.leader_holds),
         "tau": tau,
         "systems": [
             {
                 "system": names[place],
-                "mean": report.known(found.means[place]),
-                "low": report.known(found.low[place]),
-                "high": report.known(found.high[place]),
+                "mean": report.known(stability.means[place]),
+                "low": report.known(stability.low[place]),
+                "high": report.known(stability.high[place]),
             }
             for place in best_first
         ],
         "kept": [
-            {"first": names[first], "second": names[second], "kept": report.known(found.kept[first, second])}
+            {"first": names[first], "second": names[second], "kept": report.known(stability.kept[first, second])}
             for at, first in enumerate(best_first)
             for second in best_first[at + 1 :]
         ],
         "without": [
             {
-                "rater": order.raters.get(each.rater, f"rater {each.rater}"),  # gone between two readings
+                "rater": order.raters.get(each.rater, f"rater {each.rater}"),  # deleted between two reads
                 "ratings": each.ratings,
                 "unjudged": each.unjudged,
                 "tau": report.known(each.tau),
                 "reversed": [[names[first], names[second]] for first, second in each.reversed],
                 "means": dict(zip(names, map(report.known, each.means), strict=True)),
             }
-            for each in found.left_out
+            for each in stability.left_out
         ],
         "why": ({"tau": FEW_SYSTEMS} if tau is None else {})
-        | (dict.fromkeys(("holds", "leader_holds"), NO_ORDER) if isnan(found.holds) else {}),
+        | (dict.fromkeys(("holds", "leader_holds"), NO_ORDER) if isnan(stability.holds) else {}),
     }
 
 
 def table(agreed: Agreement, order: Order | None = None) -> report.Table:
-    """The document as rows of CSV: part, subjects, name, value, interval and n."""
+    """The CSV table: a row for each number of the document, named by part, subjects and name."""
     whole = document(agreed, order)
     rows = [["counts", None, None, name, n, None, None, None, ""] for name, n in whole["counts"].items()]
 
@@ -406,7 +406,7 @@ def table(agreed: Agreement, order: Order | None = None) -> report.Table:
     return header, [row + (made_by if row[0] in of_order else [None, None]) for row in rows]
 
 
-# The numbers of two raters, of one rater, and of a disputed pair.
+# The columns of numbers of two raters, of one rater, and of a disputed pair.
 BOTH = ("agree", "within_one", "kappa", "linear", "quadratic")
 EACH = ("ratings", "cannot", "mean", "bias", "spread", "agree")
 SPREAD = ("lowest", "highest", "mean", "deviation")

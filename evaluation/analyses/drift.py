@@ -1,6 +1,6 @@
-"""Whether a rater of a collection drifts or rushes, as documents and rows.
+"""Drift and haste of the raters of a collection, as JSON documents and CSV tables.
 
-Grades are ordered by when each was first given. Seconds are those of the latest grades.
+Grades are ordered by the time when the pair was first rated. Seconds are those of the latest grades.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from ..agreement import FEWEST, Course
 from . import report
 from .consistency import SHARES_NONE, SHARES_ONE, Agreement
 
-RUSHED = 1 / 3  # of the time that the others take for the same grade
+RUSHED = 1 / 3  # of the others' median time for the same grade: below, a rater rushes
 
 # Why there is no number.
 NO_ORDER = "most grades came at once, without times"
@@ -30,7 +30,7 @@ NOT_ASKED = "no such pair was answered"
 
 @dataclass(frozen=True)
 class Checked:
-    """Hits and times, by rater. Not cached: they change without a change of a judgment."""
+    """Hits and times by rater. Not cached, because they change without a change of a judgment."""
 
     gold: dict[int, Share]
     repeats: dict[int, Share]
@@ -56,7 +56,7 @@ def document(
 ) -> dict:
     """A row for each rater with a grade, those with a hint first and then by name.
 
-    `names` (by pk) and `labels` (of grades) are as the reader may see them.
+    `names` (by pk) and `labels` (by grade) are those that the reader may see.
     """
     pks = list(agreed.opinions.raters)
     rows = [one(pks[each.rater], each, agreed, checked) for each in courses]
@@ -66,6 +66,7 @@ def document(
 
 
 def one(pk: int, course: Course, agreed: Agreement, checked: Checked) -> tuple[int, dict]:
+    """The rater's pk and row of the document, without name and hints."""
     names = ("ratings", "shared_early", "early", "shared_late", "late", "moved", "low", "high")
     row = {name: report.known(getattr(course, name)) for name in names}
     row |= {"told": course.significant, "why": why(course)}
@@ -77,6 +78,7 @@ def one(pk: int, course: Course, agreed: Agreement, checked: Checked) -> tuple[i
 
 
 def why(course: Course) -> dict:
+    """The reason for each number of the course that is missing, by name."""
     if not course.in_order:
         reason = NO_ORDER
     elif not course.shared_early + course.shared_late:
@@ -88,14 +90,14 @@ def why(course: Course) -> dict:
     return dict.fromkeys(lacking, reason) | periods
 
 
-def share(found: Share) -> dict:
-    low, high = found.interval or (None, None)
-    row = {"hits": found.hits, "n": found.n, "share": found.value, "low": low, "high": high}
-    return row | {"few": found.n < ENOUGH, "why": {} if found.n else {"share": NOT_ASKED}}
+def share(answered: Share) -> dict:
+    low, high = answered.interval or (None, None)
+    row = {"hits": answered.hits, "n": answered.n, "share": answered.value, "low": low, "high": high}
+    return row | {"few": answered.n < ENOUGH, "why": {} if answered.n else {"share": NOT_ASKED}}
 
 
 def seconds_of(pk: int, grade: float, checked: Checked) -> dict:
-    """Quartiles of the seconds that a rater takes for a grade, and the median of the others."""
+    """The quartiles of a rater's seconds for one grade, the median of the others, and whether the rater rushes."""
     who, took = checked.seconds.get(grade, (np.empty(0), np.empty(0)))
     pace, others = Pace.of(took[who == pk].tolist()), took[who != pk]
     row = {name: getattr(pace, name) if pace else None for name in ("low", "middle", "high")}
@@ -105,33 +107,33 @@ def seconds_of(pk: int, grade: float, checked: Checked) -> dict:
     return row | {"rushed": enough and row["middle"] < RUSHED * row["others"]}
 
 
-def period(found: agreement.Period) -> dict:
-    row = {name: getattr(found, name) for name in ("first", "last", "given", "shared")}
-    return row | {name: report.known(getattr(found, name)) for name in ("bias", "low", "high")}
+def period(stretch: agreement.Period) -> dict:
+    row = {name: getattr(stretch, name) for name in ("first", "last", "given", "shared")}
+    return row | {name: report.known(getattr(stretch, name)) for name in ("bias", "low", "high")}
 
 
 def hints(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) -> list[str]:
-    """Sentences about what is unusual in a rater's grades, with n; none rests on fewer than 20 answers."""
-    found = []
+    """Hints at what is unusual in a rater's grades, as text with n; none rests on fewer than 20 answers."""
+    sentences = []
     if row["told"]:
         side = "higher" if row["moved"] > 0 else "lower"
         shared = f"{row['shared_early']:,} and {row['shared_late']:,} shared grades"
-        found.append(f"grades {abs(row['moved']):.2f} {side} in the later half ({shared})")
+        sentences.append(f"grades {abs(row['moved']):.2f} {side} in the later half ({shared})")
     for name, what in (("gold", "gold hits"), ("repeats", "same grades again")):
         shares = getattr(checked, name)
         own, whole = shares.get(pk, Share()), sum(shares.values(), Share())
         if own.below(whole):
-            found.append(f"fewer {what} ({own.hits:,} of {own.n:,}) than all together ({whole.value:.0%})")
+            sentences.append(f"fewer {what} ({own.hits:,} of {own.n:,}) than all together ({whole.value:.0%})")
     rushed = [each for each in row["seconds"] if each["rushed"]]
     if rushed:
         at = labels[rushed[0]["grade"]] if len(rushed) == 1 else f"{len(rushed)} of {len(labels)} grades"
         times = f"{sum(each['n'] for each in rushed):,} timed"
-        found.append(f"less than a third of the others’ time for {at} ({times})")
-    return found
+        sentences.append(f"less than a third of the others’ time for {at} ({times})")
+    return sentences
 
 
 class Line(NamedTuple):
-    """A row of the table. `first` and `last` number the rater's grades, from 1."""
+    """A row of the CSV table. `first` and `last` number the rater's grades, from 1."""
 
     rater: str
     part: str
@@ -146,14 +148,14 @@ class Line(NamedTuple):
     why: str = ""
 
 
-def table(found: Mapping) -> report.Table:
-    """The document as rows of CSV."""
-    grades = found["grades"]
-    return list(Line._fields), [list(line) for row in found["raters"] for line in lines(row, grades)]
+def table(whole: Mapping) -> report.Table:
+    """The document as a CSV table."""
+    grades = whole["grades"]
+    return list(Line._fields), [list(line) for row in whole["raters"] for line in lines(row, grades)]
 
 
 def lines(row: Mapping, grades: Sequence[float]) -> Iterator[Line]:
-    """The rows of one rater."""
+    """The lines of one rater."""
     line, why = partial(Line, row["rater"]), row["why"]
     for half in ("early", "late"):
         yield line("half", name=half, value=row[half], n=row[f"shared_{half}"], why=why.get(half, ""))

@@ -1,4 +1,4 @@
-"""What is expected while judgments are missing, as a JSON document and rows of CSV; and how it developed."""
+"""Expected values now and before each round, as a JSON document and CSV tables."""
 
 import json
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ from .report import Table
 
 @dataclass(frozen=True)
 class Stage:
-    """How the systems stood when a round was drawn, or now. None = no value."""
+    """Expected values of the systems before a round, or now. None = no value."""
 
     when: str
     judged: int  # pairs
     wrong: float | None  # the chance of a wrong order
     means: dict[str, tuple[float | None, float | None, float | None]]  # of each system: mean, low, high
     best: dict[str, float | None]  # the chance of each to be the best
-    machines: tuple[str, ...] = ()  # that helped to predict
-    triage: tuple[str, ...] = ()  # by whose grades the round drew some pairs more readily
+    machines: tuple[str, ...] = ()  # whose grades helped to predict
+    triage: tuple[str, ...] = ()  # machines by whose grades the round drew some pairs at a higher rate
 
     @property
     def width(self) -> float | None:
@@ -41,18 +41,19 @@ class Stage:
         return self.best.get(self.first)
 
 
-def now(told: Expected) -> Stage:
-    means = {row.system: (row.mean, row.low, row.high) for row in told.means}
-    best = {row.system: row.best for row in told.means}
-    return Stage("now", told.judged, told.wrong, means, best, tuple(map(str, told.machines)))
+def now(expected: Expected) -> Stage:
+    """The present stage."""
+    means = {row.system: (row.mean, row.low, row.high) for row in expected.means}
+    best = {row.system: row.best for row in expected.means}
+    return Stage("now", expected.judged, expected.wrong, means, best, tuple(map(str, expected.machines)))
 
 
 def stages(collection: Collection, measure: Measure, fingerprint: str) -> tuple[list[Stage], list[Aim]]:
-    """How the systems stood before each round that was drawn for this measure; and what others were drawn for.
+    """The stages before each round that was drawn for this measure, and the aims of the other rounds.
 
     One database query.
     """
-    found, aims = [], {}
+    passed, aims = [], {}
     for made in collection.rounds.order_by("number"):
         aim = _aim_of(collection, made.aim, aims)
         if aim is None or not aim.is_of(measure, fingerprint):
@@ -62,13 +63,13 @@ def stages(collection: Collection, measure: Measure, fingerprint: str) -> tuple[
         means = dict(zip(systems, columns, strict=True))
         best = dict(zip(systems, seen["best"], strict=True))
         named = [tuple(seen.get(each, ())) for each in ("machines", "triage")]
-        found.append(Stage(f"before round {made.number}", made.judged, seen["wrong"], means, best, *named))
+        passed.append(Stage(f"before round {made.number}", made.judged, seen["wrong"], means, best, *named))
     others = [aim for aim in aims.values() if aim is not None and not aim.is_of(measure, fingerprint)]
-    return found, others
+    return passed, others
 
 
 def _aim_of(collection: Collection, stored: dict, known: dict[str, Aim | None]) -> Aim | None:
-    """The aim of a round; None where it has lost its meaning, since the scale changed."""
+    """The aim of a round; None where it no longer fits, because the scale changed."""
     asked = {name: value for name, value in stored.items() if name not in ("systems", "gains")}
     key = json.dumps(asked, sort_keys=True)
     if key not in known:
@@ -79,28 +80,28 @@ def _aim_of(collection: Collection, stored: dict, known: dict[str, Aim | None]) 
     return known[key]
 
 
-def differences(told: Expected) -> list[Difference]:
-    """All pairs of systems that have an expected mean, the higher one second; none without intervals."""
-    if told.without:
+def differences(expected: Expected) -> list[Difference]:
+    """The difference of every two systems with an expected mean, the higher one second; none without intervals."""
+    if expected.without:
         return []
-    names = [row.system for row in reversed(told.means) if row.mean is not None]
-    return [told.difference(first, second) for first, second in combinations(names, 2)]
+    names = [row.system for row in reversed(expected.means) if row.mean is not None]
+    return [expected.difference(first, second) for first, second in combinations(names, 2)]
 
 
 # As files
 
 
-def document(collection: str, label: str, told: Expected | None, why: str, every: Sequence[Stage]) -> dict:
-    """`label`: measure and fingerprint; `why` there are no expected values."""
+def document(collection: str, label: str, expected: Expected | None, why: str, every: Sequence[Stage]) -> dict:
+    """The JSON document. `label`: measure and fingerprint; `why`: why there are no expected values, or ""."""
     known = {"collection": collection, "label": label, "why": why}
-    if told is None:
+    if expected is None:
         return known | {"systems": [], "differences": [], "stages": []}
     return known | {
-        "measure": told.measure,
-        "options": told.options,
-        "facts": told.facts(),
-        "systems": [asdict(row) for row in told.means],
-        "differences": [asdict(row) for row in differences(told)],
+        "measure": expected.measure,
+        "options": expected.options,
+        "facts": expected.facts(),
+        "systems": [asdict(row) for row in expected.means],
+        "differences": [asdict(row) for row in differences(expected)],
         "stages": [
             {
                 "when": stage.when,
@@ -118,20 +119,20 @@ def document(collection: str, label: str, told: Expected | None, why: str, every
     }
 
 
-def table(told: Expected | None) -> Table:
-    """A row for each pair of systems."""
+def table(expected: Expected | None) -> Table:
+    """The CSV table of differences: a row for each pair of systems."""
     header = ["first", "second", "measure", "difference", "low", "high", "est", "options"]
-    if told is None:
+    if expected is None:
         return header, []
-    stated = [told.est, told.options]
-    rows = differences(told)
+    stated = [expected.est, expected.options]
+    rows = differences(expected)
     return header, [
-        [row.first, row.second, told.measure, row.difference, row.low, row.high, *stated] for row in rows
+        [row.first, row.second, expected.measure, row.difference, row.low, row.high, *stated] for row in rows
     ]
 
 
 def table_of(every: Sequence[Stage], label: str) -> Table:
-    """A row for each stage and system."""
+    """The CSV table of stages: a row for each stage and system."""
     header = ["when", "judged", "wrong", "system", "expected", "expected_low", "expected_high", "best"]
     return [*header, "machines", "triage", "options"], [
         [stage.when, stage.judged, stage.wrong, name, *numbers, stage.best[name], *_named(stage), label]

@@ -14,17 +14,17 @@ from ratings.models import Collection
 
 from .. import record
 from ..judgments.rules import combine
+from ..measures.decimals import decimal_text
 
 EXAMPLES = 5
-MEANS = {"mean", "weighted"}  # can fall between two grades of the scale
-
+MEANS = {"mean", "weighted"}  # rules whose judgments can lie between two grades of the scale
 
 MAP, MEDIAN = "--map ", "--rule median"
 ON_PAGE = {MAP: "", MEDIAN: "the rule median"}
 
 
 class Unfit(ValueError):
-    """An error made of parts, some of which are options of the command; `on_page` names these as the form does."""
+    """An error made of parts, some of them options of the command. `on_page` names these as in the form."""
 
     def __init__(self, *parts: str) -> None:
         super().__init__("".join(parts))
@@ -34,9 +34,9 @@ class Unfit(ValueError):
 def judgments(
     collection: Collection, rule: str, replacing: dict[float, int], adjudications: str, format: Format
 ) -> list[RatingLine]:
-    """The rows in the natural order of keys.
+    """The judgments in the natural order of keys. `replacing` has integers by grade.
 
-    Raises Unfit for a grade, and ValueError for a query, that `format` cannot hold.
+    Unfit for a grade, and ValueError for a query, that `format` cannot hold.
     """
     read = record.load(collection, systems=())
     combined = combine(read.ratings, rule, adjudications=adjudications)
@@ -55,18 +55,18 @@ def judgments(
         raise Unfit(f"{cannot}. Give an integer for each: ", MAP, steps, *cure)
     names = query_names(collection, format)
     in_order = sorted(rows, key=lambda row: (natural(row[0]), natural(row[1])))
-    return [RatingLine(0, names[row[0]], row[1], "", Decimal(plain(row[2]))) for row in in_order]
+    return [RatingLine(0, names[row[0]], row[1], "", Decimal(decimal_text(row[2]))) for row in in_order]
 
 
 def refusal(refused: list[tuple], total: int, format: str) -> tuple[str, list[str]]:
-    """A phrase about the grades that `format` cannot hold, and the first of them."""
+    """A phrase about the grades that `format` cannot hold, and the lowest of them as text."""
     counts = Counter(grade for *_, grade in refused)
     like = {grade: f"{query} {document}" for query, document, _, grade in reversed(refused)}
     some = sorted(counts)[:EXAMPLES]
-    listed = ", ".join(f"{plain(grade)} ({counts[grade]:,}, like {like[grade]})" for grade in some)
+    listed = ", ".join(f"{decimal_text(grade)} ({counts[grade]:,}, like {like[grade]})" for grade in some)
     more = f" and {len(counts) - EXAMPLES:,} other grades" if len(counts) > EXAMPLES else ""
     cannot = f"{len(refused):,} of {total:,} judgments have grades that {format} cannot hold, decimal or negative"
-    return f"{cannot}: {listed}{more}", list(map(plain, some))
+    return f"{cannot}: {listed}{more}", list(map(decimal_text, some))
 
 
 def parse_map(text: str) -> dict[float, int]:
@@ -78,10 +78,6 @@ def parse_map(text: str) -> dict[float, int]:
             raise Unfit(f"cannot read {step!r} of ", MAP, f"{text}: each step is grade=integer, like -1=0,0.5=1.")
         grade = float(match[1])
         if grade in steps:
-            raise Unfit(MAP, f"{text} gives grade {plain(grade)} twice.")
+            raise Unfit(MAP, f"{text} gives grade {decimal_text(grade)} twice.")
         steps[grade] = int(match[2])
     return steps
-
-
-def plain(grade: float) -> str:
-    return repr(grade).removesuffix(".0")

@@ -1,4 +1,4 @@
-"""What the grades of a judge are worth beside those of people: documents and rows."""
+"""Agreement of a judge's grades with those of people: JSON documents and CSV tables."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,14 +18,14 @@ from ..measures.arrays import pair_key
 from ..record import Opinions, Record
 from . import report, worth
 
-TOP = 10  # ranks: a system's pairs are those that it has down to this one
-FEWEST = 20  # pairs: of fewer no figure says much
+TOP = 10  # ranks: the pairs of a system are those in its first places
+FEWEST = 20  # pairs: with fewer, a difference of bias is not reported
 HEADER = ["figure", "of", "pairs", "value", "low", "high", "drawn", "judge", "version", "model"]
 
 
 @dataclass(frozen=True, eq=False)
 class Against:
-    """A version of a judge beside people, on the pairs of the judge's sample."""
+    """The grades of a version of a judge and those of people, on the pairs of the judge's sample."""
 
     version: JudgeVersion
     sample: JudgeSample
@@ -36,21 +36,21 @@ class Against:
     pair: np.ndarray  # int64[n], the number of the pair of each row of `both`
     systems: dict[str, np.ndarray]  # bool[n]: the rows whose pair the system has in its first TOP places
     tags: dict[str, np.ndarray]  # bool[n]: the rows whose query has the tag
-    again: Both  # the first grade of the version, and another one to the same pair, in place of a person's
-    unsure: int  # of pairs that were asked again: answers of which one had a grade and the first, or it, had none
+    again: Both  # pairs asked again: the first grade of the version in place of a person's, and a later one
+    unsure: int  # later answers of which exactly one, the first or the later, has no grade
 
     def count(self, rows: np.ndarray | None = None) -> int:
-        """How many pairs have a grade of both."""
+        """The number of pairs with a grade of both, among `rows` (None: all)."""
         return len(np.unique(self.pair if rows is None else self.pair[rows]))
 
 
 def against_of(version: JudgeVersion) -> Against | None:
-    """The latest sample of the judge with the grades of both; None where there is none."""
+    """The grades on the latest sample of the judge; None where there is no sample."""
     sample = version.judge.samples.order_by("-pk").first()
     if sample is None:
         return None
     collection = version.judge.collection
-    found, _ = cache.read(collection, cache.Source())
+    data, _ = cache.read(collection, cache.Source())
     opinions = record.opinions(collection)
     place = {pk: row for row, pk in enumerate(opinions.queries["pk"].tolist())}
     chance = {
@@ -77,7 +77,7 @@ def against_of(version: JudgeVersion) -> Against | None:
         answered=len(graded),
         both=both,
         pair=pair,
-        systems={name: np.isin(key, _top(found, name)) for name in found.systems},
+        systems={name: np.isin(key, _top(data, name)) for name in data.systems},
         tags=_tags(opinions, both.query),
         **_asked_again(version, scale, place),
     )
@@ -102,20 +102,20 @@ def _graded_pairs(opinions: Opinions) -> tuple[list[int], list[int]]:
 def _rows(
     opinions: Opinions, chance: dict[tuple[int, int], float], graded: dict[tuple[int, int], float]
 ) -> dict[str, np.ndarray]:
-    """The grades of people that have one of the machine beside them, by column."""
-    scale, found = set(opinions.scale), []
+    """The grades of people for pairs that the machine graded, too, by column."""
+    scale, rows = set(opinions.scale), []
     columns = (opinions.query.tolist(), opinions.document.tolist(), opinions.grade.tolist())
     for query, document, grade in zip(*columns, strict=True):
         machine = graded.get((query, document))
         if (query, document) in chance and machine in scale and not isnan(grade):
-            found.append((query, document, grade, machine, 1 / chance[query, document]))
+            rows.append((query, document, grade, machine, 1 / chance[query, document]))
     types = {"query": int, "document": int, "person": float, "machine": float, "weight": float}
-    table = list(zip(*found, strict=True)) or [()] * len(types)
+    table = list(zip(*rows, strict=True)) or [()] * len(types)
     return {name: np.array(column, kind) for (name, kind), column in zip(types.items(), table, strict=True)}
 
 
-def _top(found: Record, system: str) -> np.ndarray:
-    top = found.rankings[system].top(TOP)
+def _top(data: Record, system: str) -> np.ndarray:
+    top = data.rankings[system].top(TOP)
     return pair_key(top.query, top.documents)
 
 
@@ -126,11 +126,11 @@ def _tags(opinions: Opinions, query: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]) -> dict:
-    """The fields of `Against` about pairs that the version was asked about more than once. One database query."""
+    """The fields again and unsure of `Against`. One database query."""
     repeated = version.grades.filter(query=OuterRef("query"), document=OuterRef("document"), repeat__gt=1)
-    said = version.grades.filter(Exists(repeated)).exclude(state=MachineGrade.State.WAITING)
-    rows = said.exclude(problem__in=UNANSWERED).order_by("query", "document", "repeat")
-    first, found, unsure, known = {}, [], 0, set(scale.tolist())
+    answers = version.grades.filter(Exists(repeated)).exclude(state=MachineGrade.State.WAITING)
+    rows = answers.exclude(problem__in=UNANSWERED).order_by("query", "document", "repeat")
+    first, graded_again, unsure, known = {}, [], 0, set(scale.tolist())
     for query, document, repeat, value in rows.values_list("query", "document", "repeat", "value"):
         value = None if value is None or float(value) not in known else float(value)
         if repeat == 1:
@@ -138,85 +138,85 @@ def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]
         elif (query, document) in first and query in place:
             before = first[query, document]
             if before is not None and value is not None:
-                found.append((place[query], before, value))
+                graded_again.append((place[query], before, value))
             else:
                 unsure += (before is None) != (value is None)
-    columns = np.array(found, np.float64).reshape(-1, 3).T
+    columns = np.array(graded_again, np.float64).reshape(-1, 3).T
     levels = [np.searchsorted(scale, column) for column in columns[1:]]
-    return {"again": Both(scale, columns[0].astype(int), *levels, np.ones(len(found))), "unsure": unsure}
+    return {"again": Both(scale, columns[0].astype(int), *levels, np.ones(len(graded_again))), "unsure": unsure}
 
 
 # As files
 
 
-def document(found: Against) -> dict:
+def document(against: Against) -> dict:
     """The JSON document: counts, figures, confusion, bias by system and tag, repeats."""
-    version, shares = found.version, confusion(found.both)
-    counts = replace(found.both, weight=np.ones(len(found.both.query))).by_query.sum(axis=0).astype(int)
+    version, shares = against.version, confusion(against.both)
+    counts = replace(against.both, weight=np.ones(len(against.both.query))).by_query.sum(axis=0).astype(int)
     whole = {
         "collection": version.judge.collection.slug,
         "judge": version.judge.name,
         "version": version.number,
         "model": version.model,
         "fingerprint": version.fingerprint,
-        "drawn": found.sample.drawn,
-        "sample_seed": found.sample.seed,
-        "pairs": found.pairs,
-        "rated": found.rated,
-        "answered": found.answered,
-        "compared": found.count(),
-        "queries": len(np.unique(found.both.query)),
+        "drawn": against.sample.drawn,
+        "sample_seed": against.sample.seed,
+        "pairs": against.pairs,
+        "rated": against.rated,
+        "answered": against.answered,
+        "compared": against.count(),
+        "queries": len(np.unique(against.both.query)),
         "draws": ALPHA,
         "seed": SEED,
-        "figures": {name: _figure(each) for name, each in figures(found.both).items()},
+        "figures": {name: _figure(each) for name, each in figures(against.both).items()},
         "confusion": {
-            "grades": found.both.grades.tolist(),
+            "grades": against.both.grades.tolist(),
             "shares": [[None if isnan(share) else share for share in row] for row in shares.tolist()],
             "counts": counts.tolist(),
         },
-        "systems": list(by_system(found)),
-        "tags": list(by_tag(found)),
-        "repeats": _repeats(found),
+        "systems": list(by_system(against)),
+        "tags": list(by_tag(against)),
+        "repeats": _repeats(against),
         "probes": _probes(version),
         "circular": worth.circular(version.judge.collection.systems.order_by("name"), version.model),
     }
     return whole | {"use": worth.use_of(whole)}
 
 
-def _repeats(found: Against) -> dict:
-    """How often the version gave the same grade when it was asked again, by all answers but the first."""
-    again, each = found.again, figures(found.again)
+def _repeats(against: Against) -> dict:
+    """The JSON about pairs that were asked again: how often a later answer has the same grade as the first."""
+    again, each = against.again, figures(against.again)
     facts = {"answers": len(again.query), "same": int((again.person == again.machine).sum())}
     return facts | {
-        "unsure": found.unsure,
+        "unsure": against.unsure,
         "share": _figure(each["same"]),
         "quadratic": _figure(each["quadratic"]),
     }
 
 
 def _probes(version: JudgeVersion) -> dict[str, int]:
-    """How many probes of the version were asked about, and how many got through."""
+    """The number of probes that the version was asked about, and of those that got through."""
     results = [each for _, of in probes.results_of(version.judge.collection, [version]) for each in of]
     return {"asked": sum(each.asked for each in results), "through": sum(each.through for each in results)}
 
 
-def by_system(found: Against) -> Iterator[dict]:
-    """The bias on the first TOP places of each system, and whether it differs from that on all pairs."""
-    for name, _, row in _by_group(found, found.systems):
+def by_system(against: Against) -> Iterator[dict]:
+    """A row for each system: the bias on its first TOP places, and whether it differs from that on all pairs."""
+    for name, _, row in _by_group(against, against.systems):
         yield {"system": name} | row
 
 
-def by_tag(found: Against) -> Iterator[dict]:
-    """The same of the queries with each tag, and the quadratic kappa on them."""
-    for name, each, row in _by_group(found, found.tags):
+def by_tag(against: Against) -> Iterator[dict]:
+    """A row for each tag: the bias on queries with it, whether it differs, and the quadratic kappa."""
+    for name, each, row in _by_group(against, against.tags):
         yield {"tag": name} | row | {"quadratic": _figure(each["quadratic"])}
 
 
-def _by_group(found: Against, groups: dict[str, np.ndarray]) -> Iterator[tuple[str, dict[str, Figure], dict]]:
-    """The name of each group of rows, its figures, and a row of its bias."""
-    apart = bias_apart(found.both, list(groups.values()))
+def _by_group(against: Against, groups: dict[str, np.ndarray]) -> Iterator[tuple[str, dict[str, Figure], dict]]:
+    """(name, figures, row of the bias) of each group of rows."""
+    apart = bias_apart(against.both, list(groups.values()))
     for (name, rows), other in zip(groups.items(), apart, strict=True):
-        pairs, each = found.count(rows), figures(found.both.only(rows))
+        pairs, each = against.count(rows), figures(against.both.only(rows))
         differs = pairs >= FEWEST and (other.low > 0 or other.high < 0)
         facts = {"pairs": pairs, **_figure(each["bias"]), "apart": _figure(other), "differs": bool(differs)}
         yield name, each, facts
@@ -227,7 +227,7 @@ def _figure(figure: Figure) -> dict[str, float | None]:
 
 
 def table(whole: dict) -> report.Table:
-    """The figures of `document` as rows of one shape."""
+    """The CSV table: a row for each figure of `document`."""
     end = [whole["drawn"], whole["judge"], whole["version"], whole["model"]]
 
     def row(name: str, of: str, pairs: int, figure: dict) -> list:

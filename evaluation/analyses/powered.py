@@ -1,4 +1,4 @@
-"""Mean DCG of each system from a judge's sample, by people alone and with the judge: documents and rows."""
+"""Mean DCG of each system from a judge's sample, by people alone and with the judge, as documents and tables."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,23 +26,24 @@ HEADER = ["measure", "options", "system", "less_system", "sampled", "pairs", "pe
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """A system's place in the pool that the sample was drawn from."""
+    """A system's documents in the pool that the sample was drawn from."""
 
-    weight: np.ndarray  # float64[pairs], how much the gain of a pair counts in its mean DCG
+    weight: np.ndarray  # float64[pairs], the weight of a pair's gain in the mean DCG
     outside: int  # documents above the cutoff that are not in the pool
 
     def among(self, rows: np.ndarray) -> int:
+        """How many of these pairs have a weight."""
         return int((self.weight[rows] != 0).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """The pool with its sample, and the systems; or what is missing for an estimate."""
+    """The pool with its sample, and the systems; or what an estimate lacks."""
 
     measure: Measure
     fingerprint: str
-    lacks: str = ""  # "drawn", "rated", "pool" or "asked"; the page has words for each
-    number: int = 0  # of pairs, or of queries for "pool", that lack it
+    lacks: str = ""  # "drawn", "rated", "pool" or "asked"; the page explains each
+    number: int = 0  # pairs that lack it; queries for "pool"
     sampled: Sampled | None = None
     systems: dict[str, System] | None = None
 
@@ -59,25 +60,25 @@ def estimates_of(
     rule: str = "mean",
     adjudications: str = "use",
 ) -> Estimates:
-    """The estimates of mean DCG at the cutoff of `measure`, over the queries of the sample.
+    """Estimates of mean DCG at the cutoff of `measure`, over the queries of the sample.
 
-    A pair that nobody could judge gains nothing. Raises ValueError where options do not fit the grades.
+    A pair that nobody could judge has gain 0. ValueError where options do not fit the grades.
     """
     options = effective(measure, options)
-    found, judgments = cache.read(version.judge.collection, cache.Source(rule=rule, adjudications=adjudications))
-    told = {"measure": measure, "fingerprint": fingerprint(options, rule, adjudications)}
+    data, judgments = cache.read(version.judge.collection, cache.Source(rule=rule, adjudications=adjudications))
+    facts = {"measure": measure, "fingerprint": fingerprint(options, rule, adjudications)}
     if not sample.drawn:
-        return Estimates(**told, lacks="drawn")
+        return Estimates(**facts, lacks="drawn")
     if number := gate.unrated(sample):
-        return Estimates(**told, lacks="rated", number=number)
-    pool = np.sort(pair_key(*record.pooled(version.judge.collection, found.queries)))
-    drawn, chance = _drawn(sample, found)
+        return Estimates(**facts, lacks="rated", number=number)
+    pool = np.sort(pair_key(*record.pooled(version.judge.collection, data.queries)))
+    drawn, chance = _drawn(sample, data)
     if (number := _changed(pool, drawn, chance)) or not len(drawn):
-        return Estimates(**told, lacks="pool", number=number)
-    query, document, grade = record.asked_of(version.pk, found.queries)
+        return Estimates(**facts, lacks="pool", number=number)
+    query, document, grade = record.asked_of(version.pk, data.queries)
     asked = pair_key(query, document)
     if number := len(np.setdiff1d(pool, asked)):
-        return Estimates(**told, lacks="asked", number=number)
+        return Estimates(**facts, lacks="asked", number=number)
     inside = np.isin(asked, pool)
     predicted = np.full(len(pool), np.nan)
     predicted[np.searchsorted(pool, asked[inside])] = np.where(
@@ -85,18 +86,18 @@ def estimates_of(
     )
     queries, stratum = np.unique(_query_of(pool), return_inverse=True)
     systems = {
-        name: _system(pool, queries, ranking, measure.cutoff, options) for name, ranking in found.rankings.items()
+        name: _system(pool, queries, ranking, measure.cutoff, options) for name, ranking in data.rankings.items()
     }
     rows = np.searchsorted(pool, drawn)
     return Estimates(
-        **told, sampled=Sampled(stratum, predicted, rows, _gains(judgments, drawn, options)), systems=systems
+        **facts, sampled=Sampled(stratum, predicted, rows, _gains(judgments, drawn, options)), systems=systems
     )
 
 
-def _drawn(sample: JudgeSample, found: record.Record) -> tuple[np.ndarray, np.ndarray]:
+def _drawn(sample: JudgeSample, data: record.Record) -> tuple[np.ndarray, np.ndarray]:
     """The keys of the sampled pairs, ascending, and their chances."""
     rows = np.array(sample.pairs.values_list("query", "document", "probability"), np.float64).reshape(-1, 3)
-    key = pair_key(index_of(rows[:, 0].astype(np.int64), found.queries["pk"]), rows[:, 1])
+    key = pair_key(index_of(rows[:, 0].astype(np.int64), data.queries["pk"]), rows[:, 1])
     order = np.argsort(key)
     return key[order], rows[order, 2]
 
@@ -106,7 +107,7 @@ def _query_of(key: np.ndarray) -> np.ndarray:
 
 
 def _changed(pool: np.ndarray, drawn: np.ndarray, chance: np.ndarray) -> int:
-    """Of how many queries the pool is not the one that the sample was drawn from."""
+    """The number of queries whose pool is no longer the one that the sample was drawn from."""
     queries, place, sampled = np.unique(_query_of(drawn), return_inverse=True, return_counts=True)
     now = np.searchsorted(_query_of(pool), [queries, queries + 1])
     then = np.round(sampled / chance[np.searchsorted(place, np.arange(len(queries)))])
@@ -116,7 +117,7 @@ def _changed(pool: np.ndarray, drawn: np.ndarray, chance: np.ndarray) -> int:
 
 
 def _gains(judgments: Judgments, drawn: np.ndarray, options: Options) -> np.ndarray:
-    """float64[n]: 0 where nobody could judge the pair."""
+    """The gain of each drawn pair, float64[n]; 0 where nobody could judge it."""
     if not len(judgments.key):
         return np.zeros(len(drawn))
     at = np.minimum(np.searchsorted(judgments.key, drawn), len(judgments.key) - 1)
@@ -139,22 +140,22 @@ def _system(
 # As files
 
 
-def document(found: Estimates) -> dict:
-    """The JSON document: the means of systems, highest first, and what each is below the highest."""
-    whole = {"measure": str(found.measure), "options": found.fingerprint, "level": LEVEL}
-    if found.lacks:
-        return whole | {"lacks": found.lacks, "number": found.number, "systems": [], "differences": []}
-    systems = sorted(means(found), key=_highest_first)
+def document(estimates: Estimates) -> dict:
+    """The JSON document: the means of systems, highest first, and the difference of each to the highest."""
+    whole = {"measure": str(estimates.measure), "options": estimates.fingerprint, "level": LEVEL}
+    if estimates.lacks:
+        return whole | {"lacks": estimates.lacks, "number": estimates.number, "systems": [], "differences": []}
+    systems = sorted(means(estimates), key=_highest_first)
     known = [row for row in systems if row["with_machine"]]
     orders = [np.array([row[name]["value"] for row in known]) for name in ("people", "with_machine")]
     alone = np.array([row["machine_alone"] for row in known])
     return whole | {
         "lacks": "",
-        "pairs": found.pairs,
-        "sampled": len(found.sampled.rows),
-        "queries": int(found.sampled.stratum.max(initial=-1)) + 1,
+        "pairs": estimates.pairs,
+        "sampled": len(estimates.sampled.rows),
+        "queries": int(estimates.sampled.stratum.max(initial=-1)) + 1,
         "systems": systems,
-        "differences": list(differences(found, [row["system"] for row in known])),
+        "differences": list(differences(estimates, [row["system"] for row in known])),
         "tau": {
             name: _number(tau(order, alone))
             for name, order in zip(("people", "with_machine"), orders, strict=True)
@@ -166,34 +167,34 @@ def _highest_first(row: dict) -> tuple[bool, float]:
     return (True, 0.0) if row["with_machine"] is None else (False, -row["with_machine"]["value"])
 
 
-def means(found: Estimates) -> Iterator[dict]:
+def means(estimates: Estimates) -> Iterator[dict]:
     """A row for each system; without numbers where some of its documents are not in the pool."""
-    shared = _shared(found)
-    for name, system in found.systems.items():
-        row = {"system": name, "sampled": system.among(found.sampled.rows), "outside": system.outside}
+    shared = _shared(estimates)
+    for name, system in estimates.systems.items():
+        row = {"system": name, "sampled": system.among(estimates.sampled.rows), "outside": system.outside}
         row["pairs"] = int((system.weight != 0).sum())
         if system.outside or not row["pairs"]:
             yield row | {"people": None, "with_machine": None, "saved": None, "machine_alone": None}
         else:
-            alone = float(np.nansum(system.weight * found.sampled.predicted))
-            yield row | _both(found, system.weight, shared) | {"machine_alone": alone}
+            alone = float(np.nansum(system.weight * estimates.sampled.predicted))
+            yield row | _both(estimates, system.weight, shared) | {"machine_alone": alone}
 
 
-def differences(found: Estimates, systems: list[str]) -> Iterator[dict]:
-    """How far each system is below the first."""
-    shared = _shared(found)
+def differences(estimates: Estimates, systems: list[str]) -> Iterator[dict]:
+    """A row for each system but the first: how far it is below the first."""
+    shared = _shared(estimates)
     for name in systems[1:]:
-        weight = found.systems[systems[0]].weight - found.systems[name].weight
-        yield {"system": systems[0], "less": name, **_both(found, weight, shared)}
+        weight = estimates.systems[systems[0]].weight - estimates.systems[name].weight
+        yield {"system": systems[0], "less": name, **_both(estimates, weight, shared)}
 
 
-def _shared(found: Estimates) -> np.ndarray:
-    return sum((each.weight**2 for each in found.systems.values()), np.zeros(found.pairs))
+def _shared(estimates: Estimates) -> np.ndarray:
+    return sum((each.weight**2 for each in estimates.systems.values()), np.zeros(estimates.pairs))
 
 
-def _both(found: Estimates, weight: np.ndarray, shared: np.ndarray) -> dict:
-    """The estimate by people alone and with the machine, and what share of the width the machine saves."""
-    alone, helped = (powered(found.sampled, weight, shared, machine) for machine in (False, True))
+def _both(estimates: Estimates, weight: np.ndarray, shared: np.ndarray) -> dict:
+    """The estimate by people alone and with the machine, and the share of the width that the machine saves."""
+    alone, helped = (powered(estimates.sampled, weight, shared, machine) for machine in (False, True))
     saved = 1 - helped.width / alone.width if alone.width > 0 else np.nan
     return {
         "people": _facts(alone),
@@ -212,7 +213,7 @@ def _number(value: float) -> float | None:
 
 
 def table(whole: dict) -> report.Table:
-    """The means and differences of `document` as rows of one shape."""
+    """The CSV table: a row for each mean and difference of `document`."""
 
     def row(system: str, less: str, each: dict) -> list:
         spans = [

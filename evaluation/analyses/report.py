@@ -1,4 +1,4 @@
-"""An evaluation as a JSON document, or as rows of CSV. Commands, pages and the API write the same digits.
+"""Evaluations as JSON documents and CSV tables. Commands, pages and the API write the same digits.
 
 Numbers are plain Python numbers at full precision; a missing value is None.
 """
@@ -13,11 +13,11 @@ from .. import scores
 from ..measures import MEASURES, Difference, Explanation, Measure, Row
 from ..scores import Evaluation
 
-Table = tuple[list[str], list[list]]  # names of the columns, and the rows
+Table = tuple[list[str], list[list]]  # a CSV table: the names of the columns, and the rows
 
 
 def document(evaluation: Evaluation, profile: str, per_query: bool = False) -> dict:
-    """The options, then an entry for each system and measure; with `per_query` also the value of every query."""
+    """The JSON document: the options, and an entry for each system and measure, with `per_query` also by query."""
     frames = ({"per_query": evaluation.per_query} | _bounds(evaluation)) if per_query else {}
     return (
         made_by(evaluation, profile)
@@ -34,6 +34,7 @@ def document(evaluation: Evaluation, profile: str, per_query: bool = False) -> d
 
 
 def made_by(evaluation: Evaluation, profile: str) -> dict:
+    """The settings that made the numbers, for JSON."""
     return {
         "collection": evaluation.collection,
         "profile": profile,
@@ -45,13 +46,13 @@ def made_by(evaluation: Evaluation, profile: str) -> dict:
 
 
 def expectations(evaluation: Evaluation) -> dict[str, dict]:
-    """What expected values rest on, by measure; nothing where there is nothing to say."""
+    """{"expected": facts about expected values by measure}; empty where there are none."""
     facts = {str(measure): outlook.facts() for measure, outlook in evaluation.expected.items()}
     return {"expected": facts} if any(facts.values()) else {}
 
 
 def _queries(frames: Mapping[str, DataFrame], measure: str, system: str) -> dict[str, dict]:
-    """{name of the frame: {query: value}} of one measure and system."""
+    """The columns of one measure and system: {name of the frame: {query: value}}."""
     return {
         name: {query: known(value) for query, value in frame[measure, system].items()}
         for name, frame in frames.items()
@@ -60,14 +61,14 @@ def _queries(frames: Mapping[str, DataFrame], measure: str, system: str) -> dict
 
 
 def _bounds(evaluation: Evaluation) -> dict[str, DataFrame]:
-    """The bounds of each value, where they were asked for."""
+    """The bounds of each value by name of the end; empty where they were not asked for."""
     if not evaluation.bounds:
         return {}
     return {"lowest_per_query": evaluation.lowest, "highest_per_query": evaluation.highest}
 
 
 def means(evaluation: Evaluation, profile: str) -> Table:
-    """A row for each system and measure."""
+    """The CSV table of means: a row for each system and measure."""
     header = ["system", "measure", *columns(evaluation), "profile", "options"]
     table = []
     for system, measure, row in rows(evaluation):
@@ -77,7 +78,7 @@ def means(evaluation: Evaluation, profile: str) -> Table:
 
 
 def every_query(evaluation: Evaluation, profile: str) -> Table:
-    """A row for each system, measure and query."""
+    """The CSV table by query: a row for each system, measure and query."""
     ends = _bounds(evaluation)
     header = ["system", "measure", "query", "value", "reason", *(["lowest", "highest"] if ends else [])]
     table = []
@@ -92,14 +93,14 @@ def every_query(evaluation: Evaluation, profile: str) -> Table:
 
 
 def rows(evaluation: Evaluation) -> Iterator[tuple[str, str, dict]]:
-    """System, measure and their row of the summary."""
+    """(system, measure, their row of the summary)."""
     summary, names = evaluation.summary, columns(evaluation)
     for (system, measure), row in zip(summary.index, summary.to_dict("records"), strict=True):
         yield system, measure, {name: known(row[name]) for name in names}
 
 
 def columns(evaluation: Evaluation) -> list[str]:
-    """The columns of the summary that apply: bounds if asked for, weighted if weights differ, total of counts."""
+    """The columns of the summary that apply: bounds if asked for, weighted if weights differ, total for counts."""
     left_out = set() if evaluation.bounds else {"lowest", "highest"}
     if not evaluation.is_weighted:
         left_out.add("weighted")
@@ -109,13 +110,13 @@ def columns(evaluation: Evaluation) -> list[str]:
 
 
 def known(value):
-    """The value as a plain Python number, or None for nan: every writer writes it with the same digits."""
+    """The value as a Python number, None for nan, so that every writer writes the same digits."""
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and isnan(value) else value
 
 
 def as_text(document: dict) -> str:
-    """The document as JSON. NaN, which is no JSON, raises ValueError."""
+    """The document as JSON text. ValueError for nan, which JSON does not have."""
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
@@ -133,9 +134,9 @@ def explained(
 ) -> dict:
     """The JSON document of one query: the values of each system, and the lists that they were computed from.
 
-    `documents` has keys by pk; `differences` splits the measure `split` of the second of two systems less the
-    first by rank. Each system has an ideal list, since with ideal=retrieved they differ. `lowest` and `highest`
-    are the bounds of the first measure, where they were asked for.
+    `documents` has keys by pk. `differences` has, by (first, second) system, the difference of the measure `split`
+    by rank. Each system has an ideal list, since under ideal=retrieved they differ. In the document, `lowest` and
+    `highest` are the bounds of the first measure, where they were asked for.
     """
     first = str(evaluation.measures[0])
     ends = {name.removesuffix("_per_query"): frame for name, frame in _bounds(evaluation).items()}
@@ -146,42 +147,42 @@ def explained(
         | {
             "query": query,
             "results": [
-                {"system": system, "reason": found.reason}
+                {"system": system, "reason": explanation.reason}
                 | {
                     str(measure): known(evaluation.per_query[str(measure), system][query])
                     for measure in evaluation.measures
                 }
                 | {name: known(frame[first, system][query]) for name, frame in ends.items()}
                 | {
-                    "ranking": [_rank(row, documents) for row in found.ranking],
-                    "ideal": [_rank(row, documents) for row in found.ideal],
+                    "ranking": [_rank(row, documents) for row in explanation.ranking],
+                    "ideal": [_rank(row, documents) for row in explanation.ideal],
                 }
-                for system, found in explanations.items()
+                for system, explanation in explanations.items()
             ],
             "differences": [
-                {"measure": str(split), "first": first, "second": second} | _split(found)
-                for (first, second), found in differences.items()
+                {"measure": str(split), "first": first, "second": second} | _split(explanation)
+                for (first, second), explanation in differences.items()
             ],
         }
     )
 
 
-def _split(found: Difference) -> dict:
-    """Two values, their difference, and its parts by rank, which add up to it; rank 0 is that of an empty list."""
+def _split(split: Difference) -> dict:
+    """Two values, their difference, and its parts by rank; rank 0 is the part of the empty list."""
     return {
-        "first_value": found.first,
-        "second_value": found.second,
-        "difference": found.difference,
-        "one_ideal": found.one_ideal,
+        "first_value": split.first,
+        "second_value": split.second,
+        "difference": split.difference,
+        "one_ideal": split.one_ideal,
         "parts": [
             {"rank": part.rank, "first": part.first, "second": part.second, "difference": part.difference}
-            for part in (found.empty, *found.parts)
+            for part in (split.empty, *split.parts)
         ],
     }
 
 
 def _rank(row: Row, documents: Mapping[int, str]) -> dict:
-    """One rank; `judgment` None: unjudged, `dcg`: the sum down to here."""
+    """One rank. `judgment`: None = unjudged; `dcg`: the DCG down to this rank."""
     return {
         "rank": row.rank,
         "document": documents[row.document],
@@ -194,10 +195,11 @@ def _rank(row: Row, documents: Mapping[int, str]) -> dict:
 
 
 def every_rank(document: dict, numbers: Iterable[str], titles: Mapping[str, str]) -> Table:
-    """The document of `explained` as rows, one for each rank; a system without a rank has one with its `numbers`.
+    """The CSV table of `explained`: a row for each rank; a system with an empty ranking has one row.
 
-    The ideal list names a system only with ideal=retrieved. Last come the differences, a row for each part: the
-    share of a rank in the `difference` of the measure `of` between the system and the one in `against`.
+    `numbers` names the measures whose values stand in the rows of a system. Rows of the ideal list name a system
+    only under ideal=retrieved. Last come the differences, a row for each part: the share of a rank in the
+    `difference` of the measure `of` between the system and the one in `against`.
     """
     numbers = list(numbers)
     columns = ["rank", "document", "title", "judgment", "gain", "discount", "adds", "dcg"]

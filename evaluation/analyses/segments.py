@@ -1,4 +1,4 @@
-"""By how much two systems differ on segments of the queries: by tag, by length, by weight."""
+"""Differences of two systems on segments of the queries: by tag, by length and by weight."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -12,9 +12,9 @@ from . import report
 from .comparison import Compared
 
 TAG, LENGTH, WEIGHT = KINDS = ("tag", "length", "weight")
-MOST_TAGS = 20  # those with the most queries
+MOST_TAGS = 20  # the tags with the most queries have segments
 
-# The least number of words of each segment: the same for every collection, so that none is chosen to fit results.
+# The least number of words of each segment. Fixed for all collections, so that none is chosen to fit results.
 LENGTHS = (0, 1, 2, 3, 4, 6, 9, 14, 21)
 QUARTERS = (0.25, 0.5, 0.75)
 
@@ -26,7 +26,7 @@ class Segment:
     """A set of queries with something in common. A query with several tags is in several segments."""
 
     kind: str  # of KINDS
-    name: str  # "": those without a tag
+    name: str  # "": queries without a tag
     members: np.ndarray  # bool[queries]
 
     @property
@@ -49,8 +49,8 @@ class OnSegment:
     """Two systems compared on one segment. `p_holm` and the verdict are corrected for all segments."""
 
     segment: Segment
-    queries: int  # on which both have a value
-    undefined: int  # on which one has none
+    queries: int  # where both systems have a value
+    undefined: int  # where one has none
     comparison: Comparison
 
     @property
@@ -63,20 +63,20 @@ class OnSegment:
 
 
 def segments(queries: pd.DataFrame) -> list[Segment]:
-    """The segments of queries with tags, text and weight, in the order of KINDS.
+    """The segments of these queries (tags, text, weight), in the order of KINDS.
 
-    A kind has none where all queries would be in one segment.
+    A kind has no segments where all queries would be in one.
     """
     return [*_by_tag(queries["tags"])[0], *_by_length(queries["text"]), *_by_weight(queries["weight"])]
 
 
 def tags_left_out(queries: pd.DataFrame) -> int:
-    """How many tags are left out, beyond the MOST_TAGS with the most queries."""
+    """The number of tags without a segment, beyond the MOST_TAGS with the most queries."""
     return _by_tag(queries["tags"])[1]
 
 
 def words_in(text: str) -> int:
-    """The number of words between blanks: a text in a script without blanks is one word."""
+    """The number of words separated by blanks; a text in a script without blanks is one word."""
     return len(text.split())
 
 
@@ -85,10 +85,10 @@ def _by_tag(tags: Iterable[Sequence[str]]) -> tuple[list[Segment], int]:
     rows = [frozenset(row) for row in tags]
     sizes = Counter(tag for row in rows for tag in row)
     order = sorted(sizes, key=lambda tag: (-sizes[tag], tag))
-    found = [Segment(TAG, tag, np.array([tag in row for row in rows])) for tag in order[:MOST_TAGS]]
-    if found and not all(rows):
-        found.append(Segment(TAG, "", np.array([not row for row in rows])))
-    return [each for each in found if not each.members.all()], max(0, len(order) - MOST_TAGS)
+    tagged = [Segment(TAG, tag, np.array([tag in row for row in rows])) for tag in order[:MOST_TAGS]]
+    if tagged and not all(rows):
+        tagged.append(Segment(TAG, "", np.array([not row for row in rows])))
+    return [each for each in tagged if not each.members.all()], max(0, len(order) - MOST_TAGS)
 
 
 def _by_length(texts: Iterable[str]) -> list[Segment]:
@@ -97,7 +97,7 @@ def _by_length(texts: Iterable[str]) -> list[Segment]:
 
 
 def _band(part: int) -> str:
-    """2 words, 4 to 5 words, 21 words or more."""
+    """The name of a segment by length: 2 words, 4 to 5 words, 21 words or more."""
     first = LENGTHS[part]
     if part + 1 == len(LENGTHS):
         return f"{first} words or more"
@@ -106,7 +106,7 @@ def _band(part: int) -> str:
 
 
 def _by_weight(weights: pd.Series) -> list[Segment]:
-    """Quartiles of the queries by weight, the lightest first; fewer where many have the same weight."""
+    """Quarters of the queries by weight, the lowest first; fewer where many have the same weight."""
     weight = weights.to_numpy(np.float64)
     if not weight.size:
         return []
@@ -120,26 +120,26 @@ def _by_weight(weights: pd.Series) -> list[Segment]:
 
 
 def _parted(kind: str, part: np.ndarray, name: Callable[[int], str]) -> list[Segment]:
-    """A segment for each number in int64[queries]; none where all are in one."""
+    """A segment for each number in `part`, int64[queries]; none where all are in one."""
     parts = np.unique(part).tolist()
     return [Segment(kind, name(each), part == each) for each in parts] if len(parts) > 1 else []
 
 
-def compared(found: Compared, every: Sequence[Segment]) -> list[OnSegment]:
-    """The first pair of `found` on each segment: paired t tests with Holm's correction for all of them.
+def compared(result: Compared, every: Sequence[Segment]) -> list[OnSegment]:
+    """The first pair of `result` on each segment: paired t tests with Holm's correction for all segments.
 
     A segment with fewer than FEWEST queries has no p and does not count in the correction.
     """
-    both = np.column_stack([found.values(name) for name in found.pairs[0]])
-    draws, seed = found.tests.draws, found.tests.seed
-    tests = [compare(both[each.members[found.common]], [(0, 1)], draws, seed).pairs[0] for each in every]
-    # Each `compare` has one pair, so that its p_holm is not adjusted yet.
+    both = np.column_stack([result.values(name) for name in result.pairs[0]])
+    draws, seed = result.tests.draws, result.tests.seed
+    tests = [compare(both[each.members[result.common]], [(0, 1)], draws, seed).pairs[0] for each in every]
+    # Each `compare` has one pair, so its p_holm is not adjusted yet.
     adjusted = holm(np.array([np.nan if each.p_holm is None else each.p_holm for each in tests]))
     return [
         OnSegment(
             segment,
-            queries=int((segment.members & found.common).sum()),
-            undefined=int((segment.members & ~found.common).sum()),
+            queries=int((segment.members & result.common).sum()),
+            undefined=int((segment.members & ~result.common).sum()),
             comparison=_adjusted(each, p),
         )
         for segment, each, p in zip(every, tests, adjusted.tolist(), strict=True)
@@ -156,11 +156,11 @@ def _adjusted(test: Comparison, p: float) -> Comparison:
 # As files
 
 
-def rows(found: Compared, every: Sequence[OnSegment]) -> list[dict]:
-    baseline, system = found.pairs[0]
+def rows(result: Compared, every: Sequence[OnSegment]) -> list[dict]:
+    baseline, system = result.pairs[0]
     return [
         {
-            "measure": str(found.measure),
+            "measure": str(result.measure),
             "baseline": baseline,
             "system": system,
             "kind": each.segment.kind,
@@ -174,17 +174,17 @@ def rows(found: Compared, every: Sequence[OnSegment]) -> list[dict]:
     ]
 
 
-def table(found: Compared, every: Sequence[OnSegment], profile: str) -> report.Table:
-    """A row for each segment."""
+def table(result: Compared, every: Sequence[OnSegment], profile: str) -> report.Table:
+    """The CSV table: a row for each segment."""
     made_by = {
         "alpha": ALPHA,
         "correction": "holm",
         "profile": profile,
-        "options": found.evaluation.fingerprint_of(found.measure),
+        "options": result.evaluation.fingerprint_of(result.measure),
     }
     header = ["measure", "baseline", "system", "kind", "segment", "queries", "undefined", *NAMES, "why", *made_by]
     table = []
-    for row in rows(found, every):
+    for row in rows(result, every):
         why = ", ".join(f"{name}: {reason}" for name, reason in row.pop("why").items())
         table.append([*row.values(), why, *made_by.values()])
     return header, table

@@ -1,10 +1,10 @@
-"""A system's mean with its interval, bounds and judged share."""
+"""Standings: the mean of a system with its interval, bounds and judged share."""
 
 from dataclasses import dataclass
 
 from ratings.models import System
 
-NUMBERS = ("mean", "low", "high", "judged", "lowest", "highest", "weighted", "total")  # of a summary
+NUMBERS = ("mean", "low", "high", "judged", "lowest", "highest", "weighted", "total")  # columns of a summary
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Standing:
     undefined: int
     why: str
     judged: float | None  # mean Judged@k
-    lowest: float | None = None  # what the mean can still become
+    lowest: float | None = None  # the bounds of the mean
     highest: float | None = None
     weighted: float | None = None  # by query weight
     total: float | None = None  # of a count

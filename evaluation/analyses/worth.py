@@ -1,34 +1,34 @@
-"""What the figures of a judge let its grades be used for. docs/judges.md says the bounds, and why.
+"""The uses of a judge that its figures support. docs/judges.md gives the thresholds and the reasons.
 
-None of them lets a grade stand for a person's: that no figure of a sample can show.
+No use replaces a person's grade: no figure of a sample could support that.
 """
 
 import re
 from collections.abc import Iterable
 
 UNKNOWN, NOTHING, HELP, LOOK = "unknown", "nothing", "help", "look"
-PAIRS, QUERIES = 100, 20  # of fewer an interval is wide, or wrong
-COMPARED = 0.95  # of the sample: what is missing may differ from the rest
+PAIRS, QUERIES = 100, 20  # at least: with fewer an interval is wide, or wrong
+COMPARED = 0.95  # of the sample, at least: missing pairs may differ from the rest
 ALPHA = 2 / 3  # Krippendorff's least value for tentative conclusions
-APART = 0.05  # of the scale, from its lowest to its highest grade
-SAME = 0.9  # of the answers to pairs that were asked again
-AGAIN = 20  # answers at least
-OF_SYSTEM = 20  # pairs at least
-FAMILY = re.compile("[a-z]*")  # qwen2.5:7b and Qwen/Qwen3-8B are both of qwen
+APART = 0.05  # of the range of the scale: the most by which the bias on a system may differ
+SAME = 0.9  # of the answers to pairs that were asked again, at least
+AGAIN = 20  # such answers, at least
+OF_SYSTEM = 20  # pairs of a system, at least
+FAMILY = re.compile("[a-z]*")  # the family of qwen2.5:7b and of Qwen/Qwen3-8B is qwen
 
 
 def circular(systems: Iterable, model: str) -> list[str]:
-    """The systems whose name has that of the model's family in it: a model prefers what is like it."""
+    """Systems whose name contains the model's family: a model prefers results of its own kind."""
     family = FAMILY.match(model.rpartition("/")[2].lower())[0]
     return [each.name for each in systems if family in each.name.lower()] if len(family) > 2 else []
 
 
 def use_of(whole: dict) -> dict:
-    """{"verdict", "reasons"} by the figures of `analyses.machine.document`.
+    """{"verdict", "reasons"} from the figures of `analyses.machine.document`.
 
-    unknown: too little was compared. nothing: agreement that may be chance. help: where people's judgments correct
-    it. look: as well, its own columns as a first look. `reasons` keep it from the next one, each {"reason": its
-    name} and what it is about; a machine that favours a system is among them whatever the verdict.
+    Verdicts: unknown, too little was compared; nothing, agreement may be chance; help, only where people's
+    judgments correct it; look, also columns of its own as a first look. `reasons` say why the verdict is not the
+    next better one, each {"reason": name} with details; that a machine favours a system is always among them.
     """
     favours, low = list(_favours(whole)), whole["figures"]["quadratic"]["low"]
     if reasons := list(_too_little(whole)):
@@ -75,7 +75,7 @@ def _is_few(row: dict) -> bool:
 
 
 def _furthest(whole: dict) -> float | None:
-    """How far the bias on a system's documents may be from that on all, by the intervals of all together."""
+    """The largest distance between the bias on a system's documents and that on all, by their intervals."""
     ends = [abs(row["apart"][end]) for row in whole["systems"] if not _is_few(row) for end in ("low", "high")]
     return max(ends, default=None)
 

@@ -10,7 +10,7 @@ from ..analyses.comparison import Compared
 from ..frozen import about, files_of, settings_of
 from ..frozen.content import QRELS, Settings
 from ..frozen.freezing import About
-from ..judgments.rules import SMOOTHED
+from ..judgments.rules import SMOOTHING_NOTE
 from ..models import FrozenEvaluation
 from ..scores import Evaluation, why
 from ..words import expectations, options
@@ -95,8 +95,8 @@ def _judged(facts: About, asked: Settings, text) -> str:
     if facts.adjudicated and asked.adjudications == "use":
         decided = f"{facts.adjudicated:,} decided by adjudication"
         made = f"{made}, {decided}" if made else f"all {decided}"
-    rule = options.RULES_SAID[asked.rule].rstrip(".")
-    how = f" {text(SMOOTHED)}" if asked.rule == "dawid_skene" else ""
+    rule = options.RULE_DESCRIPTIONS[asked.rule].rstrip(".")
+    how = f" {text(SMOOTHING_NOTE)}" if asked.rule == "dawid_skene" else ""
     return f"There were {facts.judgments:,} judgments{scale}, made {made}; rule: {rule[0].lower()}{rule[1:]}.{how}"
 
 

@@ -28,7 +28,7 @@ class Aim:
         stored = given or collection.aim or {"measure": "nDCG@10"}
         rule, adjudications = stored.get("rule", "mean"), stored.get("adjudications", "use")
         if rule not in RULES or adjudications not in ADJUDICATIONS:
-            raise ValueError(f"unknown rule or way with adjudications: {rule}, {adjudications}.")
+            raise ValueError(f"unknown rule {rule!r} or adjudications {adjudications!r}.")
         profile, changes = stored.get("profile", "default"), dict(stored.get("options", {}))
         measure = measure_for(collection, stored["measure"])
         options = options_for(collection, profile, **changes)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..measures import Measure, Options, effective
-from ..measures.decimals import plain
+from ..measures.decimals import decimal_text
 from ..measures.gains import gain
 
 MOST_LEVELS = 8  # the method is untested beyond
@@ -48,7 +48,7 @@ def levels_of(measure: Measure, options: Options, grades: Sequence[float], judge
     if len(levels) > MOST_LEVELS and len(grades):
         levels = _spread(np.unique(gain(np.asarray(grades, np.float64), options)))
     if len(levels) < 2:
-        only = f"all have the gain {plain(levels[0])}" if len(levels) else "there is none"
+        only = f"all have the gain {decimal_text(levels[0])}" if len(levels) else "there is none"
         raise ValueError(f"expected values need grades with at least two different gains; {only}.")
     if len(levels) > MOST_LEVELS:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The most probable true grades under an error model for each rater (Dawid and Skene). NumPy only.
+"""The Dawid-Skene model: probabilities of the true grades, with an error model for each rater. NumPy only.
 
 A. P. Dawid and A. M. Skene, Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied
 Statistics 28 (1979), 20-28.
@@ -17,22 +17,24 @@ MOST_CELLS = 50_000_000  # ratings times classes, for the sake of time and memor
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    probability: np.ndarray  # float64[classes, pairs]; each column adds up to 1
-    prevalence: np.ndarray  # float64[classes]; adds up to 1
+    """The result of `estimate`."""
+
+    probability: np.ndarray  # float64[classes, pairs]; each column sums to 1
+    prevalence: np.ndarray  # float64[classes]; sums to 1
     converged: bool  # False where MOST_ROUNDS were too few
 
     def most_probable(self) -> np.ndarray:
-        """int64[pairs]: the most probable class; the lowest of those that are equal to nine decimals."""
+        """The most probable class of each pair, int64[pairs]; the lowest of those equal to nine decimals."""
         return np.argmax(self.probability >= self.probability.max(axis=0) - 1e-9, axis=0)
 
 
 @dataclass(frozen=True, eq=False)
 class _Votes:
-    """Ratings sorted by pair. A call is one label by one rater, however often it was given."""
+    """Ratings sorted by pair. A call is a (rater, label) that occurs."""
 
     start: np.ndarray  # int64[pairs]: the first rating of each pair
     length: np.ndarray  # int64[pairs]: how many ratings it has
-    call: np.ndarray  # int64[n]
+    call: np.ndarray  # int64[n]: the call of each rating
     rater: np.ndarray  # int64[calls], from 0
     label: np.ndarray  # int64[calls]
 
@@ -40,14 +42,14 @@ class _Votes:
 def estimate(
     pair: np.ndarray, rater: np.ndarray, label: np.ndarray, classes: int, smoothing: float | None = None
 ) -> Estimate:
-    """The probability of each class for each pair, by EM that starts from the shares of votes.
+    """The probability of each class for each pair, by EM from the shares of votes.
 
-    `pair` (int64[n]) counts from 0 and ascends without a gap, `rater` (int64[n]) is any number, `label`
+    `pair` (int64[n]) ascends from 0 without gaps, `rater` (int64[n]) is any number, `label`
     (int64[n]) is from 0 to classes - 1; there is at least one row. A rater may rate a pair more than once.
 
     The error rates of a rater are smoothed towards those of all raters: for each true class, `smoothing` imagined
     ratings (None: as many as there are classes), distributed as those of all raters, are added. Where no pair has
-    two ratings, the ratings stay as they are. ValueError above MOST_CELLS.
+    two ratings, each pair keeps its label. ValueError above MOST_CELLS.
     """
     if len(label) * classes > MOST_CELLS:
         raise ValueError(
@@ -75,22 +77,22 @@ def _votes(pair: np.ndarray, rater: np.ndarray, label: np.ndarray, classes: int)
 
 
 def _errors(votes: _Votes, probability: np.ndarray, smoothing: float) -> np.ndarray:
-    """float64[classes, calls]: the probability that a rater gives this label where that class is true."""
+    """The probability of each call where each class is true, float64[classes, calls]."""
     classes, calls = len(probability), len(votes.label)
     errors = np.empty((classes, calls))
     for truth, share in enumerate(probability):
-        said = np.bincount(votes.call, np.repeat(share, votes.length), calls)
-        by_all = np.bincount(votes.label, said, classes)
+        expected_calls = np.bincount(votes.call, np.repeat(share, votes.length), calls)
+        by_all = np.bincount(votes.label, expected_calls, classes)
         by_all /= by_all.sum() or 1
-        of_rater = np.bincount(votes.rater, said)[votes.rater] + smoothing
+        of_rater = np.bincount(votes.rater, expected_calls)[votes.rater] + smoothing
         # For a class that a rater never met, the rates of all raters are used.
         errors[truth] = by_all[votes.label]
-        np.divide(said + smoothing * errors[truth], of_rater, out=errors[truth], where=of_rater > 0)
+        np.divide(expected_calls + smoothing * errors[truth], of_rater, out=errors[truth], where=of_rater > 0)
     return errors
 
 
 def _truth(votes: _Votes, prevalence: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """float64[classes, pairs]: the probability of each class, given the ratings of the pair."""
+    """The probability of each class, given the ratings of the pair, float64[classes, pairs]."""
     # log(0) = -inf is right: an impossible label excludes the class. Some class is always possible, because the
     # error rates were estimated from these ratings.
     with np.errstate(divide="ignore"):

@@ -1,4 +1,4 @@
-"""The rules that combine several ratings of a pair into one judgment. NumPy only."""
+"""Rules: how several ratings of a pair become one judgment. NumPy only."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from ..measures import Judgments
 from ..measures.arrays import groups, pair_key
 from .dawid_skene import estimate
 
-# Grades have at most nine decimals and weights three: multiplied by these they are whole numbers.
+# Grades have at most nine decimals and weights three: multiplied by these, they are whole numbers.
 BILLION = 1_000_000_000
 THOUSAND = 1_000
 EXACT = 1 << 53  # up to here a float holds every whole number
@@ -18,7 +18,7 @@ EXACT = 1 << 53  # up to here a float holds every whole number
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """The grades that raters gave, row by row. "Cannot judge" is no grade and has no row."""
+    """The grades that raters gave, a row each. "Cannot judge" is not a grade and has no row."""
 
     queries: int
     query: np.ndarray  # int64[n], from 0 to queries - 1
@@ -37,8 +37,8 @@ class Ratings:
             if getattr(self, name) is not None
         }
         query = np.concatenate([self.query[kept], queries[part.query]])
-        decided = self.adjudicated and self.adjudicated.renewed(queries, part.adjudicated)
-        return replace(self, query=query, adjudicated=decided, **columns)
+        adjudicated = self.adjudicated and self.adjudicated.renewed(queries, part.adjudicated)
+        return replace(self, query=query, adjudicated=adjudicated, **columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +57,8 @@ class _Pairs:
         return np.repeat(np.arange(len(self.start)), self.end - self.start)
 
 
-def beside(several: Sequence[Ratings]) -> Ratings:
-    """Ratings of the same queries as those of so many times as many: query q of the i-th is i * queries + q."""
+def stacked(several: Sequence[Ratings]) -> Ratings:
+    """Several ratings of the same queries in one: query q of the i-th becomes query i * queries + q."""
     queries = several[0].queries
 
     def together(columns: str, of: Sequence) -> dict[str, np.ndarray]:
@@ -76,33 +76,31 @@ def beside(several: Sequence[Ratings]) -> Ratings:
 
 
 def combine(ratings: Ratings, rule: str = "mean", *, adjudications: str = "use") -> Judgments:
-    """One judgment for each (query, document) that is rated or adjudicated, by the rule: a name in RULES.
+    """One judgment for each (query, document) with a rating or an adjudication. `rule` is a name in RULES.
 
-    mean         the mean grade, correct to the last bit: three times 0.7 is 0.7
-    median       the middle grade; of an even number the lower middle, so that the judgment is a grade of the scale
+    mean         the mean grade, correctly rounded: the mean of three times 0.7 is 0.7
+    median       the middle grade; of an even number, the lower of the two in the middle, a grade of the scale
     min, max     the lowest, the highest grade
-    majority     the most frequent grade; of equally frequent ones the lowest
-    weighted     the mean weighted by rater; a pair whose raters all weigh 0 is unjudged
-    dawid_skene  the grade most probable where each rater errs in their own way. Their errors are smoothed: for
-                 each true grade, imagined ratings, as many as there are different grades, join a rater's own,
-                 spread as those of all raters. See `dawid_skene.estimate`
+    majority     the most frequent grade; of equally frequent ones, the lowest
+    weighted     the mean weighted by rater; a pair whose raters all have weight 0 is unjudged
+    dawid_skene  the most probable grade under an error model for each rater: see `dawid_skene.estimate`
 
-    An adjudicated grade replaces the result of the rule, and is not one of its ratings. With
-    adjudications="ignore" the ratings alone count. ValueError for an unknown rule, and for more ratings than
+    An adjudicated grade replaces the result of the rule; the rule does not read it. With adjudications="ignore"
+    the ratings alone count. ValueError for an unknown rule, and for more ratings than
     dawid_skene can process.
     """
     _refuse_unknown("rule", rule, RULES)
-    _refuse_unknown("way with adjudications", adjudications, ADJUDICATIONS)
+    _refuse_unknown("adjudications", adjudications, ADJUDICATIONS)
     ruled = _ruled(ratings, rule)
     if adjudications == "ignore" or ratings.adjudicated is None:
         return ruled
-    decided = ratings.adjudicated
-    left = ~np.isin(ruled.key, decided.key)
+    adjudicated = ratings.adjudicated
+    left = ~np.isin(ruled.key, adjudicated.key)
     return Judgments(
         ratings.queries,
-        np.concatenate([ruled.query[left], decided.query]),
-        np.concatenate([ruled.document[left], decided.document]),
-        np.concatenate([ruled.grade[left], decided.grade]),
+        np.concatenate([ruled.query[left], adjudicated.query]),
+        np.concatenate([ruled.document[left], adjudicated.document]),
+        np.concatenate([ruled.grade[left], adjudicated.grade]),
     )
 
 
@@ -118,7 +116,7 @@ def _ruled(ratings: Ratings, rule: str) -> Judgments:
 
 
 def _by_pair(ratings: Ratings) -> np.ndarray:
-    """The order of ratings by pair and then by grade. Only pairs with several ratings are sorted by grade."""
+    """The order of ratings by pair, then by grade, int64[n]. Pairs with one rating are not sorted by grade."""
     key = pair_key(ratings.query, ratings.document)
     order = np.argsort(key)
     again = key[order[1:]] == key[order[:-1]]
@@ -137,7 +135,7 @@ def _weighted(pairs: _Pairs) -> np.ndarray:
 
 
 def _average(pairs: _Pairs, weight: np.ndarray) -> np.ndarray:
-    """The mean by whole weights, correct to the last bit; nan where they add up to 0."""
+    """The mean of each pair by integer weights, correctly rounded; nan where the weights sum to 0."""
     # Integers, because a sum of floats can be just below a grade that all raters gave.
     grade = np.rint(pairs.grade * BILLION).astype(np.int64)
     whole = np.add.reduceat(weight, pairs.start)
@@ -177,7 +175,7 @@ def _dawid_skene(pairs: _Pairs) -> np.ndarray:
     return scale[estimate(pairs.pair, pairs.rater[order], label, len(scale)).most_probable()]
 
 
-# From ratings sorted by pair to a grade for each pair, nan for none.
+# Each function takes ratings sorted by pair and returns a grade for each pair, nan for none.
 RULES: dict[str, Callable[[_Pairs], np.ndarray]] = {
     "mean": _mean,
     "median": _median,
@@ -192,7 +190,7 @@ RULES: dict[str, Callable[[_Pairs], np.ndarray]] = {
 RULES_OF_ALL = {"dawid_skene"}
 
 # The description of each rule.
-RULES_SAID: dict[str, str] = {
+RULE_DESCRIPTIONS: dict[str, str] = {
     "mean": "The mean of the grades.",
     "median": "The middle grade; of an even number the lower of the two in the middle.",
     "min": "The lowest grade that a rater gave.",
@@ -202,8 +200,8 @@ RULES_SAID: dict[str, str] = {
     "dawid_skene": "The most probable grade; each rater's errors are learnt from all ratings, and smoothed.",
 }
 
-# The smoothing of dawid_skene, for readers of the panel and the methods paragraph.
-SMOOTHED = (
+# The smoothing of dawid_skene, for the panel of options and the methods paragraph.
+SMOOTHING_NOTE = (
     "In dawid_skene the errors of a rater are smoothed towards those of all raters: for each true grade as many"
     " imagined ratings as there are different grades, spread as the ratings of all raters, join the rater's own."
 )
@@ -215,8 +213,8 @@ ADJUDICATIONS: dict[str, str] = {
 }
 
 
-def _refuse_unknown(what: str, given: str, known: dict[str, object]) -> None:
-    if given not in known:
-        near = get_close_matches(given, known)
+def _refuse_unknown(what: str, value: str, known: dict[str, object]) -> None:
+    if value not in known:
+        near = get_close_matches(value, known)
         cure = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}."
-        raise ValueError(f"unknown {what} {given!r}; {cure}")
+        raise ValueError(f"unknown {what} {value!r}; {cure}")

@@ -6,7 +6,7 @@ from .difference import SPLIT, Difference, Part, difference
 from .explain import Explanation, Row, explain
 from .gains import cautions
 from .kernel import Scores, effective, evaluate, mean, weighted_mean
-from .notation import Measure, parse_measure, stated
+from .notation import Measure, parse_measure, with_gmax
 from .options import Options
 from .pack import pack
 from .profiles import PROFILES
@@ -38,7 +38,7 @@ __all__ = [
     "mean",
     "pack",
     "parse_measure",
-    "stated",
     "unjudged",
     "weighted_mean",
+    "with_gmax",
 ]

@@ -1,4 +1,4 @@
-"""The packed arrays that every measure works on: the judgments of a collection, one system's rankings."""
+"""Judgments of a collection and rankings of a system as packed arrays, the input of every measure."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ import numpy as np
 DOCUMENT_BITS = 40
 QUERY_BITS = 63 - DOCUMENT_BITS
 
-REMEMBERED = 16  # ideal lists: more than a page needs, and few enough for judgments that stay in the cache
+REMEMBERED = 16  # cached values: more than a page needs, and few enough for judgments that stay in the cache
 
 
 def whole_numbers(values, name: str) -> np.ndarray:
@@ -40,7 +40,7 @@ class Judgments:
     """The judgments of a collection: row i says that `document[i]` has `grade[i]` for query `query[i]`.
 
     `query` counts from 0 to queries - 1. Rows may come in any order; they are kept by query, then document.
-    A pair given twice, a grade that is not finite, or a number out of range is a ValueError.
+    ValueError for a pair that occurs twice, a grade that is not finite, or a number out of range.
     """
 
     queries: int
@@ -87,7 +87,7 @@ class Judgments:
         return np.bincount(self.query[self.grade >= least], minlength=self.queries)
 
     def remember(self, key: Hashable, make: Callable):
-        """The value that `make` returns, computed once for each `key`, such as ideal lists."""
+        """The value that `make` returns, such as ideal lists, cached under `key`."""
         value = self._memory.get(key)
         if value is None:
             value = make()
@@ -108,7 +108,7 @@ class Judgments:
         )
 
     def only(self, query: int) -> "Judgments":
-        """The judgments of one query, as a collection of one."""
+        """The judgments of one query, whose number becomes 0."""
         first, last = np.searchsorted(self.query, [query, query + 1])
         return Judgments(1, np.zeros(last - first, np.int64), self.document[first:last], self.grade[first:last])
 
@@ -117,10 +117,10 @@ class Judgments:
 class Rankings:
     """The rankings of one system: query i got `documents[offsets[i]:offsets[i + 1]]`, best first.
 
-    `scores` (nan where a ranking came without) and `tiebreak` (larger = earlier among equal scores) stand
-    beside `documents`. `present[i]` is False where the system has no ranking for query i, which is not the
-    same as an empty one; without `present`, the queries with at least one document are taken as present.
-    A ranking names a document once; the import sees to that.
+    `scores` (nan where a ranking has none) and `tiebreak` (larger = earlier among equal scores) have a value
+    for each document. `present[i]` is False where the system has no ranking for query i, which is not the
+    same as an empty one; without `present`, queries with at least one document count as present.
+    A ranking names a document once: the import refuses others.
     """
 
     offsets: np.ndarray  # int64[queries + 1]
@@ -175,11 +175,11 @@ class Rankings:
         return self._first(np.minimum(self.length, cutoff), np.arange(self.queries))
 
     def of(self, queries: np.ndarray) -> "Rankings":
-        """The rankings of some queries, which then count from 0."""
+        """The rankings of these queries, numbered from 0 in this order."""
         return self._first(self.length[queries], queries)
 
     def _first(self, length: np.ndarray, queries: np.ndarray) -> "Rankings":
-        """The first so many documents of the ranking of each of these queries."""
+        """The first length[i] documents of the ranking of queries[i]."""
         offsets = np.append(0, np.cumsum(length))
         rows = np.arange(offsets[-1]) + np.repeat(self.offsets[queries] - offsets[:-1], length)
         return Rankings(
@@ -191,12 +191,12 @@ class Rankings:
         )
 
     def only(self, query: int) -> "Rankings":
-        """The ranking of one query, as those of a collection of one query."""
+        """The ranking of one query, whose number becomes 0."""
         return self.of(np.array([query]))
 
 
 def groups(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first row of each group of adjacent rows that are equal in all columns, and its number of rows."""
+    """The first row and the number of rows of each group of adjacent rows that are equal in all columns."""
     new = np.ones(len(columns[0]), bool)
     new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     starts = np.flatnonzero(new)

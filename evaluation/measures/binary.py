@@ -1,6 +1,6 @@
-"""Measures that only ask whether a document is relevant: P, R, AP, RR, Success, Rprec, Bpref.
+"""Measures of binary relevance: P, R, AP, RR, Success, Rprec, Bpref.
 
-A document is relevant from the grade `rel` on, by default from the options' relevant_from.
+A document is relevant if its grade is at least `rel`, by default the options' relevant_from.
 """
 
 import numpy as np
@@ -9,9 +9,10 @@ from .grading import GradedRankings
 
 
 def precision(graded: GradedRankings, cutoff: int | None, rel: float | None = None) -> np.ndarray:
-    """P@k, relevant documents down to rank k per k, however short the ranking, float64[queries].
+    """P@k, the number of relevant documents down to rank k, divided by k, float64[queries].
 
-    Without a cutoff, per document of the ranking; 0 for an empty ranking.
+    A ranking shorter than k is divided by k, too. Without a cutoff, the divisor is the length of the ranking; 0
+    for an empty ranking.
     """
     depth = np.maximum(graded.length, 1) if cutoff is None else cutoff
     return graded.total(graded.relevant(rel), cutoff) / depth
@@ -26,9 +27,9 @@ def recall(graded: GradedRankings, cutoff: int | None, rel: float | None = None)
 
 
 def average_precision(graded: GradedRankings, cutoff: int | None, rel: float | None = None) -> np.ndarray:
-    """AP@k, the sum of the precision at each relevant document per all relevant documents, float64[queries].
+    """AP@k, float64[queries]: the precisions at the relevant documents down to rank k, summed.
 
-    nan if no document is relevant.
+    The sum is divided by the number of all relevant documents. nan if no document is relevant.
     """
     relevant = graded.relevant(rel)
     precision_here = _so_far(relevant, graded) / graded.rank
@@ -36,7 +37,7 @@ def average_precision(graded: GradedRankings, cutoff: int | None, rel: float | N
 
 
 def reciprocal_rank(graded: GradedRankings, cutoff: int | None, rel: float | None = None) -> np.ndarray:
-    """RR@k, 1 / rank of the first relevant document, 0 if it is below k, float64[queries].
+    """RR@k, 1 / rank of the first relevant document, 0 if that rank is beyond k, float64[queries].
 
     nan if no document is relevant.
     """
@@ -50,7 +51,7 @@ def reciprocal_rank(graded: GradedRankings, cutoff: int | None, rel: float | Non
 
 
 def success(graded: GradedRankings, cutoff: int | None, rel: float | None = None) -> np.ndarray:
-    """Success@k, 1 if a relevant document stands down to rank k, else 0, float64[queries].
+    """Success@k, 1 if a document down to rank k is relevant, else 0, float64[queries].
 
     nan if no document is relevant.
     """
@@ -58,7 +59,7 @@ def success(graded: GradedRankings, cutoff: int | None, rel: float | None = None
 
 
 def r_precision(graded: GradedRankings, cutoff: int | None, rel: float | None = None) -> np.ndarray:
-    """Rprec, the precision at rank R, R the number of all relevant documents, float64[queries].
+    """Rprec, the precision at rank R, where R is the number of all relevant documents, float64[queries].
 
     nan if no document is relevant.
     """
@@ -67,12 +68,12 @@ def r_precision(graded: GradedRankings, cutoff: int | None, rel: float | None = 
 
 
 def binary_preference(graded: GradedRankings, cutoff: int | None, rel: float | None = None) -> np.ndarray:
-    """Bpref, how seldom judged documents that are not relevant stand above relevant ones, float64[queries].
+    """Bpref, float64[queries]: how rarely judged documents that are not relevant rank above relevant ones.
 
     The mean over all R relevant documents of 1 - min(n, R) / min(N, R), 0 for one that is not returned; n of
-    the N judged documents that are not relevant stand above it (Buckley & Voorhees, SIGIR 2004, as in
-    trec_eval). Unjudged documents do not exist for it, whatever grade is assumed, and under negatives=clip, which
-    follows trec_eval, neither does one with a grade below 0. nan if no document is relevant.
+    the N judged documents that are not relevant rank above it (Buckley & Voorhees, SIGIR 2004, as in trec_eval).
+    Unjudged documents are ignored, whatever grade is assumed for them. Under negatives=clip, which follows
+    trec_eval, documents with a grade below 0 are ignored, too. nan if no document is relevant.
     """
     least = graded.options.relevant_from if rel is None else rel
     lowest = 0.0 if graded.options.negatives == "clip" else -np.inf
@@ -91,12 +92,12 @@ def all_relevant(graded: GradedRankings, rel: float | None = None) -> np.ndarray
 
 
 def _so_far(values: np.ndarray, graded: GradedRankings) -> np.ndarray:
-    """The sum of whole numbers down to each row, within its query, float64[rows]."""
+    """The running sum of whole numbers down to each row of its query, float64[rows]."""
     running = np.concatenate([[0.0], np.cumsum(values)])
     before_query = running[np.searchsorted(graded.query, np.arange(graded.queries))]
     return running[1:] - before_query[graded.query]
 
 
-def _per_relevant(found: np.ndarray, graded: GradedRankings, rel: float | None) -> np.ndarray:
+def _per_relevant(count: np.ndarray, graded: GradedRankings, rel: float | None) -> np.ndarray:
     relevant = all_relevant(graded, rel)
-    return np.divide(found, relevant, out=np.full(graded.queries, np.nan), where=relevant > 0)
+    return np.divide(count, relevant, out=np.full(graded.queries, np.nan), where=relevant > 0)

@@ -1,4 +1,4 @@
-"""The exact least and greatest nDCG that is possible once everything in the pool is judged."""
+"""Exact bounds of nDCG: the least and the greatest value that it can have once all of the pool is judged."""
 
 from dataclasses import dataclass, replace
 
@@ -16,11 +16,11 @@ from .ties import by_score
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The least and the greatest nDCG of each query once all is judged; nan where it can have no value."""
+    """The least and the greatest nDCG of each query once all is judged; nan where no value is possible."""
 
     low: np.ndarray  # float64[queries]
     high: np.ndarray  # float64[queries]
-    certain: np.ndarray  # bool[queries]: has a value whatever the open judgments will be
+    certain: np.ndarray  # bool[queries]: whether the query has a value whatever the missing judgments are
 
     def of_mean(self) -> tuple[float, float]:
         """The least and the greatest mean over queries; (nan, nan) if no query can have a value.
@@ -32,7 +32,7 @@ class Bounds:
 
 
 def _least_mean(must: np.ndarray, may: np.ndarray) -> float:
-    """The least mean of all of `must` and any of `may`; nan for none at all."""
+    """The least mean of all values of `must` and any subset of `may`; nan if both are empty."""
     sums = must.sum() + np.append(0.0, np.cumsum(np.sort(may)))
     sizes = len(must) + np.arange(len(sums))
     means = sums[sizes > 0] / sizes[sizes > 0]
@@ -47,28 +47,28 @@ def bounds(
     grades: tuple[float, float],
     pool: tuple[np.ndarray, np.ndarray],
 ) -> Bounds:
-    """Exact bounds of nDCG at `cutoff` for one system, whatever grades its unjudged documents will get.
+    """Exact bounds of one system's nDCG at `cutoff` for any grades that the unjudged documents can get.
 
-    `grades` is the (lowest, highest) of the scale, `pool` the (query, document) of the pairs that are to be
-    judged; those that are judged already do not matter, and the unjudged documents of the ranking down to the
-    cutoff belong to it in any case. Any grade between these two is allowed for, since a mean of ratings can be
-    one; where 0 lies between them and no judgment can be 0, the bounds may be somewhat too wide.
+    `grades` is the (lowest, highest) of the scale; any grade between them is possible, since a judgment can be a
+    mean of ratings. `pool` is the (query, document) of the pairs to be judged. Pairs that are judged already do
+    not matter; the unjudged documents of the ranking down to the cutoff always belong to the pool. Where 0 lies
+    between the two grades and no judgment can be 0, the bounds may be somewhat too wide.
 
-    nan, too, under negatives=minmax_closed, whose lists grow with every judgment; where documents that will stay
-    unjudged are in the ideal, which is so if a grade is assumed for them and ideal=retrieved; and under
-    negatives=raw where nothing relevant is known, since the ratio then has no end.
+    nan under negatives=minmax_closed, whose lists grow with every judgment; under ideal=retrieved with an assumed
+    grade, since documents that stay unjudged are then in the ideal; and under negatives=raw where nothing
+    relevant is known, since the ratio is then unbounded.
     """
     assumed = options.assumed_grade is not None and options.ideal == "retrieved"
     if assumed or options.negatives == "minmax_closed":
         nothing = np.full(judgments.queries, np.nan)
         return Bounds(nothing, nothing, np.zeros(judgments.queries, bool))
-    # In the end no document above the cutoff is unjudged, so that the option does not matter.
+    # Once all is judged, no document above the cutoff is unjudged, so the option does not matter.
     graded = _graded(judgments, rankings, replace(options, unjudged="zero"), cutoff)
     lowest, highest = gain(np.array(grades, np.float64), options)
     case = _case(graded, cutoff, pool, lowest, highest)
-    # A query whose pool is judged has judgments in the end, even if none of them can gain anything.
+    # A query with a pool has judgments once all is judged, even if none of them can gain anything.
     judged = (case.open > 0) | (judgments.count > 0) | (np.bincount(pool[0], minlength=judgments.queries) > 0)
-    return _said(extreme(case, -1), extreme(case, 1), case, graded, cutoff, (lowest, highest), judged)
+    return _valid_bounds(extreme(case, -1), extreme(case, 1), case, graded, cutoff, (lowest, highest), judged)
 
 
 def unjudged(
@@ -81,12 +81,12 @@ def unjudged(
 
 
 def _weight(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
-    """What a gain of 1 adds to the DCG at each row, float64[rows]."""
+    """How much a gain of 1 at each row adds to the DCG, float64[rows]."""
     return graded.expected(graded.discount * (True if cutoff is None else graded.rank <= cutoff))
 
 
 def _graded(judgments: Judgments, rankings: Rankings, options: Options, cutoff: int | None) -> GradedRankings:
-    """The rows that can affect nDCG, judged or not."""
+    """The graded rankings with all rows that can affect nDCG, judged or not."""
     if options.ties == "score":
         rankings, options = by_score(rankings), replace(options, ties="rank")
     if cutoff is not None and options.ties == "rank" and options.ideal == "judged":
@@ -127,10 +127,10 @@ def _case(
 
 
 def _outside(pool: tuple[np.ndarray, np.ndarray], graded: GradedRankings, mine: np.ndarray) -> np.ndarray:
-    """How many unjudged documents of the pool could enter the ideal without being in the top of the ranking."""
+    """The number of unjudged documents outside the top ranks that could enter the ideal, int64[queries]."""
     keys, judged = distinct(pair_key(*map(np.asarray, pool))), graded.judgments.key
     keys = keys[np.append(judged, -1)[np.searchsorted(judged, keys)] != keys]
-    if not keys.size:  # everything pooled is judged: there is nothing to look for among all rows
+    if not keys.size:  # all of the pool is judged, so the search among all rows is spared
         return np.zeros(graded.queries, np.int64)
     key_of_row = pair_key(graded.query, graded.document)
     keys = keys[~np.isin(keys, key_of_row[mine])]
@@ -140,7 +140,7 @@ def _outside(pool: tuple[np.ndarray, np.ndarray], graded: GradedRankings, mine: 
 
 
 def _layers(queries: int, query: np.ndarray, gains: np.ndarray, lowest: float, highest: float) -> Layers:
-    """The layers above 0, cut at the gains of judged documents and at the ends of what the others can gain."""
+    """The layers above 0, cut at the gains of judged documents and at the least and greatest gain of others."""
     gainful = np.flatnonzero(gains > 0)
     ends = [end for end in dict.fromkeys((lowest, highest)) if end > 0]
     edges = np.concatenate([gains[gainful], *[np.full(queries, end) for end in ends]])
@@ -160,7 +160,7 @@ def _layers(queries: int, query: np.ndarray, gains: np.ndarray, lowest: float, h
     return Layers(query, edges - lower, judged, all=edges <= lowest, none=edges > highest)
 
 
-def _said(
+def _valid_bounds(
     low: np.ndarray,
     high: np.ndarray,
     case: Case,
@@ -169,13 +169,13 @@ def _said(
     gains: tuple[float, float],
     judged: np.ndarray,
 ) -> Bounds:
-    """The bounds: nan where no value is possible, and the present value where no judgment is open."""
+    """The bounds: nan where no value is possible, the present value where no judgment is missing."""
     options, worst, some = graded.options, case.worst_counts, case.open > 0
     lowest, highest = gains
     certain = _any(case.above, case.queries) | (worst & _any(case.below, case.queries))
     certain |= some & (lowest > 0 or (worst and highest < 0))
     possible = certain | (some & (highest > 0 or (worst and lowest < 0)))
-    # An ideal as small as one likes below a loss makes a ratio without end.
+    # With a loss in the DCG, an arbitrarily small ideal makes the ratio unbounded.
     endless = possible & ~certain & ((lowest < 0) | (case.fixed < 0)) if options.negatives == "raw" else False
     now = ndcg(graded, cutoff)
     low, high = np.where(some, low, now), np.where(some, high, now)
@@ -184,8 +184,8 @@ def _said(
         possible = certain = judged
     if options.missing == "skip":
         possible &= graded.present
-    said = possible & ~np.asarray(endless)
-    return Bounds(np.where(said, low, np.nan), np.where(said, high, np.nan), certain & said)
+    defined = possible & ~np.asarray(endless)
+    return Bounds(np.where(defined, low, np.nan), np.where(defined, high, np.nan), certain & defined)
 
 
 def _any(layers: Layers, queries: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""How much of a ranking has been judged."""
+"""Coverage: the judged share of a ranking."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from .grading import GradedRankings
 def judged(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
     """Judged@k, the judged share of the documents down to rank k, float64[queries]; nan for an empty ranking.
 
-    Under unjudged=condensed this looks at the condensed ranking.
+    Under unjudged=condensed, of the condensed ranking.
     """
     listed = graded.listed_to(cutoff)
     return np.divide(graded.judged_to(cutoff), listed, out=np.full(graded.queries, np.nan), where=listed > 0)

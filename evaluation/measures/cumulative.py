@@ -1,4 +1,4 @@
-"""Cumulative gain, with and without discount, against the ideal: CG, DCG, IDCG, nDCG."""
+"""Cumulative gain: CG, DCG, IDCG and nDCG."""
 
 import numpy as np
 
@@ -10,29 +10,29 @@ ROUNDING = 1e-12
 
 
 def cg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
-    """CG@k, the sum of the gains, signed, float64[queries]."""
+    """CG@k, the sum of the gains, float64[queries]; below 0 if losses prevail."""
     return graded.total(graded.gain, cutoff)
 
 
 def dcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
-    """DCG@k, the sum of the discounted gains, signed, float64[queries]."""
+    """DCG@k, the sum of the discounted gains, float64[queries]; below 0 if losses prevail."""
     return graded.dcg(cutoff)
 
 
 def idcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
-    """IDCG@k, the DCG of the best list; it does not shrink with a short ranking, float64[queries]."""
+    """IDCG@k, the DCG of the ideal list down to rank k, however short the ranking, float64[queries]."""
     return best_lists(graded).dcg(cutoff)
 
 
 def min_dcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
-    """The DCG of the worst list, float64[queries]; at most 0 unless closed, 0 under raw and clip."""
+    """The DCG of the worst list, float64[queries]; 0 under negatives=raw and clip, at most 0 under minmax."""
     if graded.options.negatives == "raw":
         return np.zeros(graded.queries)
     return worst_lists(graded).dcg(cutoff)
 
 
 def ndcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
-    """nDCG@k = (DCG - W) / (IDCG - W), W the DCG of the worst list, float64[queries]; nan where IDCG = W.
+    """nDCG@k = (DCG - W) / (IDCG - W), where W is the DCG of the worst list, float64[queries]; nan if IDCG = W.
 
     Without negative gains W = 0, and this is DCG / IDCG (Järvelin & Kekäläinen 2002). The default, an open
     form of the min-max of Gienapp et al. (CIKM 2020), is within [0, 1] for every ranking.
@@ -47,7 +47,7 @@ def ndcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
 
 
 def _noise(graded: GradedRankings, cutoff: int | None) -> np.ndarray | float:
-    """The rounding error of IDCG - W where the best and the worst list are the same."""
+    """The rounding error of IDCG - W where the ideal and the worst list are the same."""
     if graded.options.negatives != "minmax_closed":
         return 0.0
     best = best_lists(graded)

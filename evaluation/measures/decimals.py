@@ -1,10 +1,10 @@
-"""Decimal numbers as values and as text: how options and measures check, read and print them."""
+"""Numbers of options and measures: checked when read, printed as decimals."""
 
 import math
 
 
 def finite(value: object, name: str) -> float:
-    """`value` as a float; ValueError naming it where it is no finite number."""
+    """`value` as a float. ValueError with `name` if it is not a finite number."""
     try:
         spelled = not isinstance(value, str) or (value.isascii() and "_" not in value)
         number = float(value) if spelled and not isinstance(value, bool) else math.nan
@@ -15,6 +15,6 @@ def finite(value: object, name: str) -> float:
     return number
 
 
-def plain(number: float) -> str:
+def decimal_text(number: float) -> str:
     """The shortest text that reads back as the same number: 2, 0.5, 2.718281828459045."""
     return repr(float(number)).removesuffix(".0")

@@ -1,4 +1,4 @@
-"""The difference of two lists' values on one query, split by rank."""
+"""The difference between two systems' values on one query, split by rank."""
 
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -6,7 +6,7 @@ from math import isnan
 
 from .explain import Explanation, Row
 
-# The measures of which each rank has a part: its gain, that times the discount, and that as a share of IDCG - W.
+# The measures that can be split: a rank adds its gain, its discounted gain, or its discounted gain / (IDCG - W).
 SPLIT = ("CG", "DCG", "nDCG")
 
 
@@ -14,7 +14,7 @@ SPLIT = ("CG", "DCG", "nDCG")
 class Part:
     """What one rank adds to each of two values; 0.0 where a list ends above it."""
 
-    rank: int  # 0: what an empty list has, -W / (IDCG - W)
+    rank: int  # 0: the value of an empty list, -W / (IDCG - W)
     first: float
     second: float
 
@@ -25,13 +25,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Difference:
-    """Two values of one measure. Each is the sum of the value of an empty list and the parts of its ranks."""
+    """Two values of one measure, each the value of an empty list plus the parts of its ranks."""
 
     first: float
     second: float
-    empty: Part  # nothing but 0.0 where no gain is negative
+    empty: Part  # 0.0 for both where no gain is negative
     parts: list[Part]  # of each rank down to the end of the longer list
-    one_ideal: bool  # both are measured on the same best and worst list, so that a rank counts as much in both
+    one_ideal: bool  # whether both have the same ideal and worst list, so that a rank weighs the same in both
 
     @property
     def difference(self) -> float:
@@ -39,10 +39,10 @@ class Difference:
 
 
 def difference(first: Explanation, second: Explanation, measure: str) -> Difference | None:
-    """The second value of the measure, a name in SPLIT, less the first, rank by rank.
+    """The second value of the measure minus the first, rank by rank.
 
-    None where one of them has no value, or one that does not come from its ranks (nothing to find, counted as 0).
-    ValueError for another measure.
+    None where one of them is undefined, or counted as 0 because there is nothing to find. ValueError for a measure
+    that is not in SPLIT.
     """
     if measure not in SPLIT:
         raise ValueError(f"{measure} is not split by rank; {', '.join(SPLIT)} are.")

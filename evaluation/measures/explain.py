@@ -1,4 +1,4 @@
-"""One query explained rank by rank: the rows whose sums are the values that `evaluate` returns."""
+"""The computation of nDCG for one query, rank by rank. The rows sum to the values that `evaluate` returns."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from .reasons import REASONS
 
 @dataclass(frozen=True)
 class Row:
-    """One rank of a list. Under ties=average the gain is the one expected of the rank."""
+    """One rank of a list. Under ties=average, `gain` is the mean gain of the tied documents."""
 
     rank: int
     document: int
@@ -29,11 +29,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Explanation:
-    """nDCG = (dcg - min_dcg) / span; `reason` says "counted", or why the query does not count."""
+    """The parts of nDCG = (dcg - min_dcg) / span. `reason` is "counted", or why the query does not count."""
 
-    ranking: list[Row]  # adds up to dcg
-    ideal: list[Row]  # adds up to idcg
-    worst: list[Row]  # adds up to min_dcg; empty where `negatives` has no lower end
+    ranking: list[Row]  # sums to dcg
+    ideal: list[Row]  # sums to idcg
+    worst: list[Row]  # sums to min_dcg; empty under negatives=raw
     cg: float
     dcg: float
     idcg: float
@@ -43,7 +43,7 @@ class Explanation:
 
     @property
     def span(self) -> float:
-        """idcg - min_dcg; 0.0 where best and worst list are the same, so that nothing is measured."""
+        """idcg - min_dcg; 0.0 where the ideal and the worst list are the same, so that nDCG is undefined."""
         span = self.idcg - self.min_dcg
         return span if span > ROUNDING * sum(abs(row.contribution) for row in self.ideal) else 0.0
 
@@ -51,7 +51,10 @@ class Explanation:
 def explain(
     cutoff: int | None, judgments: Judgments, rankings: Rankings, options: Options, query: int
 ) -> Explanation:
-    """The computation of nDCG at `cutoff` (None: the whole ranking) for the query with this index."""
+    """The computation of nDCG at `cutoff` (None: the whole ranking) for query number `query`.
+
+    ValueError for a number out of range.
+    """
     if not 0 <= query < judgments.queries:
         raise ValueError(f"query {query} is not from 0 to {judgments.queries - 1}.")
     judgments, rankings = judgments.only(query), rankings.only(query)
@@ -74,7 +77,7 @@ def explain(
 
 
 def _rows(lists: GradedLists, cutoff: int | None) -> list[Row]:
-    """The rows of the only query down to the cutoff."""
+    """The rows of lists of a single query, down to the cutoff."""
     top = slice(cutoff)
     columns = (lists.rank, lists.document, lists.grade, lists.gain, lists.discount, lists.contribution)
     running = np.cumsum(lists.contribution[top])

@@ -1,14 +1,14 @@
-"""The greatest and the least (N + W) / (I + W) that open judgments allow.
+"""The greatest and the least ratio (N + W) / (I + W) that missing judgments allow.
 
-N is the DCG, I the IDCG, W the DCG of the worst list turned around. Cut the gains into layers at every gain that
-occurs. A layer of thickness d adds d times the weights of the documents that reach it to N, d times the discounts
-of the first so many ranks to I or W, and nothing else; all that is open in it is how many unjudged documents reach
-it. For a given ratio z, N + W - z (I + W) is thus a sum over layers, and its extreme leads to the extreme ratio in
+N is the DCG, I the IDCG, W minus the DCG of the worst list. Cut the gains into layers at every gain that occurs. A
+layer of thickness d adds to N d times the weights of the documents that reach it, and to I or W d times the
+discounts of as many first ranks. The only unknown of a layer is how many unjudged documents reach it. For a given
+ratio z, N + W - z (I + W) is thus a sum over layers, and its extreme leads to the extreme ratio in
 a few steps (Dinkelbach, On Nonlinear Fractional Programming, Management Science 13, 1967).
 
-The number of documents that reach a layer cannot rise with the distance from 0. On one side of 0 the best numbers
-of each layer by itself fall of their own accord. On the other side they would rise, and there one number for all
-layers is best: of two that rise, one serves both layers at least as well.
+The number of documents that reach a layer cannot rise with the distance from 0. On one side of 0, the best number
+of each layer by itself falls with that distance. On the other side it would rise, and there one number for all
+layers is best: where the numbers of two layers would rise, an equal number is at least as good for both.
 """
 
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 CELLS_AT_A_TIME = 1 << 20
-STEPS = 50  # three to six are the rule
+STEPS = 50  # at most; three to six are usual
 NEGLIGIBLE = 1e-15
 
 
@@ -40,11 +40,11 @@ class Layers:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """All that the extremes of some queries depend on."""
+    """The input of `extreme`: all that the extremes of some queries depend on."""
 
     fixed: np.ndarray  # float64[queries]: the DCG of what is judged
     weights: np.ndarray  # float64[queries, n]: of the unjudged documents, heaviest first; 0 outside the cutoff
-    open: np.ndarray  # int64[queries]: how many of them there are
+    open: np.ndarray  # int64[queries]: the number of unjudged documents
     above: Layers
     below: Layers
     ranks: np.ndarray  # float64[k + 1]: the discounts of the first 0, 1, 2, ... ranks, added up
@@ -59,7 +59,7 @@ class Case:
         return self.ranks[np.minimum(ranks, len(self.ranks) - 1)]
 
     def part(self, first: int, last: int) -> "Case":
-        """The queries from first to last - 1, with no more columns than they need."""
+        """The case of queries first to last - 1, with no more columns than they need."""
         rows, opened = slice(first, last), self.open[first:last]
         return replace(
             self,
@@ -74,7 +74,7 @@ class Case:
 def extreme(case: Case, sign: int) -> np.ndarray:
     """The greatest (sign 1) or least (sign -1) ratio, float64[queries]; 0 or 1 where every ratio is 0 / 0.
 
-    Some queries at a time, since each layer takes a row as long as there are unjudged documents.
+    Queries are processed in chunks, because a layer takes a row as long as there are unjudged documents.
     """
     layers = np.bincount(case.above.query, minlength=case.queries)
     layers += np.bincount(case.below.query, minlength=case.queries)
@@ -101,21 +101,21 @@ class _Search:
     def ratio(self) -> np.ndarray:
         ratio = np.full(self.case.queries, 0.0 if self.sign > 0 else 1.0)
         for step in range(STEPS):
-            found = self._ratio_of(*self._best(ratio), ratio)
-            # Without W the ratio can lie on either side of the guess; from then on it can only improve.
-            better = self.sign * (found - ratio) > NEGLIGIBLE if step else found != ratio
+            next_ratio = self._ratio_of(*self._best(ratio), ratio)
+            # After the first step the ratio can only improve; without W, the first can go either way.
+            better = self.sign * (next_ratio - ratio) > NEGLIGIBLE if step else next_ratio != ratio
             if not better.any():
                 break
-            ratio = np.where(better, found, ratio)
+            ratio = np.where(better, next_ratio, ratio)
         return ratio
 
     def _best(self, ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How many unjudged documents should reach each layer above and below 0, int64[layers] each."""
-        case, each_above = self.case, self.sign > 0
+        """The best number of unjudged documents to reach each layer above and below 0, int64[layers] each."""
+        case, own_above = self.case, self.sign > 0
         above = self._table(case.above, self.gaining, self.ideal, -ratio)
         below = self._table(case.below, -self.losing, self.worst, 1 - ratio)
-        above, reach_above = self._summed(above, case.above, each_above)
-        below, reach_below = self._summed(below, case.below, not each_above)
+        above, reach_above = self._summed(above, case.above, own_above)
+        below, reach_below = self._summed(below, case.below, not own_above)
         # Both sides share the unjudged documents.
         total = above + np.take_along_axis(below, self.rest, axis=1)
         total[self.beyond] = -np.inf
@@ -126,7 +126,7 @@ class _Search:
         )
 
     def _table(self, layers: Layers, weights: np.ndarray, of_ranks: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """What each layer adds when 0, 1, 2, ... unjudged documents reach it, in the direction wanted."""
+        """What each layer adds when 0 to n unjudged documents reach it, times `sign`, float64[layers, n + 1]."""
         table = (weights[layers.query] + times[layers.query, np.newaxis] * of_ranks) * layers.thickness[
             :, np.newaxis
         ]
@@ -135,13 +135,14 @@ class _Search:
         table[layers.all] = table[layers.all, self.case.open[layers.query[layers.all]]][:, np.newaxis]
         return table
 
-    def _summed(self, table: np.ndarray, layers: Layers, each: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The sum over a query's layers when at most so many documents (`each`), or just so many, reach every one.
+    def _summed(self, table: np.ndarray, layers: Layers, own_numbers: bool) -> tuple[np.ndarray, np.ndarray]:
+        """The best sum over a query's layers for 0 to n unjudged documents, float64[queries, n + 1].
 
-        float64[queries, n + 1]; beside it how many reach each layer, int64[layers, n + 1].
+        With `own_numbers` at most that many reach each layer, else exactly that many. The second array is how many
+        do, int64[layers, n + 1].
         """
         best, at = table, np.tile(self.count, (len(table), 1))
-        if each:
+        if own_numbers:
             best = np.maximum.accumulate(table, axis=1)
             at = np.maximum.accumulate(np.where(table == best, at, 0), axis=1)
         at[layers.none] = 0
@@ -152,7 +153,7 @@ class _Search:
         return total, at
 
     def _ratio_of(self, above: np.ndarray, below: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-        """The ratio when so many unjudged documents reach each layer; `otherwise` where it is 0 / 0."""
+        """The ratio for these numbers of unjudged documents in each layer; `otherwise` where it is 0 / 0."""
         case = self.case
         dcg = case.fixed + self._sum(case.above, self.gaining[case.above.query, above])
         dcg -= self._sum(case.below, self.losing[case.below.query, below])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .decimals import plain
+from .decimals import decimal_text
 from .options import Options
 
 OVERWHELMING = 30  # with gain 2 ** 30 a single document decides the value of a list
@@ -21,7 +21,9 @@ def gain(grade: np.ndarray, options: Options) -> np.ndarray:
         else:
             gains[graded] = _gain(grade[graded], options)
     if not np.isfinite(gains).all():
-        raise ValueError(f"the {options.gain} gain of grade {plain(grade[~np.isfinite(gains)][0])} is not finite.")
+        raise ValueError(
+            f"the {options.gain} gain of grade {decimal_text(grade[~np.isfinite(gains)][0])} is not finite."
+        )
     return np.maximum(gains, 0) if options.negatives == "clip" else gains
 
 
@@ -41,18 +43,20 @@ def _mapped(grade: np.ndarray, options: Options) -> np.ndarray:
     unlisted = np.flatnonzero(listed[at] != grade)
     if unlisted.size:
         raise ValueError(
-            f"gain=map does not list the grade {plain(grade[unlisted[0]])}; list it or, if it is a mean, combine "
-            "ratings by median or majority, which keep to the scale."
+            f"gain=map does not list the grade {decimal_text(grade[unlisted[0]])}; list it or, if it is a mean, "
+            "combine ratings by median or majority, which keep to the scale."
         )
     return gains[at]
 
 
 def cautions(options: Options, grades: np.ndarray) -> list[str]:
-    """Sentences for the reader about surprising effects of these options on these grades."""
-    said = []
+    """Warnings for the reader, a sentence each, about surprising effects of these options on these grades."""
+    sentences = []
     exponential = options.gain.startswith("exponential")
     if exponential and (np.abs(grades) > OVERWHELMING).any():
-        said.append(f"With {options.gain} gain a grade beyond {OVERWHELMING} decides everything alone.")
+        sentences.append(f"With {options.gain} gain a grade beyond {OVERWHELMING} decides everything alone.")
     if options.gain == "exponential" and (grades < 0).any():
-        said.append("Exponential gain never falls below -1: a very bad document costs hardly more than a bad one.")
-    return said
+        sentences.append(
+            "Exponential gain never falls below -1: a very bad document costs hardly more than a bad one."
+        )
+    return sentences

@@ -20,8 +20,8 @@ class GradedLists:
     queries: int
     query: np.ndarray
     rank: np.ndarray  # from 1
-    documents: np.ndarray  # those of the rows and others
-    row: np.ndarray  # which of them
+    documents: np.ndarray  # a superset of the documents of the rows
+    row: np.ndarray  # the index in `documents` of each row
     grade: np.ndarray  # nan = unjudged
     gain: np.ndarray
     discount: np.ndarray
@@ -33,7 +33,7 @@ class GradedLists:
 
     @cached_property
     def contribution(self) -> np.ndarray:
-        """What each row adds to the discounted cumulative gain."""
+        """The discounted gain of each row: what it adds to the DCG."""
         return self.gain * self.discount
 
     def total(self, values: np.ndarray, cutoff: int | None) -> np.ndarray:
@@ -58,18 +58,18 @@ class GradedLists:
 class GradedRankings(GradedLists):
     """One system's rankings under the options. Unjudged rows that cannot matter may be left out.
 
-    Under ties=average the gains are those expected of a rank; grades stay those of the documents.
+    Under ties=average, a gain is the mean of the tied documents; a grade stays that of the document.
     """
 
     judgments: Judgments
     options: Options
     judged: np.ndarray  # bool[rows]
-    length: np.ndarray  # int64[queries], after unjudged documents left under unjudged=condensed
+    length: np.ndarray  # int64[queries], of the condensed ranking under unjudged=condensed
     present: np.ndarray  # bool[queries]
-    tie: np.ndarray | None  # group of each row
+    tie: np.ndarray | None  # int64[rows], the tie group; None unless ties=average
 
     def expected(self, values: np.ndarray) -> np.ndarray:
-        """`values` of the rows; under ties=average their mean over the tie group (McSherry & Najork 2008)."""
+        """`values` by row; under ties=average their mean over the tie group (McSherry & Najork 2008)."""
         return values.astype(np.float64) if self.tie is None else _mean_of_group(values, self.tie)
 
     def relevant(self, least: float | None) -> np.ndarray:
@@ -77,11 +77,11 @@ class GradedRankings(GradedLists):
         return self.expected(self.grade >= (self.options.relevant_from if least is None else least))
 
     def judged_to(self, cutoff: int | None) -> np.ndarray:
-        """How many judged documents stand above the cutoff, float64[queries]."""
+        """The number of judged documents down to the cutoff, float64[queries]."""
         return self.total(self.expected(self.judged), cutoff)
 
     def listed_to(self, cutoff: int | None) -> np.ndarray:
-        """How many documents stand above the cutoff, int64[queries]."""
+        """The number of documents down to the cutoff, int64[queries]."""
         return self.length if cutoff is None else np.minimum(self.length, cutoff)
 
 
@@ -132,7 +132,7 @@ def grade_rankings(
 
 
 def _with_unjudged(row: np.ndarray, judgment: np.ndarray, rankings: Rankings) -> tuple[np.ndarray, np.ndarray]:
-    """Every row of the rankings, with -1 for the judgment of those that have none."""
+    """All rows of the rankings, and the judgment of each, -1 for none."""
     of_every_row = np.full(len(rankings.documents), -1)
     of_every_row[row] = judgment
     return np.arange(len(rankings.documents)), of_every_row

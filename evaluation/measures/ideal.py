@@ -1,4 +1,4 @@
-"""The best and the worst list that a query's documents allow."""
+"""The ideal list and the worst list of each query."""
 
 import numpy as np
 
@@ -9,22 +9,25 @@ from .options import Options
 
 
 def best_lists(graded: GradedRankings) -> GradedLists:
-    """The ideal of every query, whole: gains descending, those above 0 only, since a slot may stay empty.
+    """The ideal list of each query, without a cutoff: the gains above 0, descending.
 
-    Under minmax_closed all judged documents stand in it.
+    Under negatives=minmax_closed, all judged documents.
     """
     return _extreme_lists(graded, "best")
 
 
 def worst_lists(graded: GradedRankings) -> GradedLists:
-    """The worst of every query, whole: gains ascending, those below 0 only; under minmax_closed all."""
+    """The worst list of each query, without a cutoff: the gains below 0, ascending.
+
+    Under negatives=minmax_closed, all judged documents.
+    """
     return _extreme_lists(graded, "worst")
 
 
 def _extreme_lists(graded: GradedRankings, end: str) -> GradedLists:
     judgments, options = graded.judgments, graded.options
     if options.ideal == "retrieved":
-        # From the grades: under ties=average the gains of the rows are expectations.
+        # From the grades: under ties=average the gains of the rows are means.
         return _sorted_lists(graded.queries, graded.query, graded.document, graded.grade, options, end)
     decisive = (options.gain, options.gain_map, options.discount, options.log_base, options.negatives)
     return judgments.remember(

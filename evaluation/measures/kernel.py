@@ -1,4 +1,4 @@
-"""Score one system: the value of each measure and query, and whether or why not it counts in the mean."""
+"""Scores of one system: the value of each measure and query, and why a query does not count in the mean."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ import numpy as np
 
 from .arrays import Judgments, Rankings
 from .grading import GradedRankings, grade_rankings
-from .notation import Measure, parse_measure, stated
+from .notation import Measure, parse_measure, with_gmax
 from .options import Options
 from .parameters import DCG_FORMS
 from .reasons import COUNTED, NO_RANKING, NOT_JUDGED, NOTHING_TO_FIND, REASONS, UNJUDGED_ABOVE_CUTOFF
@@ -16,7 +16,7 @@ from .registry import MEASURES, Definition
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What one system scored: for each measure a value and a reason (index in REASONS) for every query."""
+    """The scores of one system: for each measure, a value and a reason (index in REASONS) by query."""
 
     options: Options
     values: dict[Measure, np.ndarray]  # float64[queries], nan = no value
@@ -31,19 +31,19 @@ class Scores:
         return mean(self.values[measure], self.counted(measure))
 
     def total(self, measure: Measure) -> float:
-        """What the queries that count add up to; nan if none does, or if the measure is not a count."""
+        """The sum over the queries that count; nan if none does, or if the measure is not a count."""
         counted = self.counted(measure)
         if not MEASURES[measure.name].counts or not counted.any():
             return float("nan")
         return float(self.values[measure][counted].sum())
 
     def tally(self, measure: Measure) -> dict[str, int]:
-        """How many queries count, and how many do not for which reason, e.g. {"counted": 9, "not judged": 1}."""
+        """The number of queries by reason, for example {"counted": 9, "not judged": 1}."""
         counts = np.bincount(self.reasons[measure], minlength=len(REASONS))
         return {reason: int(n) for reason, n in zip(REASONS, counts, strict=True) if n or reason == "counted"}
 
     def label(self, measure: Measure) -> str:
-        """What to print beside a number: "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax"."""
+        """The measure with its fingerprint: "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax"."""
         return f"{measure} {effective(measure, self.options).fingerprint()}"
 
 
@@ -69,7 +69,7 @@ def evaluate(
 
 
 def effective(measure: Measure, options: Options) -> Options:
-    """The options that hold for `measure`: its own dcg=, where it has one, before gain and discount."""
+    """The options in force for `measure`: its parameter dcg, if it has one, replaces gain and discount."""
     form = dict(measure.params).get("dcg")
     if form is None:
         return options
@@ -80,7 +80,7 @@ def _refuse_unfit(measure: Measure, options: Options) -> None:
     if options.ties == "average" and not MEASURES[measure.name].sums_ranks:
         raise ValueError(f"ties=average cannot give {measure}, which is not a sum over ranks.")
     if measure.lacks_gmax:
-        example = stated(measure, 3)
+        example = with_gmax(measure, 3)
         raise ValueError(f"{measure} needs gmax, the highest grade of the scale, for example {example}.")
 
 
@@ -103,7 +103,7 @@ def _score(measure: Measure, graded: GradedRankings) -> tuple[np.ndarray, np.nda
 
 
 def _judged_down_to(depth: np.ndarray | int | None, graded: GradedRankings) -> np.ndarray:
-    """Whether every document down to the depth, the same or another for each query, is judged, bool[queries]."""
+    """Whether every document down to the depth is judged, bool[queries]. An array has a depth for each query."""
     if not isinstance(depth, np.ndarray):
         return graded.judged_to(depth) == graded.listed_to(depth)
     above = graded.rank <= depth[graded.query]
@@ -130,7 +130,7 @@ def mean(values: np.ndarray, counted: np.ndarray) -> float:
 
 
 def weighted_mean(values: np.ndarray, counted: np.ndarray, weights: np.ndarray) -> float:
-    """The mean of the values that count, each by its query's weight (not negative); nan if nothing weighs."""
+    """The weighted mean of the values that count; nan if the weights sum to 0. ValueError for a weight below 0."""
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise ValueError("weights must be finite and not negative.")
     weight = weights[counted].sum()

@@ -9,35 +9,35 @@ from .arrays import Judgments, Rankings, pair_key
 
 SPREAD = np.uint32(0x9E3779B1)  # multiplier of the hash: odd, with well mixed bits
 ROWS_AT_A_TIME = 1 << 16  # rows whose arrays fit into the processor's cache
-PLACES_FOR_EACH = 32
+PLACES_FOR_EACH = 32  # places of the hash table for each judged document
 MOST_BITS = 13
 
 
 def match(judgments: Judgments, rankings: Rankings) -> tuple[np.ndarray, np.ndarray]:
-    """The judged rows of the rankings, ascending, and the row of the judgments that each one meets.
+    """The judged rows of the rankings, ascending, and the row of the judgments for each.
 
-    A judged document that a ranking names twice is a ValueError.
+    ValueError for a judged document that a ranking names twice.
     """
     if judgments.queries != rankings.queries:
         raise ValueError(f"judgments of {judgments.queries} queries, rankings of {rankings.queries}.")
     table = judgments.remember("table", lambda: Table.of(judgments.queries, judgments.query, judgments.document))
-    row, found = table.meet(rankings.offsets, rankings.documents)
+    row, judgment = table.meet(rankings.offsets, rankings.documents)
     met = np.zeros(len(judgments.key), bool)
-    met[found] = True
-    if np.count_nonzero(met) < found.size:
-        twice = np.bincount(found).argmax()
+    met[judgment] = True
+    if np.count_nonzero(met) < judgment.size:
+        twice = np.bincount(judgment).argmax()
         raise ValueError(
             f"the ranking of query {judgments.query[twice]} names document {judgments.document[twice]} twice."
         )
-    return row, found
+    return row, judgment
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A hash table of numbers by query: the judged documents, to be looked up for the documents of rankings.
+    """A hash table of numbers by query: the judged documents, in which the documents of rankings are looked up.
 
-    Each query has 2**bits places, some 32 for each of its numbers, so that most other numbers hit an empty place.
-    Rows come query by query, so that lookups are local in memory.
+    Each query has 2**bits places, about 32 for each of its numbers, so that most other numbers hit an empty
+    place. Rows come query by query, so that lookups are local in memory.
     """
 
     query: np.ndarray  # int64[n], ascending
@@ -85,18 +85,18 @@ class Table:
         rows = max(int(offsets[last] - offsets[first]) for first, last in edges)
         room = tuple(np.empty(rows, dtype) for dtype in (self.base.dtype, np.intp, self.at.dtype))
         parts = [self._likely(offsets, numbers, *edge, room) for edge in edges]
-        row, found, query = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        unsure = np.flatnonzero(found < 0)
+        row, index, query = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        unsure = np.flatnonzero(index < 0)
         if not unsure.size:
-            return row, found
-        found[unsure] = self._search(query[unsure], numbers[row[unsure]])
-        same = found >= 0
-        return row[same], found[same]
+            return row, index
+        index[unsure] = self._search(query[unsure], numbers[row[unsure]])
+        same = index >= 0
+        return row[same], index[same]
 
     def _likely(
         self, offsets: np.ndarray, numbers: np.ndarray, first: int, last: int, room: tuple[np.ndarray, ...]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows of queries first to last - 1 with a hit, its index (-1: to be searched), and their queries."""
+        """Rows of queries first to last - 1 that hit a number, its index (-1: a collision), and their queries."""
         start, end = offsets[first], offsets[last]
         narrow, place, there = (array[: end - start] for array in room)
         _spread(numbers[start:end], self.bits, out=narrow)
@@ -105,16 +105,16 @@ class Table:
         self.at.take(place, out=there, mode="clip")  # with "raise" it would make a copy first
         row = _true(there != 0)
         there, query = there[row], (place[row] >> self.bits).astype(np.int64)
-        found = self.first[query] + there - 1
-        found[there == self.several] = -1
+        index = self.first[query] + there - 1
+        index[there == self.several] = -1
         row += start
-        likely = np.flatnonzero((self.number[found] == numbers[row]) | (found < 0))
-        return row[likely], found[likely], query[likely]
+        likely = np.flatnonzero((self.number[index] == numbers[row]) | (index < 0))
+        return row[likely], index[likely], query[likely]
 
     def _search(self, query: np.ndarray, number: np.ndarray) -> np.ndarray:
-        """The index of each number of a query, -1 where it is missing."""
-        found = np.minimum(np.searchsorted(self.key, pair_key(query, number)), len(self.key) - 1)
-        return np.where((self.number[found] == number) & (self.query[found] == query), found, -1)
+        """The index of each (query, number), -1 where it is missing."""
+        index = np.minimum(np.searchsorted(self.key, pair_key(query, number)), len(self.key) - 1)
+        return np.where((self.number[index] == number) & (self.query[index] == query), index, -1)
 
 
 def _spread(number: np.ndarray, bits: int, out: np.ndarray | None = None) -> np.ndarray:
@@ -126,8 +126,7 @@ def _spread(number: np.ndarray, bits: int, out: np.ndarray | None = None) -> np.
 def _true(mask: np.ndarray) -> np.ndarray:
     """np.flatnonzero of the mask, in half the time where one in twenty is true.
 
-    np.flatnonzero suffers from branch misprediction at each of few true values. Here groups of four are tested
-    first.
+    np.flatnonzero mispredicts a branch at each true value. Here groups of four are tested first.
     """
     whole = len(mask) // 4 * 4
     fours = mask[:whole].view(np.uint32)
@@ -137,7 +136,7 @@ def _true(mask: np.ndarray) -> np.ndarray:
 
 
 def _edges(offsets: np.ndarray) -> list[tuple[int, int]]:
-    """(first, last) of the queries that are looked at together."""
+    """(first, last) of each chunk, which has the queries first to last - 1."""
     part = offsets[1:] // ROWS_AT_A_TIME
     edges = [*np.flatnonzero(np.diff(part, prepend=-1)).tolist(), len(part)]
     return list(zip(edges, edges[1:], strict=False))

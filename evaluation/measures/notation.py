@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from .decimals import plain
-from .parameters import DEFAULTS, OPTIONS_INSTEAD, checked, spelled
+from .decimals import decimal_text
+from .parameters import DEFAULTS, OPTIONS_INSTEAD, checked, params_text
 from .registry import ALIASES, MEASURES
 
 NOTATION = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<params>[^()]*)\))?(?:@(?P<cutoff>.*))?")
@@ -18,7 +18,7 @@ DEEPEST = 10**9  # deeper than any ranking, and safe to compare with any integer
 class Measure:
     """A measure's name, its cutoff (None: the whole ranking) and its parameters in order of name.
 
-    A parameter that has a default is always among them, so that the printed measure states it.
+    A parameter with a default is always included, so that the printed measure states it.
     """
 
     name: str
@@ -37,36 +37,36 @@ class Measure:
             _refuse_unknown(self.name, name, definition.parameters)
         params = [(name, checked(name, value)) for name, value in self.params]
         if len(dict(params)) != len(params):
-            raise ValueError(f"{self.name} has a parameter twice: {spelled(params)}.")
-        given = {name: DEFAULTS[name] for name in definition.parameters if name in DEFAULTS} | dict(params)
-        if {"rel", "gmax"} <= given.keys():
+            raise ValueError(f"{self.name} has a parameter twice: {params_text(params)}.")
+        stated = {name: DEFAULTS[name] for name in definition.parameters if name in DEFAULTS} | dict(params)
+        if {"rel", "gmax"} <= stated.keys():
             raise ValueError(f"{self.name} takes rel or gmax, not both: with rel a document gains 0 or 1.")
-        object.__setattr__(self, "params", tuple(sorted(given.items())))
+        object.__setattr__(self, "params", tuple(sorted(stated.items())))
 
     def __str__(self) -> str:
-        params = f"({spelled(self.params)})" if self.params else ""
+        params = f"({params_text(self.params)})" if self.params else ""
         return self.name + params + (f"@{self.cutoff}" if self.cutoff else "")
 
     @property
     def lacks_gmax(self) -> bool:
-        """Whether the measure has no value before the highest grade of the scale is stated."""
+        """Whether the measure needs gmax, the highest grade of the scale, and does not state it."""
         return MEASURES[self.name].needs_gmax and not {"rel", "gmax"} & dict(self.params).keys()
 
 
-def stated(measure: Measure, highest: float) -> Measure:
-    """`measure` with the highest grade of the scale where it needs one: ERR@10 is ERR(gmax=3)@10.
+def with_gmax(measure: Measure, highest: float) -> Measure:
+    """`measure` with gmax, the highest grade of the scale, where it lacks one: ERR@10 becomes ERR(gmax=3)@10.
 
-    Other measures come back unchanged. ValueError where it needs one and `highest` is not above 0.
+    Other measures are returned unchanged. ValueError where gmax is needed and `highest` is not above 0.
     """
     if not measure.lacks_gmax:
         return measure
     if highest <= 0:
-        raise ValueError(f"{measure} needs a scale with a grade above 0; its highest is {plain(highest)}.")
+        raise ValueError(f"{measure} needs a scale with a grade above 0; its highest is {decimal_text(highest)}.")
     return replace(measure, params=(*measure.params, ("gmax", highest)))
 
 
 def parse_measure(text: str) -> Measure:
-    """The measure that `text` names, in any case of letters; ValueError says what is wrong."""
+    """The measure that `text` names, in upper or lower case. ValueError with the fault, for the user."""
     match = NOTATION.fullmatch(text.strip())
     if not match:
         raise ValueError(f"cannot read the measure {text!r}; written like nDCG@10, P(rel=2)@5 or AP.")

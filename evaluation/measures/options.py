@@ -1,4 +1,4 @@
-"""The options that decide what a number means, as values, as command line text and as a short fingerprint."""
+"""Options: how grades become numbers, as values, as text of commands and as a short fingerprint."""
 
 import math
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 
-from .decimals import finite, plain
+from .decimals import decimal_text, finite
 
 CHOICES = {
     "gain": ("linear", "exponential", "exponential_signed", "map"),
@@ -24,7 +24,7 @@ CHOICES = {
 class Options:
     """How grades become numbers. Two values are comparable only when their options are the same.
 
-    A combination without a meaning is a ValueError that gives the reason.
+    ValueError, with the reason, for a combination without a meaning.
     """
 
     gain: str = "linear"
@@ -34,8 +34,8 @@ class Options:
     discount: str = "log_shift"
     log_base: float = 2.0
     ideal: str = "judged"
-    # A number is the grade assumed for unjudged documents of a ranking. The ideal of judged documents and the
-    # count of relevant ones stay those of the judgments, so that nDCG, R and AP can then exceed 1.
+    # A number is the grade assumed for unjudged documents of a ranking. The ideal and the number of relevant
+    # documents still come from the judgments alone, so that nDCG, R and AP can exceed 1.
     unjudged: str | float = "zero"
     negatives: str = "minmax"
     undefined: str = "skip"
@@ -53,7 +53,7 @@ class Options:
             if value not in choices and not (name == "unjudged" and isinstance(value, float)):
                 raise ValueError(f"{name} must be {_one_of(name)}, not {value!r}{_nearest(value, choices)}")
         if self.log_base <= 1:
-            raise ValueError(f"log_base must be greater than 1, not {plain(self.log_base)}.")
+            raise ValueError(f"log_base must be greater than 1, not {decimal_text(self.log_base)}.")
         if self.negatives == "minmax_closed" and self.ideal == "retrieved":
             raise ValueError(
                 "negatives=minmax_closed cannot stand with ideal=retrieved: "
@@ -78,28 +78,28 @@ class Options:
             raise ValueError("gain=map lists no grade.")
         for (grade, gain), (next_grade, next_gain) in zip(steps, steps[1:], strict=False):
             if grade == next_grade:
-                raise ValueError(f"gain=map lists grade {plain(grade)} twice.")
+                raise ValueError(f"gain=map lists grade {decimal_text(grade)} twice.")
             if next_gain < gain:
                 raise ValueError(
-                    f"gain=map falls from {plain(gain)} to {plain(next_gain)} between the grades "
-                    f"{plain(grade)} and {plain(next_grade)}: a better grade must not gain less."
+                    f"gain=map falls from {decimal_text(gain)} to {decimal_text(next_gain)} between the grades "
+                    f"{decimal_text(grade)} and {decimal_text(next_grade)}: a better grade must not gain less."
                 )
         if self.assumed_grade is not None and self.assumed_grade not in dict(steps):
-            raise ValueError(f"unjudged={plain(self.assumed_grade)} is not a grade that gain=map lists.")
+            raise ValueError(f"unjudged={decimal_text(self.assumed_grade)} is not a grade that gain=map lists.")
         return steps
 
     @property
     def assumed_grade(self) -> float | None:
-        """The grade that unjudged documents of a ranking are taken to have, where one is assumed."""
+        """The grade assumed for unjudged documents of a ranking; None where none is assumed."""
         return None if isinstance(self.unjudged, str) else self.unjudged
 
     @classmethod
     def parse(cls, **strings: str) -> "Options":
-        """Options from command line or URL text, e.g. parse(gain="map:0=0,1=3", log_base="e")."""
+        """Options from text of a command or an address, such as parse(gain="map:0=0,1=3", log_base="e")."""
         return cls().revised(**strings)
 
     def revised(self, **strings: str) -> "Options":
-        """These options with some of them, given as text, changed: a profile and what departs from it."""
+        """These options with some replaced, given as text: a profile and what departs from it."""
         values = {}
         for name, text in strings.items():
             if name not in TEXT_NAMES:
@@ -108,11 +108,11 @@ class Options:
         return replace(self, **values)
 
     def as_dict(self) -> dict[str, str]:
-        """Option names and text values exactly as on the command line; `parse` reads them back."""
+        """The options by name as text of the command line, which `parse` reads back."""
         return {name: _text(self, name) for name in TEXT_NAMES}
 
     def fingerprint(self) -> str:
-        """What stands beside a number: "lin log2 ideal=judged unj=0 neg=minmax", and what else departs from it."""
+        """The options in short: "lin log2 ideal=judged unj=0 neg=minmax", then others that are not the default."""
         gain = {"linear": "lin", "exponential": "exp", "exponential_signed": "expsigned"}.get(self.gain)
         base = _text(self, "log_base")
         unjudged = {"zero": "0"}.get(self.unjudged, self.unjudged)
@@ -120,7 +120,7 @@ class Options:
             gain or _text(self, "gain"),
             f"log{base}" if self.discount == "log_shift" else f"jk{base}",
             f"ideal={self.ideal}",
-            f"unj={unjudged}" if self.assumed_grade is None else f"unj=grade:{plain(self.assumed_grade)}",
+            f"unj={unjudged}" if self.assumed_grade is None else f"unj=grade:{decimal_text(self.assumed_grade)}",
             f"neg={self.negatives}",
         ]
         for name in ("undefined", "missing", "ties", "relevant_from"):
@@ -134,7 +134,7 @@ DEFAULT = Options()
 
 
 def _parse(name: str, text: str) -> dict:
-    # Other numbers stay text: Options reads and checks them.
+    # Numbers of other options stay text: Options parses and checks them.
     if name == "gain":
         kind, colon, steps = text.partition(":")
         return {"gain": kind, "gain_map": _parse_map(steps)} if colon else {"gain": text, "gain_map": None}
@@ -156,10 +156,10 @@ def _parse_map(text: str) -> list[tuple[str, str]]:
 def _text(options: Options, name: str) -> str:
     value = getattr(options, name)
     if name == "gain" and options.gain_map is not None:
-        return "map:" + ",".join(f"{plain(grade)}={plain(gain)}" for grade, gain in options.gain_map)
+        return "map:" + ",".join(f"{decimal_text(grade)}={decimal_text(gain)}" for grade, gain in options.gain_map)
     if name == "log_base" and value == math.e:
         return "e"
-    return value if isinstance(value, str) else plain(value)
+    return value if isinstance(value, str) else decimal_text(value)
 
 
 def _one_of(name: str) -> str:

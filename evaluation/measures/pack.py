@@ -1,4 +1,4 @@
-"""Small collections written out as dicts, turned into the arrays that the measures work on."""
+"""Arrays for the measures from small collections written as dicts."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,8 +13,8 @@ def pack(
 ) -> tuple[Judgments, Rankings]:
     """Arrays for {query: {document: grade}} and {query: [document, best first]} or {query: {document: score}}.
 
-    Queries are numbered as they appear, documents in the byte order of their keys, so that the numbers are
-    also trec_eval's tiebreak. A query that `rankings` leaves out has no ranking.
+    Queries are numbered in the order of the dicts, documents in the byte order of their keys, so that a number
+    is also the tiebreak of trec_eval. A query that is not in `rankings` has no ranking.
     """
     queries = dict.fromkeys([*judgments, *rankings])
     keys = {key for lists in (judgments, rankings) for listed in lists.values() for key in listed}

@@ -1,4 +1,4 @@
-"""Every measure by its name: to add one, write its function and name it here."""
+"""All measures by name. To add one, write its function and register it here."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from .reasons import NO_RANKING, NOTHING_TO_FIND
 
 @dataclass(frozen=True)
 class Definition:
-    """A function (graded rankings, cutoff, **parameters) -> float64[queries], nan where it has no value.
+    """A measure: its function (graded rankings, cutoff, **parameters) -> float64[queries], nan = no value.
 
-    The parameter `dcg` is no concern of the function: it changes the options that the rankings are graded by.
+    The function does not get the parameter `dcg`, which changes the options that the rankings are graded by.
     """
 
     function: Callable
     parameters: tuple[str, ...] = ()
     why_undefined: int = NOTHING_TO_FIND  # what a nan of the function means
-    without_judgments: bool = False  # has a value (that counts in no mean) for a query without judgments
-    of_judgments: bool = True  # reads the judgments of the top k, which unjudged=require checks
+    without_judgments: bool = False  # has a value for a query without judgments, though it counts in no mean
+    of_judgments: bool = True  # reads the judgments of the top k, so that unjudged=require applies
     sums_ranks: bool = True  # a sum over ranks, so that ties=average can average it over tied documents
-    counts: bool = False  # a number of documents, which also has a total over queries, and no upper bound
+    counts: bool = False  # a number of documents: it also has a total over queries, and no upper bound
     takes_cutoff: bool = True
-    depth: Callable | None = None  # (graded rankings, **parameters) -> the deepest rank that it reads, if not k
+    depth: Callable | None = None  # (graded rankings, **parameters) -> the deepest rank read; None: the cutoff
     needs_gmax: bool = False  # has no value without the highest grade of the scale, unless rel is given
 
 
@@ -51,5 +51,5 @@ MEASURES: dict[str, Definition] = {
     "NumRelRet": Definition(counts.relevant_returned, ("rel",), without_judgments=True, counts=True),
 }
 
-# Other names in use, read in any case and printed as the names above.
+# Aliases, read in upper or lower case and printed as the names above.
 ALIASES = {"MAP": "AP", "MRR": "RR", "Precision": "P", "Recall": "R", "HitRate": "Success"}

@@ -1,4 +1,4 @@
-"""Documents with equal scores: their order, or the ranks that they share."""
+"""Ties: the order of documents with equal scores, or the ranks that they share."""
 
 from dataclasses import replace
 
@@ -9,10 +9,10 @@ from .matching import Table
 
 
 def ranks_by_score(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """The ranks of some rows as trec_eval reads them, from 1: scores as 32-bit floats descending, then tiebreak.
+    """The ranks of some rows as in trec_eval, int64[rows] from 1: by score as a 32-bit float, then by tiebreak.
 
     `query` is the query of each row. Keys of query and score are sorted instead of rows, which is several times
-    faster; only documents that share a score are sorted by tiebreak.
+    faster; only documents with equal scores are sorted by tiebreak. ValueError for missing scores or tiebreak.
     """
     _require_scores(rankings, "score")
     score = _descending_numbers(rankings)
@@ -53,13 +53,13 @@ def _keys(query: np.ndarray, score: np.ndarray) -> np.ndarray:
 
 
 def _before(rankings: Rankings, score: np.ndarray, row: np.ndarray, key: np.ndarray) -> np.ndarray:
-    """How many documents of the same score come before each of these rows, which have these keys; int64[rows]."""
+    """The number of documents with the same score that come before each row, int64[rows]; `key` is of the rows."""
     groups = np.unique(key)
     query, shared = (groups >> np.uint64(32)).astype(np.int64), groups.astype(np.uint32)
     if rankings.tiebreak is None:
         raise ValueError(f"ties=score needs a tiebreak: documents of query {query[0]} have equal scores.")
     sharing, group = Table.of(rankings.queries, query, shared).meet(rankings.offsets, score)
-    # ~x turns the order of integers around without the overflow of -x.
+    # ~x reverses the order of integers without the overflow of -x.
     order = np.lexsort((~rankings.tiebreak[sharing], group))
     size = np.bincount(group)
     before = np.empty(len(order), np.int64)
@@ -75,7 +75,7 @@ def by_score_only(rankings: Rankings) -> tuple[Rankings, np.ndarray]:
 
 
 def _descending(rankings: Rankings) -> Rankings:
-    """The rankings by score. Most are in order as they come, so that only the others are sorted."""
+    """The rankings by score, descending. Most are in order already, so only the others are sorted."""
     rises = _steps(rankings)[0]
     if not rises.any():
         return rankings
@@ -88,7 +88,7 @@ def _descending(rankings: Rankings) -> Rankings:
 
 
 def _steps(rankings: Rankings) -> tuple[np.ndarray, np.ndarray]:
-    """Where a row scores more than the row before it in its query, and where just as much; bool[n - 1]."""
+    """Whether a row scores higher than the row before it in its query, and whether equally; bool[n - 1] each."""
     score, within = rankings.scores, rankings.query[1:] == rankings.query[:-1]
     return within & (score[1:] > score[:-1]), within & (score[1:] == score[:-1])
 
@@ -102,7 +102,7 @@ def _reordered(rankings: Rankings, order: np.ndarray) -> Rankings:
         rankings,
         documents=rankings.documents[order],
         scores=rankings.scores[order],
-        tiebreak=None,  # the order has it now, or needs none
+        tiebreak=None,  # applied to the order already, or not needed
     )
 
 

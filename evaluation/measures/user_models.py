@@ -6,15 +6,15 @@ grade below 0 has gain 0.
 
 import numpy as np
 
-from .decimals import plain
+from .decimals import decimal_text
 from .grading import GradedRankings
 
 
 def expected_reciprocal_rank(graded: GradedRankings, cutoff: int | None, gmax: float) -> np.ndarray:
-    """ERR@k, the mean of 1 / rank where the reader is satisfied (Chapelle et al., CIKM 2009), float64[queries].
+    """ERR@k, float64[queries]: the expected 1 / rank of satisfaction (Chapelle et al., CIKM 2009).
 
-    A document satisfies with the chance (2^grade - 1) / 2^gmax. nan if no document has a grade above 0;
-    ValueError for a grade above gmax.
+    A document satisfies the reader with the probability (2^grade - 1) / 2^gmax. nan if no document has a grade
+    above 0; ValueError for a grade above gmax.
     """
     _refuse_above(gmax, graded)
     chance = np.exp2(graded.grade - gmax) - np.exp2(-gmax)  # below 0 or nan: no chance
@@ -22,7 +22,7 @@ def expected_reciprocal_rank(graded: GradedRankings, cutoff: int | None, gmax: f
     query = graded.query[hits]
     place = np.arange(len(hits)) - np.searchsorted(query, np.arange(graded.queries))[query]
     values, reading = np.zeros(graded.queries), np.ones(graded.queries)
-    # All first hits of their queries, then all second ones: each step knows who has read so far.
+    # The first hit of every query, then the second, and so on: each step needs the probability of reading on.
     for rows in np.split(hits[np.argsort(place)], np.cumsum(np.bincount(place))[:-1]):
         query = graded.query[rows]
         values[query] += reading[query] * chance[rows] / graded.rank[rows]
@@ -35,10 +35,10 @@ def expected_reciprocal_rank(graded: GradedRankings, cutoff: int | None, gmax: f
 def rank_biased_precision(
     graded: GradedRankings, cutoff: int | None, p: float, rel: float | None = None, gmax: float | None = None
 ) -> np.ndarray:
-    """RBP@k = (1 - p) sum of g p^(rank - 1) (Moffat & Zobel, TOIS 2008), float64[queries], within [0, 1].
+    """RBP@k = (1 - p) × sum of g p^(rank - 1) (Moffat & Zobel, TOIS 2008), float64[queries], within [0, 1].
 
-    With `rel`, g is 1 from that grade on and 0 below; else g = grade / gmax, and a grade above gmax is a
-    ValueError. Like P it is 0, not undefined, where nothing is relevant: the residual says what may come.
+    With `rel`, g is 1 for grades of at least `rel`, else 0. Without it, g = grade / gmax, and a grade above gmax
+    is a ValueError. Where nothing is relevant, RBP is 0 and not undefined, like P.
     """
     if rel is None:
         _refuse_above(gmax, graded)
@@ -53,9 +53,9 @@ def rank_biased_residual(
 ) -> np.ndarray:
     """The residual of RBP@k: the weight of unjudged ranks and of all ranks after the last, float64[queries].
 
-    RBP + residual <= 1; without unjudged documents the residual is p^n, n the ranks looked at. Under
-    unjudged=condensed or an assumed grade only that tail is left, because RBP has then left the unjudged
-    documents out, or counted them. `rel` and `gmax` change nothing; they are taken so that RBP's fit.
+    RBP + residual <= 1. Without unjudged documents the residual is p^n, where n is the number of ranks read. It is
+    also p^n under unjudged=condensed or an assumed grade, since RBP then leaves unjudged documents out, or counts
+    them. `rel` and `gmax` have no effect; they are accepted so that the parameters of RBP fit.
     """
     known = graded.expected(~np.isnan(graded.grade))
     return 1 - _weighed(graded, known, p, cutoff)
@@ -69,4 +69,6 @@ def _refuse_above(gmax: float, graded: GradedRankings) -> None:
     assumed = graded.options.assumed_grade
     highest = max(graded.judgments.grade.max(initial=0), 0 if assumed is None else assumed)
     if highest > gmax:
-        raise ValueError(f"grade {plain(highest)} is above gmax={plain(gmax)}, the highest grade of the scale.")
+        raise ValueError(
+            f"grade {decimal_text(highest)} is above gmax={decimal_text(gmax)}, the highest grade of the scale."
+        )

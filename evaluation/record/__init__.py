@@ -1,4 +1,4 @@
-"""The only interface to the data of `ratings`: rows of the database as arrays. Reads only, knows no measure."""
+"""The only interface to the data of `ratings`: reads rows of the database as arrays. Knows no measure."""
 
 from .arrays import Opinions, Record
 from .keys import Keys, document_keys

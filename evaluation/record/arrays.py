@@ -16,7 +16,7 @@ from ..measures import Rankings
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """A collection as arrays. A query's index is its row in `queries`; a document's number is its pk."""
+    """A collection as arrays. A query's number is its row in `queries`; a document's number is its pk."""
 
     collection: str  # slug
     queries: pd.DataFrame  # pk, key, text, weight, tags; in the natural order of keys: q2 before q10
@@ -27,18 +27,18 @@ class Record:
 
     @cached_property
     def unrated(self) -> "Record":
-        """The record without ratings, for the cache: they change most often."""
+        """The record without ratings, for the cache: ratings change most often."""
         return replace(self, ratings=None)
 
     def places(self, queries: Iterable[int]) -> np.ndarray:
-        """The rows of these queries (pks); unknown ones are left out."""
+        """The rows in `queries` of these pks; unknown pks are left out."""
         pk = self.queries["pk"].to_numpy()
         return np.flatnonzero(np.isin(pk, list(queries), kind="sort"))  # the quickest kind for a few
 
 
 @dataclass(frozen=True, eq=False)
 class Opinions:
-    """All ratings, "cannot judge" included."""
+    """All ratings by people, "cannot judge" included, a row each."""
 
     collection: str  # slug
     queries: pd.DataFrame  # as in Record

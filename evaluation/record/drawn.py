@@ -1,4 +1,4 @@
-"""The pool of a collection and its rounds as arrays, for expected values."""
+"""The pool and the rounds of a collection as arrays, for expected values."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -21,15 +21,17 @@ class PoolRows(NamedTuple):
     query: np.ndarray  # pks
     document: np.ndarray  # pks
     wanted: np.ndarray  # how many ratings are wanted
-    born: np.ndarray  # how many rounds there were when it came to the pool
-    known: np.ndarray  # and when it was judged in no round; NOT_KNOWN: unjudged, or not looked at yet
-    waiting: np.ndarray  # whether a rating is still to be given
+    born: np.ndarray  # how many rounds there were when the pair came to the pool
+    known: (
+        np.ndarray
+    )  # how many there were when it was judged outside rounds; NOT_KNOWN: unjudged, or not stored yet
+    waiting: np.ndarray  # whether a rating is still wanted
     retired: np.ndarray
     anchored: np.ndarray  # whether it is gold or a warm-up
 
 
 class DrawnRows(NamedTuple):
-    """The pairs of one round, in their places; of greedy pairs `unit` is 0 and the rest nan."""
+    """The pairs of one round, by place. For greedy pairs `unit` is 0, and key, rate and within are nan."""
 
     pair: np.ndarray  # int64[n], pks
     unit: np.ndarray  # int64[n], from 1
@@ -41,16 +43,18 @@ class DrawnRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RoundRows:
+    """One round as stored. See `expected.rounds` for its numbers."""
+
     number: int
     threshold: float | None
     precision: float
     judged: int
     rows: DrawnRows
-    triage: tuple[str, ...] = ()  # the machines by which some pairs were drawn more readily
+    triage: tuple[str, ...] = ()  # machines by whose grades some pairs were drawn at a higher rate
 
 
 def pool_rows(collection: Collection) -> PoolRows:
-    """One database query."""
+    """All pairs of the collection. One database query."""
 
     def flag(condition) -> Case:
         return Case(When(condition, then=Value(1)), default=Value(0), output_field=IntegerField())
@@ -100,7 +104,7 @@ def _packed(rows: list) -> DrawnRows:
 
 
 def rounds_so_far(collection: Collection) -> int:
-    """How many rounds there are. One database query."""
+    """The number of rounds. One database query."""
     return (
         Round.objects.filter(collection=collection).order_by("-number").values_list("number", flat=True).first()
         or 0

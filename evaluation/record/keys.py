@@ -1,4 +1,4 @@
-"""Document keys by pk."""
+"""Keys of documents by pk."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ KEYS_AT_A_TIME = 20_000
 
 
 def document_keys(pks: Iterable[int]) -> dict[int, str]:
-    """The key of each document. One database query for each 20,000 of them."""
+    """The key of each document by pk. One database query for each 20,000."""
     pks = list(pks)
     keys = {}
     for start in range(0, len(pks), KEYS_AT_A_TIME):
@@ -23,7 +23,10 @@ def document_keys(pks: Iterable[int]) -> dict[int, str]:
 
 
 class Keys:
-    """The keys of many documents, in one byte string. One database query for each 20,000."""
+    """The keys of many documents, in one byte string to save memory. One database query for each 20,000.
+
+    ValueError where a document was deleted meanwhile.
+    """
 
     def __init__(self, pks: Iterable[np.ndarray]) -> None:
         self._pks = distinct(np.concatenate([np.empty(0, np.int64), *map(distinct, pks)]))

@@ -1,4 +1,4 @@
-"""The judges whose grades are used for something, where an admin switched that on."""
+"""Machine grades of the judges that an admin switched on for a use."""
 
 from typing import Any, NamedTuple
 
@@ -14,12 +14,12 @@ from .sql import columns_of, index_of
 
 
 class Machine(NamedTuple):
-    """How a version of a judge is named beside the numbers that it touched."""
+    """The name of a version of a judge, beside numbers that its grades had a part in."""
 
     judge: str
     version: int
     model: str
-    sha256: str  # of all that decides what it answers
+    sha256: str  # of everything that decides its answers
 
     def __str__(self) -> str:
         return f"{self.judge}, version {self.version} ({self.model})"
@@ -29,15 +29,15 @@ class Machine(NamedTuple):
 
 
 class InUse(NamedTuple):
-    """A machine, and the grades that it has."""
+    """A machine in use, and how many grades it has."""
 
     machine: Machine
     pk: int  # of the version
-    graded: int  # a grade never changes, so that this number tells which there are
+    graded: int  # identifies the set of grades, since a grade never changes
 
 
 def machines(collection: Collection, use: str = JudgeUse.Use.EXPECTED) -> tuple[InUse, ...]:
-    """Those in use for expected values, or for something else, by name. One database query."""
+    """The machines in use for expected values, or another `use`, by name. One database query."""
     runs = JudgeRun.objects.filter(version=OuterRef("version")).order_by().values("version")
     graded = Coalesce(Subquery(runs.annotate(n=Sum("graded")).values("n")), 0)
     used = JudgeUse.objects.filter(judge__collection=collection, use=use)
@@ -48,19 +48,19 @@ def machines(collection: Collection, use: str = JudgeUse.Use.EXPECTED) -> tuple[
 
 
 def judgments_of(used: InUse, queries: pd.DataFrame) -> Judgments:
-    """Its grades as if they were judgments. One database query.
+    """The grades of a machine as if they were judgments. One database query.
 
-    Of a pair that was asked about more than once, the first answer.
+    For a pair that was asked about more than once, the first answer.
     """
     query, document, value = _answers(used.pk, MachineGrade.State.GRADED, queries, "value")
     return Judgments(len(queries), query, document, value)
 
 
 def asked_of(version: int, queries: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What a version (pk) answered: int64[n] rows of `queries`, int64[n] pks of documents, float64[n] grades.
+    """The answers of a version (pk): int64[n] rows of `queries`, int64[n] pks of documents, float64[n] grades.
 
-    A grade is nan where the answer had none. Of a pair that was asked about more than once, the first answer. Two
-    database queries.
+    A grade is nan where the answer has none. For a pair that was asked about more than once, the first answer.
+    Two database queries.
     """
     *graded, value = _answers(version, MachineGrade.State.GRADED, queries, "value")
     query, document = np.hstack([graded, _answers(version, MachineGrade.State.UNGRADED, queries)])
@@ -68,7 +68,7 @@ def asked_of(version: int, queries: pd.DataFrame) -> tuple[np.ndarray, np.ndarra
 
 
 def _answers(version: int, state: str, queries: pd.DataFrame, *columns: str) -> list[np.ndarray]:
-    """The row in `queries` and the document of each first answer, int64[n], and its columns, float64[n]."""
+    """The row in `queries`, the document (int64[n] each) and the columns (float64[n]) of each first answer."""
     rows = MachineGrade.objects.filter(version=version, repeat=1, state=state).order_by()
     statement = rows.values_list("query_id", "document_id", *columns).query.sql_with_params()
     query, document, *others = columns_of(*statement, 2 + len(columns), np.float64)

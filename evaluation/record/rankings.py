@@ -15,13 +15,13 @@ from .keys import KEYS_AT_A_TIME, document_keys
 from .sql import RANKINGS_AT_A_TIME, byte_rows
 
 
-def results(collection: Collection, found: Record, system: str) -> Iterator[tuple[int, np.ndarray, list[float]]]:
-    """The results of a system: (row in `found.queries`, documents best first, their scores) for each query.
+def results(collection: Collection, record: Record, system: str) -> Iterator[tuple[int, np.ndarray, list[float]]]:
+    """The results of a system: (row in `record.queries`, documents best first, their scores) for each query.
 
-    Read in chunks of queries, with a database query each. Results without scores get 1 / rank, as in an exported
-    run. Queries without a document are skipped. ValueError where the rankings are no longer those of `found`.
+    One database query for each chunk of queries. Results without scores get 1 / rank, as in an exported run.
+    Queries without a document are skipped. ValueError where the rankings are no longer those of `record`.
     """
-    rankings, queries = found.rankings[system], found.queries["pk"].tolist()
+    rankings, queries = record.rankings[system], record.queries["pk"].tolist()
     for places in _by_size(rankings.length):
         rows = Ranking.objects.filter(
             system__collection=collection,
@@ -53,6 +53,7 @@ def _by_size(length: np.ndarray) -> Iterator[list[int]]:
 
 
 def rankings_of(systems: dict[int, str], queries: pd.DataFrame, with_scores: bool) -> dict[str, Rankings]:
+    """The rankings by system; `systems` has names by pk. One database query."""
     columns = ["documents"] + ["scores"] * with_scores
     unpack = [Ranking._meta.get_field(name).to_python for name in columns]
     index = {pk: place for place, pk in enumerate(queries["pk"].tolist())}
@@ -65,7 +66,7 @@ def rankings_of(systems: dict[int, str], queries: pd.DataFrame, with_scores: boo
 
 
 def _packed(lists: dict[int, list[np.ndarray]], queries: int) -> Rankings:
-    """One system's rankings from lists by query index; scores are nan where a ranking has none."""
+    """One system's rankings from lists by query number; scores are nan where a ranking has none."""
     order = sorted(lists)
     length = np.zeros(queries, np.int64)
     length[order] = [len(lists[query][0]) for query in order]
@@ -84,6 +85,7 @@ def _packed(lists: dict[int, list[np.ndarray]], queries: int) -> Rankings:
 
 
 def refuse_unscored(rankings: dict[str, Rankings], queries: pd.DataFrame, ties: str) -> None:
+    """ValueError for a system with a ranking without scores."""
     for name, ranking in rankings.items():
         if ranking.scores is None or not np.isnan(ranking.scores).any():
             continue
@@ -95,7 +97,7 @@ def refuse_unscored(rankings: dict[str, Rankings], queries: pd.DataFrame, ties: 
 
 
 def with_tiebreak(rankings: dict[str, Rankings]) -> dict[str, Rankings]:
-    """The rankings with a tiebreak, the order of document keys, for documents that share a score."""
+    """The rankings with the order of document keys as tiebreak, for documents with equal scores."""
     tied = {name: _tied(ranking) for name, ranking in rankings.items()}
     among = [rankings[name].documents[rows] for name, rows in tied.items()]
     shared = distinct(np.concatenate([np.empty(0, np.uint32), *among]))
@@ -112,7 +114,7 @@ def with_tiebreak(rankings: dict[str, Rankings]) -> dict[str, Rankings]:
 
 
 def _tied(ranking: Rankings) -> np.ndarray:
-    """Rows that share their score with another row of the query, as 32-bit floats, which trec_eval uses."""
+    """Rows whose score equals that of another row of the query, as 32-bit floats like in trec_eval."""
     rows = np.arange(len(ranking.documents))
     if not rows.size:
         return rows

@@ -1,4 +1,4 @@
-"""Read a collection, or some of its queries, from the database into arrays."""
+"""Reads a collection, or some of its queries, from the database into arrays."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ from .rankings import rankings_of, refuse_unscored, with_tiebreak
 from .sql import Seconds, columns_of, index_of, long_columns_of, looked_up, rating_rows
 from .versions import sql_of
 
-NO_GRADE = NO_RATER = 0  # a primary key that no row has
+NO_GRADE = NO_RATER = 0  # no row has this primary key
 
-FEW_QUERIES = 500  # up to here a filter by query is quicker than reading the pairs of all
+FEW_QUERIES = 500  # up to this number a filter by query is faster than reading all pairs
 
 
 # Cached, because the ORM takes longer to write this SQL than the database to run it.
@@ -30,9 +30,9 @@ FEW_QUERIES = 500  # up to here a filter by query is quicker than reading the pa
 
 @cache
 def _statement(queries: int) -> str:
-    """SQL for the ratings of so many queries, and their adjudications as if by NO_RATER.
+    """SQL for the ratings of this number of queries, and their adjudications as if by NO_RATER.
 
-    The parameters are the pks of the queries, NO_RATER, and the pks again.
+    Its parameters are the pks of the queries, NO_RATER, and the pks again.
     """
     some = range(queries)
     ratings, adjudications = rating_rows(
@@ -47,17 +47,17 @@ def load(
     systems: Iterable[str] | None = None,
     ties: str = "rank",
 ) -> Record:
-    """Queries, grades of human raters, adjudications, and rankings of the named systems (None: all of them).
+    """The record of a collection with the rankings of the named systems (None: all).
 
-    Seven database queries. Scores are read only where `ties` wants them, and for ties="score" also, with one
-    query for each 20,000, the keys of the documents that share a score. ValueError for an unknown system, or for
-    one without the scores that `ties` needs.
+    Seven database queries. Scores are read only where `ties` needs them. For ties="score" the keys of documents
+    with equal scores are read, too, with one query for each 20,000. ValueError for an unknown system, and for one
+    without the scores that `ties` needs.
     """
     queries, names = queries_of(collection), _systems(collection, systems)
     rankings = rankings_of(names, queries, with_scores=ties != "rank")
     if ties != "rank":
         refuse_unscored(rankings, queries, ties)
-    # Grades and raters are read last: they then include those of all rows, unless they were deleted meanwhile.
+    # Grades and raters are read last, so that they include those of all rows, unless deleted meanwhile.
     rows, values = _Rows.of(collection), GradeValues.of(collection)
     return Record(
         collection=collection.slug,
@@ -93,7 +93,7 @@ def opinions(collection: Collection) -> Opinions:
 
 
 def opinions_in(collection: Collection, queries: pd.DataFrame, rows: np.ndarray) -> Opinions:
-    """The same, of what `queries_of` and `opinion_rows` returned. Two database queries."""
+    """The opinions from the results of `queries_of` and `opinion_rows`. Two more database queries."""
     query, document, rater, grade, moment = rows
     # Grades and raters are read last, as in `load`.
     grades = dict(Grade.objects.filter(collection=collection).values_list("pk", "value"))
@@ -116,9 +116,9 @@ def opinions_in(collection: Collection, queries: pd.DataFrame, rows: np.ndarray)
 
 
 def opinion_rows(collection: Collection, queries: Sequence[int] | None = None) -> np.ndarray:
-    """int64[5, n]: query, document, rater, grade (pks; NO_GRADE for "cannot judge") and time of ratings by people.
+    """Ratings by people, int64[5, n]: query, document, rater, grade (pks; NO_GRADE for "cannot judge") and time.
 
-    Of all queries, or of a few. One database query.
+    `queries`: the pks of some queries; None: all. One database query.
     """
     rated = Rating.objects.order_by().filter(rater__collection=collection)
     if queries is not None:
@@ -129,7 +129,7 @@ def opinion_rows(collection: Collection, queries: Sequence[int] | None = None) -
 
 
 def scale(collection: Collection) -> list[float]:
-    """The grades, lowest first. One database query."""
+    """The values of the grades, lowest first. One database query."""
     return sorted(map(float, Grade.objects.filter(collection=collection).values_list("value", flat=True)))
 
 
@@ -151,7 +151,7 @@ def pool(collection: Collection, queries: pd.DataFrame, adjudications: str) -> t
 
 
 def pooled(collection: Collection, queries: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """All pairs that raters are to judge, judged or not: as `pool`. One database query."""
+    """All pairs that raters are to judge, judged or not, in the form of `pool`. One database query."""
     pairs = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
     query, document = columns_of(*pairs.values_list("query_id", "document_id").query.sql_with_params(), 2)
     query = index_of(query, queries["pk"])
@@ -159,7 +159,7 @@ def pooled(collection: Collection, queries: pd.DataFrame) -> tuple[np.ndarray, n
 
 
 def terms(collection: Collection) -> Terms:
-    """The present versions of scale, guidelines and presentation. Four database queries."""
+    """The present versions of scale, guidelines and presentation, and the grades. Four database queries."""
     version = Collection.objects.values_list("scale_version", flat=True).get(pk=collection.pk)
     guidelines, presentation = collection.latest_guidelines(), collection.latest_presentation()
     versions = [each.version if each else 0 for each in (guidelines, presentation)]
@@ -189,7 +189,7 @@ def _tags(value) -> tuple[str, ...]:
 
 
 def _systems(collection: Collection, chosen: Iterable[str] | None) -> dict[int, str]:
-    """Names by pk, sorted by Python, because databases sort text differently."""
+    """Names by pk, sorted by Python, because databases sort text differently. ValueError for an unknown system."""
     rows = System.objects.filter(collection=collection).values_list("pk", "name")
     known = dict(sorted(rows, key=lambda row: row[1]))
     if chosen is None:
@@ -203,14 +203,14 @@ def _systems(collection: Collection, chosen: Iterable[str] | None) -> dict[int, 
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Ratings and adjudications as foreign keys: int64[columns, n]."""
+    """Ratings and adjudications as foreign keys, int64[columns, n] each."""
 
     ratings: np.ndarray  # query, document, rater, grade
     adjudications: np.ndarray  # query, document, grade
 
     @classmethod
     def of(cls, collection: Collection, queries: Sequence[int] | None = None) -> "_Rows":
-        """The rows of all queries of the collection, or of a few."""
+        """The rows of these queries (pks; None: all of the collection)."""
         if queries is None:
             of_collection = Adjudication.objects.filter(pair__query__collection=collection)
             both = rating_rows(Rating.objects.filter(rater__collection=collection), of_collection)
@@ -228,8 +228,8 @@ class _Rows:
     def combined(self, queries: np.ndarray, values: GradeValues) -> Ratings:
         """The ratings of these queries, numbered from 0.
 
-        Rows whose query, grade or rater was deleted between two reads are left out. The deletion raised the
-        version, so that the next request reads again.
+        Rows whose query, grade or rater was deleted between two reads are left out. The deletion raises the
+        version, so the next request reads again.
         """
         (query, document, rater, grade), decided = self.ratings, self.adjudications
         query, grade, weight = (

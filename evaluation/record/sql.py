@@ -10,13 +10,11 @@ from django.db import connection
 from django.db.models import BigIntegerField, Func, QuerySet
 
 ROWS_AT_A_TIME = 10_000
-
-
 RANKINGS_AT_A_TIME = 500
 
 
 class Seconds(Func):
-    """A time as whole seconds since 1970, computed by the database, which is faster than Python's datetime."""
+    """A time as whole seconds since 1970, computed by the database: faster than Python's datetime."""
 
     template = "CAST(EXTRACT(EPOCH FROM %(expressions)s) AS bigint)"
     output_field = BigIntegerField()
@@ -28,7 +26,7 @@ class Seconds(Func):
 
 
 def rating_rows(ratings: QuerySet, adjudications: QuerySet) -> tuple[QuerySet, QuerySet]:
-    """The querysets with the columns that are read."""
+    """Both querysets, limited to graded ratings and to the columns that are read."""
     ratings = ratings.filter(grade__isnull=False).values_list("query_id", "document_id", "rater_id", "grade_id")
     return ratings, adjudications.values_list("pair__query_id", "pair__document_id", "grade_id")
 
@@ -39,9 +37,9 @@ def looked_up(keys: np.ndarray, values: dict[int, float]) -> np.ndarray:
 
 
 def columns_of(statement: str, params: Sequence, columns: int, kind: type = np.int64) -> np.ndarray:
-    """int64[columns, n]: the result of SQL that selects whole numbers, without the ORM's work for each row.
+    """The result of SQL that selects numbers, [columns, n] of type `kind`, without the ORM's work for each row.
 
-    `kind`: another type than int64, for numbers with decimals; ids below 2**53 are exact in float64, too.
+    With kind=float64, ids below 2**53 stay exact.
     """
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
@@ -51,7 +49,7 @@ def columns_of(statement: str, params: Sequence, columns: int, kind: type = np.i
 
 
 def long_columns_of(statement: str, params: Sequence, columns: int) -> np.ndarray:
-    """`columns_of` for hundreds of thousands of rows: PostgreSQL packs them into one, which is a third faster."""
+    """`columns_of` for hundreds of thousands of rows. PostgreSQL packs them into one, which is a third faster."""
     if connection.vendor != "postgresql":
         return columns_of(statement, params, columns)
     names = [f"column{place}" for place in range(columns)]

@@ -1,8 +1,8 @@
 """The version of a collection's data, and which queries changed between two versions.
 
-An act of a rater raises no number: all raters of the collection would wait for each other to raise it. The version
-names the last act of each rater instead. The acts of one rater can be seen in the order of their ids, since each
-locks the rater's row. Decisions lock that of the collection.
+There is no counter that every act raises: the raters of a collection would wait for each other to raise it.
+Instead, a version holds the id of each rater's last act. The acts of one rater become visible in the order of
+their ids, since each locks the row of the rater. Decisions lock the row of the collection.
 """
 
 from datetime import datetime
@@ -14,18 +14,18 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from ratings.models import Collection, RatingEvent
 
-FEW = 500  # raters; where more acted, nobody asks which queries changed
+FEW = 500  # raters; where more acted, changed queries are not looked up
 MANY = 10_000  # acts; likewise
 
 
 class Version(NamedTuple):
-    """Identifies a state of a collection."""
+    """The identity of a state of a collection."""
 
     collection: int
-    created_at: datetime  # differs from that of a collection with the same pk whose creation was rolled back
+    created_at: datetime  # tells the collection from one with the same pk whose creation was rolled back
     slug: str
-    whole: int  # rises with every change that is not of the judgments of single queries
-    acts: dict[int | None, int]  # rater → id of their last act; None → that of the last decision
+    whole: int  # rises with every change but those of judgments of single queries
+    acts: dict[int | None, int]  # the id of the last act by rater; under None, of the last decision
 
     @property
     def basis(self) -> tuple:
@@ -46,7 +46,7 @@ class Version(NamedTuple):
 def version(collection: Collection) -> Version:
     """The present version. One database query, to be made before the rows are read.
 
-    Rows are then at most newer than the version they are cached under, and the next request sees a new version.
+    Then rows can only be newer than the version they are cached under, and the next request sees a new version.
     """
     with connection.cursor() as cursor:
         cursor.execute(_version_statement(), [collection.pk])
@@ -59,8 +59,10 @@ def version(collection: Collection) -> Version:
 
 
 def changed_queries(collection: Collection, since: Version, now: Version) -> list[int] | None:
-    """The queries, by pk, whose judgments may have changed between two versions; None where too much happened to
-    ask. At most two database queries."""
+    """The queries (pks) whose judgments may have changed between two versions; None where too much happened.
+
+    At most two database queries.
+    """
     before = {who: since.acts.get(who, 0) for who, last in now.acts.items() if last > since.acts.get(who, 0)}
     if len(before) > FEW:
         return None
@@ -74,8 +76,8 @@ def changed_queries(collection: Collection, since: Version, now: Version) -> lis
 
 
 def _queries_of(acts: Q) -> list[int]:
-    found = RatingEvent.objects.order_by().filter(acts).values_list("pair__query", flat=True)
-    return list(found[: MANY + 1])
+    queries = RatingEvent.objects.order_by().filter(acts).values_list("pair__query", flat=True)
+    return list(queries[: MANY + 1])
 
 
 @cache

@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 
 from evaluation import bundle, frozen
 from evaluation.bundle import latex, words
-from evaluation.judgments.rules import SMOOTHED
+from evaluation.judgments.rules import SMOOTHING_NOTE
 from evaluation.models import FrozenPart
 from evaluation.tests.hills import make_hills, rate
 from evaluation.tests.test_frozen import CASES, HILLS, MEASURES, freeze, make_tied
@@ -204,7 +204,7 @@ def test_adjudications_that_were_ignored_are_not_in_the_paragraph():
 def test_the_paragraph_says_how_the_errors_of_raters_were_smoothed():
     collection = make_hills()
     learnt, _ = freeze(collection, rule="dawid_skene")
-    assert SMOOTHED in words.methods(learnt, frozen.evaluation_of(learnt), None)
+    assert SMOOTHING_NOTE in words.methods(learnt, frozen.evaluation_of(learnt), None)
     mean, _ = freeze(collection, name="mean")
     assert "smoothed" not in words.methods(mean, frozen.evaluation_of(mean), None)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evaluation.judgments import rules
 from evaluation.judgments.dawid_skene import estimate
-from evaluation.judgments.rules import ADJUDICATIONS, RULES, RULES_SAID, Ratings, combine
+from evaluation.judgments.rules import ADJUDICATIONS, RULE_DESCRIPTIONS, RULES, Ratings, combine
 from evaluation.measures import Judgments
 
 
@@ -84,8 +84,8 @@ def test_an_unknown_rule_is_named_with_the_nearest():
 
 
 def test_every_rule_and_every_way_with_adjudications_is_said_in_one_sentence():
-    assert list(RULES_SAID) == list(RULES)
-    for sentence in [*RULES_SAID.values(), *ADJUDICATIONS.values()]:
+    assert list(RULE_DESCRIPTIONS) == list(RULES)
+    for sentence in [*RULE_DESCRIPTIONS.values(), *ADJUDICATIONS.values()]:
         assert sentence.count(".") == 1 and sentence.endswith(".")
 
 
@@ -141,7 +141,7 @@ def test_adjudications_alone_are_judgments():
 
 
 def test_an_unknown_way_with_adjudications_is_named_with_the_nearest():
-    with pytest.raises(ValueError, match="unknown way with adjudications 'ignored'; did you mean ignore"):
+    with pytest.raises(ValueError, match="unknown adjudications 'ignored'; did you mean ignore"):
         combine(ratings(*ROWS), adjudications="ignored")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluation.measures import MEASURES, Measure, parse_measure, stated
+from evaluation.measures import MEASURES, Measure, parse_measure, with_gmax
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_what_looks_at_the_whole_ranking_takes_no_cutoff(name):
     ],
 )
 def test_the_highest_grade_is_stated_where_a_measure_needs_it(text, printed):
-    assert str(stated(parse_measure(text), 3)) == printed
+    assert str(with_gmax(parse_measure(text), 3)) == printed
 
 
 def test_a_scale_without_a_grade_above_zero_has_no_highest_grade_to_state():
     with pytest.raises(ValueError, match=r"ERR@10 needs a scale with a grade above 0; its highest is 0\.$"):
-        stated(parse_measure("ERR@10"), 0.0)
-    assert stated(parse_measure("ERR@10"), 0.5) == Measure("ERR", 10, (("gmax", 0.5),))
-    assert stated(parse_measure("AP"), 0) == Measure("AP")
+        with_gmax(parse_measure("ERR@10"), 0.0)
+    assert with_gmax(parse_measure("ERR@10"), 0.5) == Measure("ERR", 10, (("gmax", 0.5),))
+    assert with_gmax(parse_measure("AP"), 0) == Measure("AP")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from evaluation.measures import Options, evaluate, pack, parse_measure, stated
+from evaluation.measures import Options, evaluate, pack, parse_measure, with_gmax
 
 from .one_query import GRADES, RANKING, value
 from .random_collections import collection
@@ -129,7 +129,7 @@ def test_a_loop_over_the_definition_gives_the_same(cutoff, unjudged):
     gmax, p = max(grade for some in grades.values() for grade in some.values()), 0.7
     depth = f"@{cutoff}" if cutoff else ""
     texts = [f"{name}{depth}" for name in ("ERR", "RBP(p=0.7)", "RBP(p=0.7,rel=2)", "RBPResidual(p=0.7)")]
-    measures = [stated(parse_measure(text), gmax) for text in texts]
+    measures = [with_gmax(parse_measure(text), gmax) for text in texts]
     scores = evaluate(measures, *pack(grades, rankings), Options(unjudged=unjudged))
     for place, (query, some) in enumerate(grades.items()):
         listed = [some.get(key) for key in rankings.get(query, [])]

@@ -1,4 +1,7 @@
-"""Is a difference between systems real: pairs of them on the same queries, in words first."""
+"""The page Compare: pairs of systems on the same queries, and whether their differences are significant.
+
+The columns of its CSV are in `analyses.comparison.table`.
+"""
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
@@ -45,7 +48,7 @@ class Selection:
 
     baseline: str
     others: tuple[str, ...]  # highest mean first
-    named: bool  # whether the baseline was asked for, or is the best
+    named: bool  # whether the address names the baseline; False: it is the best system
     all_pairs: bool
     left_out: int = 0  # systems with a mean that are not compared
 
@@ -121,7 +124,7 @@ def nothing_to_compare(collection: Collection, asked: Asked) -> NextStep:
 
 
 def ranking_of(collection: Collection, asked: Asked) -> tuple[scores.Evaluation, list[tuple[str, float]]]:
-    """The scores, and the systems that have a mean, the highest first."""
+    """The scores, and (system, mean) of the systems that have a mean, the highest first."""
     evaluation = evaluated(collection, asked, [asked.measure])
     if not evaluation.systems:
         return evaluation, []
@@ -132,9 +135,9 @@ def ranking_of(collection: Collection, asked: Asked) -> tuple[scores.Evaluation,
 
 
 def best_first(ranked: Sequence[tuple[str, float]]) -> Selection | None:
-    """The best system against up to MOST - 1 others; None for a single one.
+    """The best system against up to MOST - 1 others; None for fewer than two systems.
 
-    The best system was not chosen before the numbers were seen, so that the correction counts all pairs.
+    The best system was not chosen before the numbers were seen, so the correction is for all pairs.
     """
     if len(ranked) < 2:
         return None
@@ -145,7 +148,7 @@ def best_first(ranked: Sequence[tuple[str, float]]) -> Selection | None:
 def selection_in(
     request: HttpRequest, evaluation: scores.Evaluation, ranked: Sequence[tuple[str, float]]
 ) -> Selection | None:
-    """The comparison in the address; None where nothing can be compared. Raises CannotAnswer."""
+    """The selection in the address; None where nothing can be compared. Raises CannotAnswer."""
     baseline, pairs = request.GET.get("baseline", ""), request.GET.get("pairs", "")
     asked_for = dict.fromkeys(filter(None, [baseline, *request.GET.getlist("system")]))
     for name in asked_for:
@@ -181,7 +184,7 @@ def every_pair(selection: Selection) -> Selection:
 
 
 def compared(evaluation: scores.Evaluation, asked: Asked, selection: Selection) -> Compared:
-    """The tests, cached with the scores: a change of a rating makes another table."""
+    """The tests, cached with the scores, so that a change of a rating makes them again."""
 
     def tested() -> Compared:
         return comparison.compared(
@@ -193,7 +196,7 @@ def compared(evaluation: scores.Evaluation, asked: Asked, selection: Selection) 
 
 
 def of_best(collection: Collection, asked: Asked) -> list[dict]:
-    """What the tests say of the best system and each of the others: rows of `comparison`."""
+    """The rows of `comparison` for the best system and each of the others."""
     evaluation, ranked = ranking_of(collection, asked)
     selection = best_first(ranked)
     return shown(compared(evaluation, asked, selection), selection) if selection else []
@@ -211,7 +214,7 @@ def shown(result: Compared, selection: Selection) -> list[dict]:
 
 
 def lacking(row: dict) -> str:
-    """About how many more queries would tell, in words; "" where they tell already or nobody can know."""
+    """About how many more queries would decide, as text; "" where there is a verdict or no estimate."""
     if not row["more"]:
         return ""
     return f"over {MANY:,}" if row["more"] > MANY else f"about {row['more']:,}"
@@ -255,7 +258,7 @@ def bold(name: str) -> SafeString:
 
 
 def several(rows: Sequence[dict]) -> SafeString:
-    """a (+0.0412) and b (+0.0210); of many only the names."""
+    """The systems as text: a (+0.0412) and b (+0.0210); for more than three, the names alone."""
     if len(rows) > 3:
         return named([row["system"] for row in rows])
     each = [format_html("<b>{}</b> ({})", row["system"], signed(row["difference"])) for row in rows]
@@ -266,7 +269,7 @@ def several(rows: Sequence[dict]) -> SafeString:
 
 
 def would_tell(rows: Sequence[dict]) -> SafeString:
-    """How the sentence ends: how many more queries would tell."""
+    """The end of the sentence: how many more queries would decide."""
     known = [row for row in rows if row["more"]]
     if not known:
         return SafeString(".")
@@ -292,14 +295,14 @@ def judged_by(result: Compared) -> str:
 
 
 def signs(result: Compared) -> str:
-    """What the randomisation test was made with."""
+    """The draws and the seed of the randomisation test, as text."""
     if result.tests.exact:
         return f"all {2**result.tests.queries:,} signs"
     return f"{result.tests.draws:,} draws, seed {result.tests.seed}"
 
 
 def reasons(rows: Sequence[dict]) -> list[str]:
-    """Why numbers are missing, pair by pair."""
+    """Why numbers are missing, a text for each pair."""
     return [
         f"{row['system']}: no value where {', '.join(sorted(set(row['why'].values())))}"
         for row in rows
@@ -328,7 +331,7 @@ def alt_text(rows: Sequence[dict], baseline: str) -> str:
 
 
 def matrix(result: Compared, ranked: Sequence[tuple[str, float]]) -> list[tuple[str, list[dict | None]]]:
-    """By system, highest mean first, its difference to each of the others; None on the diagonal."""
+    """(system, its difference to each of the others), highest mean first; None on the diagonal."""
     cells = {}
     for row in result.rows():
         first, second, significant = row["baseline"], row["system"], row["verdict"] != CANNOT_TELL
@@ -344,7 +347,7 @@ def matrix(result: Compared, ranked: Sequence[tuple[str, float]]) -> list[tuple[
 
 @files
 def compare_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
-    """A row for each pair, as `compare` writes CSV and JSON."""
+    """A row for each pair, in the CSV and JSON of the command `compare`. `comparison.table` has the columns."""
     result = for_file(request, collection, asked)
     return Files(
         f"{collection.slug}-compare-{asked.measure}",
@@ -363,19 +366,19 @@ def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> Comp
 
 
 def ending_with(request: HttpRequest, **changes: str) -> str:
-    """The end of this page's address with some of it changed: for its files, and for all pairs."""
+    """The query string of this page with some parameters changed: for its files, and for all pairs."""
     parts = [*kept_parameters(request, changes), *changes.items()]
     return f"?{urlencode(parts, safe='@()=:,')}" if parts else ""
 
 
 def address_of_queries(request: HttpRequest, collection: Collection, row: dict) -> str:
-    """Where the queries are on which the two systems of a row differ."""
+    """The address of the page of differences by query for the two systems of a row."""
     parts = [*hidden(request), ("baseline", row["baseline"]), ("system", row["system"])]
     return f"{reverse('differences', args=[collection.slug])}?{urlencode(parts, safe='@()=:,')}"
 
 
 def hidden(request: HttpRequest) -> list[tuple[str, str]]:
-    """What the form of this page does not ask, to be sent along."""
+    """Parameters of the address that the form of this page has no control for."""
     return kept_parameters(request, ("baseline", "system", "pairs", "expected"))
 
 

@@ -25,7 +25,7 @@ from ratings.people.access import READERS, of_collection
 
 from .. import record
 from ..analyses import judgment_rows
-from ..judgments.rules import ADJUDICATIONS, RULES_SAID
+from ..judgments.rules import ADJUDICATIONS, RULE_DESCRIPTIONS
 from .agreement import names_in
 
 
@@ -66,7 +66,7 @@ class JudgmentsForm(ExportForm):
 
     rule = forms.ChoiceField(
         label="Several ratings become one judgment by",
-        choices=[(name, f"{name}: {said}") for name, said in RULES_SAID.items()],
+        choices=[(name, f"{name}: {said}") for name, said in RULE_DESCRIPTIONS.items()],
         initial="mean",
     )
     adjudications = forms.ChoiceField(choices=list(ADJUDICATIONS.items()), initial="use")

@@ -16,9 +16,9 @@ MISLEADS = (
 )
 
 
-def standing(told: Expected) -> SafeString:
+def standing(expected: Expected) -> SafeString:
     """A sentence or two: which system has the highest expected mean, and whether it is surely the best."""
-    return highest(told.measure, told.means, told.leader, told.final)
+    return highest(expected.measure, expected.means, expected.leader, expected.final)
 
 
 def highest(measure: str, means: Sequence[Mean], leader: str | None, final: bool) -> SafeString:
@@ -48,11 +48,11 @@ def _leader(known: Sequence[Mean], leader: str) -> tuple[SafeString | str, str]:
     return "It" if found is known[0] else format_html("<b>{}</b>", leader), likely(found.best)
 
 
-def order(told: Expected) -> str:
+def order(expected: Expected) -> str:
     """A sentence about the order of the systems; "" where there is nothing to order."""
-    if told.wrong is None or told.final:
+    if expected.wrong is None or expected.final:
         return ""
-    if told.settled:
+    if expected.settled:
         return f"Settled at 90 %: no two systems {APART:.2f} apart or more are likely shown in the wrong order."
     return f"Not settled: two systems {APART:.2f} apart or more can be shown in the wrong order."
 
@@ -81,24 +81,24 @@ def _sorting(named: Sequence[str]) -> str:
     )
 
 
-def left_out(told: Expected) -> list[str]:
+def left_out(expected: Expected) -> list[str]:
     """What the expected values rest on besides judgments, and what they do not cover, as sentences."""
-    said = [machines(told.facts())] if told.machines or told.triage else []
-    if outside := sum(row.outside for row in told.means):
+    said = [machines(expected.facts())] if expected.machines or expected.triage else []
+    if outside := sum(row.outside for row in expected.means):
         said.append(
             f"{_capital(counted(outside, 'document', 'documents'))} above the cutoff "
             f"{'is' if outside == 1 else 'are'} not in the pool, will not be judged, and so gain"
             f"{'s' if outside == 1 else ''} nothing."
         )
-    if told.nothing_found:
+    if expected.nothing_found:
         said.append(
-            f"{_capital(counted(told.nothing_found, 'query has', 'queries have'))} nothing relevant found yet. "
-            "The expected values count them as far as something may still be found."
+            f"{_capital(counted(expected.nothing_found, 'query has', 'queries have'))} nothing relevant found yet."
+            " The expected values count them as far as something may still be found."
         )
-    if told.skipped:
-        one = told.skipped == 1
+    if expected.skipped:
+        one = expected.skipped == 1
         said.append(
-            f"{_capital(counted(told.skipped, 'drawn pair', 'drawn pairs'))} will not be judged. The model's "
+            f"{_capital(counted(expected.skipped, 'drawn pair', 'drawn pairs'))} will not be judged. The model's "
             f"prediction stands for {'it' if one else 'them'}, as if being skipped said nothing about the grade."
         )
     return said

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ..judgments.rules import ADJUDICATIONS, RULES, RULES_SAID, SMOOTHED
+from ..judgments.rules import ADJUDICATIONS, RULE_DESCRIPTIONS, RULES, SMOOTHING_NOTE
 from ..measures import Options
 from ..measures.options import CHOICES, TEXT_NAMES
 from .numbers import decimals
@@ -44,7 +44,7 @@ WORDS = {
         "score": "score, then document id",
         "average": "average over all orders",
     },
-    "rule": {name: _phrase(said) for name, said in RULES_SAID.items()},
+    "rule": {name: _phrase(said) for name, said in RULE_DESCRIPTIONS.items()},
     "adjudications": {name: _phrase(said) for name, said in ADJUDICATIONS.items()},
 }
 
@@ -77,7 +77,7 @@ ABOUT = {
         "Relevant from",
         "The lowest grade that counts as relevant, for measures such as P, R, AP and RR.",
     ),
-    "rule": ("Judgments", f"How several ratings of a document become one judgment. {SMOOTHED}"),
+    "rule": ("Judgments", f"How several ratings of a document become one judgment. {SMOOTHING_NOTE}"),
     "adjudications": ("Adjudications", "Whether a decision of an admin counts instead of the ratings."),
 }
 
