@@ -1,4 +1,4 @@
-"""The page of agreement: how far raters agree, on which pairs not, and how stable the order of systems is.
+"""The page of agreement: agreement of raters, disputed pairs, and stability of the order of systems.
 
 Admins see names. Analysts see pseudonyms, in an order that reveals nothing.
 """
@@ -34,7 +34,7 @@ from ..words.sentences import counted, named
 # How much is scored for the order of systems, in systems x queries x times: about a second. A page scores at least
 # FEWEST_RATERS times; where these alone take three times as long, the command is the place for it.
 WORK = 180_000
-LEARNING = 20  # times as long, where a rule learns how each rater errs
+LEARNING = 20  # times as long under a rule that learns the errors of each rater
 
 DISPUTED = 20  # pairs on a page: they are many, and the first are the ones that matter
 MATRIX = 12  # raters of whom every two are listed without opening anything
@@ -51,11 +51,11 @@ COEFFICIENTS = {
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """What a page of agreement is made of, with the names that its reader may see."""
+    """The content of a page of agreement, with the names that its reader may see."""
 
     agreement: Agreement
     order: Order | None  # None: too large for a page
-    document: dict  # of both, as the files have it, but for disputed pairs
+    document: dict  # of both, as in the files, without disputed pairs
     raters: dict[str, int]  # pks by the name that is shown
 
 
@@ -101,11 +101,11 @@ def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> Htt
     return charted(request, "evaluation/agreement.html", context)
 
 
-# What is shown, and under which names
+# Results, and the names in them
 
 
 def found_in(collection: Collection, asked: Asked) -> Results:
-    """Made once for each state of the collection; names are read each time, for they may be taken away."""
+    """The results, cached for each state of the collection. Names are read each time, as they can be removed."""
     names = names_in(collection)
     agreed, order = renamed(agreement_in(collection), order_in(collection, asked), names)
     document = cache.whole(collection, ("agreement", tuple(names.items())), lambda: consistency.summary(agreed))
@@ -119,7 +119,7 @@ def agreement_in(collection: Collection) -> Agreement:
 
 
 def order_in(collection: Collection, asked: Asked) -> Order | None:
-    """None where it takes longer than a reader waits. CannotAnswer where the options do not fit the collection."""
+    """The order; None where it takes too long for a page. CannotAnswer where the options do not fit."""
     draws = draws_for(collection, asked)
     if not draws:
         return None
@@ -135,7 +135,7 @@ def order_in(collection: Collection, asked: Asked) -> Order | None:
 
 
 def draws_for(collection: Collection, asked: Asked) -> int:
-    """As many as fit into about a second, so many for everybody who asks the same; 0: too few would."""
+    """The number of draws that take about a second, the same for the same settings; 0 if too few would fit."""
     agreed = agreement_in(collection)
     once = max(1, len(agreed.opinions.queries) * collection.systems.count())
     once *= LEARNING if asked.rule in RULES_OF_ALL else 1
@@ -146,7 +146,7 @@ def draws_for(collection: Collection, asked: Asked) -> int:
 
 
 def names_in(collection: Collection) -> dict[int, str]:
-    """What each rater is called for this reader, by pk. One query."""
+    """The name of each rater for this reader, by pk. One query."""
     rows = collection.raters.values_list("pk", "name")
     if collection.role == Role.ADMIN:
         return dict(rows)
@@ -154,9 +154,9 @@ def names_in(collection: Collection) -> dict[int, str]:
 
 
 def renamed(agreed: Agreement, order: Order | None, names: Mapping[int, str]) -> tuple[Agreement, Order | None]:
-    """The same with other names, and everything in the order of these."""
+    """The agreement and the order with other names, and raters in the order of these."""
     before = list(agreed.opinions.raters)
-    # Who was taken out since is not named any more.
+    # A rater who was removed meanwhile has no name.
     raters = dict(sorted(((pk, names.get(pk, pseudonym(pk))) for pk in before), key=lambda each: each[::-1]))
     places = {pk: place for place, pk in enumerate(raters)}
     place = np.array([places[pk] for pk in before], np.int64)
@@ -197,7 +197,7 @@ def lead(agreed: Agreement, coefficients: Mapping[str, dict]) -> SafeString:
 
 
 def between(row: Mapping) -> str:
-    """The interval of a coefficient and what it rests on."""
+    """The interval of a coefficient and the numbers that it rests on, as text."""
     interval = "" if row["low"] is None else f"95 % {decimals(row['low'], 2)} to {decimals(row['high'], 2)}, "
     return f" ({interval}{counted(row['pairs'], 'pair', 'pairs')})"
 
@@ -207,7 +207,7 @@ def few(row: Mapping) -> str:
 
 
 def order_says(order: Mapping) -> SafeString:
-    """Whether the systems would stand like this with other raters."""
+    """A sentence on whether the order of systems would hold with other raters."""
     if not order["systems"]:
         return format_html("The order of the systems cannot be tested: {}.", order["why"]["systems"])
     if order["holds"] is None:
@@ -228,7 +228,7 @@ def order_says(order: Mapping) -> SafeString:
 
 
 def neighbours(order: Mapping) -> list[dict]:
-    """The systems, best first, each with how often it stays above the next."""
+    """The systems, best first, each with the share of resamples in which it stays above the next."""
     kept_share = {(row["first"], row["second"]): row["kept"] for row in order.get("kept", ())}
     rows = order["systems"]
     below = [row["system"] for row in rows[1:]]
@@ -242,7 +242,7 @@ def neighbours(order: Mapping) -> list[dict]:
 
 
 def confusion(found: Mapping, grades: Mapping[float, str]) -> list[dict]:
-    """A cell for each two grades: of the pairs of grades with the one, the share with the other."""
+    """A cell for each two grades: among pairs of grades with the one, the share with the other."""
     counts = np.array(found["pairs"], np.float64).reshape(len(found["grades"]), -1)
     # A pair of equal grades counts twice: each of its grades is the one, and the other.
     ordered = counts + np.diag(np.diag(counts))
@@ -265,7 +265,7 @@ def rows_of(cells: Sequence[dict], grades: Sequence[str]) -> list[tuple[str, lis
 
 
 def dot(row: Mapping) -> dict:
-    """A rater's bias. Told from 0 only where there is enough to go by: a hint, and no verdict."""
+    """The dot of a rater's bias. Only with enough pairs is it marked as significant: a hint, not a verdict."""
     low, high = row["low"], row["high"]
     significant = low is not None and not row["few"] and not low <= 0 <= high
     return {
@@ -279,7 +279,7 @@ def dot(row: Mapping) -> dict:
 
 
 def in_dispute(request: HttpRequest, collection: Collection, results: Results) -> dict:
-    """One page of the pairs with different grades, with what they link to. Two queries, for admins three."""
+    """One page of the disputed pairs, with their links. Two queries, for admins three."""
     agreed = results.agreement
     context = paged(request, agreed.disputed, DISPUTED)
     on_page = context["page"].object_list
@@ -316,7 +316,7 @@ def in_dispute(request: HttpRequest, collection: Collection, results: Results) -
 
 @files
 def agreement_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
-    """As `agreement` writes CSV, everything as rows of one shape, and JSON; under the names of the page."""
+    """The CSV and JSON of the command `agreement`, with the names of the page."""
     found = found_in(collection, asked)
     return Files(
         f"{collection.slug}-agreement-{asked.measure}",

@@ -1,4 +1,4 @@
-"""What systems score by the grades of a machine alone: a part of other pages, and files."""
+"""Scores of systems by the grades of a machine alone: a part of other pages, and files."""
 
 from django.http import HttpRequest
 
@@ -11,7 +11,7 @@ from ..pages.downloads import Files, files
 
 
 def alone_in(collection: Collection, asked: Asked) -> list[Alone]:
-    """By the asked measure and options. Raises CannotAnswer where they do not fit the grades."""
+    """The scores by each machine, in the measure and options of the address. Raises CannotAnswer."""
     try:
         return alone.alone_of(collection, (asked.measure,), asked.options)
     except ValueError as error:
@@ -25,7 +25,7 @@ def table_of(every: list[Alone], systems: list[str], asked: Asked) -> dict:
 
 
 def differences_of(every: list[Alone], pairs: list[tuple[str, str]], asked: Asked) -> dict:
-    """The same, with a row for each pair of systems."""
+    """The context of a table: a column for each machine, a row for each pair of systems."""
     rows = [
         (f"{second} less {first}", [each.difference(first, second, asked.measure) for each in every])
         for first, second in pairs

@@ -1,4 +1,4 @@
-"""The page of the decisive order: what it is about, how many judgments it would take, and its rounds."""
+"""The page of the decisive order: its measure and systems, a plan of judgments, and its rounds."""
 
 from collections.abc import Iterable
 from urllib.parse import urlencode
@@ -20,7 +20,7 @@ from ..pages.asked import Asked, page, with_options
 from ..words import expectations
 
 APART = 0.02
-ROUNDS = 30  # that are listed, the latest first
+ROUNDS = 30  # listed on the page, the latest first
 
 
 class PlanForm(forms.Form):
@@ -37,7 +37,7 @@ class PlanForm(forms.Form):
 @admin_page
 @with_options
 def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """What the order would be about by the options of the address; with `apart` also a plan."""
+    """The page for the measure, options and systems of the address; with ?apart= also a plan."""
     if collection.aim and not request.GET:
         return redirect(request.path + stored_in(collection.aim))
     names = list(collection.systems.order_by("name").values_list("name", flat=True))
@@ -69,7 +69,7 @@ def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> Http
 @record_act
 @with_options
 def choose_decisive(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """Give raters pairs in this order from now on. The worker draws the first round."""
+    """Switches the collection to this order. The worker draws the first round."""
     names = set(collection.systems.values_list("name", flat=True))
     chosen = [name for name in request.GET.getlist("system") if name in names]
     try:
@@ -83,7 +83,7 @@ def choose_decisive(request: HttpRequest, collection: Collection, asked: Asked) 
 
 
 def aim_of(collection: Collection, asked: Asked, chosen: list[str]) -> Aim:
-    """The aim by the options of the address; of all systems, also later ones, where all are chosen."""
+    """The aim by the options of the address. Where all systems are chosen, later ones are included, too."""
     return Aim.of(
         collection,
         measure=str(asked.measure),
@@ -96,12 +96,12 @@ def aim_of(collection: Collection, asked: Asked, chosen: list[str]) -> Aim:
 
 
 def parts(asked: Asked) -> list[tuple[str, str]]:
-    """The asked options as parameters, the measure always among them."""
+    """The options of the address as parameters; the measure is always among them."""
     return [("measure", str(asked.measure)), ("profile", asked.profile), *asked.of_judgments, *asked.given]
 
 
 def stored_in(aim: dict) -> str:
-    """The query string that asks this page what is stored."""
+    """The query string of this page for a stored aim."""
     options = [
         (name, text) for name, text in aim.items() if name in ("measure", "profile", "rule", "adjudications")
     ]
@@ -110,7 +110,7 @@ def stored_in(aim: dict) -> str:
 
 
 def address(parts: Iterable[tuple[str, str]]) -> str:
-    """The query string with all of them, also what is usual: without any, the page asks what is stored."""
+    """The query string with all parameters, defaults too: without any, the page shows the stored aim."""
     return f"?{urlencode(list(parts), safe='@()=:,')}"
 
 
@@ -126,7 +126,7 @@ def standing(state: State) -> dict:
 
 
 def plan(collection: Collection, state: State, apart: float) -> dict:
-    """What the plan says, with its hours at the present pace."""
+    """The context of a plan, with its hours of rating at the present pace."""
     made, speed = planned(state, apart), pace(collection)
 
     def hours(judged: int | None) -> float | None:

@@ -30,13 +30,13 @@ from ..words.numbers import decimals, signed
 from ..words.sentences import counted
 from . import compare
 
-MOST_BARS = 1_000  # about the width in pixels: of more queries every n-th is drawn
+MOST_BARS = 1_000  # about the width in pixels: with more queries, every n-th is drawn
 TITLES = {segments.TAG: "By tag", segments.LENGTH: "By length", segments.WEIGHT: "By weight"}
 
 
 @dataclass(frozen=True)
 class Row:
-    """One query of the table. Numbers are None where it has none, and `why` says why it is left out."""
+    """One query of the table. None = no value; `why` is the reason where the query is left out."""
 
     pk: int
     key: str
@@ -44,13 +44,13 @@ class Row:
     words: int
     weight: float
     tags: tuple[str, ...]
-    first: float | None  # what the baseline scored
-    second: float | None  # and the system
+    first: float | None  # the score of the baseline
+    second: float | None  # and of the system
     difference: float | None
     why: str
 
 
-# What the table can be sorted by, and what it is where the address does not say.
+# The columns that the table can be sorted by, and the default.
 SORTS = {
     "text": lambda row: row.text.casefold(),
     "key": lambda row: natural(row.key),
@@ -91,7 +91,7 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
 def pair_in(
     request: HttpRequest, evaluation: scores.Evaluation, ranked: Sequence[tuple[str, float]]
 ) -> tuple[str, str] | None:
-    """The baseline and system of the address; one that is not named is the best of the others.
+    """(baseline, system) of the address; a missing one is the best of the others.
 
     None where nothing can be compared. Raises CannotAnswer.
     """
@@ -113,7 +113,7 @@ def pair_in(
 def compared(
     evaluation: scores.Evaluation, asked: Asked, pair: tuple[str, str]
 ) -> tuple[Compared, list[OnSegment]]:
-    """The pair on all queries and on each segment, made once for each state of the collection."""
+    """The pair compared on all queries and on each segment, cached with the scores."""
     baseline, system = pair
     result = compare.compared(evaluation, asked, compare.Selection(baseline, (system,), True, False))
 
@@ -128,7 +128,7 @@ def compared(
 
 
 def every_row(result: Compared, asked: Asked) -> list[Row]:
-    """All queries in the order of the record, with the numbers of the file."""
+    """A row for each query, in the order of the record, with the numbers of the file."""
     header, lines = comparison.every_query([result], asked.profile)
     values = [header.index(name) for name in ("baseline_value", "system_value", "difference", "reason")]
     queries = result.evaluation.table.record.queries[["pk", "key", "text", "weight", "tags"]]
@@ -142,7 +142,7 @@ def every_row(result: Compared, asked: Asked) -> list[Row]:
 
 
 def lead(whole: dict) -> SafeString:
-    """On how many queries which of the two is better, and by how much on average."""
+    """A sentence: on how many queries each of the two is better, and by how much on average."""
     if not whole["queries"]:
         return format_html("No query has a value of both {} and {}.", whole["baseline"], whole["system"])
     sentence = format_html(
@@ -159,14 +159,14 @@ def lead(whole: dict) -> SafeString:
 
 
 def pictured(collection: Collection, asked: Asked, rows: Sequence[Row], pair: tuple[str, str]) -> dict:
-    """The bars, the two queries at their ends, and the way from a bar to its query."""
+    """The context of the chart: the bars, the two queries at its ends, and the link from a bar to its query."""
     baseline, system = pair
     both = urlencode([("system", baseline), ("system", system)])
     keep = f"{asked.keep}&{both}" if asked.keep else f"?{both}"
     known = tables.ordered((row for row in rows if row.difference is not None), SORTS["difference"], True)
     if not known:
         return {"keep": keep, "charts": {}}
-    # Every n-th query, as wide as the n that it stands for.
+    # Every n-th query, drawn n bars wide.
     step = -(-len(known) // MOST_BARS)
     bars = [
         {
@@ -194,16 +194,16 @@ def pictured(collection: Collection, asked: Asked, rows: Sequence[Row], pair: tu
 
 
 def ending_with(request: HttpRequest, baseline: str, system: str) -> str:
-    """The end of an address that asks the same of this pair, but for what only this page is asked."""
+    """The query string of another page about this pair, without the parameters of this page alone."""
     parts = [*compare.kept_parameters(request, OF_PAGE), ("baseline", baseline), ("system", system)]
     return f"?{urlencode(parts, safe='@()=:,')}"
 
 
-# Queries that are alike
+# Segments
 
 
 def by_segment(every: Sequence[OnSegment], result: Compared, whole: dict) -> dict:
-    """A picture for each kind of segment, on one scale, and what they come to."""
+    """The context of segments: a chart for each kind, on one scale, and a sentence."""
     table = result.evaluation.table
     drawn = {kind: [dot(each) for each in every if each.segment.kind == kind] for kind in segments.KINDS}
     drawn = {kind: [row for row in rows if row["value"] is not None] for kind, rows in drawn.items()}
@@ -249,7 +249,7 @@ def in_words(row: dict) -> str:
 
 
 def where_significant(every: Sequence[OnSegment]) -> SafeString:
-    """A sentence: on which segments the systems differ significantly."""
+    """A sentence naming the segments on which the systems differ significantly."""
     differing = [(each.segment.title, signed(each.comparison.difference)) for each in every if each.significant]
     tested = sum(not each.few for each in every)
     if not tested:
@@ -264,7 +264,7 @@ def where_significant(every: Sequence[OnSegment]) -> SafeString:
 
 
 def table(request: HttpRequest, rows: Sequence[Row], result: Compared, every: Sequence[OnSegment]) -> dict:
-    """The queries that the address asks for, in the order that it asks for."""
+    """The context of the table: the queries that match the address, in its order."""
     q, sort, segment = (request.GET.get(name, "").strip() for name in ("q", "sort", "segment"))
     chosen = {each.segment.key: each.segment for each in every}.get(segment)
     if segment and chosen is None:
@@ -297,7 +297,7 @@ def table(request: HttpRequest, rows: Sequence[Row], result: Compared, every: Se
 
 @files
 def differences_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
-    """A row for each query, as `compare --per-query` writes CSV and JSON; this with `segments`."""
+    """The CSV and JSON of `compare --per-query`, a row for each query; the JSON has `segments`, too."""
     result, every = for_file(request, collection, asked)
 
     def document() -> dict:

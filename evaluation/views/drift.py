@@ -1,4 +1,4 @@
-"""The page of drift: each rater compared with themselves over time and with the others. Hints, no verdicts.
+"""The page of drift: the grades of each rater over time, and against the others. Hints, not verdicts.
 
 Admins see names, analysts pseudonyms, as on the page of agreement.
 """
@@ -80,9 +80,9 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
 
 
 def found_in(collection: Collection) -> tuple[dict, dict[float, str]]:
-    """The document with the names that its reader may see, and the grades with their labels, the lowest first.
+    """The document with the names that its reader may see, and the labels of the grades, the lowest first.
 
-    Courses are made once for each state of the collection; names, checks and times are read each time.
+    Courses are cached for each state of the collection; names, checks and times are read each time.
     """
     agreed = agreement_in(collection)
     found = cache.whole(collection, "courses", lambda: courses(agreed.table))
@@ -94,7 +94,7 @@ def found_in(collection: Collection) -> tuple[dict, dict[float, str]]:
 
 
 def lead(rows: Sequence[Mapping]) -> SafeString:
-    """How many raters are worth a look, and who."""
+    """A sentence: how many raters are worth a look, and who."""
     if not rows:
         return SafeString("Nobody has given a grade yet.")
     noted = [row["rater"] for row in rows if row["hints"]]
@@ -132,7 +132,7 @@ def mixes(rows: Sequence[Mapping], labels: Mapping[float, str]) -> list[dict]:
 
 
 def distances(rows: Sequence[Mapping]) -> tuple[list[dict], float]:
-    """A dot for each rater and period, and how far a strip reaches to either side: intervals may end outside."""
+    """A dot for each rater and period, and the reach of a strip to either side; intervals may end outside."""
     dots = [
         {"place": place, "rater": row["rater"], "period": period, "significant": row["told"], **each}
         for place, row in enumerate(rows)
@@ -148,6 +148,6 @@ def distances(rows: Sequence[Mapping]) -> tuple[list[dict], float]:
 
 @files
 def drift_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
-    """Everything as rows of one shape and as a document, under the names of the page."""
+    """The CSV table and JSON document of drift, with the names of the page."""
     found, _ = found_in(collection)
     return Files(f"{collection.slug}-drift", csv=lambda: table(found), json=lambda: found)

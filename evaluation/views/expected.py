@@ -1,4 +1,4 @@
-"""What is expected of the systems while judgments are missing, how sure that is, and how it developed."""
+"""The page of expected values: expected means, their intervals, and how both developed over rounds."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ from ..words import expectations
 from ..words.numbers import decimals
 
 MOST_IN_MATRIX = 20  # systems
-FEW, HIGHEST = 4, 2  # systems whose intervals are drawn over rounds: all of few, else the highest
+FEW, HIGHEST = 4, 2  # intervals are drawn over rounds for up to FEW systems, else for the HIGHEST
 
 
 @require_safe
@@ -58,7 +58,7 @@ def expected(request: HttpRequest, collection: Collection, asked: Asked) -> Http
 
 
 def beside(collection: Collection, asked: Asked, told: Expected) -> dict:
-    """When to stop, and what other raters would have made of it. Cached: each takes as long as the estimate."""
+    """The forecast of when to stop, and rater noise. Cached, since each takes as long as the estimate."""
     systems = systems_of(collection)
     aim = Aim(asked.measure, asked.options, asked.profile, asked.given, asked.rule, asked.adjudications, systems)
 
@@ -72,7 +72,7 @@ def beside(collection: Collection, asked: Asked, told: Expected) -> dict:
 
 
 def no_rounds(collection: Collection) -> NextStep:
-    """What to do for expected values."""
+    """The next step where there are no rounds."""
     lack = "No round was drawn yet, so there is no interval for what is not judged."
     if collection.order in ORDERS:
         return NextStep(lack, "The first one is drawn within minutes of the time that raters can be given pairs.")
@@ -85,25 +85,25 @@ def no_rounds(collection: Collection) -> NextStep:
 
 
 def developed(collection: Collection, asked: Asked, told: Expected) -> tuple[list[Stage], list[Aim]]:
-    """How the systems stood before each round and stand now; and what else rounds were drawn for."""
+    """The context about stages: expected values before each round and now, and other aims of rounds."""
     every, others = analyses.stages(collection, asked.measure, asked.fingerprint)
     return [*every, analyses.now(told)], others
 
 
 def in_order(stage: Stage, told: Expected) -> list[float | None]:
-    """The expected means of a stage in the order of the table; None for a system that was not there."""
+    """The expected means of a stage in the order of the table; None for a system that it lacks."""
     return [stage.means[row.system][0] if row.system in stage.means else None for row in told.means]
 
 
 def address_for(collection: Collection, aim: Aim) -> str:
-    """This page about the measure and options of an aim."""
+    """The address of this page for the measure and options of an aim."""
     asked = [("measure", str(aim.measure)), ("profile", aim.profile), ("rule", aim.rule)]
     asked += [("adjudications", aim.adjudications), *aim.changes]
     return f"{reverse('expected', args=[collection.slug])}{ending(asked)}"
 
 
 def matrix(told: Expected) -> list[tuple[str, list[Difference | None]]]:
-    """By system, the highest expected mean first, the difference to each of the others; None on the diagonal."""
+    """(system, its difference to each of the others), highest expected mean first; None on the diagonal."""
     names = [row.system for row in told.means if row.mean is not None][:MOST_IN_MATRIX]
     if told.without or len(names) < 2:
         return []
@@ -111,7 +111,7 @@ def matrix(told: Expected) -> list[tuple[str, list[Difference | None]]]:
 
 
 def drawn(every: Sequence[Stage], told: Expected, asked: Asked) -> dict[str, Chart]:
-    """The lines of the means, and of the chance of a wrong order where it is known more than once."""
+    """The charts of the means and, with two known values or more, of the chance of a wrong order."""
     barred = [row.system for row in told.means][: FEW if len(told.means) <= FEW else HIGHEST]
     rows = [
         {
@@ -146,7 +146,7 @@ def drawn(every: Sequence[Stage], told: Expected, asked: Asked) -> dict[str, Cha
 
 @files
 def expected_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
-    """A row for each pair of systems, and everything as a document."""
+    """The CSV has a row for each pair of systems; the JSON document has everything."""
     found = expecting(collection, asked, rounds_so_far(collection))
     every = developed(collection, asked, found.told)[0] if found.told else []
     why = found.why if found.rounds else "No round was drawn."
@@ -159,7 +159,7 @@ def expected_files(request: HttpRequest, collection: Collection, asked: Asked) -
 
 @files
 def expected_rounds_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
-    """A row for each system and round: how it stood when the round was drawn."""
+    """A row for each system and round: its expected values when the round was drawn."""
     found = expecting(collection, asked, rounds_so_far(collection))
     every = developed(collection, asked, found.told)[0] if found.told else []
     label = found.told.options if found.told else asked.fingerprint

@@ -30,7 +30,7 @@ from .agreement import names_in
 
 
 class ExportForm(forms.Form):
-    """How rows of one kind are to be written."""
+    """The form of an export: the format and options of its file."""
 
     kind = ""  # of rows, as the formats name it
     usual = "csv"
@@ -90,7 +90,7 @@ class RunForm(ExportForm):
 
     @cached_property
     def systems(self) -> list[tuple[int, str]]:
-        """Cached, because the page reads them more than once."""
+        """The systems, cached because the page reads them more than once."""
         return [(system.pk, system.name) for system in self.fields["system"].queryset]
 
 
@@ -110,7 +110,7 @@ def exports(request: HttpRequest, collection: Collection) -> HttpResponse:
 @require_safe
 @of_collection(*READERS)
 def export_judgments(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """One grade for each pair, by the rule that is asked for."""
+    """The judgments: one grade for each pair, by the chosen rule."""
 
     def rows(collection: Collection, fields: dict, format: Format) -> Iterable:
         replacing = judgment_rows.parse_map(fields["map"])
@@ -122,7 +122,7 @@ def export_judgments(request: HttpRequest, collection: Collection) -> HttpRespon
 @require_safe
 @of_collection(*READERS)
 def export_run(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """What one system returned."""
+    """The run of one system."""
 
     def rows(collection: Collection, fields: dict, format: Format) -> Iterable:
         return record_rows.run(fields["system"])
@@ -133,7 +133,7 @@ def export_run(request: HttpRequest, collection: Collection) -> HttpResponse:
 @require_safe
 @of_collection(*READERS)
 def export_ratings(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """Every rating; who gave it is named as on the page of agreement."""
+    """All ratings, with raters named as on the page of agreement."""
 
     def rows(collection: Collection, fields: dict, format: Format) -> Iterable:
         return record_rows.ratings(collection, format, names_in(collection))
@@ -144,7 +144,7 @@ def export_ratings(request: HttpRequest, collection: Collection) -> HttpResponse
 @require_safe
 @of_collection(*READERS)
 def export_rounds(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """What was drawn to be rated, with its chances, as CSV."""
+    """The pairs of all rounds with their chances, as CSV."""
     with snapshot():
         version = record.version(collection).number
         lines = spreadsheet.written(rounds.table(collection), raw=request.GET.get("raw") == "1")
@@ -157,7 +157,7 @@ def export_rounds(request: HttpRequest, collection: Collection) -> HttpResponse:
 @require_safe
 @of_collection(Role.ADMIN)
 def export_archive(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """All of the collection, for admins; its judges only where they are asked for."""
+    """The archive of the collection, for admins; with judges only if the form asks for them."""
     file = tempfile.TemporaryFile()  # noqa: SIM115, the response closes it
     held = archive.write(collection, file, judges=request.GET.get("judges") == "1")
     return of_snapshot(collection, file, archive.file_name(collection.slug, held), held)
@@ -170,7 +170,7 @@ def export(
     rows: Callable[[Collection, dict, Format], Iterable],
     more: Callable[[dict], str],
 ) -> HttpResponse:
-    """The rows as a file whose name ends in the version of the record, or the page with what is wrong."""
+    """The rows as a file whose name ends in the version of the record, or the page with the error."""
     form = FORMS[what](request.GET, collection=collection)
     if not form.is_valid():
         return exports_page(request, collection, **{what: form})
@@ -195,7 +195,7 @@ def of_snapshot(collection: Collection, file: BinaryIO, name: str, held: str) ->
 
 
 def exports_page(request: HttpRequest, collection: Collection, **asked: ExportForm) -> HttpResponse:
-    """The page with the form that was refused, if one was: 400."""
+    """The page of exports; with a refused form, status 400."""
     shown = {f"{name}_form": asked.get(name) or form(collection=collection) for name, form in FORMS.items()}
     context = {"collection": collection, "role": collection.role, "section": "export", **shown}
     context["rounds"] = collection.rounds.count()
@@ -204,7 +204,7 @@ def exports_page(request: HttpRequest, collection: Collection, **asked: ExportFo
 
 
 def in_words(error: ValueError) -> str:
-    """The message of the error, in the words of the form instead of the command."""
+    """The message of the error, in the words of the form instead of those of the command."""
     message = error.on_page if isinstance(error, judgment_rows.Unfit) else str(error)
     return f"{message[0].upper()}{message[1:]}"
 

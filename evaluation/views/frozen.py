@@ -1,4 +1,4 @@
-"""Frozen evaluations of a collection: their list and the line over time, one of them, its files, a new one."""
+"""Pages of frozen evaluations: their list and the line over time, one of them, its files, a new one."""
 
 import re
 from collections.abc import Sequence
@@ -38,11 +38,11 @@ from ..words import expectations, options, sentences
 from ..words.numbers import decimals
 from . import overview
 
-SHA = re.compile(r"[0-9a-f]{12,64}")  # the beginning of a hash, as far as it tells one from all others
+SHA = re.compile(r"[0-9a-f]{12,64}")  # the beginning of a hash, long enough to be unique
 
 
 def found_in(collection: Collection, sha: str) -> FrozenEvaluation:
-    """The one whose hash begins like this. Raises Http404."""
+    """The frozen evaluation whose hash begins with `sha`. Raises Http404."""
     if not SHA.fullmatch(sha):
         raise Http404("No such frozen evaluation.")
     found = all_of(collection).filter(hash__startswith=sha).first()
@@ -52,7 +52,7 @@ def found_in(collection: Collection, sha: str) -> FrozenEvaluation:
 
 
 def all_of(collection: Collection) -> QuerySet[FrozenEvaluation]:
-    """In their order."""
+    """All frozen evaluations of the collection, in their order."""
     return collection.frozen_evaluations.select_related("created_by")
 
 
@@ -66,7 +66,7 @@ def frame(collection: Collection) -> dict:
 @require_safe
 @of_collection(*READERS)
 def frozen_list(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """The line is that of `line`, a measure with its options; with `judgments`, all by those of one."""
+    """The list. ?line= is the label of the measure drawn over time; ?judgments= recomputes all by those of one."""
     every = list(all_of(collection))
     some = sentences.counted(len(every), "frozen evaluation", "frozen evaluations")
     heading = f"{some[0].upper()}{some[1:]}" if every else "Nothing is frozen yet"
@@ -77,7 +77,7 @@ def frozen_list(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 
 def line(request: HttpRequest, every: Sequence[FrozenEvaluation]) -> dict:
-    """What the list says and draws of the means over time."""
+    """The context of the line: the means over time, as chart, table and sentence."""
     labels = list(dict.fromkeys(label for each in reversed(every) for label in over_time.labels(each)))
     label = request.GET.get("line") or labels[0]
     judged_by = next((each for each in every if each.short == request.GET.get("judgments")), None)
@@ -139,7 +139,7 @@ def table(every, points: Sequence[over_time.Point], systems: Sequence[str] = ())
 
 
 def lead(points: Sequence[over_time.Point], measure: str) -> str:
-    """Which system leads the latest, and where it stood before."""
+    """A sentence: which system leads the latest frozen evaluation, and its place before."""
     if not points:
         return ""
     means = [mean for mean in ordered(points[-1].means) if mean.mean is not None]
@@ -237,7 +237,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
 
 
 def standings_of(evaluation: Evaluation, measure: str | None = None) -> list[Standing]:
-    """The systems as they stood, best first."""
+    """The frozen standings, best first."""
     measure = measure or str(evaluation.measures[0])
     rows = []
     for name in figures.best_first(evaluation, measure):
@@ -268,7 +268,7 @@ def expected_of(evaluation: Evaluation, standings: list[Standing]) -> dict | Non
 
 
 def expected_lead(evaluation: Evaluation) -> SafeString | str:
-    """The sentence about the expected means; "" where none were frozen with intervals, or all are final."""
+    """A sentence about the expected means; "" where none were frozen with intervals, or all are final."""
     measure = evaluation.measures[0]
     outlook = evaluation.expected.get(measure)
     facts = outlook.facts() if outlook else {}
@@ -298,7 +298,7 @@ def others(evaluation: Evaluation) -> dict:
 @require_safe
 @of_collection(*READERS)
 def frozen_file(request: HttpRequest, collection: Collection, sha: str, what: str) -> HttpResponse:
-    """`what`: means or queries as CSV; evaluation, both as `evaluate --per-query --format json` gave them."""
+    """The file `what`: "means" or "queries" as CSV; "evaluation", the JSON of `evaluate --per-query`."""
     found = found_in(collection, sha)
     evaluation, profile = frozen.evaluation_of(found), frozen.about(found).profile
     name = f"{bundle.file_name(found).removesuffix('.zip')}-{what}"
@@ -311,7 +311,7 @@ def frozen_file(request: HttpRequest, collection: Collection, sha: str, what: st
 @require_safe
 @of_collection(*READERS)
 def frozen_bundle(request: HttpRequest, collection: Collection, sha: str) -> HttpResponse:
-    """The ZIP, or a page that says why there is none."""
+    """The bundle as ZIP, or a page that says why there is none."""
     found = found_in(collection, sha)
     try:
         file = downloads.whole(bundle.bundle(found))
@@ -351,7 +351,7 @@ class FreezeForm(forms.Form):
 @of_collection(*READERS)
 @with_options
 def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """Freeze what the overview shows with the options of this address."""
+    """Freezes the evaluation that the overview shows with the options of this address."""
     answer = Answer.of(collection, asked, [*overview.gains(asked), *overview.steps(asked)])
     if not answer.systems or not answer.judgments.count.any():
         messages.warning(request, "There are no numbers yet that could be frozen.")

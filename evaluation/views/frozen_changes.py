@@ -1,4 +1,4 @@
-"""Two frozen evaluations of a collection side by side: what differs in words, then in means, then by query."""
+"""The page that compares two frozen evaluations: changes as text, then by mean, then by query."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,7 @@ BARS = 400
 @require_safe
 @of_collection(*READERS)
 def compare_frozen(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """From `first` to `second`: the last two, where none is named. By query of one `system` in one `measure`."""
+    """The changes from ?first= to ?second=, by default the last two; by query for ?system= and ?measure=."""
     every = list(all_of(collection))
     if len(every) < 2:
         return redirect("frozen", collection.slug)
@@ -72,7 +72,7 @@ def chosen(request: HttpRequest, collection: Collection, every: Sequence[FrozenE
 
 
 def asked(request: HttpRequest, name: str, offered: Sequence[str]) -> str:
-    """What the address asks for, or the first that is offered. Raises Http404 for what is not offered."""
+    """The parameter `name` of the address, or the first that is offered. Http404 for one that is not offered."""
     value = request.GET.get(name) or offered[0]
     if value not in offered:
         raise Http404(f"No such {name}.")
@@ -80,7 +80,7 @@ def asked(request: HttpRequest, name: str, offered: Sequence[str]) -> str:
 
 
 def lead(changes: Changes) -> SafeString:
-    """In one sentence what differs and what does not."""
+    """A sentence: what differs and what does not."""
     came, went, _ = changes.systems
     parts = {
         "judgments": bool(changes.judged_otherwise),
@@ -130,7 +130,7 @@ def judged(changes: Changes) -> str:
 
 
 def rejudged(changes: Changes) -> list[tuple]:
-    """The first judgments that differ, with both grades in words."""
+    """The first judgments that differ, with both grades as text."""
     if not changes.judgments:
         return []
     return [(change, graded(change.before), graded(change.after)) for change in changes.judgments.first]
@@ -166,7 +166,7 @@ def systems(changes: Changes) -> list[SafeString]:
 
 
 def means(changes: Changes, evaluations: Sequence[Evaluation], measure: str) -> list[dict]:
-    """A row for each system of either, in the order of its later mean."""
+    """A row for each system of either evaluation, in the order of the later means."""
     came, went, shared = changes.systems
     rows = []
     for name in [*came, *shared, *went]:
@@ -190,7 +190,7 @@ def by_query(
     measure: str,
     offered: list[str],
 ) -> dict:
-    """The differences of one system, the largest first."""
+    """The context of the differences by query of one system, the largest first."""
     system = asked(request, "system", offered)
     apart = compared(evaluations, measure, system)
     again = changes.judgments.queries if changes.judgments else {}
@@ -238,7 +238,7 @@ def moved_in_words(moved: list[dict], queries: int) -> str:
 
 
 def bars(rows: list[dict], slug: str) -> dict:
-    """A bar for each query, from the largest gain to the largest loss; of very many, those that moved most."""
+    """A bar for each query, from the largest gain to the largest loss; of too many, those that changed most."""
     there = [row for row in rows[:BARS] if row["difference"] is not None]
     bars = [
         {
@@ -259,7 +259,7 @@ def bars(rows: list[dict], slug: str) -> dict:
 @require_safe
 @of_collection(*READERS)
 def compare_frozen_csv(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """A row for each system and query of both, in one measure; or with `judgments`, for each that differs."""
+    """The CSV: a row for each system and query of both; with ?judgments=, for each judgment that differs."""
     every = list(all_of(collection))
     if len(every) < 2:
         raise Http404("There are no two frozen evaluations to compare.")

@@ -49,7 +49,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def welcome(request: HttpRequest) -> HttpResponse:
-    """The introduction. The sample's numbers are shown only to visitors who may look around in it."""
+    """The introduction. Numbers of the sample are shown only to visitors who may see it."""
     context = {"offered": look_around.offered(request)}
     if context["offered"]:
         context |= sampled()
@@ -59,7 +59,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
 
 
 def sampled() -> dict:
-    """The context for the sample's chart of means; without it where the sample is absent or has no scores."""
+    """The context of the sample's chart of means; empty where the sample is absent or has no scores."""
     collection = Collection.objects.filter(slug=sample.SLUG).first()
     answer = collection and answered(collection)
     if not answer or answer.standings[0].mean is None:
@@ -97,7 +97,7 @@ def roles_of(user: AbstractBaseUser) -> list[tuple[Collection, str]]:
 
 
 def mine(user: AbstractBaseUser, roles: Sequence[tuple[Collection, str]]) -> list[Mine]:
-    """What the person does, or reads, in each of these collections."""
+    """An entry for each of these collections: what the person does or reads in it."""
     rows = []
     for place, (collection, role) in enumerate(roles):
         if role == Role.RATER:
@@ -113,7 +113,7 @@ def mine(user: AbstractBaseUser, roles: Sequence[tuple[Collection, str]]) -> lis
 
 
 def answered(collection: Collection) -> Answer | None:
-    """The usual measure under the usual options. None without systems, or where it cannot be computed."""
+    """The answer in the default measure and options. None without systems, or where it cannot be computed."""
     asked = Asked(parse_measure(MEASURE), PROFILE, (), options_for(collection, PROFILE))
     try:
         answer = Answer.of(collection, asked)

@@ -1,4 +1,4 @@
-"""The page of a judge beside people: how far its grades agree with theirs, and on which systems they do not."""
+"""The page of a judge's agreement with people: overall, and by system."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -72,7 +72,7 @@ def judge_of(collection: Collection, pk: int) -> Judge:
 
 
 def version_of(request: HttpRequest, judge: Judge) -> JudgeVersion | None:
-    """The version that the address names, else the latest. None where there is none yet."""
+    """The version that the address names, else the latest; None where there is none yet."""
     asked = request.GET.get("version", "")
     if not asked:
         version = judge.latest()
@@ -119,7 +119,7 @@ def confused(collection: Collection, whole: dict) -> dict:
 
 
 def means_of(asked: Asked, found: Against) -> dict:
-    """The document of mean DCG at the cutoff of the measure that is asked for. Raises CannotAnswer."""
+    """The document of mean DCG at the cutoff of the measure of the address. Raises CannotAnswer."""
     how = (asked.at("DCG"), asked.options, asked.rule, asked.adjudications)
     try:
         return powered.document(powered.estimates_of(found.version, found.sample, *how))

@@ -1,4 +1,4 @@
-"""The ratings of the documents of a query, under pseudonyms, for admins too.
+"""The ratings of the documents of a query, under pseudonyms even for admins.
 
 An admin who adjudicates a pair must not know who rated it. The page of the pair's history has names.
 """
@@ -26,7 +26,7 @@ class Opinion:
     grade: Grade | None
     reason: str  # why there is no grade
     comment: str
-    apart: str  # why it does not count, or how much
+    apart: str  # why it does not count, or its weight
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Judged:
 
     document: Document
     grade: float | None  # the judgment; None = unjudged
-    made: str  # how it came about, or why there is none
+    made: str  # how the judgment was made, or why there is none
     opinions: list[Opinion]
     token: UUID | None  # of the pair, where there is one
 
@@ -66,7 +66,7 @@ def opinion(rating: Rating, asked: Asked) -> Opinion:
 
 
 def how_judged(pair: Pair, ratings: Sequence[Opinion], grade: float | None, asked: Asked) -> str:
-    """How the judgment came about, or why there is none."""
+    """A text: how the judgment was made, or why there is none."""
     decision = getattr(pair, "adjudication", None)
     if decision and asked.adjudications == "use":
         return f"Decided as {decision.grade}, overriding the ratings: {decision.reason}"

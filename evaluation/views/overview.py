@@ -31,7 +31,7 @@ from .alone import alone_in, table_of
 
 CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
 
-SHORT = 60  # rows of a table; longer tables have their own page
+SHORT = 60  # rows of a table; a longer one has a page of its own
 WORTH_A_LOOK = 0.9  # judged share below which a warning is shown
 
 
@@ -59,7 +59,7 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
 
 
 def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse, ...], wanted: bool) -> dict:
-    """The context about scores, which is the same for all readers of this version."""
+    """The context about scores, the same for all readers of this version."""
     expected = expecting(collection, asked, rounds, wanted, used)
     answer = Answer.of(collection, asked, [*gains(asked), *steps(asked)], bounds=True)
     if expected.headline:
@@ -124,7 +124,7 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
 
 
 def matrix(answer: Answer, shaded: heat.Shaded) -> list[heat.Row] | None:
-    """The rows of the table, easiest query first; None where they are too many for this page."""
+    """The rows of the table of queries, easiest first; None where they are too many for this page."""
     if len(shaded.value) > SHORT:
         return None
     shown = heat.rows(answer, shaded)
@@ -150,7 +150,7 @@ def steps(asked: Asked) -> list[Measure]:
 
 
 def trust(answer: Answer) -> dict:
-    """The strip about how reliable the numbers are: judged share, holes, undefined queries."""
+    """The context about reliability: judged share, holes, undefined queries."""
     holes, places = answer.holes()
     judged = [standing for standing in answer.standings if standing.judged is not None]
     worst = min(judged, key=lambda standing: standing.judged, default=None)
@@ -169,7 +169,7 @@ def trust(answer: Answer) -> dict:
 
 
 def neutral_mean(answer: Answer) -> float | None:
-    """What an empty list scores on average, where negative judgments lift it above 0."""
+    """The mean score of an empty list, where negative judgments lift it above 0."""
     if answer.asked.measure.name != "nDCG" or not answer.negative:
         return None
     defined = answer.neutral[~np.isnan(answer.neutral)]
@@ -228,7 +228,7 @@ def expected_chart(answer: Answer, told: Expected, neutral: float | None) -> Cha
 
 
 def curves(answer: Answer) -> tuple[list[int], list[tuple[str, list[Standing]]]]:
-    """The cutoffs down to the deepest ranking, and how each system stands at them."""
+    """The context of the curves: the cutoffs down to the deepest ranking, and each system's mean at them."""
     deepest = max((int(answer.record.rankings[name].length.max(initial=0)) for name in answer.systems), default=0)
     within = [measure for measure in steps(answer.asked) if measure.cutoff <= max(deepest, 2)]
     table = [(name, [answer.standing(name, measure) for measure in within]) for name in answer.names]
@@ -260,7 +260,7 @@ def drawn_curves(answer: Answer, cutoffs: list[int], curve: list[tuple[str, list
 
 @files
 def overview_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
-    """A row for each system and measure of the page's first tables, as `evaluate` writes CSV and JSON."""
+    """The CSV and JSON of `evaluate`: a row for each system and measure of the page's first tables."""
     evaluation = evaluated(collection, asked, [asked.measure, *gains(asked)], bounds=bounded_in(collection, asked))
     evaluation = with_expected_in(request, collection, asked, evaluation)
     return Files(

@@ -1,4 +1,4 @@
-"""Every query of a collection with what each system scored on it."""
+"""The page of queries: the score of each system on each query."""
 
 from collections.abc import Callable
 from operator import attrgetter
@@ -19,7 +19,7 @@ from ..pages.asked import Asked, page, with_options
 from ..pages.downloads import Files, every_query, files
 from ..words import sentences
 
-USUAL = "-mean"  # how the table is sorted where the address does not say
+USUAL = "-mean"  # the default order of the table
 AT_ONCE = 1_000
 MOST_EXACT = 4_000  # cells that carry all digits: more make the page five times as large, and the files have them
 
@@ -57,7 +57,7 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
 
 
 def values_by(answer: Answer) -> dict[str, Callable[[heat.Row], object]]:
-    """What the table can be sorted by, by its name in the address."""
+    """The values that the table can be sorted by, by name in the address."""
     of_systems = {
         f"s{answer.systems[name].pk}": lambda row, place=place: row.values[place].value
         for place, name in enumerate(answer.names)
@@ -71,7 +71,7 @@ def values_by(answer: Answer) -> dict[str, Callable[[heat.Row], object]]:
 
 @files
 def queries_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
-    """Every query of every system: a row for each, and as `evaluate --per-query --format json` gives them."""
+    """The CSV has a row for each query and system; the JSON is that of `evaluate --per-query`."""
 
     def document() -> dict:
         return report.document(evaluated(collection, asked, [asked.measure]), asked.profile, per_query=True)

@@ -66,7 +66,7 @@ def explanations_of(
     names: list[str] | None = None,
     whole: bool = False,
 ) -> dict[str, Explanation]:
-    """Explanations by system (None: all), down to the cutoff or `whole`. Raises CannotAnswer."""
+    """Explanations of these systems (None: all), down to the cutoff or `whole`. Raises CannotAnswer."""
     measure = asked.to(None) if whole else asked.measure
     try:
         return scores.explain(
@@ -77,7 +77,7 @@ def explanations_of(
 
 
 def standings(answer: Answer, place: int) -> list[dict]:
-    """Every system on the query of this row, highest value first."""
+    """A row for each system on query number `place`, highest value first."""
     key = answer.record.queries["key"].iloc[place]
     values, reasons = answer.values().loc[key], answer.reasons().loc[key]
     ndcg = answer.values(answer.asked.at("nDCG")).loc[key]
@@ -107,13 +107,13 @@ def others(asked: Asked) -> list[Measure]:
     return [asked.at(name) for name in ("nDCG", "DCG", "CG") if name != asked.measure.name]
 
 
-# Which systems stand side by side
+# The systems shown side by side
 
 
 def chosen_in(request: HttpRequest, names: list[str]) -> list[str]:
-    """The systems that the address names, in its order; filled up to two with the worst and the best.
+    """The systems that the address names, in its order; if none, the worst and the best; if one, also the best.
 
-    `names` are all, best first. Raises CannotAnswer for an unknown system, and for more than MOST.
+    `names`: all systems, best first. Raises CannotAnswer for an unknown system, and for more than MOST.
     """
     wanted = list(dict.fromkeys(filter(None, request.GET.getlist("system"))))
     for name in wanted:
@@ -128,7 +128,7 @@ def chosen_in(request: HttpRequest, names: list[str]) -> list[str]:
 
 
 def choice(asked: Asked, chosen: list[str], every: list[dict]) -> dict:
-    """A control for each list and, where there is room, one for a further list; addresses that keep the lists."""
+    """The context of the controls: one for each list, one for another list, and addresses that keep the lists."""
     names = [each["system"].name for each in every]
     more = [""] if 1 < len(chosen) < min(MOST, len(names)) else []
     return {
@@ -140,7 +140,7 @@ def choice(asked: Asked, chosen: list[str], every: list[dict]) -> dict:
 
 
 def beside(chosen: list[str], name: str) -> list[str]:
-    """The lists with that of the system added; with MOST lists, it and the first alone."""
+    """The chosen systems and `name`; where there are MOST already, the first and `name`."""
     if name in chosen:
         return chosen
     return [*chosen, name] if len(chosen) < MOST else [chosen[0], name]
@@ -153,7 +153,7 @@ def kept(asked: Asked, chosen: list[str]) -> str:
 
 
 def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen: list[str]) -> dict:
-    """The context below the heading: lists, links, parts, arithmetic, missing documents, running sums."""
+    """The context of the lists: links, parts, arithmetic, missing documents, running sums."""
     asked, options, cutoff = answer.asked, answer.asked.options, answer.asked.measure.cutoff
     judgments = answer.judgments.only(place)
     grades = dict(zip(judgments.document.tolist(), judgments.grade.tolist(), strict=True))
@@ -223,9 +223,9 @@ def not_judged(found: Query) -> NextStep:
 
 @files
 def query_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
-    """Each system with its sums and its ranks, and what sets those apart that stand side by side.
+    """The files of the query: sums and ranks of each system, and the differences of those side by side.
 
-    As CSV a row for each rank of each system down to the cutoff, of the ideal list, and of each difference.
+    The CSV has a row for each rank of each system down to the cutoff, of the ideal list, and of each difference.
     """
     found = get_object_or_404(Query, collection=collection, pk=pk)
     document, titles = opened(request, collection, asked, found)
@@ -255,5 +255,5 @@ def opened(
 
 
 def summed(asked: Asked) -> list[Measure]:
-    """The measure and those of its arithmetic."""
+    """The measure of the address and the measures of its arithmetic."""
     return list(dict.fromkeys([asked.measure, *(asked.at(name) for name in ("nDCG", "DCG", "CG", "IDCG"))]))

@@ -1,4 +1,4 @@
-"""The documents of one query as raters see them, each with its ranks in the systems that stand side by side."""
+"""The documents of one query as raters see them, each with its ranks in the systems shown side by side."""
 
 from collections.abc import Mapping
 from math import isnan

@@ -1,4 +1,4 @@
-"""One system: its means, its best and its worst queries, its rankings."""
+"""The page of a system: its means, its best and worst queries, its rankings."""
 
 from urllib.parse import urlencode
 
@@ -63,7 +63,7 @@ def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) 
 
 
 def main_measures(asked: Asked) -> list[Measure]:
-    """The measures that every system page gives, as far as the options allow them."""
+    """The measures of every system page, as far as the options allow them."""
     measures = [parse_measure(text) for text in MAIN]
     return [m for m in measures if asked.options.ties != "average" or MEASURES[m.name].sums_ranks]
 
@@ -125,7 +125,7 @@ def extremes(best: dict, worst: dict) -> SafeString:
 
 @files
 def system_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
-    """A row for each query; as JSON with its means, as `evaluate --system NAME --per-query` gives them."""
+    """The CSV has a row for each query; the JSON is that of `evaluate --system NAME --per-query`."""
     found = get_object_or_404(System, collection=collection, pk=pk)
 
     def document() -> dict:
