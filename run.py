@@ -109,7 +109,7 @@ def alone() -> Iterator[None]:
 
 
 def fingerprint(name: str) -> str:
-    """A line that changes when this lock or Python's minor version does."""
+    """Returns a line that changes when this lock or Python's minor version does."""
     content = repr(sys.version_info[:2]).encode() + (ROOT / name).read_bytes()
     return f"{name} {hashlib.sha256(content).hexdigest()}"
 
@@ -175,7 +175,7 @@ def runtime() -> str:
 
 
 def is_set(name: str) -> bool:
-    """Whether a setting is there, or the file that has it: see config/secret_files.py."""
+    """Whether the setting or its NAME_FILE is set: see config/secret_files.py."""
     return bool(os.environ.get(name) or os.environ.get(f"{name}_FILE"))
 
 
@@ -183,7 +183,7 @@ def is_set(name: str) -> bool:
 
 
 def data_folder() -> Path:
-    """The folder that config/settings.py takes, too."""
+    """Returns the data folder, the same as in config/settings.py."""
     return Path(os.environ.get("IDEALIST_DATA") or ROOT / "var").resolve()
 
 
@@ -292,7 +292,7 @@ def absent_tools() -> list[str]:
 
 @contextlib.contextmanager
 def throwaway_postgres() -> Iterator[str]:
-    """The URL of a server on a socket of its own, gone without a trace when the tests end."""
+    """Yields the URL of a temporary server on its own socket, which is deleted when the tests end."""
     as_postgres = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
     create = [*as_postgres, initdb(), "-U", "postgres", "-A", "trust", "--encoding=UTF8", "--no-locale"]
     control = [*as_postgres, str(Path(initdb()).resolve().with_name("pg_ctl"))]

@@ -155,7 +155,7 @@ def entry(error: dict) -> dict:
 
 
 def checked(view: Callable[..., HttpResponse], known: dict[str, dict[str, bool]]) -> Callable[..., HttpResponse]:
-    """The view, which is called only for well-formed requests.
+    """Returns the view, wrapped so that only well-formed requests reach it.
 
     `known`: {method: {parameter: whether it is a list}}.
     """

@@ -107,7 +107,7 @@ def scope_of(operation: dict) -> str:
 
 
 def marked(text: str) -> SafeString:
-    """The text with what stands between backticks as <code>."""
+    """Returns the text as HTML, with the parts between backticks as <code>."""
     pieces = ((["span", "code"][place % 2], piece) for place, piece in enumerate(text.split("`")) if piece)
     return format_html_join("", "<{0}>{1}</{0}>", pieces)
 

@@ -1,4 +1,4 @@
-"""A database beside the one in use, that nobody sees. When it is whole it takes its place at one moment."""
+"""A new database, built unseen beside the one in use. When it is complete, it replaces that one atomically."""
 
 import copy
 import os
@@ -63,10 +63,10 @@ def _sqlite(folder: Path) -> Iterator[BaseDatabaseWrapper]:
 
 @contextmanager
 def beside(*, replace: bool) -> Iterator[BaseDatabaseWrapper]:
-    """An empty database beside the usual one; at the end of the block it takes that one's place.
+    """Yields an empty database beside the one in use, and replaces that one at the end of the block.
 
-    Where the block fails or is killed, all is as before. `replace`: also one that holds something, which is kept
-    under another name. Raises InUse.
+    If the block fails or is killed, nothing changes. `replace`: replace a database that is not empty, too, and
+    keep it under another name. Raises InUse.
     """
     refuse_used(replace=replace)
     kind = _file_beside if connection.vendor == "sqlite" else _schema_beside
@@ -133,7 +133,7 @@ def _file_beside(*, replace: bool) -> Iterator[BaseDatabaseWrapper]:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Nobody else has this file open, and its journal is part of it: the file alone is all. Raises InUse."""
+    """Ensure that nobody else has this file open, and merge its journal into it. Raises InUse."""
     connection.close()
     if not path.exists():
         yield

@@ -20,7 +20,7 @@ WAITING = ("queued", "running")  # the states of jobs that cannot go on without 
 
 
 class Vanished(Exception):
-    """Files that a row of the snapshot needs are not there (any more)."""
+    """Files that a row of the snapshot needs are missing."""
 
     def __init__(self, names: set[str]) -> None:
         self.names = names
@@ -94,7 +94,7 @@ def whole(found: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Iterator[bytes
 
 
 def put_back(store: str, found: Iterable[pa.RecordBatch]) -> None:
-    """Store the files that are not there whole. A name says the content, or is random: no other file has it."""
+    """Store the files that are missing or incomplete. Names are hashes or random, so no two files share one."""
     storage = storages[store]
     for name, pieces in whole(found):
         with SpooledTemporaryFile(IN_MEMORY) as file:

@@ -18,7 +18,7 @@ from .writing import Progress
 
 
 def try_out(path: Path, *, progress: Progress = lambda name: None) -> dict:
-    """The manifest of a backup that can be restored: all was read, loaded and compared. Raises Unfit, OSError."""
+    """Returns the manifest, after all was read, loaded and compared. Raises Unfit and OSError."""
     with opened(path) as backup, throwaway():
         backup.check(progress)
         _build(backup, progress)
@@ -28,9 +28,9 @@ def try_out(path: Path, *, progress: Progress = lambda name: None) -> dict:
 def restore(
     path: Path, *, replace: bool = False, with_keys: bool = False, progress: Progress = lambda name: None
 ) -> dict:
-    """The manifest of the backup that is now the state of everything. Raises Unfit, InUse, OSError.
+    """Returns the manifest of the restored backup. Raises Unfit, InUse and OSError.
 
-    Whatever fails or is killed, the database is as before: the new one grows beside it.
+    If it fails or is killed, the database is unchanged: the new one is built beside it.
     """
     with opened(path) as backup:
         refuse_used(replace=replace)

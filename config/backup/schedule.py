@@ -35,7 +35,7 @@ def last_good() -> datetime | None:
 
 
 def overdue(*, now: datetime | None = None) -> str:
-    """What is wrong with the backups, as a sentence; nothing where they are made as they should."""
+    """Returns the problem with the backups as a sentence, or an empty text if there is none."""
     if not settings.BACKUP_EVERY:
         return ""
     last = last_good()

@@ -1,4 +1,4 @@
-"""From the database of an older version to that of this one: said before, backed up, checked, with a way back."""
+"""Upgrade a database of an older version: show the plan, back up, migrate and check."""
 
 from datetime import datetime
 from pathlib import Path

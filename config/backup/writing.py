@@ -23,7 +23,7 @@ Progress = Callable[[str], None]
 
 
 def give_way() -> None:
-    """Let this thread, from now on, have the processor when nobody else wants it: raters come first."""
+    """Lower the priority of this thread, so that raters come first."""
     with suppress(OSError):  # not Linux, where a thread has no priority of its own
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
 

@@ -184,7 +184,7 @@ def on_disk() -> set[tuple[str, str]]:
 
 
 def writing() -> Iterator[Problem]:
-    """Whether something can be written, or somebody keeps all others from it."""
+    """Whether the database can be written, or a lock prevents it."""
     yield from writing_to_sqlite() if connection.vendor == "sqlite" else writing_to_postgresql()
 
 

@@ -1,4 +1,4 @@
-"""Which files with secrets others on this machine can read. Without Django, since a start closes them."""
+"""The files with secrets that other users of this machine can read. Without Django, since a start closes them."""
 
 import stat
 from collections.abc import Iterator

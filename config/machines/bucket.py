@@ -77,7 +77,7 @@ class Bucket(S3Storage):
             return io.BufferedReader(Body(self._object(name).get()["Body"]), AHEAD)
 
     def entries(self) -> Iterator[Entry]:
-        """What lies there."""
+        """Yields the entries of the folder."""
         with told():
             within = self.location.strip("/") + "/"
             for each in self.bucket.objects.filter(Prefix=within):

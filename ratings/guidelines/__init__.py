@@ -1,1 +1,1 @@
-"""What raters are told: versions, their text as HTML, what changed."""
+"""The guidelines for raters: versions, their text as HTML, and their changes."""

@@ -48,7 +48,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _neighbours(lines: Sequence[str], *, first: bool, last: bool) -> list[Paragraph]:
-    """Of unchanged lines those next to a change."""
+    """Returns the unchanged lines next to a change, and the number of those left out."""
     head = 0 if first else AROUND
     tail = 0 if last else AROUND
     if len(lines) <= head + tail:

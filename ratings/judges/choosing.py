@@ -61,7 +61,7 @@ def asks_of(version: JudgeVersion, choice: str, options: dict) -> list[Ask]:
 
 
 def _drawn(every: list, options: dict) -> list:
-    """So many of them, drawn at random."""
+    """Returns a random sample, sorted, of `size` items at most (100 by default)."""
     return sorted(random.Random(options.get("seed", 1)).sample(every, min(options.get("size", 100), len(every))))
 
 

@@ -50,7 +50,7 @@ FIELDS = [
 
 @dataclass(frozen=True)
 class Limits:
-    """What a run may do at most."""
+    """The limits of a run."""
 
     calls: int
     cost: Decimal | None = None
@@ -244,7 +244,7 @@ class _Work:
             _end(self.run, state, why)
 
     def _on(self) -> bool:
-        """Whether there is something to do: calls under way, or pairs and no reason to stop."""
+        """Whether work is left: calls under way, or pairs and no reason to stop."""
         return bool(self.risk) or (self.stop is None and self._next() is not None)
 
     # What is asked next

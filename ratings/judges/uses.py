@@ -23,7 +23,7 @@ def switch_on(version: JudgeVersion, use: str, by=None) -> JudgeUse:
 
 @transaction.atomic
 def switch_off(judge: Judge, use: str) -> bool:
-    """Use them no more. False where they were not used."""
+    """Stop using the grades. Returns False if they were not used."""
     gone, _ = judge.uses.filter(use=use).delete()
     if gone:
         _noted(judge, use, None)

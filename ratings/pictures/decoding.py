@@ -1,4 +1,4 @@
-"""Pictures of strangers to two small ones of our own. No database; to be called in a process of its own."""
+"""Decode an untrusted picture into two small ones. No database; to be called in a process of its own."""
 
 import warnings
 from io import BytesIO

@@ -34,7 +34,7 @@ State = Picture.State
 
 
 class Unfinished(Exception):
-    """The time of this turn is over, and pictures are left."""
+    """The time of this turn is over, and some pictures remain."""
 
 
 class Fetching:
@@ -104,7 +104,7 @@ class Fetching:
                 self.progress("unpacking pictures", None, done)
 
     def fetch(self) -> None:
-        """Fetch what is wanted. Raises Unfinished."""
+        """Fetch the wanted pictures. Raises Unfinished."""
         rows = self._all.filter(state=State.WANTED).order_by("pk")
         whole, done = rows.count(), 0
         with Decoder() as decoder, ThreadPoolExecutor(LINES) as lines:
