@@ -156,9 +156,10 @@ def wrong_over_rounds(rows: Rows, settled: float) -> dict:
 
 def _judged(rows: Rows) -> alt.X:
     judged = [row["judged"] for row in rows]
-    least, most = min(judged), max(judged)
-    axis = alt.Axis(grid=False, format=",d", tickMinStep=1)
+    least = min(judged)
+    most = max(*judged, least + 1)
+    # Of a short axis Vega would also label halves, as whole numbers.
+    whole = {"values": list(range(least, most + 1))} if most - least < 5 else {"tickMinStep": 1}
+    axis = alt.Axis(grid=False, format=",d", **whole)
     # Without a domain Vega warns of the intervals where there is none.
-    return alt.X("judged:Q", title="pairs judged", axis=axis).scale(
-        domain=[least, max(most, least + 1)], nice=False
-    )
+    return alt.X("judged:Q", title="pairs judged", axis=axis).scale(domain=[least, most], nice=False)
