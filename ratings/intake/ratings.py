@@ -122,7 +122,7 @@ class RatingsImport(ImportForQueries):
                 continue
             name = row.rater or self.rater
             if name is None:
-                self.report.refuse(source.refusal(row.line, "nobody is named who gave it", Option("rater")))
+                self.report.refuse(source.refusal(row.line, "the line names no rater", Option("rater")))
                 self.report.cut_off = True  # hardly any other line names somebody
                 return
             grade = None if row.grade is None else f"{row.grade:f}"

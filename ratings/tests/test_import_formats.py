@@ -72,7 +72,7 @@ def test_grades_that_nobody_is_named_for_need_a_rater(collection, file):
     path = file("query,document,grade\nq1,a,1\nq1,b,2\n")
     _, err, refused = command("import_ratings", "hills", path)
     assert refused
-    assert f"{path}, line 2: nobody is named who gave it. Give --rater NAME." in err
+    assert f"{path}, line 2: the line names no rater. Give --rater NAME." in err
     done("import_ratings", "hills", path, "--rater", "shop")
     done("import_qrels", "hills", path)
     assert [row[2] for row in told()] == ["qrels", "shop", "qrels", "shop"]
