@@ -77,3 +77,5 @@ def on_each_engine(module: str, server: str | None, only: str = "") -> None:
             command = [sys.executable, "-P", "-m", module, "--engine", name, *sys.argv[1:]]
             if subprocess.run(command, check=False, env={**os.environ, **environment}).returncode:
                 raise SystemExit(f"{name}: not measured, or not as it should be")
+    if not server and only in "PostgreSQL":
+        print("PostgreSQL: not measured. Name a server with --postgres URL.", flush=True)

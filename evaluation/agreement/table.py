@@ -21,7 +21,7 @@ class Table:
 
     @property
     def grade(self) -> np.ndarray:
-        """float64[n]"""
+        """The grade of each row, float64[n]."""
         return self.grades[self.level]
 
     @cached_property

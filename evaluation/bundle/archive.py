@@ -40,7 +40,7 @@ def bundle(frozen: FrozenEvaluation) -> Iterator[bytes]:
 
 
 def _refuse_changed(frozen: FrozenEvaluation, sums: dict[str, str]) -> None:
-    """Raised before SHA256SUMS is written, so that no reader takes the truncated bundle for a whole one."""
+    """Refuse what was changed before SHA256SUMS is written: a bundle without it is not taken for a whole one."""
     for file in files_of(frozen):
         if sums[file.name] != file.sha256:
             raise Broken(f"{file.name} is not what was frozen as {frozen}: the database was changed from outside.")

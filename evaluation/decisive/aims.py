@@ -45,7 +45,7 @@ class Aim:
         )
 
     def stored(self) -> dict[str, Any]:
-        """For `Collection.aim`."""
+        """The aim as `Collection.aim` stores it."""
         return {
             "measure": str(self.measure),
             "profile": self.profile,

@@ -33,7 +33,7 @@ class Shift:
 
 @dataclass(frozen=True)
 class Noise:
-    """`why` says what is missing; then there are no shifts."""
+    """How far rater noise moves the means. `why` says what is missing; then there are no shifts."""
 
     why: str
     pairs: int  # pairs of grades of one document: of two raters, or of one who graded it again
@@ -144,7 +144,7 @@ def _of_differences(covariance: np.ndarray) -> float | None:
 
 
 def _with_advice(noise: Noise, state: State, expected: Expected) -> Noise:
-    """With what is missing, and which of the two shrinks more by as many ratings as there are judged pairs."""
+    """The noise beside missing judgments, and which of them shrinks more by as many ratings as judged pairs."""
     missing = _of_differences(expected.estimate.covariance)
     if missing is None or noise.difference is None:
         return noise

@@ -76,7 +76,7 @@ def planned(state: State, apart: float = 0.02, seed: int = SEED) -> Plan:
 
 
 def _as_long(played: list[list]) -> list[list]:
-    """With the last point of each world again, where another world took more rounds."""
+    """The points with the last of each world again, where another world took more rounds."""
     longest = max(map(len, played))
     return [points + points[-1:] * (longest - len(points)) for points in played]
 

@@ -140,7 +140,7 @@ class Expected:
         return next(row for row in self.means if row.system == system)
 
     def difference(self, first: str, second: str) -> Difference | None:
-        """None where there is no interval."""
+        """The expected difference of two systems; None where there is no interval."""
         places = [self.systems.index(name) for name in (first, second)]
         found = self.estimate.difference(*places) if self.estimate else None
         return None if found is None else Difference(first, second, *found)

@@ -45,7 +45,9 @@ class State:
 
     @classmethod
     def of(cls, collection: Collection, aim: Aim, used: Sequence[InUse] | None = None) -> "State":
-        """ValueError where there is nothing to expect: see `expected.pool_of`. About nine database queries.
+        """The collection's state now. Raises ValueError where nothing can be expected: see `expected.pool_of`.
+
+        About nine database queries.
 
         `used`: the machines whose grades are features of the model; None: those that are in use now.
         """

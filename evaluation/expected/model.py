@@ -137,7 +137,7 @@ class Task:
         return self.values @ fixed + effect[self.query]
 
     def log_posterior(self, fixed: np.ndarray, effect: np.ndarray, variance: float) -> float:
-        """Up to a constant."""
+        """The log posterior of these effects, up to a constant."""
         odds = self.odds(fixed, effect)
         likelihood = (self.taken * odds - np.logaddexp(0, odds)).sum()
         prior = (self.precision * (fixed - self.mean) ** 2).sum() + (effect**2).sum() / variance

@@ -78,7 +78,7 @@ def load(
 
 
 class _Qrels:
-    """Qrels for both readers of runs."""
+    """The qrels as each of the two readers of runs takes them."""
 
     def __init__(self, text: Text) -> None:
         self.text = text

@@ -126,7 +126,7 @@ def opened(path: str) -> Iterator[list[Text]]:
 
 
 def _files_in(text: Text) -> list[Text]:
-    """Gzip is left to `plain`, which needs no source for it."""
+    """The files in it. Gzip is left to `plain`, which needs no source for it."""
     source = text.source()
     if source.packing in ("", "gzip") and not is_zip(source.start) and not is_tar(source.start):
         return [text]

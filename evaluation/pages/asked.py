@@ -83,7 +83,7 @@ class Asked:
 
     @property
     def keep_expected(self) -> str:
-        """`keep`, asking for expected values, too."""
+        """The options of `keep` with expected values asked for, too."""
         return f"{self.keep}{'&' if self.keep else '?'}expected=1"
 
     @property

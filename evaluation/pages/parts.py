@@ -112,7 +112,7 @@ def sentence(first: str, second: str, split: Difference) -> SafeString:
 
 
 def places(steps: Sequence[tuple[int, float]]) -> str:
-    """0.2126 at rank 2, 0.1011 at rank 3 and 0.0500 at four other ranks: the biggest first."""
+    """The gains as "0.2126 at rank 2, 0.1011 at rank 3 and 0.0500 at four other ranks", the largest first."""
     big = sorted(steps, key=lambda each: (-abs(each[1]), each[0]))
     named = [each for each in big if abs(each[1]) >= SEEN]
     if len(named) > NAMED + 1:

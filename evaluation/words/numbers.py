@@ -9,7 +9,7 @@ LOW = '<span aria-hidden="true">▼ </span><span class="vh">below the neutral po
 
 
 def decimals(value: float | None, places: int = 4) -> str:
-    """0.5154; "–" for None and nan."""
+    """The number as 0.5154; "–" for None and nan."""
     if value is None or isnan(value):
         return "–"
     text = f"{value:.{places}f}"
@@ -46,7 +46,7 @@ def likely(value: float | None) -> str:
 
 
 def percent(value: float) -> str:
-    """95.4 %, never rounded to a full 100 % or 0 %."""
+    """The share as 95.4 %, never rounded to a full 100 % or 0 %."""
     if 0.9995 <= value < 1:
         return "99.9 %"
     return f"{100 * value:.1f} %" if 0 < value < 1 else f"{100 * value:.0f} %"
@@ -58,12 +58,12 @@ def share(value: float | None) -> str:
 
 
 def count(value: int) -> str:
-    """1,837."""
+    """The count as 1,837."""
     return f"{value:,}"
 
 
 def span(low: float | None, high: float | None, why: str = "not known for this measure and these options") -> str:
-    """From low to high; "final" where they are one."""
+    """The text "low to high"; "final" where they are one."""
     if low is None or isnan(low):
         return score(None, why)
     if low == high:

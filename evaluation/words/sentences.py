@@ -16,12 +16,12 @@ WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """Three systems, 16 queries: a small number is a word."""
+    """The count with its noun, as in "Three systems" or "16 queries": a small number is a word."""
     return f"{WORDS[number] if number < len(WORDS) else f'{number:,}'} {one if number == 1 else many}"
 
 
 def heading(name: str, systems: int, queries: int) -> str:
-    """Three systems on 16 queries; the collection's name while there is nothing to count."""
+    """The heading "Three systems on 16 queries"; the collection's name while there is nothing to count."""
     if not systems or not queries:
         return name
     text = f"{counted(systems, 'system', 'systems')} on {counted(queries, 'query', 'queries')}"
@@ -29,7 +29,7 @@ def heading(name: str, systems: int, queries: int) -> str:
 
 
 def named(names: Sequence[str], most: int = 3) -> SafeString:
-    """b, c and d; a long list is cut: b, c, d and 4 more."""
+    """The names as "b, c and d"; a long list is cut: "b, c, d and 4 more"."""
     shown, rest = list(names[:most]), len(names) - most
     if len(names) == most + 1:
         shown, rest = list(names), 0

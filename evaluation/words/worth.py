@@ -10,7 +10,7 @@ from .numbers import decimals, share
 from .sentences import counted, named
 
 HELPS = "It may help people: to predict missing judgments, and to choose what rounds draw first."
-SAID = {
+VERDICTS = {
     UNKNOWN: "Too little is known of this version to say. Leave its own columns off until more is known.",
     NOTHING: "It is of no use by these figures: its agreement with people may be no more than chance.",
     HELP: f"{HELPS} There people’s judgments of pairs drawn at random correct it. "
@@ -21,14 +21,14 @@ SAID = {
 
 def verdict(use: Mapping) -> SafeString:
     """The sentences about `analyses.worth.use_of`."""
-    said = SAID[use["verdict"]]
+    sentence = VERDICTS[use["verdict"]]
     if use["verdict"] == LOOK:
         return format_html(
             "{} A difference that comes to less than {} of a grade a document may be the machine’s alone.",
-            said,
+            sentence,
             decimals(use["apart"], 2),
         )
-    return format_html("{}", said)
+    return format_html("{}", sentence)
 
 
 def reasons(use: Mapping) -> list[tuple[bool, SafeString | str]]:
@@ -40,7 +40,10 @@ def _reason(each: Mapping) -> SafeString | str:
     low = decimals(each["low"], 2) if each.get("low") is not None else "not known"
     match each["reason"]:
         case "not drawn":
-            return "The pairs were not drawn at random, so the figures speak for these pairs, not for the pool."
+            return (
+                "The pairs were not drawn at random, so the figures speak for these pairs, not for the pool. "
+                "To know of the pool, draw a sample on the page of the judge and let people rate it."
+            )
         case "few":
             pairs, queries = counted(each["pairs"], "pair", "pairs"), counted(each["queries"], "query", "queries")
             return f"It is compared on {pairs} of {queries}. {PAIRS} pairs of {QUERIES} queries are the least."
