@@ -94,7 +94,8 @@ class StatementKey(NamedTuple):
     taken: int = 0  # how many blanks there are for assignments that others took first
 
 
-START, CURRENT_QUERY = Blank("start", Assignment, "lot"), Blank("current_query", Assignment, "query")
+START, QUERY_START = Blank("start", Assignment, "lot"), Blank("query_start", Assignment, "lot")
+CURRENT_QUERY = Blank("current_query", Assignment, "query")
 
 
 class Claimant(NamedTuple):
@@ -163,7 +164,8 @@ def choose(me: Claimant, count: int, now: datetime, taken: set[int]) -> Choice:
     """
     start = order.start_point(me.rater.pk, me.last_pair)
     # There is no query with the id 0: it stands for no current query.
-    values = {**parameters(me.rater, now, taken), "start": start, "current_query": me.last_query or 0}
+    values = {**parameters(me.rater, now, taken), "current_query": me.last_query or 0}
+    values |= {"start": start, "query_start": order.query_point(start)}
     key = StatementKey(me.rater.collection.order, me.restricted, count, taken=_padded(len(taken)))
     if me.restricted and not _has_candidates(key)(**values):
         key = key._replace(count=0)
@@ -245,7 +247,7 @@ def _candidates(key: StatementKey) -> PreparedUnion:
         if not key.count:
             return holding
         seen = [Blank(f"seen{place}", Assignment, "id") for place in range(key.seen)]
-        group = order.ORDERS[key.order].group(candidates(key), CURRENT_QUERY, seen, START)
+        group = order.ORDERS[key.order].group(candidates(key), CURRENT_QUERY, seen, QUERY_START)
         rows = order.from_start(group, START, key.count, *Candidate._fields)
         return rows if key.seen else holding + rows
 

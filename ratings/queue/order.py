@@ -23,7 +23,10 @@ IntOrBlank = Any
 
 
 def by_query(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
-    """The assignments of the current query, then of another one: a rater spends most time on a new query."""
+    """The assignments of the current query, then of another one: a rater spends most time on a new query.
+
+    `start`: where the choice of that other one begins, see `query_point`.
+    """
     if not seen:
         return free.filter(query=current)
     for query in seen:
@@ -97,3 +100,12 @@ def from_start(group: QuerySet, start: IntOrBlank, count: int, *columns: str) ->
 def start_point(rater_id: int, pair_id: int | None) -> int:
     """The lot, 0…LOTS−1, from which the rater continues after the pair."""
     return int.from_bytes(blake2b(f"{rater_id}/{pair_id}".encode(), digest_size=8).digest()) % LOTS
+
+
+def query_point(start: int) -> int:
+    """The lot from which the rater's next query is chosen.
+
+    Far from the start point in most cases. From that itself, the query's first document would be the one whose
+    lot comes next of all, and gold, whose lot chance drew, could hardly ever come before it.
+    """
+    return LOTS - 1 - start

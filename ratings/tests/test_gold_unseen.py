@@ -264,5 +264,5 @@ def test_the_place_among_the_documents_of_a_query_does_not_tell_extra_gold():
         block = [pair.pk for pair in done if pair.query_id == query]
         places += [block.index(pair.pk) / (len(block) - 1) for pair in golds if pair.pk in block]
     assert len(places) > 45
-    # Of 24 keys the mean was .562, with a standard deviation of .043: this is four of them off.
-    assert abs(sum(places) / len(places) - 0.5) < 0.23
+    # The mean of n even numbers from 0 to 1 is off a half by 0.29 / sqrt(n) or so; of 50, by 0.041.
+    assert abs(sum(places) / len(places) - 0.5) < 0.15
