@@ -20,11 +20,11 @@ from evaluation.expected import (
 )
 from evaluation.expected.estimate import means
 from evaluation.expected.weights import weigh
-from ratings.tests.thorough import examples
 
 from .worlds import World, play
 
-DRAWS = examples(2_500)  # enough for what is wrong by fifteen standard errors, as the twins are
+DRAWS = 10_000
+OF_TWINS = 2_500  # enough for what is wrong by fifteen standard errors
 
 
 def die() -> np.random.Generator:
@@ -102,14 +102,14 @@ def test_the_top_of_the_lists_by_hand():
 SCORE = np.array([9, 4, 1, 1, 0.5, 2, 3, 0.1, 5, 0.5] * 2)
 
 
-def weight_of_each(draw: Callable[..., Round], birth: np.ndarray) -> np.ndarray:
+def weight_of_each(draw: Callable[..., Round], birth: np.ndarray, draws: int = DRAWS) -> np.ndarray:
     """How many standard errors the mean weight of each pair is from 1, over many draws of three rounds.
 
     draw: of open rows, their scores and rates, and a generator. Some pairs come after the first round.
     """
     generator, pairs = np.random.default_rng(11), len(birth)
-    score, total = SCORE[:pairs], np.zeros((DRAWS, pairs))
-    for number in range(DRAWS):
+    score, total = SCORE[:pairs], np.zeros((draws, pairs))
+    for number in range(draws):
         open_pairs, rounds = np.ones(pairs, bool), []
         for place in range(3):
             rows = np.flatnonzero(open_pairs & (birth <= place))
@@ -118,7 +118,7 @@ def weight_of_each(draw: Callable[..., Round], birth: np.ndarray) -> np.ndarray:
             open_pairs[each.greedy] = open_pairs[each.drawn] = False
         found = design(rounds, ~open_pairs, np.zeros(pairs, bool), birth)
         total[number, found.rows] = found.weight
-    return (total.mean(axis=0) - 1) / np.maximum(total.std(axis=0) / np.sqrt(DRAWS), 1e-12)
+    return (total.mean(axis=0) - 1) / np.maximum(total.std(axis=0) / np.sqrt(draws), 1e-12)
 
 
 LATE = np.array([0] * 8 + [1] * 2)  # the last two pairs come after the first round
@@ -143,7 +143,7 @@ def test_every_weight_is_1_on_average_while_the_pool_grows():
 
 
 def test_without_the_threshold_weights_are_not_1_on_average():
-    assert np.abs(weight_of_each(without_threshold(three_of), LATE)).max() > 10
+    assert np.abs(weight_of_each(without_threshold(three_of), LATE, OF_TWINS)).max() > 10
 
 
 # Equal chances, as in the order at random
@@ -201,7 +201,7 @@ def test_every_weight_by_equal_chances_is_1_on_average_while_the_pool_grows():
 
 
 def test_what_was_not_drawn_at_random_does_not_weigh_1_on_average():
-    assert np.abs(weight_of_each(three_first, LATE)).max() > 10
+    assert np.abs(weight_of_each(three_first, LATE, OF_TWINS)).max() > 10
 
 
 # Batches: units of several documents
@@ -270,7 +270,7 @@ def forgetting_within(*given) -> Round:
 
 @pytest.mark.parametrize("draw", [without_threshold(four_batches_of(2)), forgetting_within])
 def test_weights_of_batches_need_the_threshold_and_the_chance_within(draw):
-    assert np.abs(weight_of_each(draw, LATE_IN_QUERIES)).max() > 6
+    assert np.abs(weight_of_each(draw, LATE_IN_QUERIES, OF_TWINS)).max() > 6
 
 
 def test_a_third_of_the_batches_is_greedy_and_the_same_seed_draws_the_same():
@@ -363,7 +363,7 @@ def covered(answer: Estimate, truth: np.ndarray) -> list[bool]:
 @pytest.fixture(scope="module", params=[1, 5, 0], ids=["one by one", "batches of 5", "equal chances"])
 def coverage(request) -> dict[str, float]:
     shares = {"chances": [], "weights 1": [], "no threshold": []}
-    for seed in range(examples(100)):
+    for seed in range(150):
         generator = np.random.default_rng(seed)
         found = deceptive(generator)
         level, rounds = play(found, [60, 60, 60, 60], generator, request.param)

@@ -10,7 +10,7 @@ from evaluation.expected.estimate import means
 from evaluation.expected.triage import MOST
 from ratings.tests.thorough import examples
 
-from .test_expected_rounds import LATE, covered, deceptive, weight_of_each
+from .test_expected_rounds import LATE, OF_TWINS, covered, deceptive, weight_of_each
 from .worlds import World, play
 
 ROUNDS = [40, 40, 40]
@@ -62,11 +62,11 @@ def forgetting(*given) -> Round:
 
 
 def test_every_weight_is_1_on_average_under_triage():
-    assert np.abs(weight_of_each(raised, LATE)).max() < 4
+    assert np.abs(weight_of_each(raised, LATE, 8_000)).max() < 4
 
 
 def test_weights_that_forget_the_triage_are_not_1_on_average():
-    assert np.abs(weight_of_each(forgetting, LATE)).max() > 8
+    assert np.abs(weight_of_each(forgetting, LATE, OF_TWINS)).max() > 8
 
 
 # In simulation
