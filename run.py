@@ -427,8 +427,8 @@ def results(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterato
             yield passed, f"{'passed' if passed else 'failed'}: {title}"
     named = os.environ.get("IDEALIST_TEST_POSTGRES")
     with contextlib.nullcontext(named) if named or not initdb() else throwaway_postgres() as server:
-        # More than there are cores, since they wait for browsers, servers and locks for half their time.
-        ends = list(side_by_side(parts_of(arguments, environment, server), (os.cpu_count() or 1) + 4))
+        # Two more than there are cores, since some wait for a browser, a server or a lock.
+        ends = list(side_by_side(parts_of(arguments, environment, server), (os.cpu_count() or 1) + 2))
     nothing = all(status == NOTHING for _, status in ends)
     for part, status in ends:
         yield status == 0 or (status == NOTHING and not nothing), part.outcome(status)

@@ -538,8 +538,10 @@ def test_all_silent_hosts_at_once_are_named_within_the_limit(settings, bucket, t
         away = before | machines.files(BUCKET.format(f"http://127.0.0.1:{files}"), tmp_path)
         away["backups"] = machines.backups(BUCKET.format(f"http://127.0.0.1:{files}"), tmp_path)
         settings.STORAGES, settings.BACKUP_EVERY = away, 24
+        begun = time.monotonic()
         with mock.patch.object(checks, "WAIT", WAIT):
             first, threads = wrong(), threading.active_count()
+        assert time.monotonic() - begun < 5
         silent = ("store of files", "mail", "provider", "backups")
         assert first == dict.fromkeys(silent, "There is no answer within 2.4 s.")
         with mock.patch.object(checks, "WAIT", 0.5):
