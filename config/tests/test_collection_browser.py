@@ -54,7 +54,7 @@ def test_a_collection_is_deleted_and_restored_by_keyboard_alone_and_without_java
     expect(page.locator(".messages")).to_contain_text("Hills is deleted.")
     assert not Collection.objects.exists()
     follow(page.get_by_role("button", name="Restore Hills"), "Enter")
-    expect(page.locator(".messages")).to_contain_text("Hills is here again, as it was.")
+    expect(page.locator(".messages")).to_contain_text("Hills is restored, as it was.")
     assert Collection.objects.get() == collection
     visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 400 ", c)]
 

@@ -36,7 +36,7 @@ from config.machines.bucket import Body
 from config.machines.valkey import Valkey
 from config.pooled.base import DatabaseWrapper
 from ratings.imports import uploads
-from ratings.imports.preview import kind_seen
+from ratings.imports.preview import guessed_kind
 from ratings.models import Collection, Document, Job, Picture, Rating
 from ratings.people import throttle
 from ratings.pictures import store as pictures
@@ -111,7 +111,7 @@ def test_a_preview_fetches_no_more_than_it_shows(bucket, monkeypatch):
     fetched, readinto = [], Body.readinto
     monkeypatch.setattr(Body, "readinto", lambda *args: fetched.append(readinto(*args)) or fetched[-1])
     file = uploads.keep(SimpleUploadedFile("q.tsv", b"q1\tred\n" * 900_000))
-    assert kind_seen(file, has_queries=False).kind == "queries"
+    assert guessed_kind(file, has_queries=False).kind == "queries"
     assert 0 < sum(fetched) < 2_000_000
 
 

@@ -227,7 +227,7 @@ def test_standard_input_is_read_once(folder, monkeypatch):
         ("q1 Q0 z\u00a0 4 1 s", r"run0, line 5: the document 'z\xa0' has a blank or a control character."),
         ("q1 Q0 z\x7f 4 1 s", r"run0, line 5: the document 'z\x7f' has a blank or a control character."),
         ("q1 Q0 " + "z" * 501 + " 4 1 s", "is longer than 500 characters"),
-        ("q1 Q0 a 4 1 s", "run0, line 5: document a of this ranking of s stands already on line 2. Keep one"),
+        ("q1 Q0 a 4 1 s", "run0, line 5: document a of this ranking of s already appears on line 2. Keep one"),
         ("q1 Q0 z 3 1 s", "line 5: ranks and scores of s contradict each other 1 time in 1 of 2 rankings: rank 3"),
         ("q1 Q0 z 4 9 s", "rankings: rank 4 has the score 9.0, above the 8.25 of rank 3 on line 3."),
         ("q1 Q0 z 4 9 s", "If the rank counts, give --order rank. If the score counts, give --order score."),

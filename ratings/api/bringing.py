@@ -103,7 +103,7 @@ class RankingsIn(Sent):
     order: Literal["rank", "score"] | None = Field(
         None, description="What orders the documents, where scores contradict their places."
     )
-    keep_first: bool = Field(False, description="A document that stands twice keeps its better place.")
+    keep_first: bool = Field(False, description="A document that appears twice keeps its better place.")
 
 
 class RatingIn(Sent):
@@ -233,7 +233,7 @@ class Batch:
         if refusal.line:
             place["index"] = self.places[refusal.line - 1][1]
         other = f" at {self.pointer(refusal.other.line)}" if refusal.other else ""
-        return place | {"detail": f"{refusal.problem}{other}.", "cure": refusal.cured(self.words)}
+        return place | {"detail": f"{refusal.problem}{other}.", "cure": refusal.cure_text(self.words)}
 
     def words(self, option: Option) -> str:
         """The option as an imperative for this batch; "" where it has no member of that name."""

@@ -192,7 +192,7 @@ def my_ratings(request: HttpRequest, slug: str, asked: Q[OfOwn]):
     rows = list(islice(said([rater_in(request, slug)], after=asked.after), asked.limit + 1))
     items = rows[: asked.limit]
     return {
-        "items": list(map(own_shown, items)),
+        "items": list(map(own_rating, items)),
         "next": own_cursor(items[-1]) if len(rows) > len(items) else None,
     }
 
@@ -223,7 +223,7 @@ def saved_rating(rater: Rater, row: OwnIn, task: queue.Task, submission: queue.S
         return about | {"saved": False} | answer | {"current": rating_shown(stored)}
 
 
-def own_shown(row: Said) -> dict:
+def own_rating(row: Said) -> dict:
     """A rating with the members that the page of one's own ratings has."""
     names = ("token", "comment", "reason", "revision", "changed_at")
     return {name: getattr(row, name) for name in names} | {

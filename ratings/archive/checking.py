@@ -163,7 +163,7 @@ def _repeated(
         f' FROM "{member.name}" WHERE {known}) WHERE line > first ORDER BY line LIMIT {KEPT}'
     )
     for line, first, *key in repeats:
-        yield line, f"the entry {_shown(member, fields, key)} stands already on line {first:,}"
+        yield line, f"the entry {_shown(member, fields, key)} already appears on line {first:,}"
 
 
 def _strangers(member: Member, stage: sqlite3.Connection) -> Iterator[tuple[int, str]]:

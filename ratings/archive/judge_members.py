@@ -59,14 +59,14 @@ def _grades(value: Any) -> str:
 
 def _money(value: Any) -> str:
     if not AMOUNT.fullmatch(TEXT.read(value)):
-        raise ValueError(f"{values.shown(value)} is not an amount of at most 8 digits and 6 places")
+        raise ValueError(f"{values.quoted(value)} is not an amount of at most 8 digits and 6 places")
     return value
 
 
 def _chance(value: Any) -> float:
     chance = number(0).read(value)
     if not 0 < chance <= 1:
-        raise ValueError(f"{values.shown(value)} is not a chance above 0 and up to 1")
+        raise ValueError(f"{values.quoted(value)} is not a chance above 0 and up to 1")
     return chance
 
 
@@ -94,7 +94,7 @@ def _is_what_its_fingerprint_says(row: dict) -> str:
 
 def _has_an_address(row: dict) -> str:
     if row["endpoint"] and not row["endpoint"].startswith(("http://", "https://")):
-        return f"the address {values.shown(row['endpoint'])} is none of http:// or https://"
+        return f"the address {values.quoted(row['endpoint'])} is none of http:// or https://"
     return _is_what_its_fingerprint_says(row)
 
 

@@ -134,7 +134,7 @@ def _files(name: str, zip: zipfile.ZipFile) -> list[str]:
         raise Unreadable(name, 0, f"it has no {MANIFEST}", NOT_OURS)
     files = [*FILES, *FILES_OF_JUDGES] if any(each in FILES_OF_JUDGES for each in names) else FILES
     if odd := [each for each in names if each not in (*files, MANIFEST) and not PICTURE.fullmatch(each)]:
-        raise Unreadable(name, 0, f"it has the file {values.shown(odd[0])}, which is not of an archive", NOT_OURS)
+        raise Unreadable(name, 0, f"it has the file {values.quoted(odd[0])}, which is not of an archive", NOT_OURS)
     if missing := [each for each in files if each not in names]:
         raise Unreadable(f"{name}, {missing[0]}", 0, "the file is missing", COPY_AGAIN)
     if len(set(names)) < len(names):
@@ -161,9 +161,9 @@ def _manifest(name: str, zip: zipfile.ZipFile, files: list[str]) -> dict[str, An
     except (*DAMAGED, ValueError) as error:
         raise Unreadable(place, 0, f"it cannot be read ({error})", COPY_AGAIN) from error
     if manifest.get("format") != FORMAT:
-        raise Unreadable(place, 0, f"the format is {values.shown(manifest.get('format'))}", NOT_OURS)
+        raise Unreadable(place, 0, f"the format is {values.quoted(manifest.get('format'))}", NOT_OURS)
     if manifest.get("version") != VERSION:
-        version = values.shown(manifest.get("version"))
+        version = values.quoted(manifest.get("version"))
         problem = f"the archive has version {version}, and this Idealist reads {VERSION}"
         raise Unreadable(place, 0, problem, "Import it with the Idealist that it comes from, or a later one.")
     members = manifest.get("members")

@@ -188,7 +188,7 @@ class HowForm(forms.Form):
             label="What orders the results", choices=orders, required=False, initial=initial.get("order")
         )
         self.fields["keep_first"] = forms.BooleanField(
-            label="Where a document stands twice in a ranking of one file, keep its better place",
+            label="Where a document appears twice in a ranking of one file, keep its better place",
             required=False,
             initial=initial.get("keep_first"),
         )

@@ -71,7 +71,7 @@ def tell_alive() -> None:
         caches["tries"].set(BEATING, time.time(), LEASE.total_seconds())
 
 
-def somebody_works() -> bool:
+def has_worker() -> bool:
     """Whether a worker had a heartbeat within the lease, on any machine."""
     heard = heard_at()
     return heard is not None and time.time() - heard < LEASE.total_seconds()
@@ -106,7 +106,7 @@ def _waiting(job: Job) -> Job:
     with transaction.atomic():
         job.save()
         look_at.enqueue(job.pk)
-    if not somebody_works():
+    if not has_worker():
         log.error("Job %s waits, and there is no worker. Start one: %s", job.pk, START)
     return job
 

@@ -8,7 +8,7 @@ from itertools import islice
 
 from ..formats import columns, delimited, header, parquet, tables, xlsx
 from ..formats.refusal import Refusal
-from ..formats.registry import BY_NAME, Format, Seen, kind_of, recognised
+from ..formats.registry import BY_NAME, Format, KindGuess, kind_of, recognised
 from ..formats.source import Source
 from ..intake import opening
 from ..models import Job, plain_value
@@ -36,7 +36,7 @@ class Preview:
     sheets: list[str] = field(default_factory=list)  # of a workbook
 
 
-def kind_seen(file: dict, *, has_queries: bool) -> Seen:
+def guessed_kind(file: dict, *, has_queries: bool) -> KindGuess:
     """The kind of rows in a stored file. Raises OSError, Refused."""
     with uploads.streamed(file) as stream, opening.one_by_one([(file["name"], stream)]) as sources:
         return kind_of(next(sources), has_queries=has_queries)

@@ -52,9 +52,9 @@ class AnchorsImport(Import):
             if row.query not in queries:
                 near = get_close_matches(row.query, queries)
                 cure = f"Did you mean {' or '.join(near)}?" if near else Option("before", "queries")
-                report.refuse(refusal(f"the collection has no query {values.shown(row.query)}", cure))
+                report.refuse(refusal(f"the collection has no query {values.quoted(row.query)}", cure))
             if row.document not in documents:
-                problem = f"the collection has no document {values.shown(row.document)}"
+                problem = f"the collection has no document {values.quoted(row.document)}"
                 report.refuse(
                     refusal(problem, "Correct the id.", Option("before", "documents", "the id is right"))
                 )

@@ -9,7 +9,7 @@ from ..database import bulk
 from ..formats.source import Source
 from ..models import Collection, Document, Job, OtherText
 from .publishing import CONTENT, PIECE, TEXTS, Landing, exchange, land
-from .report import EXAMPLES, Report, counted, some, tell_of_repeats
+from .report import EXAMPLES, Report, counted, first_keys, tell_of_repeats
 from .stage import Import, batched, drop_repeats, put, refuse_repeats, staged
 
 TABLE = "document (key TEXT, title TEXT, body TEXT, url TEXT, fields TEXT, file INTEGER, line INTEGER)"
@@ -57,7 +57,7 @@ class DocumentsImport(Import):
         )
         tell_of_repeats(report)
         if textless:
-            keys = some([key for (key,) in textless[:EXAMPLES]], count=len(textless))
+            keys = first_keys([key for (key,) in textless[:EXAMPLES]], count=len(textless))
             report.warnings.append(
                 f"{counted(len(textless), 'document has', 'documents have')} neither a title nor a body: {keys}."
             )

@@ -13,7 +13,7 @@ from ..formats.rows import Topic
 from ..formats.source import Source
 from ..models import Collection, Job, Query, Ranking, Rating
 from .publishing import Landing, land
-from .report import Report, counted, some
+from .report import Report, counted, first_keys
 from .stage import Import, batched, put, refuse_repeats, staged
 
 TABLE = "query (key TEXT, text TEXT, need TEXT, tags TEXT, weight REAL, fields TEXT, file INTEGER, line INTEGER)"
@@ -82,11 +82,15 @@ class QueriesImport(Import):
             return topic.key
         keys = self._keys_of_texts.get(topic.text, [])
         if len(keys) > 1:
-            problem = f"several queries of the collection have the text {values.shown(topic.text)} ({some(keys)})"
+            problem = (
+                f"several queries of the collection have the text {values.quoted(topic.text)} ({first_keys(keys)})"
+            )
             self.report.refuse(source.refusal(topic.line, problem, "Say which, with a format that has keys."))
         key = keys[0] if keys else values.key_of_text(topic.text)
         if not keys and key in self._stored_keys:
-            problem = f"{values.shown(topic.text)} is the key of a query of the collection, which has another text"
+            problem = (
+                f"{values.quoted(topic.text)} is the key of a query of the collection, which has another text"
+            )
             self.report.refuse(source.refusal(topic.line, problem, KEYS_CURE))
         return key
 
@@ -122,7 +126,7 @@ class QueriesImport(Import):
         if reworded:
             self.report.warnings.append(
                 f"{counted(len(reworded), 'query', 'queries')} with rankings or ratings got another text"
-                f" ({some(reworded)}). Check that the numbering is that of your runs and qrels."
+                f" ({first_keys(reworded)}). Check that the numbering is that of your runs and qrels."
             )
 
     def _publish(self, place: Landing) -> None:
@@ -156,6 +160,6 @@ def _compare_with_record(collection: Collection, in_files: set[str], report: Rep
     if without and absent and in_files & used:
         report.warnings.append(
             f"topic ids do not match: {len(without):,} of {len(in_files):,} queries in the import"
-            f" have no rankings and no ratings ({some(without)}) and {len(absent):,} of {len(used):,} queries that"
-            f" have some were not in it ({some(absent)}). Check that both use the same numbering."
+            f" have no rankings and no ratings ({first_keys(without)}) and {len(absent):,} of {len(used):,}"
+            f" queries that have some were not in it ({first_keys(absent)}). Check that both use the same numbering."
         )

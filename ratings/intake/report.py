@@ -3,10 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from ..formats.refusal import EXAMPLES, Refusal, counted, some
+from ..formats.refusal import EXAMPLES, Refusal, counted, first_keys
 from ..models.job import CHANGES
 
-__all__ = ["EXAMPLES", "Report", "counted", "some", "tell_of_repeats"]
+__all__ = ["EXAMPLES", "Report", "counted", "first_keys", "tell_of_repeats"]
 
 KEPT = 1_000
 

@@ -154,5 +154,5 @@ def refuse_repeats(
             earlier = (key, file, line)
             continue
         other = sources[earlier[1]].at(earlier[2])
-        problem = f"{what} {key} stands already"
+        problem = f"{what} {key} already appears"
         report.refuse(sources[file].refusal(line, problem, KEEP_ONE, other=other))

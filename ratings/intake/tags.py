@@ -6,7 +6,7 @@ from itertools import groupby
 
 from ..formats import values
 from ..formats.rankings import system_of_file
-from ..formats.refusal import Cure, Option, some
+from ..formats.refusal import Cure, Option, first_keys
 from ..formats.source import Source
 from .report import Report
 from .topics import Names
@@ -62,7 +62,7 @@ class Tags:
         for file, (source, name) in enumerate(zip(self.sources, self.files, strict=True)):
             tags = [tag for tag, lines in self.first.items() if file in lines]
             if len(tags) > 1:
-                problem = f"there are several systems in it ({some(tags)}), and the name of the file is one"
+                problem = f"there are several systems in it ({first_keys(tags)}), and the name of the file is one"
                 report.refuse(source.refusal(0, problem, BY_LINES))
             if tags:
                 self._refuse_unfit(name, file, 0, report, NAMED)
@@ -124,7 +124,7 @@ class Tags:
             if earlier is None or earlier[0] != query:
                 earlier = query, file, line
                 continue
-            problem = f"query {keys[query]} of {system} stands already"
+            problem = f"query {keys[query]} of {system} already appears"
             cure, other = "Parts of a system have no query together.", self.sources[earlier[1]].at(earlier[2])
             report.refuse(self.sources[file].refusal(line, problem, cure, BY_FILE, other=other))
 

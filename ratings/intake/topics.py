@@ -10,7 +10,7 @@ from .. import models
 from ..formats.refusal import Option
 from ..formats.registry import EITHER, KEY, TEXT, Format
 from ..formats.source import Source
-from .report import Report, counted, some
+from .report import Report, counted, first_keys
 from .stage import Import
 
 BY_KEY = Option("queries_by", KEY, "the keys count")
@@ -34,14 +34,14 @@ class Names:
     def refuse_doubt(self, source: Source, topics: "Topics", by: str, report: Report) -> None:
         """Refuse a file whose names of queries can be understood in two ways."""
         if by != KEY and (repeated := topics.named & self.repeated - topics.ids.keys()):
-            problem = f"several queries of the collection have a text that it names ({some(repeated)})"
+            problem = f"several queries of the collection have a text that it names ({first_keys(repeated)})"
             report.refuse(source.refusal(0, problem, "Name them by key."))
         if by != EITHER:
             return
         keys = {name for name in topics.named & self.keys.keys() if self.texts.get(name) != self.keys[name]}
         texts = {name for name in topics.named & self.texts.keys() if self.keys.get(name) != self.texts[name]}
         if keys and texts:
-            problem = f"it names queries by key ({some(keys)}) and by text ({some(texts)})"
+            problem = f"it names queries by key ({first_keys(keys)}) and by text ({first_keys(texts)})"
             report.refuse(source.refusal(0, problem, BY_KEY, BY_TEXT))
         elif texts:
             report.facts.append(f"{source.name}: its queries are named by their text.")
@@ -96,8 +96,8 @@ class ImportForQueries(Import):
         """
         unknown, warnings = self.unknown, self.report.warnings
         topics = f"{len(unknown):,} of {counted(len(self.named), 'topic')} in the import"
-        strangers = f"{topics} are not in the collection ({some(unknown)})"
-        lacking = f"{counted(len(without), 'query has', 'queries have')} no {what} ({some(without)})"
+        strangers = f"{topics} are not in the collection ({first_keys(unknown)})"
+        lacking = f"{counted(len(without), 'query has', 'queries have')} no {what} ({first_keys(without)})"
         if unknown and without:
             warnings.append(
                 f"topic ids do not match: {strangers} and {lacking}. Check that both use the same numbering."
@@ -111,10 +111,11 @@ class ImportForQueries(Import):
 def refuse_strangers(source: Source, topics: Topics, report: Report) -> None:
     """Refuse a file of which no query is in the collection; report how many lines of another were skipped."""
     if topics.named and not topics.named & topics.ids.keys():
-        problem = f"none of its queries ({some(topics.named)}) is in the collection, which has {some(topics.ids)}"
+        own, known = first_keys(topics.named), first_keys(topics.ids)
+        problem = f"none of its queries ({own}) is in the collection, which has {known}"
         cure = "Check that both use the same numbering, or import the queries of this file first."
         report.refuse(source.refusal(0, problem, cure))
     elif topics.skipped:
         lines = counted(topics.skipped, "line")
-        unknown = some(topics.named - topics.ids.keys())
+        unknown = first_keys(topics.named - topics.ids.keys())
         report.facts.append(f"{source.name}: {lines} for queries outside the collection skipped ({unknown}).")

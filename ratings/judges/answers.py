@@ -59,7 +59,7 @@ def grade_of(content: str, grades: Collection[str]) -> Decimal:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict:
     if len({name for name, _ in pairs}) < len(pairs):
-        raise ValueError("a name stands twice in it")
+        raise ValueError("a name appears twice in it")
     return dict(pairs)
 
 

@@ -13,7 +13,7 @@ IMPORTS = {"kind", "before"}  # options that name another import command
 def line_of(refusal: Refusal, known: Collection[str]) -> str:
     """The refusal for a command that has these options."""
     known = {*known, *(IMPORTS if "files" in known else ())}
-    return refusal.told(lambda option: words(option) if option.name in known else "")
+    return refusal.message(lambda option: words(option) if option.name in known else "")
 
 
 def words(option: Option) -> str:

@@ -60,7 +60,7 @@ class Dialect:
             raise ValueError(f"the answer is not UTF-8 at byte {error.start + 1}") from error
         for path in self.partial:
             if (value := _at(document, path)) is not _NOTHING and value:
-                shown = values.shown(value)
+                shown = values.quoted(value)
                 raise ValueError(f"the answer is not whole: {path} is {shown}. Ask again when the engine is well")
         hits = _at(document, self.hits)
         if hits is _NOTHING and self.count and _at(document, self.count) == 0:
@@ -69,7 +69,9 @@ class Dialect:
             names = ", ".join(map(repr, list(document)[:6])) or "nothing"
             raise ValueError(f"the answer has nothing at {self.hits}; it has {names}. Say where with --hits")
         if not isinstance(hits, list):
-            raise ValueError(f"at {self.hits} there is {values.shown(hits)} and not a list. Say where with --hits")
+            raise ValueError(
+                f"at {self.hits} there is {values.quoted(hits)} and not a list. Say where with --hits"
+            )
         return [self._hit(hit, place) for place, hit in enumerate(hits[:depth], 1)]
 
     def _hit(self, hit: Any, place: int) -> Hit:
@@ -77,7 +79,7 @@ class Dialect:
         if isinstance(key, int) and not isinstance(key, bool):
             key = str(key)
         if not isinstance(key, str):
-            shown = "nothing" if key in (_NOTHING, None) else values.shown(key)
+            shown = "nothing" if key in (_NOTHING, None) else values.quoted(key)
             raise ValueError(f"hit {place} has {shown} at {self.id} for its id. Say where with --id")
         values.checked_key(key, f"id of hit {place}", values.DOCUMENT_KEY_LENGTH)
         title, text, url = (_text(hit, path) for path in (self.title, self.text, self.url))
@@ -89,7 +91,7 @@ class Dialect:
         if score is _NOTHING or score is None:
             return None
         if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
-            raise ValueError(f"hit {place} has {values.shown(score)} at {self.score}, which is not a score")
+            raise ValueError(f"hit {place} has {values.quoted(score)} at {self.score}, which is not a score")
         return float(score)
 
 

@@ -77,7 +77,7 @@ def _queries(collection: Collection, system: str, keys: list[str]) -> list[Query
         rows = rows.filter(key__in=keys)
     queries = list(rows)
     if missing := [key for key in keys if key not in {query.key for query in queries}]:
-        raise ValueError(f"{collection.slug} has no query {values.shown(missing[0])}")
+        raise ValueError(f"{collection.slug} has no query {values.quoted(missing[0])}")
     if not queries:
         raise ValueError(f"{collection.slug} has no queries: use import_queries first")
     ranked = Ranking.objects.filter(system__collection=collection, system__name=system)

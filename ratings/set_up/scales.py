@@ -46,9 +46,9 @@ def step(value: str, label: str = "", meaning: str = "") -> Step:
     label, meaning = label.strip(), meaning.strip()
     number = values.grade(value.strip().replace("−", "-"))
     if len(label) > LONGEST_LABEL:
-        raise ValueError(f"the label {values.shown(label)} is longer than {LONGEST_LABEL} characters")
+        raise ValueError(f"the label {values.quoted(label)} is longer than {LONGEST_LABEL} characters")
     if len(meaning) > LONGEST_MEANING:
-        raise ValueError(f"the meaning {values.shown(meaning)} is longer than {LONGEST_MEANING:,} characters")
+        raise ValueError(f"the meaning {values.quoted(meaning)} is longer than {LONGEST_MEANING:,} characters")
     return Step(number, label, meaning)
 
 

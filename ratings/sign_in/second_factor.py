@@ -45,7 +45,7 @@ def is_fresh(request: HttpRequest) -> bool:
     return bool(records) and timezone.now().timestamp() - records[-1]["at"] < REAUTHENTICATION_TIMEOUT
 
 
-def can_show_again(request: HttpRequest) -> bool:
+def can_reauthenticate(request: HttpRequest) -> bool:
     """Whether the person has a password or a factor to show who they are; others sign in anew."""
     return bool(account_adapter().get_reauthentication_methods(request.user))
 

@@ -364,7 +364,12 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("member", "before", "after", "said"),
     [
-        ("grades", '"value":"0.5"', '"value":"-1"', "grades.jsonl, line 2: the entry -1 stands already on line 1"),
+        (
+            "grades",
+            '"value":"0.5"',
+            '"value":"-1"',
+            "grades.jsonl, line 2: the entry -1 already appears on line 1",
+        ),
         ("grades", '"value":"0.5"', '"value":"1e9"', "line 2: the field value: the grade '1e9' has more than 6"),
         ("queries", '"weight":0.1', '"weight":-1', "line 2: the field weight: -1 is not a number from 0 on"),
         ("queries", '"weight":0.1', '"weight":NaN', "queries.jsonl, line 2: NaN is not a JSON number"),
@@ -393,7 +398,7 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
         ("raters", '"imported"', '"robot"', "line 2: the field kind: 'robot' is none of person, imported"),
         ("raters", '"imported"', '"machine"', "line 2: the field kind: a machine is not a rater"),
         ("queries_of_raters", '"query":"q10"', '"query":"q11"', "line 1: the file queries.jsonl has no q11"),
-        ("pairs", "0000000002", "0000000001", "000-000000000001 stands already on line 1"),
+        ("pairs", "0000000002", "0000000001", "000-000000000001 already appears on line 1"),
         ("rounds", '"number":2', '"number":3', "rounds.jsonl, line 2: the number is 3"),
         ("rounds", '"systems":["bm25"]', '"systems":null', "line 1: the field aim: the systems are missing"),
         ("rounds", '"gains":[0,0.5]', '"gains":["0"]', "line 1: the field aim: ['0'] is not a list of gains"),
@@ -415,7 +420,7 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
             '"query":"=q2"',
             "drawn.jsonl, line 2: the file pairs.jsonl has no =q2 and -d2",
         ),
-        ("drawn", '"round":2', '"round":1', "line 2: the entry 1 and 1 stands already on line 1"),
+        ("drawn", '"round":2', '"round":1', "line 2: the entry 1 and 1 already appears on line 1"),
         ("drawn", '"unit":null', '"unit":1', "line 1: a pair must have a unit, a key"),
         ("drawn", '"key":1e-07', '"key":null', "line 2: a pair must have a unit, a key"),
         ("drawn", '"rate":0.1', '"rate":0.0', "line 2: a pair must have a unit, a key"),
@@ -569,7 +574,7 @@ def test_commands_take_a_collection_out_and_in_and_refuse_a_name_that_is_taken(t
     err = io.StringIO()
     with pytest.raises(Refused, match="Nothing was written"):
         call_command("import_collection", str(path), slug="new", stderr=err)
-    assert "line 2: the entry =q2 and d1 and rater 1f and repeat stands already on line 1" in err.getvalue()
+    assert "line 2: the entry =q2 and d1 and rater 1f and repeat already appears on line 1" in err.getvalue()
     path.write_bytes(packed(HILLS))
     call_command("import_collection", str(path), slug="new", stdout=out, stderr=err)
     assert "Collection new made, with 2 queries, 2 documents, 1 system, 2 raters, 2 ratings." in out.getvalue()

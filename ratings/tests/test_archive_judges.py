@@ -195,7 +195,7 @@ def refused(tmp_path, **members: str) -> list[str]:
 @pytest.mark.parametrize(
     ("member", "before", "after", "said"),
     [
-        ("judges", "=gpt 4", "llama", "judges.jsonl, line 2: the entry llama stands already on line 1"),
+        ("judges", "=gpt 4", "llama", "judges.jsonl, line 2: the entry llama already appears on line 1"),
         (
             "judge_versions",
             '"llama","version"',
@@ -220,7 +220,7 @@ def refused(tmp_path, **members: str) -> list[str]:
         ("judge_runs", '"calls":4', '"calls":10', "line 1: it made more calls than it may"),
         ("judge_runs", '"number":2', '"number":3', "judge_runs.jsonl, line 2: the number is 3"),
         ("machine_grades", '"run":2', '"run":3', "line 3: the file judge_runs.jsonl has no 3 and llama and 1"),
-        ("machine_grades", '"repeat":2', '"repeat":1', "-d2 and 1 stands already on line 1"),
+        ("machine_grades", '"repeat":2', '"repeat":1', "-d2 and 1 already appears on line 1"),
         ("machine_grades", '"value":"0.5"', '"value":null', "line 1: a graded pair needs a value"),
         ("machine_grades", '"refusal"', '""', "line 2: a graded pair needs a value"),
         ("machine_grades", '"refusal"', '"shy"', "line 2: the field problem: 'shy' is none of"),

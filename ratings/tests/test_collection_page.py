@@ -449,7 +449,7 @@ def root_once() -> Client:
 def test_restored_it_is_where_it_was(client, collection):
     client.post(DELETE + "confirm/", sent())
     response = client.post(f"/deleted/{Deletion.objects.get().pk}/restore/", follow=True)
-    assert "Hills is here again, as it was." in text(response)
+    assert "Hills is restored, as it was." in text(response)
     assert client.get("/collections/hills/").status_code == 200
     assert 'id="deleted"' not in client.get("/").content.decode()
 
@@ -467,7 +467,7 @@ def test_a_second_restoring_is_told(client, collection, monkeypatch):
     client.post(DELETE + "confirm/", sent())
     deletion = Deletion.objects.get()
     Deletion.objects.update(removing=True)
-    assert "Nothing was done: it was restored, or is being removed." in text(
+    assert "Nothing changed: the collection is restored already, or is being removed." in text(
         client.post(f"/deleted/{deletion.pk}/restore/", follow=True)
     )
     deleting.remove_due()

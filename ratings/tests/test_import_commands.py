@@ -115,7 +115,7 @@ def test_twenty_refusals_are_printed_and_the_others_counted(file):
     lines = err.split("\n")
     assert lines[0] == (
         f"{path}, line 2: there is no tab in 'one'."
-        " A line is KEY, a tab, the query, and after another tab, if you like, the information need."
+        " A line is KEY, a tab and the query. After another tab it may have the information need."
     )
     assert lines[20:] == ["and 1,234 more", "Nothing was written."]
     assert (out, refused) == ("", True)
@@ -389,7 +389,7 @@ def test_quepid_is_imported_and_its_repeated_document_refused(shared):
     _, err, refused = command("import_run", "shop", path)
     assert refused
     assert (
-        f"{path}, line 222: document 2047224 of this ranking of with-vector stands already on line 212."
+        f"{path}, line 222: document 2047224 of this ranking of with-vector already appears on line 212."
         " Keep one of the two. If the better place counts, give --keep-first.\n"
     ) in err
     done("import_run", "shop", path, "--keep-first")

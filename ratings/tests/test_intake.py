@@ -107,8 +107,8 @@ def test_a_repeated_query_is_refused_with_both_lines_and_files():
     before = record()
     report = intake.import_queries(collection, sources("q1\ta\nq2\tb\nq1\ta\n", "q2\tc\n"))
     assert refused(report) == [
-        "file1, line 3: query q1 stands already on line 1. Keep one of the two.",
-        "file2, line 1: query q2 stands already on line 2 of file1. Keep one of the two.",
+        "file1, line 3: query q1 already appears on line 1. Keep one of the two.",
+        "file2, line 1: query q2 already appears on line 2 of file1. Keep one of the two.",
     ]
     assert record() == before
 
@@ -182,7 +182,9 @@ def test_a_changed_document_keeps_its_id():
 def test_a_repeated_document_is_refused_and_nothing_written():
     collection = make_collection(documents="")
     report = intake.import_documents(collection, sources('{"id": "a"}\n', '{"id": "b"}\n{"id": "a", "n": 1}\n'))
-    assert refused(report) == ["file2, line 2: document a stands already on line 1 of file1. Keep one of the two."]
+    assert refused(report) == [
+        "file2, line 2: document a already appears on line 1 of file1. Keep one of the two."
+    ]
     assert collection.documents.count() == 0
 
 
@@ -330,7 +332,7 @@ def test_a_rank_that_stands_twice_orders_nothing(order):
     text = "q1 Q0 a 1 2 s\nq1 Q0 b 1 1 s\n"
     (refusal,) = refused(intake.import_run(collection, sources(text), order=order))
     assert refusal.startswith("file1, line 2: ranks and scores of s contradict each other 1 time")
-    assert refusal.endswith(": rank 1 stands already on line 1. If the score counts, give --order score.")
+    assert refusal.endswith(": rank 1 already appears on line 1. If the score counts, give --order score.")
     intake.import_run(collection, sources(text), order="score")
     assert ranked(collection, "s", "q1") == ["a", "b"]
 
@@ -365,7 +367,7 @@ def test_a_document_twice_in_one_ranking_is_refused_with_both_lines():
     collection = make_collection()
     report = intake.import_run(collection, sources("q1 Q0 a 1 2 s\nq1 Q0 b 2 1 s\nq1 Q0 a 3 0 s\n"))
     assert refused(report) == [
-        "file1, line 3: document a of this ranking of s stands already on line 1."
+        "file1, line 3: document a of this ranking of s already appears on line 1."
         " Keep one of the two. If the better place counts, give --keep-first."
     ]
 
@@ -420,7 +422,7 @@ def test_parts_of_one_system_have_no_query_together(said):
     collection = make_collection(queries=["q1", "q2", "q3"])
     for keep_first in (False, True):
         (refusal,) = refused(intake.import_run(collection, sources(ONE, TWO), keep_first=keep_first, **said))
-        assert refusal.startswith("file2, line 1: query q1 of s stands already on line 1 of file1. ")
+        assert refusal.startswith("file2, line 1: query q1 of s already appears on line 1 of file1. ")
         assert "--system-from file" in refusal
     report = intake.import_run(collection, sources(ONE, "q3 Q0 c 1 1 s\n"), **said)
     assert report.counts["new"] == 3 and collection.systems.get().rankings.count() == 3
@@ -457,7 +459,7 @@ def test_more_of_the_same_run_is_told_without_a_warning():
 
 
 def test_a_table_that_names_no_system_is_told_how_it_gets_a_name():
-    """And no more: what stands twice in two of them is for another time."""
+    """And no more: what appears twice in two of them is for another time."""
     tables = [source(f"query,document,rank\nq1,{first},1\nq1,b,2\n", f"{first}.csv") for first in "ab"]
     report = intake.import_run(make_collection(), tables)
     assert len(refused(report)) == 2

@@ -19,7 +19,7 @@ from ratings.progress.figures import Pace, Share
 from ratings.progress.forecast import forecast
 from ratings.progress.stuck import stuck
 from ratings.templatetags.figures import hours, percent, seconds
-from ratings.views.progress import burn_up, in_words
+from ratings.views.progress import burn_up, forecast_sentence
 
 from .cast import NOW, grade, make_collection, make_member, make_pair, make_rater
 
@@ -172,7 +172,7 @@ def test_a_forecast_spans_two_standard_errors_of_the_mean_day():
     assert (expected.days, expected.pace) == (5, 3)
     assert (round(expected.slow, 3), round(expected.fast, 3)) == (2.106, 3.894)
     assert (expected.early, expected.late) == (TODAY + 4 * DAY, TODAY + 6 * DAY)
-    assert in_words(expected, counted(back(3)), TODAY) == (
+    assert forecast_sentence(expected, counted(back(3)), TODAY) == (
         "At the pace of the last 5 days, 3 a day, the 12 left may be done between 24 March and 26 March."
     )
 
@@ -182,7 +182,9 @@ def test_days_without_a_grade_count_and_today_does_not():
     expected = forecast(counted(days), TODAY)
     assert (expected.days, expected.pace) == (10, 2)
     assert expected.slow <= 0 and expected.late is None
-    assert "at the soonest; days differ too much to say the latest" in in_words(expected, counted(days), TODAY)
+    assert "at the soonest; days differ too much to say the latest" in forecast_sentence(
+        expected, counted(days), TODAY
+    )
 
 
 def test_a_pause_before_the_work_of_these_weeks_is_no_part_of_its_pace():
@@ -206,7 +208,7 @@ def test_what_fills_no_wanted_rating_does_not_speed_up_the_forecast():
 )
 def test_where_there_is_no_forecast_it_says_why(by_day, left, said):
     given = counted(by_day, left)
-    assert said in in_words(forecast(given, TODAY), given, TODAY)
+    assert said in forecast_sentence(forecast(given, TODAY), given, TODAY)
     assert given.by_day == {} or burn_up(given, forecast(given, TODAY), TODAY)["cone"] == ""
 
 

@@ -16,7 +16,7 @@ from .sign_in import refused_for_now
 @require_http_methods(["GET", "HEAD", "POST"])
 @without_referrer
 def sign_in_link(request: HttpRequest, key: str) -> HttpResponse:
-    """Only the button signs in: programs that look at links beforehand do not use them up."""
+    """The page with a button that signs in. A GET does not use the link up, as programs open links, too."""
     try:
         tried = throttle.begin_visit(request, "link")
     except throttle.TooMany:

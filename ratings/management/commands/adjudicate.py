@@ -64,7 +64,7 @@ def withdrawn(ids: tuple[int, int], grade: str | None, facts: dict) -> str:
 def known_query(collection: Collection, key: str) -> Query:
     found = collection.queries.filter(key=key).first()
     if found is None:
-        raise ValueError(f"{collection.slug} has no query {values.shown(key)}{nearest(key, collection.queries)}")
+        raise ValueError(f"{collection.slug} has no query {values.quoted(key)}{nearest(key, collection.queries)}")
     return found
 
 
@@ -73,7 +73,7 @@ def known_document(collection: Collection, query: str, key: str) -> Document:
     if found is None:
         # The nearest of those that go with the query: a collection can hold millions.
         paired = collection.documents.filter(pairs__query__key=query)
-        raise ValueError(f"{collection.slug} has no document {values.shown(key)}{nearest(key, paired)}")
+        raise ValueError(f"{collection.slug} has no document {values.quoted(key)}{nearest(key, paired)}")
     return found
 
 
@@ -81,7 +81,7 @@ def known_grade(collection: Collection, text: str) -> Grade:
     try:
         return collection.grades.get(value=values.grade(text))
     except (ValueError, Grade.DoesNotExist) as error:
-        problem = f"{values.shown(text)} is not on the scale of {collection.slug}"
+        problem = f"{values.quoted(text)} is not on the scale of {collection.slug}"
         raise ValueError(f"{problem}, which is {scale_of(collection)}.") from error
 
 
@@ -95,7 +95,7 @@ def account(username: str | None):
     found = accounts.filter(username=username).first()
     if username is not None and found is None:
         near = nearest(username, accounts, "username")
-        raise ValueError(f"There is no account {values.shown(username)}{near}")
+        raise ValueError(f"There is no account {values.quoted(username)}{near}")
     return found
 
 

@@ -16,7 +16,7 @@ class Command(CollectionCommand):
         collection = self.collection(slug)
         rater = collection.raters.select_related("collection", "user").filter(name=name).first()
         if rater is None:
-            raise Refused(f"{slug} has no rater {values.shown(name)}.")
+            raise Refused(f"{slug} has no rater {values.quoted(name)}.")
         try:
             pseudonym = privacy.erase(rater, comments=comments)
         except members.LastAdmin as error:
