@@ -64,7 +64,7 @@ def of_parts(found: ByPath, queries: tuple[str, ...], judgments: int | None) -> 
             problem = (
                 f"queries of {tag} stand in another part of it, too ({keys}); its parts are {', '.join(paths)}"
             )
-            cure = "Parts of a system have no query together.", BY_FILE
+            cure = "Two parts of a system cannot share a query.", BY_FILE
             refusals.append(Refusal(paths[-1], 0, problem, cure))
         elif len(parts) == 1:
             (named[tag],) = parts

@@ -140,10 +140,10 @@ def test_what_is_passed_over_is_told(folder):
         "# begin\nq1 Q0 a 1 2 t beside\nq2 Q0 a 1 2 t\nq10 Q0 a 1 2 t\n",
     )
     assert found.notes == [
-        "qrels: 1 comment (line that begins with #) passed over.",
-        "qrels: 1 line said again what an earlier line says.",
+        "qrels: 1 comment (line that begins with #) skipped.",
+        "qrels: 1 line repeats an earlier one.",
         "run0: 2 lines for queries outside the qrels skipped (q3).",
-        "run1: 1 comment (line that begins with #) passed over.",
+        "run1: 1 comment (line that begins with #) skipped.",
         "run1: 1 line with more than six columns; the rest was ignored.",
         "s: 1 query of the qrels has no ranking (q10).",
     ]
@@ -270,7 +270,7 @@ def test_a_run_of_other_queries_is_refused(folder):
 
 
 def test_an_empty_file_and_a_damaged_one_are_refused(folder):
-    assert "run0: there is nothing in it." in refused(QRELS, "")[0]
+    assert "run0: it holds nothing to import." in refused(QRELS, "")[0]
     assert "the gzip data are cut off or damaged" in refused(QRELS, gzip.compress(RUN.encode() * 99)[:-9])[0]
     with pytest.raises(FileNotFoundError):
         files.load("qrels", ["nowhere"])

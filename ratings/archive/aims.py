@@ -28,8 +28,8 @@ def aim_of_round(value: Any) -> str:
     return text
 
 
-def seen(value: Any) -> str:
-    """The JSON text of how the systems stood when the round was drawn."""
+def standing(value: Any) -> str:
+    """The JSON text of the standing of the systems when the round was drawn."""
     if not isinstance(value, dict) or value.keys() - {"machines"} != {*COLUMNS, "wrong"}:
         raise ValueError(f"{values.quoted(value)} must have only {', '.join(COLUMNS)}, wrong and perhaps machines")
     named = value.get("machines", [])
@@ -43,8 +43,8 @@ def seen(value: Any) -> str:
     return json.dumps(value)
 
 
-def fits(row: dict) -> str:
-    """The problem with the line of a round as a whole, "" for none: `seen` needs a number for each system."""
+def standing_problem(row: dict) -> str:
+    """The problem of a round's line as a whole, "" for none: `seen` needs a number for each system."""
     systems = row["aim"]["systems"]
     same = all(len(row["seen"][name]) == len(systems) for name in COLUMNS)
     return "" if same else "seen must have a number for each system of the aim"

@@ -25,7 +25,7 @@ NUMBER = "number"  # of a line
 
 
 class Form(NamedTuple):
-    """The conversions of a value between its two representations: in a line and in the database."""
+    """How a value is converted between a line of JSON and the database."""
 
     read: Callable[[Any], Any]  # JSON -> a value that SQLite and PostgreSQL accept. Raises ValueError
     written: Callable[[Any], str]  # a value from either database -> JSON text
@@ -134,11 +134,11 @@ def decimal(low: str = "-Infinity", high: str = "Infinity", *, places: int = 9) 
             raise ValueError(f"{values.quoted(text)} is not from {low} to {high} with {places} places at most")
         return f"{round(result, places):f}"
 
-    return Form(lambda value: checked(TEXT.read(value)), partial(_plain_decimal, places))
+    return Form(lambda value: checked(TEXT.read(value)), partial(_decimal_json, places))
 
 
 @lru_cache(maxsize=4096)
-def _plain_decimal(places: int, value: Decimal | float | str) -> str:
+def _decimal_json(places: int, value: Decimal | float | str) -> str:
     """The decimal as JSON text. SQLite returns floats, which hold the at most 15 digits of a column."""
     exact = Decimal(f"{value:.{places}f}") if isinstance(value, float) else Decimal(value)
     return f'"{values.grade_text(exact + 0)}"'
@@ -286,7 +286,7 @@ MOMENT = Form(_moment, _written_moment)
 TOKEN = Form(_token, _written_token)
 OBJECT = Form(_object, _written_json)
 AIM, AIM_OF_ROUND = (Form(read, _written_json) for read in (aims.aim_of_collection, aims.aim_of_round))
-SEEN = Form(aims.seen, _written_json)
+STANDING = Form(aims.standing, _written_json)
 CHANCES = Form(_chances, _written_json)
 PRESENTATION = Form(_presentation, _written_json)
 TAGS = Form(_tags, _written_json)

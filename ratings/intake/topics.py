@@ -18,7 +18,7 @@ BY_TEXT = Option("queries_by", TEXT, "the texts count")
 
 
 class Names:
-    """What a file may call the queries of a collection: their keys, or their texts. One database query."""
+    """The names by which a file may name the queries of a collection: keys or texts. One database query."""
 
     def __init__(self, collection: models.Collection) -> None:
         rows = list(collection.queries.values_list("pk", "key", "text"))
@@ -31,8 +31,8 @@ class Names:
         """Name -> id, where queries are named `by` key, text or either."""
         return {KEY: self.keys, TEXT: self.texts, EITHER: self.texts | self.keys}[by]
 
-    def refuse_doubt(self, source: Source, topics: "Topics", by: str, report: Report) -> None:
-        """Refuse a file whose names of queries can be understood in two ways."""
+    def refuse_ambiguous(self, source: Source, topics: "Topics", by: str, report: Report) -> None:
+        """Refuse a file if a name in it may mean more than one query."""
         if by != KEY and (repeated := topics.named & self.repeated - topics.ids.keys()):
             problem = f"several queries of the collection have a text that it names ({first_keys(repeated)})"
             report.refuse(source.refusal(0, problem, "Name them by key."))
@@ -56,7 +56,7 @@ class Topics:
     skipped: int = 0  # lines
 
     def id_of(self, key: str, lines: int = 1) -> int | None:
-        """None for a query outside the collection, whose lines are counted as skipped."""
+        """The id of a query; None, and its lines count as skipped, if it is not in the collection."""
         self.named.add(key)
         pk = self.ids.get(key)
         if pk is None:
@@ -80,17 +80,17 @@ class ImportForQueries(Import):
 
     @contextmanager
     def topics(self, source: Source, format: Format) -> Iterator[Topics]:
-        """The queries of one file, to be looked up while it is read; then a file that fits none is refused."""
+        """The queries of one file, to look up while it is read. At its end a file without known ones is refused."""
         by = self.queries_by or format.queries_by
         topics = Topics(self.names.ids(by))
         yield topics
-        self.names.refuse_doubt(source, topics, by, self.report)
+        self.names.refuse_ambiguous(source, topics, by, self.report)
         refuse_strangers(source, topics, self.report)
         self.named |= topics.named
         self.unknown |= topics.named - topics.ids.keys()
 
     def compare_topics(self, without: Keys[str], what: str) -> None:
-        """Warn where the queries of the files and of the collection are not the same.
+        """Warn if the queries of the files and of the collection are not the same.
 
         `without`: queries of the collection that have no `what` after this import.
         """
@@ -109,7 +109,7 @@ class ImportForQueries(Import):
 
 
 def refuse_strangers(source: Source, topics: Topics, report: Report) -> None:
-    """Refuse a file of which no query is in the collection; report how many lines of another were skipped."""
+    """Refuse a file if none of its queries is in the collection. Otherwise report how many lines were skipped."""
     if topics.named and not topics.named & topics.ids.keys():
         own, known = first_keys(topics.named), first_keys(topics.ids)
         problem = f"none of its queries ({own}) is in the collection, which has {known}"

@@ -115,7 +115,7 @@ def _enter(run: JudgeRun, rows: Iterable[list], wanted: set[tuple]) -> None:
 
     wanted: what identifies them besides the version.
     """
-    model = run.asked.model
+    model = run.answers.model
     key = ("query", "kind") if model is Probe else ("query", "document", "repeat")
     of_version = model.objects.filter(version=run.version)
     of_version.filter(state=Row.WAITING, run__state=State.CANCELLED).delete()
@@ -128,7 +128,7 @@ def _enter(run: JudgeRun, rows: Iterable[list], wanted: set[tuple]) -> None:
     for start in range(0, len(pks), choosing.AT_ONCE):
         some = model.objects.filter(pk__in=pks[start : start + choosing.AT_ONCE])
         some.update(run=run, state=Row.WAITING, problem="", detail="", answer="", tries=0)
-    run.pairs = run.asked.count()
+    run.pairs = run.answers.count()
     run.save(update_fields=["pairs"])
 
 
@@ -252,7 +252,7 @@ class _Work:
     def _waiting(self):
         """The pairs that wait, some at a time, with their prompts."""
         last = 0
-        rows = self.run.asked.filter(state=Row.WAITING).order_by("pk")
+        rows = self.run.answers.filter(state=Row.WAITING).order_by("pk")
         rows = rows.select_related("query") if rows.model is Probe else rows.select_related("query", "document")
         while some := list(rows.filter(pk__gt=last)[:PIECE]):
             for row in some:
@@ -395,7 +395,7 @@ class _Work:
                 # As an upsert one statement writes many rows.
                 some = rows[start : start + PIECE]
                 written = {"update_conflicts": True, "unique_fields": ["id"], "update_fields": FIELDS}
-                self.run.asked.model.objects.bulk_create(some, **written)
+                self.run.answers.model.objects.bulk_create(some, **written)
 
 
 def _unasked(error: ValueError) -> dict:

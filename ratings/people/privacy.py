@@ -288,7 +288,7 @@ def let_go(collection: Collection, user: AbstractBaseUser, pseudonym: str) -> No
     if needed(user):
         return
     Invitation.objects.filter(accepted_by=user).update(name="")
-    AuditEvent.objects.filter(account=user.pk).forget_doer(pseudonym)
+    AuditEvent.objects.filter(account=user.pk).forget_actor(pseudonym)
     AuditEvent.objects.filter(act__in=ABOUT_PEOPLE, about=user.get_username()).forget_subject(pseudonym)
     user.delete()
 
@@ -337,7 +337,7 @@ def clear_audit(rater: Rater, pseudonym: str) -> None:
     theirs = [event.pk for event in about if called.search(event.about)]
     events.filter(pk__in=theirs).forget_subject(pseudonym)
     if rater.user_id:
-        events.filter(account=rater.user_id).forget_doer(pseudonym)
+        events.filter(account=rater.user_id).forget_actor(pseudonym)
 
 
 def names_of(rater: Rater) -> re.Pattern:

@@ -1,7 +1,7 @@
 """Delete a collection. It is hidden at once, can be restored for seven days, and is then removed by a worker.
 
-A deleted collection has no slug, which hides it everywhere (`models.collection.SeenManager`) and frees its address
-for another one.
+A deleted collection has no slug, which hides it everywhere (`models.collection.VisibleManager`) and frees its
+address for another one.
 """
 
 import logging

@@ -451,7 +451,7 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
         ("events", '"undoes":1', '"undoes":2', "events.jsonl, line 2: the file events.jsonl has no 2"),
         ("events", '"number":5', '"number":6', "events.jsonl, line 5: the number is 6"),
         ("events", '"undoes":1', '"undoes":null', "line 2: an event must name the event"),
-        ("events", '"import":1', '"import":null', "imports.jsonl, line 1: no event is of this import"),
+        ("events", '"import":1', '"import":null', "imports.jsonl, line 1: no event belongs to this import"),
         ("checks", '"event":5', '"event":9', "checks.jsonl, line 1: the file events.jsonl has no 9"),
         (
             "collection",
@@ -493,7 +493,7 @@ BOMB = packed(HILLS | {"documents": " " * 150_000_000})
     [
         (b"PK no zip", "it is not a complete ZIP"),
         (GOOD[:-400], "it is not a complete ZIP"),
-        (entry_added(GOOD, "../../evil.py"), "it has the file '../../evil.py', which is not of an archive"),
+        (entry_added(GOOD, "../../evil.py"), "it has the file '../../evil.py', which no archive has"),
         (entry_added(GOOD, "/etc/passwd"), "it has the file '/etc/passwd'"),
         (entry_added(b"", "notes.txt"), "it has no manifest.json"),
         (packed({name: HILLS[name] for name in list(HILLS)[:-1]}), "checks.jsonl: the file is missing"),
@@ -522,11 +522,11 @@ def test_a_manifest_that_tells_of_other_lines_is_refused_before_room_is_made_for
     told = manifest_of(GOOD)["members"]
     told[4]["lines"] = 10**15
     assert (
-        "queries.jsonl: there are 2 lines, and it must have 1,000,0"
+        "queries.jsonl: there are 2 lines, and must have 1,000,0"
         in restored(tmp_path, packed(HILLS, members=told))[0]
     )
     refused = restored(tmp_path, packed(HILLS | {"collection": HILLS["collection"] * 2}))
-    assert "collection.jsonl: there are 2 lines, and it must have 1" in refused[0]
+    assert "collection.jsonl: there are 2 lines, and must have 1" in refused[0]
     assert not Collection.objects.exists()
 
 
@@ -566,7 +566,7 @@ def test_commands_take_a_collection_out_and_in_and_refuse_a_name_that_is_taken(t
     assert manifest_of(path.read_bytes())["snapshot"] in out.getvalue()
     with pytest.raises(Refused, match=r"There is a collection 'hills' already.*--slug. Nothing was written"):
         call_command("import_collection", str(path), slug="hills")
-    with pytest.raises(Refused, match="'a b' cannot stand in an address"):
+    with pytest.raises(Refused, match="'a b' cannot be part of an address"):
         call_command("import_collection", str(path), slug="a b")
     with pytest.raises(Refused, match="No such file or directory. Nothing was written"):
         call_command("import_collection", str(tmp_path / "none.zip"), slug="new")

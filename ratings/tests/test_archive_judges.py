@@ -262,7 +262,7 @@ def test_the_command_and_the_page_take_judges_along_where_they_are_asked_to(tmp_
     assert b"".join(client.get(address)) == plain.read_bytes()
     assert judges_of(plain.read_bytes()) == {}
     call_command("import_collection", str(path), slug="new", stdout=out, stderr=io.StringIO())
-    assert "2 ratings, 2 judges, 3 pairs for them." in out.getvalue()
+    assert "2 ratings, 2 judges, 3 pairs asked." in out.getvalue()
     Judge.objects.all()  # of either collection
     assert Judge.objects.filter(collection__slug="new").count() == 2
 

@@ -317,7 +317,7 @@ def test_who_asked_for_a_copy_and_superusers_see_it_and_nobody_else(maker, colle
     [
         ({"name": ""}, "Give it a name"),
         ({"name": "Copy", "slug": "hills"}, "There is a collection &#x27;hills&#x27; already."),
-        ({"name": "Copy", "slug": "a b"}, "cannot stand in an address"),
+        ({"name": "Copy", "slug": "a b"}, "cannot be part of an address"),
     ],
 )
 def test_a_wrong_name_of_a_copy_is_told(maker, collection, sent, problem):

@@ -77,7 +77,7 @@ def test_a_collection_may_wait_for_its_scale_and_is_named_as_its_slug():
     ("arguments", "said"),
     [
         (["hills"], "There is a collection 'hills' already. Choose another name."),
-        (["two words"], "The name 'two words' cannot stand in an address."),
+        (["two words"], "The name 'two words' cannot be part of an address."),
         (["x" * 81], "Use at most 80 letters, digits, - and _."),
         (
             ["a", "--grades", "0:No,0.0:Never"],
@@ -335,7 +335,7 @@ def test_files_of_trec_eval_are_imported_or_refused(shared, file):
     done("import_queries", "trec", file("301\ta\n302\tb\n303\tc\n"))
     out, err, refused = command("import_qrels", "trec", data / "qrels.test.with-comments")
     assert not refused
-    assert "3 comments (lines that begin with #) passed over." in out
+    assert "3 comments (lines that begin with #) skipped." in out
     _, err, refused = command("import_qrels", "trec", data / "qrels.rel_level", "--rater", "levels")
     assert refused and "line 19: the grade 4 is not on the scale of the collection. The scale is 0, 1." in err
     # Between tabs the last column may be a name with blanks; between blanks it ends at the first.

@@ -123,7 +123,7 @@ def test_one_bad_line_in_the_last_file_keeps_all_files_out():
 
 def test_an_empty_file_is_refused():
     assert refused(intake.import_queries(make_collection(), sources(""))) == [
-        "file1: there is nothing in it. Check that this is the file you meant."
+        "file1: it holds nothing to import. Check that this is the file you meant."
     ]
 
 
@@ -193,7 +193,7 @@ def test_a_document_that_repeats_identically_is_taken_once():
     text = '{"id": "a", "title": "A"}\n'
     report = intake.import_documents(collection, sources(text + '{"id": "b"}\n' + text, text))
     assert not report.refused and (report.counts["new"], report.counts["duplicates"]) == (2, 2)
-    assert "2 lines said again what an earlier line says." in report.facts
+    assert "2 lines repeat an earlier one." in report.facts
     assert collection.documents.get(key="a").title == "A"
 
 
@@ -222,7 +222,7 @@ def test_documents_that_a_run_names_first_are_made_with_their_key_alone():
     assert collection.documents.get(key="b").body == ""
     assert report.counts["documents"] == 1
     assert (
-        "1 document was not known and is kept by key alone until documents are imported that bring the text."
+        "1 document was not known and is kept by key alone until an import of documents brings the text."
         in report.facts
     )
 
@@ -277,7 +277,7 @@ def test_system_renames_one_tag_and_refuses_two():
     assert [s.name for s in System.objects.all()] == ["v2"]
     report = intake.import_run(collection, sources(RUN, "q1 Q0 c 3 1 dense\n"), system="v3")
     assert refused(report) == [
-        "file2, line 1: system dense is another than bm25, and one name is given for both."
+        "file2, line 1: system dense differs from bm25, and one name was chosen for both."
         " Import one system at a time. If they are several systems, leave --system out."
     ]
 
@@ -386,7 +386,7 @@ def test_two_files_that_name_one_system_are_refused_until_it_is_said_what_they_a
     for order in (None, "rank", "score"):
         report = intake.import_run(collection, sources(ONE, other), order=order, keep_first=keep_first)
         (said,) = refused(report)
-        assert said.startswith("file2, line 1: the system s stands in file1, too. ")
+        assert said.startswith("file2, line 1: the system s is in file1, too. ")
         assert all(way in said for way in ("--system-from file", "--system NAME", "--system-from tag"))
     assert not collection.systems.exists()
 
@@ -487,7 +487,7 @@ def test_of_a_document_twice_the_better_place_can_be_kept(order, kept):
     run = "q1 Q0 c 4 1 s\nq1 Q0 a 1 5 s\nq1 Q0 a 2 4 s\nq1 Q0 b 3 3 s\nq1 Q0 c 5 9 s\n"
     report = intake.import_run(collection, sources(run), order=order, keep_first=True)
     assert ranked(collection, "s", "q1") == kept
-    assert report.warnings[0] == "s: 2 results left out, whose document stands at a better place already."
+    assert report.warnings[0] == "s: 2 results left out, as their document has a better place."
     again = intake.import_run(collection, sources(run), order=order, keep_first=True)
     assert again.counts["unchanged"] == 1
 
@@ -534,7 +534,7 @@ def test_runs_and_qrels_wait_for_the_queries():
 
 def test_comments_and_further_columns_are_counted():
     report = intake.import_run(make_collection(), sources("# made by s\nq1 Q0 a 1 2 s more junk\nq2 Q0 a 1 1 s\n"))
-    assert "file1: 1 comment (line that begins with #) passed over." in report.facts
+    assert "file1: 1 comment (line that begins with #) skipped." in report.facts
     assert "file1: 1 line with more than six columns; the rest was ignored." in report.facts
 
 
@@ -654,7 +654,7 @@ def test_a_changed_grade_is_changed_and_counted():
 def test_a_line_said_twice_is_counted_and_one_that_says_something_else_is_refused():
     collection = make_collection()
     report = intake.import_qrels(collection, sources("q1 0 a 3\nq1 0 a 3\nq2 0 a 1\n"))
-    assert "1 line said again what an earlier line says." in report.facts
+    assert "1 line repeats an earlier one." in report.facts
     report = intake.import_qrels(collection, sources("q1 0 c 3\n", "q2 0 c 3\nq1 0 c 2\n"))
     assert refused(report) == [
         "file2, line 2: document c has another grade for the same query on line 1 of file1. Keep one of the two."

@@ -410,7 +410,7 @@ def test_a_pair_is_given_to_the_rater_who_is_chosen_and_comes_next(world):
     assert (response.status_code, response.url) == (302, reverse("progress", args=["hills"]))
     assert "boris gets “Title b”" in text(world.client.get(response.url))
     assert [task.pair for task in queue.held(world.boris)] == [world.pairs["b"]]
-    assert "Nothing was given: boris has it" in text(world.client.get(world.post("give", **sent).url))
+    assert "Nothing was given: boris holds this pair" in text(world.client.get(world.post("give", **sent).url))
 
 
 def test_only_pairs_and_active_raters_of_the_collection_are_given(world):

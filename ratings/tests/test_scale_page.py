@@ -216,7 +216,7 @@ def test_of_two_who_change_it_the_second_is_told(world):
     sent = world.form(of_2={"label": "Fine"})
     world.post("save_scale", world.form(of_2={"label": "First"}))
     page = world.client.post(reverse("save_scale", args=["hills"]), sent, follow=True)
-    assert "changed meanwhile. Below is what it is now." in page.content.decode()
+    assert "changed meanwhile. Its state now is below." in page.content.decode()
     assert "2 First" in world.scale() and world.now().scale_version == 2
 
 

@@ -220,7 +220,7 @@ def judge_run(request: HttpRequest, collection: Collection, pk: int) -> HttpResp
 
 
 def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: ResumeForm) -> HttpResponse:
-    rows = run.asked.select_related("query").defer("query__fields").order_by("pk")
+    rows = run.answers.select_related("query").defer("query__fields").order_by("pk")
     if rows.model is MachineGrade:
         rows = rows.select_related("query", "document").defer("document__body", "document__fields")
     asked = request.GET.get("problem", "")
@@ -228,7 +228,7 @@ def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: 
         rows = rows.filter(problem=asked)
     elif asked:
         raise Http404("There is no such reason.")
-    problems = run.asked.exclude(problem="").order_by().values("problem").annotate(n=Count("pk")).order_by("-n")
+    problems = run.answers.exclude(problem="").order_by().values("problem").annotate(n=Count("pk")).order_by("-n")
     labels = dict(MachineGrade.Problem.choices)
     context = {
         **frame(collection, "judges"),
@@ -238,7 +238,7 @@ def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: 
         "share": (run.graded + run.ungraded) / run.pairs if run.pairs else 1,
         "problems": [row | {"label": labels[row["problem"]]} for row in problems],
         "asked": labels.get(asked, ""),
-        "models": list(run.asked.exclude(model="").order_by("model").values_list("model", flat=True).distinct()),
+        "models": list(run.answers.exclude(model="").order_by("model").values_list("model", flat=True).distinct()),
         "no_worker": no_worker_warning() if run.state in (JudgeRun.State.QUEUED, JudgeRun.State.RUNNING) else "",
         **paged(request, rows, AT_ONCE),
     }
@@ -277,7 +277,7 @@ def judge_log(request: HttpRequest, collection: Collection, pk: int, format: str
     run = run_of(collection, pk)
     if format not in call_log.FORMATS:
         raise Http404("There is no such format.")
-    file = downloads.whole(call_log.FORMATS[format](call_log.rows(run.asked.all())))
+    file = downloads.whole(call_log.FORMATS[format](call_log.rows(run.answers.all())))
     name = f"{collection.slug}-run-{run.pk}.{format}"
     note(Act.EXPORTED, collection, about=name)
     return downloads.sent(file, name)

@@ -55,4 +55,4 @@ def said(error: Exception, slug: str) -> str:
         return " ".join(error.messages)
     if Collection.objects.filter(slug=slug).exists():
         return f"There is a collection {slug!r} already. Choose another name."
-    return f"The name {slug!r} cannot stand in an address. Use at most 80 letters, digits, - and _."
+    return f"The name {slug!r} cannot be part of an address. Use at most 80 letters, digits, - and _."
