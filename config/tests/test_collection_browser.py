@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(tran
 @pytest.fixture
 def collection(settings, tmp_path) -> Collection:
     settings.DATA_DIR = tmp_path
-    jobs.tell_alive()
+    jobs.record_heartbeat()
     collection = make_collection()
     make_ranking(collection, "bm25", "q1", "abcd")
     queue.save(make_rater(collection), make_pair(collection), queue.Submission(grade=grade(collection, "2")))

@@ -151,7 +151,7 @@ def test_what_is_passed_over_is_told(folder):
 
 def test_a_line_that_begins_with_a_number_sign_is_a_comment_whatever_it_holds(folder):
     found = load(QRELS + "#q1 0 z 1\n", RUN + "#q1 Q0 z 4 1 s\n")
-    assert [note.split(" passed")[0] for note in found.notes[:2]] == [
+    assert [note.split(" skipped")[0] for note in found.notes[:2]] == [
         "qrels: 1 comment (line that begins with #)",
         "run0: 1 comment (line that begins with #)",
     ]

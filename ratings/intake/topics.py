@@ -80,7 +80,7 @@ class ImportForQueries(Import):
 
     @contextmanager
     def topics(self, source: Source, format: Format) -> Iterator[Topics]:
-        """The queries of one file, to look up while it is read. At its end a file without known ones is refused."""
+        """The queries of one file, to look up while it is read. At its end a file without known ones fails."""
         by = self.queries_by or format.queries_by
         topics = Topics(self.names.ids(by))
         yield topics

@@ -1,4 +1,4 @@
-"""Sample files: small, of every kind and in the usual formats, and good to import as they are."""
+"""Sample files: small ones of every kind in the usual formats. They can be imported as they are."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

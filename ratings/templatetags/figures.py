@@ -2,7 +2,7 @@
 
 from django import template
 
-from ..desk.shown import left_words
+from ..desk.content import left_words
 
 register = template.Library()
 

@@ -259,8 +259,8 @@ def test_a_decision_is_saved_with_its_reason_and_goes_on_to_the_next_pair(world)
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        ({"reason": ""}, "Say why: the reason is kept with it."),
-        ({"reason": " \n "}, "Say why: the reason is kept with it."),
+        ({"reason": ""}, "Give a reason. It is stored with the decision."),
+        ({"reason": " \n "}, "Give a reason. It is stored with the decision."),
         ({"reason": "a\x00b"}, "Null characters are not allowed."),
         ({"reason": "x" * 5001}, "at most 5000 characters"),
         ({"value": ""}, "Choose a grade."),

@@ -219,7 +219,7 @@ def with_picture(content: bytes, name: str) -> bytes:
         (b"<script>alert(1)</script>", "", "it is not WebP"),
         (WEBP[:40], "", "it is not WebP"),
         (WEBP, "d" * 64, "its name is not the SHA-256"),
-        (WEBP, "../" + PICTURE, "not of an archive"),
+        (WEBP, "../" + PICTURE, "which no archive has"),
     ],
 )
 def test_a_picture_of_an_archive_is_one_that_idealist_makes(tmp_path, content, name, said):
@@ -522,11 +522,11 @@ def test_a_manifest_that_tells_of_other_lines_is_refused_before_room_is_made_for
     told = manifest_of(GOOD)["members"]
     told[4]["lines"] = 10**15
     assert (
-        "queries.jsonl: there are 2 lines, and must have 1,000,0"
+        "queries.jsonl: it has 2 lines, and must have 1,000,0"
         in restored(tmp_path, packed(HILLS, members=told))[0]
     )
     refused = restored(tmp_path, packed(HILLS | {"collection": HILLS["collection"] * 2}))
-    assert "collection.jsonl: there are 2 lines, and must have 1" in refused[0]
+    assert "collection.jsonl: it has 2 lines, and must have 1" in refused[0]
     assert not Collection.objects.exists()
 
 

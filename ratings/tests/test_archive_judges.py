@@ -171,7 +171,9 @@ def test_what_was_made_and_asked_here_comes_back_and_goes_on(tmp_path, settings)
     samples.take_rated(run.version.judge)
     uses.switch_on(run.version, "expected")
     other = versions.make_judge(collection, "other")
-    wish = versions.Wish("m", "http://127.0.0.1:9/v1", sampling={"x": -0.0, "y": 1e22, "z": 1e-7, "s": "ü"})
+    wish = versions.VersionSettings(
+        "m", "http://127.0.0.1:9/v1", sampling={"x": -0.0, "y": 1e22, "z": 1e-7, "s": "ü"}
+    )
     version, _ = versions.make_version(other, wish)
     waiting = runs.start(version, "rated", {}, runs.Limits(5))
     first = written(collection.slug)
@@ -212,7 +214,12 @@ def refused(tmp_path, **members: str) -> list[str]:
         ("judge_versions", '"0.1"', '"0.2"', "line 1: the fingerprint is not"),
         ("judge_versions", SHA, "x", "line 1: the field prompt_sha256: 'x' is not a SHA-256"),
         ("judge_versions", '"top_p":1', '"messages":1', "the field sampling: The parameter 'messages' is set"),
-        ("judge_versions", "http://", "file://", "line 1: the address 'file://127.0.0.1:9/v1' is none of http"),
+        (
+            "judge_versions",
+            "http://",
+            "file://",
+            "line 1: the address 'file://127.0.0.1:9/v1' does not begin with http",
+        ),
         ("judge_versions", '["-1","0.5"]', '["-1","x"]', "line 1: the field scale: the grade 'x'"),
         ("judge_uses", '"version":1', '"version":2', "line 1: the file judge_versions.jsonl has no llama and 2"),
         ("judge_uses", '"expected"', '"gold"', "line 1: the field use: 'gold' is none of expected"),

@@ -402,7 +402,7 @@ def test_the_page_says_what_goes_and_offers_the_download(admin):
     [
         ({"name": "hills"}, "That is not its name. Type: Hills"),
         ({"name": ""}, "Type the name of the collection."),
-        ({"download": ""}, "Download everything first, or say that you do not need it."),
+        ({"download": ""}, "Download everything first, or choose that you do not need it."),
         ({"download": "perhaps"}, "Select a valid choice."),
     ],
 )

@@ -33,7 +33,7 @@ RATINGS = "q_id,docid,who,label\nq1,a,Ann,3\nq1,b,Ann,7\nq2,a,Ben,0\nq2,b,Ben,go
 @pytest.fixture(autouse=True)
 def own_folder(settings, tmp_path, monkeypatch) -> None:
     settings.DATA_DIR = tmp_path
-    jobs.tell_alive()
+    jobs.record_heartbeat()
     monkeypatch.setattr(db_worker, "close_old_connections", lambda: None)
 
 

@@ -433,8 +433,8 @@ def test_a_file_that_is_sent_twice_is_read_once(said):
     collection = make_collection()
     report = intake.import_run(collection, sources(ONE, ONE.replace(" ", "\t"), ONE), **said)
     assert report.counts["new"] == 2 and not report.refused
-    assert "file2: the same results of s as in file1; passed over." in report.facts
-    assert "file3: the same results of s as in file1; passed over." in report.facts
+    assert "file2: the same results of s as in file1; skipped." in report.facts
+    assert "file3: the same results of s as in file1; skipped." in report.facts
     again = intake.import_run(collection, sources(ONE, ONE), **said)
     assert again.counts["unchanged"] == 2 and not again.changed
 
@@ -475,7 +475,9 @@ def test_two_rankings_of_a_query_in_one_file_are_no_repeat_to_be_merged():
     for order in (None, "rank", "score"):
         report = intake.import_run(collection, sources(ONE + TWO), order=order)
         assert report.refused
-        assert all("a file of its own" in said and "--keep-first" not in said for said in refused(report))
+        assert all(
+            "Put each system in its own file" in said and "--keep-first" not in said for said in refused(report)
+        )
     (said,) = refused(intake.import_run(collection, sources("q1 Q0 a 0 2 s\nq1 Q0 b 0 1 s\n")))
     assert said.endswith("If the score counts, give --order score.")
 

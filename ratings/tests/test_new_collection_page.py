@@ -164,7 +164,7 @@ def test_an_address_that_is_typed_is_kept(client):
             {"preset": "own", "grades": "0: No\n\nlow: Bad"},
             "In line 3 the grade &#x27;low&#x27; is not a decimal number.",
         ),
-        ({"preset": "own", "grades": "0: No\n0.0: Never"}, "In line 2 the value 0 stands there twice."),
+        ({"preset": "own", "grades": "0: No\n0.0: Never"}, "In line 2 the value 0 appears twice."),
         ({"preset": "own", "grades": "1:" + "x" * 61 + "\n0"}, "is longer than 60 characters"),
         ({"preset": "own", "grades": "\n".join(map(str, range(101)))}, "at most 100 can be typed"),
         ({"relevant_from": "4"}, "nothing would be relevant; the highest is 3 Perfect."),

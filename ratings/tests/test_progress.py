@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from ratings import queue
 from ratings.models import Anchor, Assignment, Check, Rating, RatingEvent, Role
-from ratings.progress.counts import Extent, grades_given, left, pace, progress, work_of
+from ratings.progress.counts import Extent, grades_given, pace, progress, ratings_left, work_of
 from ratings.progress.counts import Progress as Counted
 from ratings.progress.figures import Pace, Share
 from ratings.progress.forecast import forecast
@@ -238,7 +238,7 @@ def test_wanted_ratings_are_done_held_or_open(world):
     assert world.count().extent == Extent(done=1, held=1, open=6)
     later = NOW + HOUR  # the lease has run out
     assert world.count(later).extent == Extent(done=1, held=0, open=7)
-    assert left(world.collection) == 7
+    assert ratings_left(world.collection) == 7
     assert "7 ratings to go" in text(world.get())
     assert world.count().works[world.boris.pk].held == 1
     assert world.count(later).works[world.boris.pk].expired == 1
@@ -249,7 +249,7 @@ def test_gold_beside_the_number_wanted_is_counted_apart(world):
     facts = {"pair": pair, "query_id": pair.query_id, "collection": world.collection, "extra": True}
     Assignment.objects.create(**facts, rater=world.anna, state="leased", leased_until=NOW + HOUR)
     assert world.count().extent == Extent(done=0, held=0, open=9)
-    assert left(world.collection) == 9
+    assert ratings_left(world.collection) == 9
     queue.save(world.anna, pair, queue.Submission(grade=grade(world.collection, "2")), now=NOW)
     now = world.count()
     assert (now.extent, now.graded, now.beside) == (Extent(done=0, held=0, open=9), 1, 1)

@@ -13,9 +13,9 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from .. import queue
+from ..desk.content import FATES, Showing, outlook_json, rating_json, saved_json, task_json
 from ..desk.forms import ClaimForm, RatingForm, comment_of
 from ..desk.preferences import in_list
-from ..desk.shown import FATES, Showing, outlook_shown, rating_shown, saved_shown, task_shown
 from ..models import Rater
 from ..people.access import account_key, of_rater, wants_json
 from .rate import answer_page, desk, task_or_404
@@ -59,9 +59,9 @@ def claim(request: HttpRequest, rater: Rater) -> HttpResponse:
     showing = Showing.of(rater, tasks)
     return JsonResponse(
         {
-            "tasks": [task_shown(task, showing) for task in tasks if str(task.token) not in have],
+            "tasks": [task_json(task, showing) for task in tasks if str(task.token) not in have],
             "order": [str(task.token) for task in tasks],
-            "outlook": outlook_shown(queue.outlook(rater)) if counted else None,
+            "outlook": outlook_json(queue.outlook(rater)) if counted else None,
             "guidelines": rater.guidelines_now or 0,
         }
     )
@@ -78,7 +78,7 @@ def save_rating(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse
     except queue.Conflict as conflict:
         return conflict_answer(request, rater, task, form, conflict.current)
     if wants_json(request):
-        return JsonResponse({"key": text_of(form.submission.client_key), **saved_shown(saved)})
+        return JsonResponse({"key": text_of(form.submission.client_key), **saved_json(saved)})
     if saved.answer:
         return answer_page(request, rater, task, saved)
     if saved.fate in FATES:
@@ -100,7 +100,7 @@ def undo_rating(request: HttpRequest, rater: Rater) -> HttpResponse:
     key = sent_key(request, "client_key")
     task = queue.undo(rater, act=sent_key(request, "act"), client_key=key)
     if wants_json(request):
-        content = task_shown(task, Showing.of(rater, [task])) if task else None
+        content = task_json(task, Showing.of(rater, [task])) if task else None
         revision = {"revision": content["base_revision"]} if content else {}
         return JsonResponse({"key": text_of(key), "task": content, **revision})
     if task is None:
@@ -128,7 +128,7 @@ def refusal(form) -> JsonResponse:
 def conflict_answer(request, rater, task, form, current) -> HttpResponse:
     if not wants_json(request):
         return desk(request, rater, task, form=form, conflict=current or "withdrawn", status=409)
-    stored = {"current": rating_shown(current), "revision": current.revision if current else 0}
+    stored = {"current": rating_json(current), "revision": current.revision if current else 0}
     return JsonResponse({"error": "This rating was changed in another window.", **stored}, status=409)
 
 

@@ -100,7 +100,7 @@ def deletion_page(request: HttpRequest, collection: Collection, form: DeletionFo
     context = {
         **frame(collection, "collection"),
         "form": form,
-        "n": deleting.what_goes(collection),
+        "n": deleting.counts(collection),
         "days": deleting.KEPT.days,
     }
     return render(request, "ratings/deletion.html", context, status=400 if form.errors else 200)

@@ -52,7 +52,7 @@ def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
         form.add_error("files", f"{refusal.sentence} {refusal.cure_text()}")
         return imports_page(request, collection, form)
     if kind is None:
-        job = jobs.ask(collection, files, request.user)
+        job = jobs.await_kind(collection, files, request.user)
     else:
         job = jobs.check(collection, kind, files, USUAL[kind], request.user)
     return redirect("import_job", collection.slug, job.pk)

@@ -61,7 +61,7 @@ def make_judge_version(request: HttpRequest, collection: Collection, pk: int) ->
     form = VersionForm(request.POST, collection=collection)
     if form.is_valid():
         try:
-            made, new = versions.make_version(own, form.wish, request.user)
+            made, new = versions.make_version(own, form.version_settings, request.user)
             outcome = " is made." if new else " is exactly this already, so none was made."
             messages.success(request, f"Version {made.number}{outcome}")
             return redirect("judge", collection.slug, own.pk)

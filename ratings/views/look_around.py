@@ -27,16 +27,16 @@ def look_around(request: HttpRequest, role: str) -> HttpResponse:
 def redirect_with_cookie(request: HttpRequest) -> HttpResponse:
     """A redirect to the first page. It sets the key as a cookie if the key is right."""
     response, key = redirect("home"), request.GET["look"]
-    if visits.from_here(request) and visits.fits(key):
+    if visits.is_local(request) and visits.is_key(key):
         response.set_cookie(visits.COOKIE, key, httponly=True, samesite="Lax")
     return response
 
 
 def has_key(request: HttpRequest) -> bool:
     """Whether the visitor has the key."""
-    return visits.from_here(request) and visits.fits(request.COOKIES.get(visits.COOKIE, ""))
+    return visits.is_local(request) and visits.is_key(request.COOKIES.get(visits.COOKIE, ""))
 
 
 def can_use_key(request: HttpRequest) -> bool:
     """Whether the visitor could look around if they had the key."""
-    return visits.allowed() and visits.from_here(request) and visits.key_file().exists()
+    return visits.allowed() and visits.is_local(request) and visits.key_file().exists()

@@ -19,7 +19,7 @@ from ..people.access import admin_page, record_act
 from ..pool import judging, pooling
 from ..pool.forms import HolesForm, JudgingForm, MoreForm, PairsForm, PlanForm, WantHolesForm
 from ..progress import cost
-from ..progress.counts import left, pace
+from ..progress.counts import pace, ratings_left
 from ..progress.figures import Pace
 from .pages import frame, paged
 
@@ -67,7 +67,7 @@ def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
     if not form.is_valid():
         collection.refresh_from_db()
         return pool_page(request, collection, judging=form)
-    judging.settle(collection, **form.cleaned_data)
+    judging.save_settings(collection, **form.cleaned_data)
     messages.success(request, "Saved. It applies from the next document that a rater gets.")
     return redirect("pool", collection.slug)
 
@@ -138,7 +138,7 @@ def pool_page(
     """The page, with a sent form and what it would do. Status 400 if the form is refused."""
     refused = [form for form in (asked, more, judging, typed) if form and not form.is_valid()]
     speed = pace(collection)
-    waiting = left(collection)
+    waiting = ratings_left(collection)
     retired = Pair.objects.filter(query__collection=collection, retired_at__isnull=False)
     retired = retired.select_related("query", "document", "anchor").order_by("-retired_at", "-pk")
     retired = retired.defer("document__body", "document__fields")

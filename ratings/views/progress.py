@@ -65,7 +65,7 @@ def priced(costs: Costs, rate: Rate) -> dict:
         row("Warm-ups", costs.warm_ups),
     ]
     ahead = [row("Ratings that are wanted", costs.left), row("Gold and repeats in addition, at most", costs.mixed)]
-    figures = row("So far", costs.so_far), row("Left", costs.still), row("In all", costs.whole)
+    figures = row("So far", costs.so_far), row("Left", costs.remaining), row("In all", costs.whole)
     return {"costs": costs, "spent": spent, "ahead": ahead, "figures": figures}
 
 

@@ -9,20 +9,20 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from .. import queue
-from ..desk.answers import Said, latest, look_up
+from ..desk.answers import Answer, latest, look_up
+from ..desk.content import (
+    Showing,
+    acts_json,
+    document_json,
+    outlook_json,
+    outlook_words,
+    query_json,
+    task_json,
+    total_of,
+)
 from ..desk.forms import RatingForm
 from ..desk.keys import keys_of, with_keys
 from ..desk.preferences import in_list
-from ..desk.shown import (
-    Showing,
-    acts_shown,
-    document_shown,
-    outlook_shown,
-    outlook_words,
-    query_shown,
-    task_shown,
-    total_shown,
-)
 from ..guidelines.changes import changes
 from ..guidelines.markdown import rendered, section_of
 from ..models import Grade, Rater, Rating, RatingEvent, Reason, Role
@@ -104,7 +104,7 @@ def desk(
     context = desk_context(request, rater, task, showing)
     context |= {
         "token": task.token,
-        "document": document_shown(task, showing),
+        "document": document_json(task, showing),
         "presentation": showing.version,
         "own": task.rating,
         "warm_up": task.kind == "warm_up",
@@ -121,8 +121,8 @@ def desk(
     context["desk"] |= {
         "back": reverse("my_ratings", args=[rater.collection.slug]) if back else "",
         "tasks": [
-            {**task_shown(task, showing), "comment": comment},
-            *(task_shown(each, showing) for each in (held or [])[1:]),
+            {**task_json(task, showing), "comment": comment},
+            *(task_json(each, showing) for each in (held or [])[1:]),
         ],
     }
     return render(request, "ratings/rate.html", context, status=status)
@@ -133,7 +133,7 @@ def list_page(request: HttpRequest, rater: Rater, tasks: list[Task]) -> HttpResp
     showing = Showing.of(rater, tasks)
     context = desk_context(request, rater, tasks[0], showing)
     context["in_grid"] = any(part.kind == "image" for part in showing.presented.document)
-    context["desk"]["tasks"] = rows = [task_shown(task, showing) for task in tasks]
+    context["desk"]["tasks"] = rows = [task_json(task, showing) for task in tasks]
     context["rows"] = [
         {**row, "place": str(place), "rating": task.rating, "client_key": uuid4()}
         for place, (row, task) in enumerate(zip(rows, tasks, strict=True), 1)
@@ -164,7 +164,7 @@ def desk_context(request: HttpRequest, rater: Rater, task: Task, showing: Showin
     since = collection.guidelines.filter(version=rater.guidelines_read).first() if unread else None
     return {
         **frame(rater, "rate"),
-        "query": query_shown(task, showing),
+        "query": query_json(task, showing),
         "grades": grades,
         "keyed": with_keys(grades),
         "scale": grades,
@@ -178,7 +178,7 @@ def desk_context(request: HttpRequest, rater: Rater, task: Task, showing: Showin
         "undo_key": uuid4(),
         "last": last_act(acts, grades),
         "outlook": outlook,
-        "total": total_shown(outlook),
+        "total": total_of(outlook),
         "desk": {
             "account": account_key(request.user),
             "keys": keys_of(grades),
@@ -190,8 +190,8 @@ def desk_context(request: HttpRequest, rater: Rater, task: Task, showing: Showin
             "guidelines": version,
             "unread": version if unread else 0,
             "break": collection.break_after,
-            "outlook": outlook_shown(outlook),
-            "last": acts_shown(acts)[::-1],
+            "outlook": outlook_json(outlook),
+            "last": acts_json(acts)[::-1],
         },
     }
 
@@ -218,7 +218,7 @@ def answer_page(request: HttpRequest, rater: Rater, task: Task, saved: Saved) ->
         **frame(rater, "rate"),
         "left": warm_ups - place + 1 if outlook.why == "warm_up" else 0,
         "warm_ups": warm_ups,
-        "task": task_shown(task, Showing.of(rater, [task])),
+        "task": task_json(task, Showing.of(rater, [task])),
         "given": last_act([saved.event], scale),
         "answer": saved.answer,
         "scale": scale,
@@ -252,7 +252,7 @@ def last_act(acts: Sequence[RatingEvent], scale: Sequence[Grade]) -> dict | None
     return {"grade": grade, "given": event.value, "reason": event.get_reason_display()}
 
 
-def own_rating(row: Said) -> dict:
+def own_rating(row: Answer) -> dict:
     return {
         "token": row.token,
         "query": row.pair.query.text,

@@ -48,7 +48,7 @@ def scale_page(request: HttpRequest, collection: Collection, *, sent: bool = Fal
     context = {**frame(collection, "scale"), "form": form, "scale": form.scale}
     if sent and form.is_valid():
         context |= {
-            "told": changing.told(collection, form.scale, form.wanted, used),
+            "told": changing.consequences(collection, form.scale, form.wanted, used),
             "of_grades": form.wanted.of_grades,
             "sent": [(name, value) for name, value in request.POST.items() if name != "csrfmiddlewaretoken"],
         }

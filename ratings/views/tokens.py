@@ -36,6 +36,6 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def tokens_list(request: HttpRequest, form: TokenForm, *, status: int = 200) -> HttpResponse:
-    now, own = timezone.now(), tokens.own(request.user)[:SHOWN]
+    now, own = timezone.now(), tokens.tokens_of(request.user)[:SHOWN]
     context = {"tokens": [(token, tokens.state_of(token, now=now)) for token in own], "form": form}
     return render(request, "ratings/tokens.html", context, status=status)

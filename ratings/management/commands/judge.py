@@ -90,7 +90,7 @@ class Command(CollectionCommand):
 
     def version(self, collection: Collection, name: str, options: dict) -> JudgeVersion:
         own = Path(options["prompt"]).read_text(encoding="utf-8") if options["prompt"] else ""
-        wish = versions.Wish(
+        chosen = versions.VersionSettings(
             options["model"],
             options["url"],
             options["template"],
@@ -103,7 +103,7 @@ class Command(CollectionCommand):
             money(options["price_out"]),
         )
         judge = collection.judges.filter(name=name).first() or versions.make_judge(collection, name)
-        return versions.make_version(judge, wish)[0]
+        return versions.make_version(judge, chosen)[0]
 
     def done(self, run: JudgeRun) -> None:
         """Work on the run here, unless a worker took it up first, and say what came of it."""

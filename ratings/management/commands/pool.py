@@ -34,7 +34,7 @@ class Command(CollectionCommand):
             raise Refused(str(error)) from error
         jobs.fetch_pictures(collection, None)
         if order:
-            judging.settle(collection, order=order)
+            judging.save_settings(collection, order=order)
         self.stdout.write(f"{pooled.pairs:,} pairs in the pool, {pooled.new_assignments:,} ratings newly wanted.")
         for name, count in pooled.by_system.items():
             self.stdout.write(f"  {name}: {count:,} pairs, {pooled.only_by_system[name]:,} of them its own")

@@ -42,7 +42,7 @@ class Command(BaseCommand):
         if beside is not None:
             Thread(target=end_with, args=[beside], daemon=True).start()
         tempfile.tempdir = str(uploads.spool())
-        own = [Chore(jobs.tell_alive, BEAT), Chore(jobs.reap, REAP), Chore(deleting.remove_due, REMOVE)]
+        own = [Chore(jobs.record_heartbeat, BEAT), Chore(jobs.reap, REAP), Chore(deleting.remove_due, REMOVE)]
         own += [Chore(uploads.forget_old, FORGET), Chore(runs.work_due, runs.LOOK_EVERY)]
         for chore in (*own, *chores.of_apps):
             Thread(target=again_and_again, args=chore, daemon=True).start()
