@@ -134,7 +134,7 @@ def test_old_uploads_are_forgotten_there_too(bucket):
 @pytest.mark.django_db
 def test_pictures_lie_in_the_bucket_and_are_swept_there(bucket, monkeypatch):
     digest = pictures.keep(b"a picture")
-    assert pictures.keep(b"a picture") == digest and pictures.is_there(digest)
+    assert pictures.keep(b"a picture") == digest and pictures.exists(digest)
     assert list(bucket.files) == [f"idealist/files/pictures/{pictures.name_of(digest)}"]
     assert pictures.opened(digest).read() == b"a picture"
     assert pictures.sweep() == 0

@@ -168,7 +168,7 @@ def _pictures(collection: Collection) -> Rows:
     fields = list(BY_NAME["pictures"].fields)
     for row in _rows(Picture.objects.filter(collection=collection), "pictures"):
         line = dict(zip(fields, row, strict=True))
-        if line["small"] and not (store.is_there(line["small"]) and store.is_there(line["large"])):
+        if line["small"] and not (store.exists(line["small"]) and store.exists(line["large"])):
             line |= {"state": Picture.State.WANTED, "small": "", "large": "", "width": 0, "height": 0}
         yield line.values()
 
@@ -177,7 +177,7 @@ def _digests(collection: Collection) -> list[str]:
     """The files of the pictures, in a fixed order."""
     ready = Picture.objects.filter(collection=collection, state=Picture.State.READY)
     digests = {each for pair in ready.values_list("small", "large").iterator() for each in pair}
-    return sorted(filter(store.is_there, digests))
+    return sorted(filter(store.exists, digests))
 
 
 def _files(archive: FixedZip, digests: Sequence[str], progress: Progress) -> Iterator[bytes]:

@@ -11,8 +11,8 @@ from django.template.loader import render_to_string
 
 from ..models import Rater, RatingEvent, plain_value
 from ..presentation.content import source_of, source_of_query
-from ..presentation.html import drawn, html_of
-from ..presentation.parts import Presented, shown
+from ..presentation.html import html_of, render_document
+from ..presentation.parts import Presented, pieces_of
 from ..presentation.pictures import NONE, Pictures, pictures_of
 from ..presentation.versions import presented_in
 from ..queue import Outlook, Saved, Task
@@ -62,20 +62,20 @@ def task_json(task: Task, showing: Showing, read: Callable[[Task, Showing], dict
 
 def query_json(task: Task, showing: Showing) -> dict:
     query = task.pair.query
-    pieces = shown(showing.presented.query, source_of_query(query))
+    pieces = pieces_of(showing.presented.query, source_of_query(query))
     return {"text": query.text, "need": query.need, "html": html_of(pieces, showing.pictures) if pieces else ""}
 
 
 def document_json(task: Task, showing: Showing) -> dict:
     """The document as HTML. `title` is None if the presentation shows none."""
-    rendered = drawn(showing.presented, source_of(task.pair.document), showing.pictures)
+    rendered = render_document(showing.presented, source_of(task.pair.document), showing.pictures)
     html = rendered.html + render_to_string("ratings/_no_text.html") if rendered.bare else rendered.html
     return {"title": rendered.title, "html": html, "long": rendered.long}
 
 
 def parts_json(task: Task, showing: Showing) -> dict:
     """The document for programs, part by part."""
-    rendered = drawn(showing.presented, source_of(task.pair.document), showing.pictures)
+    rendered = render_document(showing.presented, source_of(task.pair.document), showing.pictures)
     parts = [
         {**piece._asdict(), "items": [], "pictures": [picture._asdict() for picture in pictures]}
         if pictures

@@ -354,7 +354,7 @@ def reap() -> None:
         forget_staged(job)
     for job in Job.objects.filter(state=State.QUEUED, beat_at__lt=timezone.now() - LEASE):
         _requeue(job)
-    store.sweep_now_and_then()
+    store.sweep_if_due()
     DBTaskResult.objects.filter(enqueued_at__lt=timezone.now() - KEPT).exclude(status="READY").delete()
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import nh3
 
-from ..presentation.parts import Part, Presented, Shown, plain, shown
+from ..presentation.parts import Part, Piece, Presented, pieces_of
 
 PLACES = ("query", "document")
 LONGEST = 20_000  # characters of a query or a document
@@ -128,16 +128,16 @@ def text_of_document(parts: Iterable[Part], source: Mapping[str, Any]) -> str:
 
 
 def _pieces(parts: Iterable[Part], source: Mapping[str, Any]) -> list[str]:
-    return [text for piece in shown(parts, source) if (text := _text(piece))]
+    return [text for piece in pieces_of(parts, source) if (text := _text(piece))]
 
 
-def _text(piece: Shown) -> str:
+def _text(piece: Piece) -> str:
     if piece.kind == "image":
         return ""  # prompts have only text
     if piece.html:
         text = unescape(nh3.clean(_paragraph.sub("\n", piece.html), tags=set()))
     elif piece.kind == "table":
-        text = "\n".join(" | ".join(map(plain, row)) for row in piece.items)
+        text = "\n".join(" | ".join(map(text_of, row)) for row in piece.items)
     elif piece.items:
         text = ", ".join(piece.items)
     else:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from .. import pull
-from ..pull.fetching import Silent, Unreachable, answered
+from ..pull.fetching import TimedOut, Unreachable, response_of
 from .answers import Problem
 
 PATH = "/chat/completions"
@@ -71,8 +71,8 @@ class Endpoint:
         limits = pull.Limits(self.seconds, LARGEST, 2 * self.seconds, LARGEST)
         sent = json.dumps(body, ensure_ascii=False).encode()
         try:
-            status, head, content = answered(self.place, "POST", target, sent, headers, limits)
-        except Silent as error:
+            status, head, content = response_of(self.place, "POST", target, sent, headers, limits)
+        except TimedOut as error:
             raise Failed(Problem.TIMEOUT, self._clean(str(error)), again=True) from error
         except Unreachable as error:
             raise Failed(Problem.NETWORK, self._clean(str(error)), again=True) from error

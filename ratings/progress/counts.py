@@ -49,7 +49,7 @@ class Extent:
         return self.done + self.left
 
     @property
-    def ratings_left(self) -> int:
+    def left(self) -> int:
         return self.held + self.open
 
     @property

@@ -381,7 +381,7 @@ def test_only_the_decision_that_was_seen_is_withdrawn(world):
     world.decide(pair, "0", "on a second look")
     response = world.withdraw(pair, seen, "this one is wrong")
     assert response.status_code == 409
-    assert "adjudicated anew: 0 Irrelevant by dora" in text(response)
+    assert "adjudicated again: 0 Irrelevant by dora" in text(response)
     assert ">this one is wrong</textarea>" in response.content.decode()
     assert Adjudication.objects.get().grade.plain == "0"
 

@@ -215,7 +215,7 @@ def test_a_version_is_written_once():
     ("wish", "said"),
     [
         ({"model": " "}, "names the model"),
-        ({"endpoint": "ftp://host"}, "none of http"),
+        ({"endpoint": "ftp://host"}, "not an http"),
         ({"sees": ("score",)}, "shows no score"),
         ({"sampling": {"model": "x"}}, "set for every call"),
         ({"sampling": {"stop": ["x"]}}, "no text, number"),

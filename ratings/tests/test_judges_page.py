@@ -75,7 +75,7 @@ def test_from_a_name_to_a_graded_run_and_its_log(server):  # noqa: F811
         ({"sampling": "x"}, "Not understood"),
         ({"sampling": '{"model": "x"}'}, "set for every call"),
         ({"template": "own", "own": "no place"}, "must have"),
-        ({"endpoint": "file:///etc"}, "none of http"),
+        ({"endpoint": "file:///etc"}, "not an http"),
         ({"sees": ["secret"]}, "not one of the available choices"),
     ],
 )

@@ -21,7 +21,7 @@ from ..models import Adjudication, Collection, Pair, Rating, RatingEvent
 from ..people.access import admin_page, record_act
 from ..pool import adjudication
 from ..pool.forms import AdjudicationForm, DistanceForm, WithdrawalForm, WithReason
-from ..presentation.html import drawn_in
+from ..presentation.html import render_current
 from .pages import frame, paged
 
 AT_ONCE = 50
@@ -155,7 +155,7 @@ def pair_page(
     guidelines = collection.latest_guidelines()
     context = base_context(collection, distance) | {
         "pair": pair,
-        "shown": drawn_in(collection, pair.document),
+        "shown": render_current(collection, pair.document),
         "ratings": ratings,
         "mean": mean(grades) if grades else None,
         "graded": len(grades),

@@ -13,7 +13,7 @@ from ..people.access import admin_act, admin_page, record_act
 from ..pool.anchors import remove_anchor as remove
 from ..pool.anchors import set_anchor
 from ..pool.forms import AnchorForm, FindPairForm, SuggestedForm
-from ..presentation.html import drawn_in
+from ..presentation.html import render_current
 from ..progress.figures import Share
 from .adjudicate import pair_of, without_names
 from .pages import frame
@@ -110,7 +110,7 @@ def anchor_page(
         **frame(collection, "anchors"),
         "scale": scale,
         "pair": pair,
-        "shown": drawn_in(collection, pair.document),
+        "shown": render_current(collection, pair.document),
         "anchor": known,
         "form": form,
         "chosen": next((grade.pk for grade in scale if chosen in (grade.value, grade.plain)), None),

@@ -15,8 +15,8 @@ from ..people.access import of_collection, wants_json
 from ..presentation import versions as acts
 from ..presentation.content import members_of, queries_of, sample_of, source_of, source_of_query
 from ..presentation.forms import PresentationForm
-from ..presentation.html import drawn, html_of
-from ..presentation.parts import Presented, shown
+from ..presentation.html import html_of, render_document
+from ..presentation.parts import Presented, pieces_of
 from ..presentation.pictures import pictures_of
 from ..presentation.presets import PRESETS, WEB_PAGE, proposal
 from .pages import frame
@@ -119,8 +119,8 @@ def preview_context(collection: Collection, presented: Presented, document: Docu
     pictures = pictures_of(collection.pk, (*presented.document, *presented.query), [source, asked])
     return {
         "query": query,
-        "more_of_query": html_of(shown(presented.query, asked), pictures),
-        "document": drawn(presented, source, pictures),
+        "more_of_query": html_of(pieces_of(presented.query, asked), pictures),
+        "document": render_document(presented, source, pictures),
     }
 
 
