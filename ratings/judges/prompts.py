@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import nh3
 
-from ..presentation.parts import Part, Piece, Presented, pieces_of
+from ..presentation.parts import Part, Piece, Presented, pieces_of, text_of
 
 PLACES = ("query", "document")
 LONGEST = 20_000  # characters of a query or a document

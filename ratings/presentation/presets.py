@@ -93,7 +93,7 @@ def _part_of(name: str, values: list) -> Part:
 
 
 def _are_pictures(name: str, values: list) -> bool:
-    """Whether each value names a picture file, or the member is named like pictures and each value is an address."""
+    """Whether each value names a picture file, or the member is named so and each value is an address."""
     sources = [source for value in values for source in sources_of(value)]
     if len(sources) < len(values) or not sources:
         return False
