@@ -81,7 +81,7 @@ def test_a_collection_may_wait_for_its_scale_and_is_named_as_its_slug():
         (["x" * 81], "Use at most 80 letters, digits, - and _."),
         (
             ["a", "--grades", "0:No,0.0:Never"],
-            "In --grades, '0.0:Never' has a value that stands there already.",
+            "In --grades, '0.0:Never' repeats a value.",
         ),
         (["a", "--grades", "low:Bad"], "In --grades, the grade 'low' is not a decimal number."),
         (["a", "--grades", "1234567"], "more than 6 digits before the point"),

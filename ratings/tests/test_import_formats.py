@@ -274,4 +274,4 @@ def test_runs_come_back_as_they_were(collection, tmp_path, format):
 def test_parquet_goes_into_a_file_only(collection):
     _, err, refused = command("export_ratings", "hills", "--format", "parquet")
     assert refused
-    assert err == "Parquet is no text: give --output FILE."
+    assert err == "Parquet is not text. Give --output FILE."

@@ -215,7 +215,7 @@ def test_a_version_is_written_once():
     ("wish", "said"),
     [
         ({"model": " "}, "names the model"),
-        ({"endpoint": "ftp://host"}, "not an http"),
+        ({"endpoint": "ftp://host"}, "does not begin with http"),
         ({"sees": ("score",)}, "shows no score"),
         ({"sampling": {"model": "x"}}, "set for every call"),
         ({"sampling": {"stop": ["x"]}}, "no text, number"),
@@ -410,7 +410,7 @@ def test_a_wrong_key_stops_the_run_and_leaves_the_pairs(server):
 def test_a_redirect_is_not_followed(server):
     found = server(lambda handler, _: handler.send(b"", 302, Location="http://example.org/"))
     run = worked(started(judge_of(pool_of({"a": "x"}), found.url)))
-    assert run.state == "failed" and "no redirect is followed" in run.message
+    assert run.state == "failed" and "redirects are not followed" in run.message
 
 
 def test_a_host_that_nobody_listed_is_not_asked(settings):
@@ -477,8 +477,8 @@ def test_a_judge_whose_sample_nobody_rated_is_not_asked_about_more():
     collection = make_collection()
     pair = make_pair(collection)
     version = judge_of(collection)
-    assert "Nobody knows yet" in gate.refusal(version.judge, "pool")
-    with pytest.raises(ValueError, match="Nobody knows yet"):
+    assert "This judge is not measured yet" in gate.refusal(version.judge, "pool")
+    with pytest.raises(ValueError, match="This judge is not measured yet"):
         runs.start(version, "pool", {}, ENDLESS)
     sample = JudgeSample.objects.create(judge=version.judge, seed=1)
     SampledPair.objects.create(sample=sample, query=pair.query, document=pair.document, probability=0.5)
@@ -532,7 +532,7 @@ def test_the_command_asks_and_says_what_came_of_it(server):
     found = server(lambda handler, text: handler.say('{"grade": 2}' if text == "good" else "no"))
     collection = pool_of({"a": "good", "b": "bad"})
     command = ["judge", "hills", "llama", "--model", "llama3", "--url", found.url, "--pairs", "pool"]
-    with pytest.raises(Refused, match="Nobody knows yet .* Nothing was asked."):
+    with pytest.raises(Refused, match="This judge is not measured yet .* Nothing was asked."):
         said_by(*command)
     free(collection.judges.get())
     assert "2 calls about 2 pairs" in said_by(*command, "--estimate") and not found.asked

@@ -72,10 +72,10 @@ def test_from_a_name_to_a_graded_run_and_its_log(server):  # noqa: F811
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"sampling": "x"}, "Not understood"),
+        ({"sampling": "x"}, "Correct"),
         ({"sampling": '{"model": "x"}'}, "set for every call"),
         ({"template": "own", "own": "no place"}, "must have"),
-        ({"endpoint": "file:///etc"}, "not an http"),
+        ({"endpoint": "file:///etc"}, "does not begin with http"),
         ({"sees": ["secret"]}, "not one of the available choices"),
     ],
 )

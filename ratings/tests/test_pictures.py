@@ -106,7 +106,10 @@ def test_pictures_are_listed_once_and_fetched(shop):
     assert asked == ["https://cdn.example.org/1.png"]
     ready, missing = rows["https://cdn.example.org/1.png"], rows["two.png"]
     assert (ready.state, ready.width, ready.height, ready.named_by) == ("ready", 480, 300, "a")
-    assert (missing.state, missing.problem) == ("refused", "No file of this name was sent. Send a ZIP with it.")
+    assert (missing.state, missing.problem) == (
+        "refused",
+        "No file of this name was sent. Send a ZIP that has it.",
+    )
     assert decoding.checked(store.opened(ready.small).read()) == (480, 300)
 
 

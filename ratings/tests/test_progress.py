@@ -200,7 +200,7 @@ def test_what_fills_no_wanted_rating_does_not_speed_up_the_forecast():
     ("by_day", "left", "said"),
     [
         (back(3, 3, 3, 3, 3), 0, "Nothing is left"),
-        ({}, 5, "no pace to look at"),
+        ({}, 5, "nobody has graded anything"),
         (back(3, 3, 3, 3), 5, "No forecast before 5 complete days"),
         ({TODAY - 40 * DAY: 9}, 5, "nobody has graded anything in the last 28 days"),
         (back(1, 1, 1, 1, 1), 4_000, "more than ten years"),
@@ -252,7 +252,7 @@ def test_gold_beside_the_number_wanted_is_counted_apart(world):
     assert ratings_left(world.collection) == 9
     queue.save(world.anna, pair, queue.Submission(grade=grade(world.collection, "2")), now=NOW)
     now = world.count()
-    assert (now.extent, now.graded, now.beside) == (Extent(done=0, held=0, open=9), 1, 1)
+    assert (now.extent, now.graded, now.surplus) == (Extent(done=0, held=0, open=9), 1, 1)
 
 
 def test_surplus_stands_beside(world):
@@ -260,7 +260,7 @@ def test_surplus_stands_beside(world):
     for rater in (world.anna, world.boris, clara):
         world.grades(rater, "a", "1")
     now = world.count()
-    assert (now.extent.done, now.beside, now.by_day) == (2, 1, {NOW.date(): 3})
+    assert (now.extent.done, now.surplus, now.by_day) == (2, 1, {NOW.date(): 3})
 
 
 def test_a_retired_pair_is_not_waited_for_and_its_ratings_stay(world):

@@ -438,7 +438,7 @@ def test_tls_that_is_none_is_refused(engine):
         (
             "https://es.example.org/",
             [],
-            "No host may be asked until IDEALIST_PULL_HOSTS lists the hosts",
+            "No host may be asked until IDEALIST_PULL_HOSTS lists it",
         ),
         (
             "https://es.example.org/",
@@ -454,8 +454,8 @@ def test_tls_that_is_none_is_refused(engine):
         ("http://six/", ["six"], "is at ::1, which is no public address"),
         ("http://nobody/", ["nobody"], "The host nobody is not found"),
         ("http://es.example.org:0/", ["es.example.org"], "has the port 0"),
-        ("ftp://es.example.org/", ["es.example.org"], "does not begin with http:// or https:// with a host"),
-        ("file:///etc/passwd", [""], "does not begin with http:// or https:// with a host"),
+        ("ftp://es.example.org/", ["es.example.org"], "is not an http:// or https:// address with a host"),
+        ("file:///etc/passwd", [""], "is not an http:// or https:// address with a host"),
         ("http://user:secret@es.example.org/", ["es.example.org"], "has a name or password in it"),
         ("http://es.example.org/a b", ["es.example.org"], "has a blank or a character that must be written"),
         ("http://es.example.org/\r\nX: y", ["es.example.org"], "has a blank or a character"),

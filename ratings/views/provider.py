@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 @require_POST
 def provider(request: HttpRequest) -> HttpResponse:
     """Send the visitor to the provider."""
-    way = ways.offered()
+    way = ways.provider_module()
     require_offered(way)
     try:
         throttle.begin_visit(request, "provider")
@@ -54,7 +54,7 @@ def saml_assertion(request: HttpRequest) -> HttpResponse:
     require_offered(settings.SAML)
     try:
         tried = throttle.begin_visit(request, "assertion")
-        key = saml.received(request)
+        key = saml.store_answer(request)
     except throttle.TooMany:
         return refused_for_now(request)
     except (Away, Refused) as error:

@@ -71,7 +71,7 @@ class WithCodes:
 
 def codes_page(request: HttpRequest) -> HttpResponse:
     """New recovery codes, on the only page that ever shows them."""
-    return render(request, "ratings/second_factor_codes.html", {"codes": recovery_codes.make_anew(request.user)})
+    return render(request, "ratings/second_factor_codes.html", {"codes": recovery_codes.renew(request.user)})
 
 
 class Index(base.IndexView):
@@ -79,7 +79,7 @@ class Index(base.IndexView):
 
     def get_context_data(self, **kwargs) -> dict:
         missing = second_factor.is_missing(self.request)
-        left = recovery_codes.left(self.request.user)
+        left = recovery_codes.remaining(self.request.user)
         return super().get_context_data(missing=missing, codes_left=left, **kwargs)
 
 

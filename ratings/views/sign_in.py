@@ -51,7 +51,7 @@ class SignOut(LogoutView):
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
         origin = request.session.get(sessions.PROVIDER)
         response = super().post(request, *args, **kwargs)
-        way = ways.offered()
+        way = ways.provider_module()
         end = way.address_to_sign_out(request, origin[3]) if origin and way and origin[2] == way.ID else ""
         return onward(request, end) if end else response
 

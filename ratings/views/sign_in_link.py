@@ -22,7 +22,7 @@ def sign_in_link(request: HttpRequest, key: str) -> HttpResponse:
     except throttle.TooMany:
         return refused_for_now(request)
     with transaction.atomic():
-        user = links.opened_by(key)
+        user = links.person_of(key)
         if user is None:
             raise Http404("This link is used, or older than 10 minutes.")
         tried.succeeded()

@@ -5,12 +5,12 @@ from ._collection_command import CollectionCommand, Refused
 
 
 class Command(CollectionCommand):
-    help = "Take a person out of a collection for good. Their ratings stay under a random name."
+    help = "Erase a person from a collection for good. Their ratings stay under a random name."
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name", help="the rater, as in exports")
-        parser.add_argument("--comments", action="store_true", help="remove what they wrote, too")
+        parser.add_argument("--comments", action="store_true", help="also remove the comments that they wrote")
 
     def handle(self, *, slug: str, name: str, comments: bool, **options) -> None:
         collection = self.collection(slug)

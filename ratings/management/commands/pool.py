@@ -6,17 +6,17 @@ from ._collection_command import CollectionCommand, Refused
 
 
 class Command(CollectionCommand):
-    help = "Ask for ratings of every document that a system ranks in its first places."
+    help = "Ask for ratings of the first documents of the rankings."
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--depth", type=int, default=10, help="how many places of each ranking (10)")
-        parser.add_argument("--ratings", type=int, default=1, help="how many grades each pair should get (1)")
+        parser.add_argument("--depth", type=int, default=10, help="ranks of each ranking (10)")
+        parser.add_argument("--ratings", type=int, default=1, help="grades that each pair should get (1)")
         parser.add_argument("--system", action="append", default=[], help="only this system; may be repeated")
         parser.add_argument(
             "--order",
             choices=Collection.Order.values,
-            help="how raters get documents from now on: query by query, what systems rank best first, at random",
+            help="how raters get documents from now on: query by query, best-ranked first, or at random",
         )
 
     def handle(
