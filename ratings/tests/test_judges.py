@@ -424,7 +424,7 @@ def test_a_paused_run_stores_what_was_under_way_and_goes_on(server):
     found = server(lambda handler, _: handler.say('{"grade": 1}'))
     version = judge_of(collection, found.url)
     run = started(version, limits=runs.Limits(100, concurrency=1))
-    work, heard = runs._Work._heard, []
+    work, heard = runs._Work._record, []
 
     def hears(self, item, outcome) -> None:
         heard.append(item)
@@ -433,7 +433,7 @@ def test_a_paused_run_stores_what_was_under_way_and_goes_on(server):
         work(self, item, outcome)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs._Work, "_heard", hears)
+        patch.setattr(runs._Work, "_record", hears)
         run = worked(run)
     assert run.state == "paused" and 2 <= run.graded == run.calls == found.asked.total() < 6
     assert runs.resume(run) and worked(run).state == "done"

@@ -72,7 +72,7 @@ def test_from_a_name_to_a_graded_run_and_its_log(server):  # noqa: F811
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"sampling": "x"}, "Correct"),
+        ({"sampling": "x"}, "Give a JSON object"),
         ({"sampling": '{"model": "x"}'}, "set for every call"),
         ({"template": "own", "own": "no place"}, "must have"),
         ({"endpoint": "file:///etc"}, "does not begin with http"),
