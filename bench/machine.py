@@ -76,7 +76,7 @@ def ours(port: int, pairs: int) -> tuple[float, int, int]:
     rows = (Pair(query=query, document=document, wanted=1) for query in queries for document in documents)
     Pair.objects.bulk_create(rows, batch_size=2_000)
     version, _ = versions.make_version(
-        versions.make_judge(made, "bench"), versions.Wish("m", f"http://127.0.0.1:{port}/v1")
+        versions.make_judge(made, "bench"), versions.VersionSettings("m", f"http://127.0.0.1:{port}/v1")
     )
     JudgeSample.objects.create(judge=version.judge, drawn=False)
     run = runs.start(version, "pool", {}, runs.Limits(2 * pairs, concurrency=AT_ONCE))

@@ -21,7 +21,7 @@ from pydantic import Field
 from evaluation.api import router as evaluation
 from ratings.api import bringing, rating, reading  # noqa: F401  (each adds its calls to the router)
 from ratings.api.access import Bearer
-from ratings.api.problems import MEDIA_TYPE, PLAIN, Problem
+from ratings.api.problems import DETAILS, MEDIA_TYPE, Problem
 from ratings.api.routes import router as record
 from ratings.formats import strict_json
 from ratings.formats.refusal import as_sentence
@@ -31,9 +31,9 @@ from ratings.models import Scope
 from . import api_page
 
 # The description of each status, with all its causes.
-STATUSES = PLAIN | {
-    503: "The database is locked or away or, with the type urn:idealist:problem:busy, another import is under way."
-    " Nothing was written; send the same again after the seconds of Retry-After."
+STATUSES = DETAILS | {
+    503: "The database is locked or cannot be reached or, with the type urn:idealist:problem:busy, another import"
+    " is under way. Nothing was written; send the same again after the seconds of Retry-After."
 }
 # Messages for errors of pydantic whose own speak of its internals.
 MESSAGES = {

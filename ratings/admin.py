@@ -47,7 +47,7 @@ from .models import (
     plain_value,
 )
 
-# The admin would show the secrets of second factors, and add providers and addresses that nobody has verified.
+# The admin would show the secrets of second factors, and could add providers and unverified addresses.
 for of_allauth in (Authenticator, EmailAddress, EmailConfirmation, SocialAccount, SocialApp, SocialToken):
     if admin.site.is_registered(of_allauth):
         admin.site.unregister(of_allauth)
@@ -140,7 +140,7 @@ class Scoped(Audited):
 
     @contextmanager
     def changing(self, objects: Iterable[Model], collection_first: bool = False) -> Iterator[None]:
-        """Raise the versions of the collections, so that cached numbers are computed anew.
+        """A context that raises the versions of the collections, so that cached numbers are computed again.
 
         In one transaction with the change: otherwise old rows could be cached under the new version.
         """

@@ -11,7 +11,7 @@ class RatingsConfig(AppConfig):
         from .people import sessions
         from .sign_in import second_factor, tries
 
-        user_logged_in.connect(sessions.note, dispatch_uid="ratings.people.sessions")
+        user_logged_in.connect(sessions.start, dispatch_uid="ratings.people.sessions")
         user_login_failed.connect(tries.wrong_password, dispatch_uid="ratings.sign_in.tries")
         for changed in (signals.authenticator_added, signals.authenticator_removed, signals.authenticator_reset):
             changed.connect(second_factor.note_change, dispatch_uid="ratings.sign_in.second_factor")

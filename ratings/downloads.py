@@ -8,7 +8,7 @@ from django.http import FileResponse
 
 
 def whole(parts: Iterable[str | bytes]) -> BinaryIO:
-    """A temporary file with the parts, which the response closes. Errors are raised before anything is sent."""
+    """A temporary file with the parts, which the response closes. Errors are raised before it is sent."""
     file = tempfile.TemporaryFile()  # noqa: SIM115
     try:
         file.writelines(part if isinstance(part, bytes) else part.encode() for part in parts)

@@ -1,4 +1,4 @@
-"""What happens at the desk, for who counts it: an app adds a listener, and without one nothing is kept."""
+"""Events at the desk, for apps that count them. An app adds a listener; without one nothing is kept."""
 
 from collections.abc import Callable
 

@@ -60,7 +60,7 @@ urlpatterns = [
     path("accounts/saml/sign-out/", provider.saml_sign_out, name="saml_sign_out"),
     path("accounts/saml/finish/<str:key>/", provider.saml_finish, name="saml_finish"),
     path("accounts/provider/sign-out/", provider.provider_sign_out, name="provider_sign_out"),
-    # By these names allauth finds the pages: of its own addresses none is here.
+    # allauth finds the pages by these names; none of its own addresses is served.
     path("accounts/sign-in/", sign_in.SignIn.as_view(), name="account_login"),
     path("accounts/second-factor/", second_factor.Index.as_view(), name="mfa_index"),
     path("accounts/second-factor/ask/", login_not_required(second_factor.Ask.as_view()), name="mfa_authenticate"),

@@ -15,7 +15,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import load_backend
 from django.utils import timezone
 
-from ratings.management.whole_file import synced
+from ratings.management.whole_file import sync_folder
 
 SCHEMA = "restoring"
 # What a database has that was made and never used.
@@ -30,7 +30,7 @@ class InUse(Exception):
 
 @contextmanager
 def _instead(**facts) -> Iterator[BaseDatabaseWrapper]:
-    """A connection like the usual one, but for these facts. In this thread it is the usual one meanwhile.
+    """A connection with some settings changed, which replaces the default connection of this thread meanwhile.
 
     An alias of its own would not do: migrations of other packages may not ask which database they are run on.
     """
@@ -89,7 +89,7 @@ def refuse_used(*, replace: bool) -> None:
 
 
 def held() -> str | None:
-    """A table with a row that people or their programs have made; None where there is no such row."""
+    """A table with rows that people or programs have written; None if there are none."""
     with connection.cursor() as cursor:
         for table in sorted(set(connection.introspection.table_names(cursor)) - MADE):
             cursor.execute(f'SELECT 1 FROM "{table}" LIMIT 1')
@@ -99,7 +99,7 @@ def held() -> str | None:
 
 
 def kept_name() -> str:
-    """The name of what was there before."""
+    """The name under which the replaced database or key is kept."""
     return datetime.strftime(timezone.now(), "before_%Y%m%d_%H%M%S")
 
 
@@ -128,7 +128,7 @@ def _file_beside(*, replace: bool) -> Iterator[BaseDatabaseWrapper]:
             if holds:
                 os.link(path, path.with_name(f"{path.name}.{kept_name()}"))
             os.replace(new, path)
-            synced(path.parent)
+            sync_folder(path.parent)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ class Vanished(Exception):
 
 
 def named(apps: Apps, store: str) -> Iterator[tuple[str, bool]]:
-    """The files that rows name, each once, and whether a row is worth nothing without it."""
+    """The files that rows name, each once, and whether a row is useless without the file."""
     found = _pictures(apps) if store == "pictures" else _uploads(apps)
     seen = set()
     for name, needed in found:

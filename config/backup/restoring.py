@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from ratings.management.whole_file import synced
+from ratings.management.whole_file import sync_folder
 
 from . import files, tables
 from .beside import beside, kept_name, refuse_used, throwaway
@@ -122,4 +122,4 @@ def put_back_secret(key: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(beside_it, path)
-    synced(path.parent)
+    sync_folder(path.parent)

@@ -1,6 +1,6 @@
-"""Backups that a worker makes by itself, into the storage `backups`, and as many as are kept.
+"""Scheduled backups: a worker makes them in the storage `backups`, and deletes the oldest.
 
-A backup counts once it was read again where it lies: then a file with its hash is beside it.
+A backup counts when it was read again from the storage. Then a file with its hash is stored beside it.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ MARK = ".sha256"
 
 
 def last_good() -> datetime | None:
-    """When the newest backup was made that is known to be whole; None where there is none."""
+    """The time of the newest backup that was read again without errors; None if there is none."""
     return max(map(_time, _good()), default=None)
 
 
@@ -47,13 +47,13 @@ def overdue(*, now: datetime | None = None) -> str:
 
 
 def look() -> None:
-    """Make a backup where it is time for one, behind all others. For a thread of its own."""
+    """Make a backup if one is due, at low priority. For a thread of its own."""
     writing.give_way()
     make_due()
 
 
 def make_due(*, now: datetime | None = None) -> None:
-    """Make a backup where it is time for one. Of several workers one makes it."""
+    """Make a backup if one is due. Of several workers only one makes it."""
     now = now or timezone.now()
     if not _is_due(now) or not caches["tries"].add(CLAIM, 1, LONGEST):
         return
@@ -85,7 +85,7 @@ class Local(File):
 
 
 def make(*, now: datetime) -> str:
-    """The name of the new backup, which was read again where it lies. Raises OSError, package.Unfit."""
+    """Make a backup, read it again from the storage and return its name. Raises OSError and package.Unfit."""
     path, storage = settings.DATA_DIR / ".backup.zip", storages["backups"]
     try:
         writing.write(path)

@@ -191,7 +191,7 @@ def go_on_from(table: Table, last: int | None) -> None:
 
 
 def difference(table: Table, found: Iterable[pa.RecordBatch]) -> str | None:
-    """What differs between the table and these batches, as words; None where they hold the same."""
+    """The difference between the table and these batches, in words; None if there is none."""
     last = None
     for batch in (each.select(table.columns) for each in found):
         stored = piece(table, last, batch.num_rows)
@@ -209,10 +209,10 @@ def _same(table: Table, one: pa.RecordBatch, other: pa.RecordBatch) -> bool:
     for field, here, there in zip(table.fields, one.columns, other.columns, strict=True):
         if here.equals(there):
             continue
-        if columns.kind_of(field) != "JSONField" or list(map(_meant, here)) != list(map(_meant, there)):
+        if columns.kind_of(field) != "JSONField" or list(map(_parsed, here)) != list(map(_parsed, there)):
             return False
     return True
 
 
-def _meant(value: pa.Scalar):
+def _parsed(value: pa.Scalar):
     return None if value.as_py() is None else json.loads(value.as_py())

@@ -1,4 +1,7 @@
-"""Upgrade a database of an older version: show the plan, back up, migrate and check."""
+"""Upgrade a database of an older version: show the plan, back up, migrate and check.
+
+The upgrade takes a backup first, so that one can go back to the former version.
+"""
 
 from datetime import datetime
 from pathlib import Path
@@ -22,11 +25,11 @@ class Failed(Exception):
 class Step(NamedTuple):
     name: str
     does: list[str]
-    waits: list[str]  # what keeps pages waiting meanwhile
+    waits: list[str]  # the reasons why pages would wait
 
 
 def steps() -> list[Step]:
-    """The migrations that the database lacks, in their order. Raises tables.Unknown for a newer database."""
+    """The migrations that the database lacks, in order. Raises tables.Unknown for a newer database."""
     tables.apps_at(tables.applied())
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
@@ -47,7 +50,7 @@ def default_path() -> Path:
 
 
 def back_up(path: Path, progress: Progress) -> dict:
-    """The manifest of the backup, which was read again. Raises what writing and checking raise."""
+    """Write a backup, read it again and return its manifest. Raises what writing and checking raise."""
     manifest = writing.write(path, progress=progress)
     with opened(path) as backup:
         backup.check(progress)
@@ -55,7 +58,7 @@ def back_up(path: Path, progress: Progress) -> dict:
 
 
 def upgrade(progress: Progress = lambda name: None) -> None:
-    """Bring the tables up to date, and look whether all is as it should be. Raises Failed."""
+    """Migrate the database and check it. Raises Failed."""
     before = _counts()
     progress("bringing tables up to date")
     call_command("migrate", verbosity=0, interactive=False)
@@ -66,11 +69,11 @@ def upgrade(progress: Progress = lambda name: None) -> None:
     connection.check_constraints()
     now = _counts()
     if fewer := [name for name in before if now.get(name, 0) < before[name]]:
-        raise Failed(f"After it there are fewer rows in {', '.join(fewer)}.")
+        raise Failed(f"After the migration there are fewer rows in {', '.join(fewer)}.")
 
 
 def _counts() -> dict[str, int]:
-    """How many rows the tables have that this version and the one before know by the same name."""
+    """The number of rows of each table that the database has and this version keeps."""
     with connection.cursor() as cursor:
         names = set(connection.introspection.table_names(cursor))
         kept = [table.model._meta.db_table for table in tables.tables_of(tables.apps_at(tables.applied()))]

@@ -1,4 +1,4 @@
-"""Write a backup: everything at one moment, while others go on writing."""
+"""Write a backup of the state at one moment, while others continue to write."""
 
 import os
 import threading
@@ -39,9 +39,10 @@ def write(path: Path, *, with_keys: bool = False, progress: Progress = lambda na
 
 
 def _written(file: BinaryIO, with_keys: bool, progress: Progress) -> dict:
-    """A file that somebody deletes meanwhile is needed by no row of the next moment: then all begins anew.
+    """Write the backup, again from the start if a file is deleted meanwhile, and return its manifest.
 
-    One that is not there at two moments was lost before. The manifest names it.
+    No row of the later moment needs a deleted file. A file that is missing twice was lost before; the manifest
+    names it.
     """
     missing: set[str] = set()
     for _ in range(TRIES):

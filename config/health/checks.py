@@ -265,7 +265,7 @@ def clock() -> Iterator[Problem]:
 
 def worker() -> Iterator[Problem]:
     """Whether one was heard of."""
-    if not jobs.somebody_works():
+    if not jobs.has_worker():
         said = "No worker was heard of for half a minute: imports wait, and no round is drawn."
         yield Problem(said, f"Start one: {jobs.START}")
 

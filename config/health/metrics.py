@@ -109,7 +109,7 @@ def of_backups() -> Metric:
 
 
 def of_worker() -> Iterator[Metric]:
-    heard_at = jobs.heard_at()
+    heard_at = jobs.last_heartbeat()
     if heard_at is not None:
         yield gauge("worker_seconds", "Since a worker was heard of.", max(0.0, time.time() - heard_at))
 

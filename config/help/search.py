@@ -21,7 +21,7 @@ class Hit:
     rank: int  # 2: all in the title, 1: all in one sentence, 0: anywhere in the section
 
 
-def found(text: str, documents: Iterable[HelpDocument]) -> list[Hit]:
+def search(text: str, documents: Iterable[HelpDocument]) -> list[Hit]:
     """The sections that have most words of `text`, best first, each with the sentence that has most of them."""
     terms = [beginning(word) for word in text.split()[:TERMS]]
     hits = [hit_in(each, section, terms) for each in documents for section in each.sections]

@@ -6,7 +6,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from .documents import NAMES, document, documents
-from .search import found
+from .search import search
 
 
 @login_not_required
@@ -14,7 +14,7 @@ from .search import found
 def help_home(request: HttpRequest) -> HttpResponse:
     """All documents or, with `?q=`, where they have these words."""
     words = request.GET.get("q", "").strip()[:200]
-    context = {"words": words, "hits": found(words, documents()), "documents": documents()}
+    context = {"words": words, "hits": search(words, documents()), "documents": documents()}
     return render(request, "help.html", context)
 
 

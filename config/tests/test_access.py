@@ -311,7 +311,9 @@ class World:
         options = {"source": self.collection.pk, "of": "Hills", "slug": "copy", "name": "Copy"}
         self.copy = Job.objects.create(kind="copy", options=options, by=self.users["admin"])
         self.judge = versions.make_judge(self.collection, "llama", self.users["admin"])
-        self.version, _ = versions.make_version(self.judge, versions.Wish("llama3", "http://127.0.0.1:9/v1"))
+        self.version, _ = versions.make_version(
+            self.judge, versions.VersionSettings("llama3", "http://127.0.0.1:9/v1")
+        )
         facts = {"version": self.version, "choice": "rated", "most_calls": 9}
         self.judge_run = JudgeRun.objects.create(**facts, state="queued", pairs=1)
         asked = {"run": self.judge_run, "version": self.version}

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(tran
 @pytest.fixture(autouse=True)
 def root(settings, tmp_path) -> None:
     settings.DATA_DIR = tmp_path
-    jobs.tell_alive()
+    jobs.record_heartbeat()
     get_user_model().objects.create_superuser("root", password="a pass phrase")
 
 

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(tran
 @pytest.fixture
 def collection(settings, tmp_path) -> Collection:
     settings.DATA_DIR = tmp_path
-    jobs.tell_alive()
+    jobs.record_heartbeat()
     collection = make_collection()
     make_ranking(collection, "bm25", "q1", "abcd")
     queue.save(make_rater(collection), make_pair(collection), queue.Submission(grade=grade(collection, "2")))
@@ -54,7 +54,7 @@ def test_a_collection_is_deleted_and_restored_by_keyboard_alone_and_without_java
     expect(page.locator(".messages")).to_contain_text("Hills is deleted.")
     assert not Collection.objects.exists()
     follow(page.get_by_role("button", name="Restore Hills"), "Enter")
-    expect(page.locator(".messages")).to_contain_text("Hills is here again, as it was.")
+    expect(page.locator(".messages")).to_contain_text("Hills is restored, as it was.")
     assert Collection.objects.get() == collection
     visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 400 ", c)]
 

@@ -27,7 +27,7 @@ LARGE = ".zoom img"
 def make_picture(collection: Collection, source: str, colour: int) -> Picture:
     out = io.BytesIO()
     Image.new("RGB", (600, 400), (colour, 90, 120)).save(out, "PNG")
-    made = decoding.made(out.getvalue())
+    made = decoding.decode(out.getvalue())
     return Picture.objects.create(
         collection=collection,
         digest=digest_of(source),
@@ -58,7 +58,7 @@ def shop(live_server) -> Collection:
         sources = [f"secret-system/{document.key}-{n}.png" for n in range(3)]
         for n, source in enumerate(sources[:2]):
             make_picture(shop, source, 20 * place + n)
-        make_missing(shop, sources[2], "No file of this name has come. Send a ZIP with it.")
+        make_missing(shop, sources[2], "No file of this name was sent. Send a ZIP that has it.")
         document.fields = {
             "image": sources,
             "price": 12.5,

@@ -167,7 +167,7 @@ def glossary() -> dict[str, list[str]]:
     text = (FOLDER / "glossary.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([^|]+) \| [^|]+ \|([^|]*)\|$", text, re.MULTILINE)
     terms = [(term, not_so) for term, not_so in rows if term not in ("term", "---")]
-    assert len(dict(terms)) == len(terms), "a term stands there twice"
+    assert len(dict(terms)) == len(terms), "a term appears twice"
     return {term: [word.strip() for word in not_so.split(",") if word.strip()] for term, not_so in terms}
 
 

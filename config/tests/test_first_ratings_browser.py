@@ -146,7 +146,7 @@ def rate(walk: Walk, link: str, script: bool) -> None:
 @pytest.mark.parametrize("script", [True, False], ids=["with the script", "without"])
 def test_a_shop_with_pictures_is_rated_without_a_terminal(visit, settings, tmp_path, files, script):
     settings.DATA_DIR = tmp_path
-    jobs.tell_alive()
+    jobs.record_heartbeat()
     get_user_model().objects.create_superuser("root", password="a pass phrase")
     page = visit.sign_in(visit.page(java_script_enabled=script), "root")
     begun = time.monotonic()

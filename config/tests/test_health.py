@@ -64,7 +64,7 @@ def sound(settings, tmp_path, monkeypatch) -> Iterator[None]:
     settings.METRICS_TOKEN, settings.METRICS_FROM = TOKEN, []
     monkeypatch.setattr(answers.ready, "at", float("-inf"))
     monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.ROOM))
-    jobs.tell_alive()
+    jobs.record_heartbeat()
     with mock.patch.object(checks, "WAIT", 60):
         yield
 
@@ -294,7 +294,7 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
             setattr(settings, name, value)
         tmp_path.chmod(0o700)
         (tmp_path / "secret.key").unlink(missing_ok=True)
-        jobs.tell_alive()
+        jobs.record_heartbeat()
         monkeypatch.undo()
         monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.ROOM))
         connection.cursor().execute("DELETE FROM ratings_auditevent")

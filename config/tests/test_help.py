@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from config.help.documents import NAMES, address_of, document, documents, sentences_of, tokens_of, words
-from config.help.search import found
+from config.help.search import search
 from evaluation.tests.hills import text_of
 from ratings.models import Role
 from ratings.tests.cast import make_collection, make_member, make_rater
@@ -72,22 +72,22 @@ def test_equal_headings_have_anchors_of_their_own_as_code_hosts_give_them():
 
 
 def test_titles_come_before_texts_and_the_sentence_is_shown():
-    hits = found("bias", documents())
+    hits = search("bias", documents())
     assert [hit.rank for hit in hits] == sorted((hit.rank for hit in hits), reverse=True)
-    first = found("warm-ups", documents())[0]
+    first = search("warm-ups", documents())[0]
     assert first.rank == 2 and "Warm-ups" in first.section.title
     assert "<mark>warm-up</mark>" in first.sentence
 
 
 def test_parts_with_most_of_the_words_are_found_and_a_plural_finds_the_singular():
-    assert found("zzz", documents()) == []
-    parts = {hit.section.anchor for hit in found("zzz workbooks sheets", documents())}
+    assert search("zzz", documents()) == []
+    parts = {hit.section.anchor for hit in search("zzz workbooks sheets", documents())}
     assert "excel-workbooks" in parts and "trec-runs" not in parts
-    assert {hit.words for hit in found("how do I import parquet", documents())} != {1}
+    assert {hit.words for hit in search("how do I import parquet", documents())} != {1}
 
 
 def test_no_word_finds_nothing():
-    assert found("", documents()) == [] and found("   ", documents()) == []
+    assert search("", documents()) == [] and search("   ", documents()) == []
 
 
 def test_the_search_is_a_form_that_works_without_a_script(client):
@@ -101,7 +101,7 @@ def test_the_search_is_a_form_that_works_without_a_script(client):
 def test_what_was_looked_for_is_no_markup(client):
     answer = client.get(reverse("help"), {"q": "<b>(x"})
     assert answer.status_code == 200 and b"<b>(x" not in answer.content
-    assert "<b>" not in "".join(hit.sentence for hit in found("<TAB>", documents()))
+    assert "<b>" not in "".join(hit.sentence for hit in search("<TAB>", documents()))
 
 
 # Who comes from where

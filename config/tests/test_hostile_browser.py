@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from ratings.intake.stage import batched
 from ratings.models import Collection, Document, Presentation, Query
-from ratings.presentation.html import drawn
+from ratings.presentation.html import render_document
 from ratings.presentation.parts import KINDS, REL, TAGS, Part, Presented
 from ratings.tests.cast import make_collection, make_member, make_pair, make_rater
 from ratings.tests.hostile import payloads
@@ -105,7 +105,7 @@ def test_the_page_of_each_hostile_document(visit, unmoved, hostile):
 def test_a_rich_text_read_twice_by_a_browser_has_nothing_odd(browser):
     page = browser.new_page()
     parts = Presented((Part("rich", "x", opens=True),))
-    htmls = [drawn(parts, {"x": payload}).html for payload in payloads()]
+    htmls = [render_document(parts, {"x": payload}).html for payload in payloads()]
     wrapped = len('<div class="part of-rich"><div class="rich" dir="auto">')
     htmls = [html[wrapped : -len("</div></div>")] for html in htmls if html]
     assert len(htmls) > 300

@@ -23,7 +23,7 @@ RATINGS = "query,docid,who,label\nq1,a,Ann,3\nq1,b,Ann,7\nq2,a,Ben,0\n"
 @pytest.fixture
 def collection(settings, tmp_path):
     settings.DATA_DIR = tmp_path
-    jobs.tell_alive()
+    jobs.record_heartbeat()
     collection = make_collection()
     make_member(collection, "admin", Role.ADMIN)
     return collection

@@ -29,7 +29,7 @@ def look(page: Page, collection: Collection, *addresses: str) -> None:
 
 
 def version_of(judge: Judge, model: str = "llama3.1:8b") -> JudgeVersion:
-    return versions.make_version(judge, versions.Wish(model, "http://127.0.0.1:11434/v1"))[0]
+    return versions.make_version(judge, versions.VersionSettings(model, "http://127.0.0.1:11434/v1"))[0]
 
 
 def run_in(version: JudgeVersion, state: str, pairs: list[Pair], choice: str = "pool") -> JudgeRun:

@@ -36,7 +36,7 @@ from config.machines.bucket import Body
 from config.machines.valkey import Valkey
 from config.pooled.base import DatabaseWrapper
 from ratings.imports import uploads
-from ratings.imports.preview import kind_seen
+from ratings.imports.preview import guessed_kind
 from ratings.models import Collection, Document, Job, Picture, Rating
 from ratings.people import throttle
 from ratings.pictures import store as pictures
@@ -111,7 +111,7 @@ def test_a_preview_fetches_no_more_than_it_shows(bucket, monkeypatch):
     fetched, readinto = [], Body.readinto
     monkeypatch.setattr(Body, "readinto", lambda *args: fetched.append(readinto(*args)) or fetched[-1])
     file = uploads.keep(SimpleUploadedFile("q.tsv", b"q1\tred\n" * 900_000))
-    assert kind_seen(file, has_queries=False).kind == "queries"
+    assert guessed_kind(file, has_queries=False).kind == "queries"
     assert 0 < sum(fetched) < 2_000_000
 
 
@@ -134,7 +134,7 @@ def test_old_uploads_are_forgotten_there_too(bucket):
 @pytest.mark.django_db
 def test_pictures_lie_in_the_bucket_and_are_swept_there(bucket, monkeypatch):
     digest = pictures.keep(b"a picture")
-    assert pictures.keep(b"a picture") == digest and pictures.is_there(digest)
+    assert pictures.keep(b"a picture") == digest and pictures.exists(digest)
     assert list(bucket.files) == [f"idealist/files/pictures/{pictures.name_of(digest)}"]
     assert pictures.opened(digest).read() == b"a picture"
     assert pictures.sweep() == 0

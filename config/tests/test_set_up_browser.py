@@ -62,7 +62,7 @@ def bring(page: Page, name: str) -> None:
 
 def test_from_nothing_to_a_first_rating_without_a_terminal_and_without_javascript(visit, root, settings, tmp_path):
     settings.DATA_DIR = tmp_path
-    jobs.tell_alive()
+    jobs.record_heartbeat()
     page = visit.sign_in(visit.page(java_script_enabled=False), "root")
     follow(page.get_by_role("link", name="New collection"))
     page.get_by_label("Name", exact=True).fill("Shop")

@@ -11,7 +11,7 @@ from functools import cached_property
 from evaluation.measures import Judgments, Rankings
 from ratings.formats.cells import Irregular
 from ratings.formats.rankings import ORDERS, SYSTEM_FROM
-from ratings.formats.refusal import Refusal, Refused, counted, some
+from ratings.formats.refusal import Refusal, Refused, counted, first_keys
 
 from . import regular, systems, tolerant
 from .text import Text, opened, plain
@@ -73,7 +73,7 @@ def load(
         ]
         if lacking:
             has = counted(len(lacking), "query of the qrels has", "queries of the qrels have")
-            notes.append(f"{name}: {has} no ranking ({some(lacking)}).")
+            notes.append(f"{name}: {has} no ranking ({first_keys(lacking)}).")
     return Loaded(judged.queries, judged.judgments, dict(sorted(named.items())), notes)
 
 
@@ -115,11 +115,10 @@ def _run(
     except Irregular:
         rankings, strangers, notes = tolerant.read_run(text.source(), qrels.grades, order, tiebreak, alike)
     if not any(ranking.present.any() for ranking in rankings.values()):
-        problem = (
-            f"none of its queries ({some(strangers)}) is in {qrels.text.name}, which has {some(qrels.queries)}"
-        )
+        own, known = first_keys(strangers), first_keys(qrels.queries)
+        problem = f"none of its queries ({own}) is in {qrels.text.name}, which has {known}"
         raise Refused([Refusal(text.name, 0, problem, ("Check that both use the same numbering.",))])
     if strangers:
         lines = counted(strangers.total(), "line")
-        notes.append(f"{text.name}: {lines} for queries outside the qrels skipped ({some(strangers)}).")
+        notes.append(f"{text.name}: {lines} for queries outside the qrels skipped ({first_keys(strangers)}).")
     return rankings, notes

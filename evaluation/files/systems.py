@@ -7,7 +7,7 @@ import numpy as np
 
 from evaluation.measures import Rankings
 from ratings.formats.rankings import system_of_file
-from ratings.formats.refusal import Option, Refusal, Refused, some
+from ratings.formats.refusal import Option, Refusal, Refused, first_keys
 
 LEFT_OUT = Option("system_from", "")
 KEPT_APART = Option("system_from", "", "both are to keep their names")
@@ -38,7 +38,7 @@ def by_file(found: ByPath) -> dict[str, Rankings]:
     for path, rankings in found.items():
         name = system_of_file(path)
         if len(rankings) > 1:
-            problem = f"there are several systems in it ({some(rankings)}), and the name of the file is one"
+            problem = f"there are several systems in it ({first_keys(rankings)}), and the name of the file is one"
             refusals.append(Refusal(path, 0, problem, (LEFT_OUT,)))
         elif name in named:
             problem = f"another file is called {name}, too, and so is its system"
@@ -60,11 +60,11 @@ def of_parts(found: ByPath, queries: tuple[str, ...], judgments: int | None) -> 
         parts = [found[path][tag] for path in paths]
         twice = np.flatnonzero(np.sum([part.present for part in parts], axis=0) > 1)
         if len(twice):
-            keys = some([queries[query] for query in twice.tolist()])
+            keys = first_keys([queries[query] for query in twice.tolist()])
             problem = (
                 f"queries of {tag} stand in another part of it, too ({keys}); its parts are {', '.join(paths)}"
             )
-            cure = "Parts of a system have no query together.", BY_FILE
+            cure = "Two parts of a system cannot share a query.", BY_FILE
             refusals.append(Refusal(paths[-1], 0, problem, cure))
         elif len(parts) == 1:
             (named[tag],) = parts

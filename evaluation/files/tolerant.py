@@ -62,7 +62,7 @@ def read_qrels(source: Source) -> Grades:
     index = {key: number for number, key in enumerate(queries)}
     notes = _comments(source)
     if same:
-        notes.append(f"{source.name}: {counted(same, 'line')} said again what an earlier line says.")
+        notes.append(f"{source.name}: {counted(same, 'line repeats', 'lines repeat')} an earlier one.")
     return Grades(
         queries,
         index,
@@ -116,7 +116,7 @@ def _rows(source: Source, read: Callable, refusals: list[Refusal]) -> Iterator[A
         else:
             yield row
     if empty:
-        refusals.append(source.refusal(0, "there is nothing in it", "Check that this is the file you meant."))
+        refusals.append(source.refusal(0, "it holds nothing to import", "Check that this is the file you meant."))
 
 
 def _refuse(refusals: list[Refusal]) -> None:
@@ -128,7 +128,7 @@ def _comments(source: Source) -> list[str]:
     if not source.comments:
         return []
     lines = counted(source.comments, "comment (line that begins with #)", "comments (lines that begin with #)")
-    return [f"{source.name}: {lines} passed over."]
+    return [f"{source.name}: {lines} skipped."]
 
 
 def _ranking(system: str, query: int, lines: list, ranks: list, scores: list, documents: list) -> FoundRanking:

@@ -85,7 +85,7 @@ def test_faults_are_printed_each_with_its_line_and_there_are_no_numbers(folder):
     assert message == "Nothing was evaluated."
     lines = printed.splitlines()
     assert lines[0].startswith("broken, line 1: there are 4 columns, a run needs six.")
-    assert lines[1].startswith("broken, line 3: document b of this ranking of s stands already on line 2.")
+    assert lines[1].startswith("broken, line 3: document b of this ranking of s already appears on line 2.")
     assert len(lines) == 21
     assert lines[-1] == "and 12 more"
 

@@ -140,10 +140,10 @@ def test_what_is_passed_over_is_told(folder):
         "# begin\nq1 Q0 a 1 2 t beside\nq2 Q0 a 1 2 t\nq10 Q0 a 1 2 t\n",
     )
     assert found.notes == [
-        "qrels: 1 comment (line that begins with #) passed over.",
-        "qrels: 1 line said again what an earlier line says.",
+        "qrels: 1 comment (line that begins with #) skipped.",
+        "qrels: 1 line repeats an earlier one.",
         "run0: 2 lines for queries outside the qrels skipped (q3).",
-        "run1: 1 comment (line that begins with #) passed over.",
+        "run1: 1 comment (line that begins with #) skipped.",
         "run1: 1 line with more than six columns; the rest was ignored.",
         "s: 1 query of the qrels has no ranking (q10).",
     ]
@@ -151,7 +151,7 @@ def test_what_is_passed_over_is_told(folder):
 
 def test_a_line_that_begins_with_a_number_sign_is_a_comment_whatever_it_holds(folder):
     found = load(QRELS + "#q1 0 z 1\n", RUN + "#q1 Q0 z 4 1 s\n")
-    assert [note.split(" passed")[0] for note in found.notes[:2]] == [
+    assert [note.split(" skipped")[0] for note in found.notes[:2]] == [
         "qrels: 1 comment (line that begins with #)",
         "run0: 1 comment (line that begins with #)",
     ]
@@ -227,7 +227,7 @@ def test_standard_input_is_read_once(folder, monkeypatch):
         ("q1 Q0 z\u00a0 4 1 s", r"run0, line 5: the document 'z\xa0' has a blank or a control character."),
         ("q1 Q0 z\x7f 4 1 s", r"run0, line 5: the document 'z\x7f' has a blank or a control character."),
         ("q1 Q0 " + "z" * 501 + " 4 1 s", "is longer than 500 characters"),
-        ("q1 Q0 a 4 1 s", "run0, line 5: document a of this ranking of s stands already on line 2. Keep one"),
+        ("q1 Q0 a 4 1 s", "run0, line 5: document a of this ranking of s already appears on line 2. Keep one"),
         ("q1 Q0 z 3 1 s", "line 5: ranks and scores of s contradict each other 1 time in 1 of 2 rankings: rank 3"),
         ("q1 Q0 z 4 9 s", "rankings: rank 4 has the score 9.0, above the 8.25 of rank 3 on line 3."),
         ("q1 Q0 z 4 9 s", "If the rank counts, give --order rank. If the score counts, give --order score."),
@@ -270,7 +270,7 @@ def test_a_run_of_other_queries_is_refused(folder):
 
 
 def test_an_empty_file_and_a_damaged_one_are_refused(folder):
-    assert "run0: there is nothing in it." in refused(QRELS, "")[0]
+    assert "run0: it holds nothing to import." in refused(QRELS, "")[0]
     assert "the gzip data are cut off or damaged" in refused(QRELS, gzip.compress(RUN.encode() * 99)[:-9])[0]
     with pytest.raises(FileNotFoundError):
         files.load("qrels", ["nowhere"])

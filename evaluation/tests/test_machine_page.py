@@ -38,7 +38,7 @@ def hills():
 def judged(collection, grades: dict[tuple[str, str], str]):
     """A version of a new judge with these grades."""
     judge = versions.make_judge(collection, "llama")
-    version, _ = versions.make_version(judge, versions.Wish("qwen2:7b", "http://127.0.0.1:9/v1"))
+    version, _ = versions.make_version(judge, versions.VersionSettings("qwen2:7b", "http://127.0.0.1:9/v1"))
     run = JudgeRun.objects.create(version=version, choice="sample", most_calls=0, state="done", pairs=len(grades))
     of = {"run": run, "version": version, "state": "graded", "at": timezone.now()}
     for pair in Pair.objects.filter(query__collection=collection).select_related("query", "document"):

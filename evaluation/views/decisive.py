@@ -77,7 +77,7 @@ def choose_decisive(request: HttpRequest, collection: Collection, asked: Asked) 
     except ValueError as error:
         messages.error(request, f"Nothing was changed: {error}")
         return redirect("decisive", collection.slug)
-    judging.settle(collection, aim=aim.stored(), order=Collection.Order.DECISIVE)
+    judging.save_settings(collection, aim=aim.stored(), order=Collection.Order.DECISIVE)
     messages.success(request, "Raters now get what tells these systems apart. The worker draws the first round.")
     return redirect("decisive", collection.slug)
 

@@ -32,7 +32,7 @@ LEADERS = 20  # collections whose best system is computed for the page; the othe
 @login_not_required
 def home(request: HttpRequest) -> HttpResponse:
     if "look" in request.GET:
-        return look_around.with_key(request)
+        return look_around.redirect_with_cookie(request)
     if not request.user.is_authenticated:
         return welcome(request)
     roles = roles_of(request.user)
@@ -50,11 +50,11 @@ def home(request: HttpRequest) -> HttpResponse:
 
 def welcome(request: HttpRequest) -> HttpResponse:
     """The introduction. Numbers of the sample are shown only to visitors who may see it."""
-    context = {"offered": look_around.offered(request)}
+    context = {"offered": look_around.has_key(request)}
     if context["offered"]:
         context |= sampled()
     else:
-        context["possible"] = look_around.possible(request)
+        context["possible"] = look_around.can_use_key(request)
     return charted(request, "evaluation/welcome.html", context)
 
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from ratings.models import Collection, Document, Query
 from ratings.people.access import READERS, of_collection
 from ratings.presentation.content import source_of
-from ratings.presentation.html import Drawn, drawn
+from ratings.presentation.html import RenderedDocument, render_document
 from ratings.presentation.pictures import pictures_of
 from ratings.presentation.versions import latest_of
 
@@ -24,7 +24,7 @@ MOST = 20  # documents; the best ranked ones
 
 class Card(NamedTuple):
     document: Document
-    drawn: Drawn
+    drawn: RenderedDocument
     grade: float | None  # None = unjudged
     ranks: list[tuple[str, int | None]]  # each system, and the document's rank in it
 
@@ -59,7 +59,7 @@ def cards(collection: Collection, explained: Mapping[str, Explanation]) -> list[
     return [
         Card(
             documents[pk],
-            drawn(presented, sources[pk], pictures),
+            render_document(presented, sources[pk], pictures),
             None if isnan(grades[pk]) else grades[pk],
             [(name, of.get(pk)) for name, of in ranks.items()],
         )

@@ -21,7 +21,7 @@ class Bearer(HttpBearer):
 
     def __call__(self, request: HttpRequest) -> ApiToken:
         scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-        token = tokens.opened_by(key.strip()) if scheme.lower() == "bearer" else None
+        token = tokens.valid_token(key.strip()) if scheme.lower() == "bearer" else None
         try:
             if token is None:
                 throttle.count_call_of_nobody(request)
@@ -30,7 +30,7 @@ class Bearer(HttpBearer):
         except throttle.TooMany as error:
             wait = {"Retry-After": str(throttle.seconds_left())}
             raise Problem(429, kind="too-many-calls", headers=wait) from error
-        tokens.used(token)
+        tokens.record_use(token)
         return token
 
     authenticate = None
@@ -44,19 +44,19 @@ def collections_of(request: HttpRequest):
 
 
 def collection_in(request: HttpRequest, slug: str, scope: str | None = None) -> Collection:
-    """The collection, with `.role` set. Raises Http404 for that of others, Problem 403 without the scope."""
+    """The collection, with `.role` set. Raises Http404 for one of others, and Problem 403 without the scope."""
     collection = collections_of(request).filter(slug=slug).first()
     if collection is None:
         raise Http404
     collection.role = collection.role_of(request.auth.user)
     if scope:
-        needs(request, scope)
+        require_scope(request, scope)
         if scope not in SCOPES_OF[collection.role]:
             raise Problem(403, f"Its owner is {collection.role} here, and only {MAY[scope]}.", kind="role")
     return collection
 
 
-def needs(request: HttpRequest, scope: str) -> None:
+def require_scope(request: HttpRequest, scope: str) -> None:
     """Raises Problem 403 for a token without the scope."""
     if scope not in request.auth.scopes:
         has = ", ".join(request.auth.scopes)
@@ -74,5 +74,5 @@ def rater_in(request: HttpRequest, slug: str) -> Rater:
 
 
 def names_people(collection: Collection) -> bool:
-    """Whether this role reads names of raters."""
+    """Whether the role of the token's owner may read names of raters."""
     return collection.role == Role.ADMIN

@@ -1,7 +1,7 @@
-"""Imports by program: batches of queries, documents, rankings and ratings, with the rules of imports of files.
+"""Imports by programs: batches of queries, documents, rankings and ratings, by the rules of files.
 
-A batch becomes lines of JSON, which `ratings.intake` reads like any source. Refusals have their place in the
-batch, and then nothing of the batch is written.
+A batch becomes lines of JSON, which `ratings.intake` reads like any source. A refusal has a pointer into the
+batch, and nothing of that batch is written.
 """
 
 import io
@@ -23,15 +23,15 @@ from ..intake.publishing import Busy
 from ..models import Collection, Job, Reason, Scope
 from .access import collection_in
 from .problems import Problem
-from .receipts import once
+from .receipts import with_receipt
 from .routes import router
 from .shapes import DocumentKey, Number, QueryKey, RaterName, Sent, SystemName, text
 
 NAME = "the batch"
 MOST_RESULTS = 50_000  # of the rankings of one batch
-WAIT, PAUSE, LATER = 3, 0.1, 5  # seconds: for another import, between two looks, of Retry-After
+WAIT, PAUSE, LATER = 3, 0.1, 5  # seconds: for another import, between two checks, of Retry-After
 UNDER_WAY = "Another import is under way in this collection. Nothing was written; send the same again later."
-TRIES = 3  # of an import, where somebody else wrote between its checks and its writing
+TRIES = 3  # of an import, if somebody else wrote between its checks and its writing
 OWN_NAMES = {"id", "title", "body", "url"}  # members of a document that are no fields
 
 IdempotencyKey = Annotated[
@@ -103,7 +103,7 @@ class RankingsIn(Sent):
     order: Literal["rank", "score"] | None = Field(
         None, description="What orders the documents, where scores contradict their places."
     )
-    keep_first: bool = Field(False, description="A document that stands twice keeps its better place.")
+    keep_first: bool = Field(False, description="A document that appears twice keeps its better place.")
 
 
 class RatingIn(Sent):
@@ -163,7 +163,7 @@ def bring_rankings(request: HttpRequest, slug: str, sent: RankingsIn, idempotenc
     """A ranking is written once: the same again is unchanged, another one for its system and query is refused.
 
     Documents that are not known are made with their key alone. Rankings for queries outside the collection are
-    passed over and counted in the facts; where there is no other, they are refused.
+    skipped and counted in the facts; if there is no other, they are refused.
     """
     total = sum(len(ranking.documents) for ranking in sent.rankings)
     if total > MOST_RESULTS:
@@ -191,7 +191,7 @@ def bring_ratings(request: HttpRequest, slug: str, sent: RatingsIn, idempotency_
 
 
 def refuse_second_rankings(sent: RankingsIn) -> None:
-    """Raises Problem with each further ranking for a query, as two rankings are never joined."""
+    """Raises Problem if a query has a second ranking, as two rankings are never joined."""
     first: dict[str, int] = {}
     errors = []
     for place, ranking in enumerate(sent.rankings):
@@ -217,7 +217,7 @@ def results(sent: RankingsIn) -> Iterable[dict]:
 
 
 class Batch:
-    """The places in the request body of the lines that the import reads."""
+    """Where each line that the import reads is in the request body."""
 
     def __init__(self, sent: Schema, places: Iterable[tuple]) -> None:
         self.members = type(sent).model_fields.keys()
@@ -233,10 +233,10 @@ class Batch:
         if refusal.line:
             place["index"] = self.places[refusal.line - 1][1]
         other = f" at {self.pointer(refusal.other.line)}" if refusal.other else ""
-        return place | {"detail": f"{refusal.problem}{other}.", "cure": refusal.cured(self.words)}
+        return place | {"detail": f"{refusal.problem}{other}.", "cure": refusal.cure_text(self.words)}
 
     def words(self, option: Option) -> str:
-        """The option as an imperative for this batch; "" where it has no member of that name."""
+        """The option as an imperative for this batch; "" if it has no member of that name."""
         if option.name == "before":
             return f"send the {option.value} first"
         if option.name not in self.members:
@@ -254,7 +254,7 @@ def import_batch(
     run: Callable[..., Report],
     **choices,
 ) -> dict:
-    """The answer to a batch that one of the imports, `run`, takes with these choices."""
+    """The answer to a batch after the import `run`, with these choices."""
     collection = collection_in(request, slug, Scope.IMPORT)
     lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
 
@@ -275,7 +275,7 @@ def import_batch(
         counts = {name: report.counts[name] for name in ("new", "changed", "unchanged")}
         return counts | {"facts": report.facts, "warnings": report.warnings}
 
-    return retried(collection, lambda: once(request, collection, key, imported))
+    return retried(collection, lambda: with_receipt(request, collection, key, imported))
 
 
 def retried(collection: Collection, act: Callable[[], dict]) -> dict:

@@ -13,23 +13,23 @@ LISTED = 100  # errors in a document; `detail` says how many there are
 POLICIES = ("Content-Security-Policy",)
 
 # Errors that Django answers by itself, in words for authors of programs.
-PLAIN = {
+DETAILS = {
     400: "The request cannot be read.",
     401: "This needs a token that works: send it as “Authorization: Bearer …”.",
     403: "This is not allowed.",
-    404: "There is nothing here for you. Check the address; what is not yours is not told.",
+    404: "There is nothing here that you can see. Check the address.",
     405: "This address does not know the method. The header Allow says which it knows.",
     413: "The body is too large.",
     429: "Too many requests. The header Retry-After says how many seconds to wait.",
-    500: "The server made a mistake, which stands in its log.",
-    503: "The database is locked or away. Nothing was written; send the same again in some seconds.",
+    500: "The server made a mistake. Its log has the details.",
+    503: "The database is locked or cannot be reached. Nothing was written; send the same again in some seconds.",
 }
 
-OPENLY = "This came without TLS, so that others could read the token. Revoke the token, and call https://."
+NO_TLS = "This call came without TLS, so others could read the token. Revoke the token, and use https://."
 
 
 class Problem(Exception):
-    """An error answer. `kind` is a name for programs; "" where the status is enough."""
+    """An error answer. `kind` is a name for programs; "" if the status is enough."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Problem(Exception):
     ) -> None:
         super().__init__(detail)
         self.status, self.kind, self.headers = status, kind, headers or {}
-        self.detail, self.errors = detail or PLAIN.get(status, ""), list(errors)
+        self.detail, self.errors = detail or DETAILS.get(status, ""), list(errors)
 
     def response(self) -> HttpResponse:
         document = {
@@ -59,7 +59,7 @@ class Problem(Exception):
 class ProblemDocuments:
     """Errors under /api/ that Django answers in HTML become problem documents.
 
-    Without TLS a call is refused: if it were sent on to https, nobody would notice that tokens are sent openly.
+    A call without TLS is refused: after a redirect to https, nobody would notice that tokens are sent openly.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -67,7 +67,7 @@ class ProblemDocuments:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if settings.SECURE_SSL_REDIRECT and request.path.startswith(ADDRESS) and not request.is_secure():
-            return Problem(403, OPENLY).response()
+            return Problem(403, NO_TLS).response()
         response = self.get_response(request)
         if not request.path.startswith(ADDRESS) or response.status_code < 400:
             return response

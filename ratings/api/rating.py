@@ -1,6 +1,6 @@
-"""Rating by program, in the name of the token's owner: get tasks, save ratings, read one's own.
+"""Rating by programs, in the name of the token's owner: get tasks, save ratings, read one's own.
 
-It shares its rules with the rating desk: `ratings.desk.shown` makes what a rater is sent, and `ratings.queue`
+It shares its rules with the rating desk: `ratings.desk.content` makes what a rater is sent, and `ratings.queue`
 writes.
 """
 
@@ -16,9 +16,9 @@ from ninja import Schema
 from pydantic import Field, StringConstraints, model_validator
 
 from .. import queue
-from ..desk.answers import Said, said
+from ..desk.answers import Answer, answers
+from ..desk.content import Showing, outlook_words, parts_json, rating_json, saved_json, task_json
 from ..desk.forms import LONGEST_VISIT, RatingForm
-from ..desk.shown import Showing, outlook_words, parts_shown, rating_shown, saved_shown, task_shown
 from ..models import Rater, Reason
 from ..pictures.store import sent
 from .access import rater_in
@@ -157,7 +157,7 @@ def tasks(request: HttpRequest, slug: str, sent: TasksIn):
     claimed = queue.claim(rater, sent.count)
     words = [] if claimed else [sentence for sentence in outlook_words(queue.outlook(rater)) if sentence]
     showing = Showing.of(rater, claimed)
-    return {"tasks": [task_shown(task, showing, parts_shown) for task in claimed], "words": words}
+    return {"tasks": [task_json(task, showing, parts_json) for task in claimed], "words": words}
 
 
 @router.get("/collections/{slug:slug}/pictures/{uuid:token}/{size}", tags=["rating"], summary="A picture as WebP")
@@ -189,10 +189,10 @@ def save_my_ratings(request: HttpRequest, slug: str, sent: OwnBatch):
     "/collections/{slug:slug}/my-ratings", response=Page[OwnOut], tags=["rating"], summary="Your own ratings"
 )
 def my_ratings(request: HttpRequest, slug: str, asked: Q[OfOwn]):
-    rows = list(islice(said([rater_in(request, slug)], after=asked.after), asked.limit + 1))
+    rows = list(islice(answers([rater_in(request, slug)], after=asked.after), asked.limit + 1))
     items = rows[: asked.limit]
     return {
-        "items": list(map(own_shown, items)),
+        "items": list(map(own_rating, items)),
         "next": own_cursor(items[-1]) if len(rows) > len(items) else None,
     }
 
@@ -200,10 +200,10 @@ def my_ratings(request: HttpRequest, slug: str, asked: Q[OfOwn]):
 def checked_rating(
     rater: Rater, place: int, row: OwnIn
 ) -> tuple[queue.Task | None, queue.Submission | None, list[dict]]:
-    """The task and what was sent of it, or errors."""
+    """The task and its submission, or errors."""
     task, at = queue.task(rater, row.token), {"pointer": f"/ratings/{place}", "index": place}
     if task is None:
-        return None, None, [at | {"detail": "You were never given this document."}]
+        return None, None, [at | {"detail": "This document was never assigned to you."}]
     seconds = None if row.seconds is None else min(row.seconds, LONGEST_VISIT)
     data = row.model_dump(exclude={"token", "key", "seconds"}, exclude_none=True)
     data |= {"client_key": row.key} | ({} if seconds is None else {"seconds": seconds})
@@ -216,14 +216,14 @@ def checked_rating(
 def saved_rating(rater: Rater, row: OwnIn, task: queue.Task, submission: queue.Submission) -> dict:
     about = {"token": row.token, "key": row.key}
     try:
-        return about | {"saved": True} | saved_shown(queue.save(rater, task, submission))
+        return about | {"saved": True} | saved_json(queue.save(rater, task, submission))
     except queue.Conflict as conflict:
         stored = conflict.current
         answer = {"revision": stored.revision if stored else 0, "said": "It was changed elsewhere meanwhile."}
-        return about | {"saved": False} | answer | {"current": rating_shown(stored)}
+        return about | {"saved": False} | answer | {"current": rating_json(stored)}
 
 
-def own_shown(row: Said) -> dict:
+def own_rating(row: Answer) -> dict:
     """A rating with the members that the page of one's own ratings has."""
     names = ("token", "comment", "reason", "revision", "changed_at")
     return {name: getattr(row, name) for name in names} | {
@@ -233,6 +233,6 @@ def own_shown(row: Said) -> dict:
     }
 
 
-def own_cursor(row: Said) -> str:
+def own_cursor(row: Answer) -> str:
     """The cursor: time and token, because ratings and answers to repeats are two tables with ids of their own."""
     return f"{(row.created_at - EPOCH) // timedelta(microseconds=1)}-{row.token.hex}"

@@ -1,4 +1,4 @@
-"""Reading by program: collections, queries, documents, systems, ratings, and unjudged documents."""
+"""Reading by programs: collections, queries, documents, systems, ratings, and unjudged documents."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ from ..people.privacy import pseudonym
 from ..pool import pooling
 from ..set_up import making
 from ..set_up.scales import Step
-from .access import collection_in, collections_of, names_people, needs
+from .access import collection_in, collections_of, names_people, require_scope
 from .problems import Problem
 from .routes import router
 from .shapes import DocumentKey, Number, OfPage, Page, QueryKey, Sent, SystemName, page, page_of, text
@@ -171,14 +171,14 @@ def token(request: HttpRequest):
 def collections(request: HttpRequest, asked: Q[OfPage]):
     mine, roles = collections_of(request), dict(request.auth.user.memberships.values_list("collection", "role"))
     if request.auth.user.is_superuser:
-        return page(mine, asked, lambda each: collection_shown(each, Role.ADMIN))
-    return page(mine, asked, lambda each: collection_shown(each, roles.get(each.pk, "")))
+        return page(mine, asked, lambda each: collection_json(each, Role.ADMIN))
+    return page(mine, asked, lambda each: collection_json(each, roles.get(each.pk, "")))
 
 
 @router.post("/collections", response={201: OneCollection}, tags=["record"], summary="Make a collection")
 def make_collection(request: HttpRequest, sent: CollectionIn):
     """Needs the scope `manage`, which only a superuser's token for all collections can have."""
-    needs(request, Scope.MANAGE)
+    require_scope(request, Scope.MANAGE)
     if request.auth.collection_id or not request.auth.user.is_superuser:
         raise Problem(403, "Only a superuser's token for all collections makes new ones.", kind="role")
     scale = scale_of(sent.grades)
@@ -201,19 +201,19 @@ def collection(request: HttpRequest, slug: str):
 @router.get("/collections/{slug:slug}/queries", response=Page[QueryOut], tags=["record"], summary="Queries")
 def queries(request: HttpRequest, slug: str, asked: Q[OfQueries]):
     rows = collection_in(request, slug, Scope.READ).queries.all()
-    return page(rows.filter(key=asked.key) if asked.key else rows, asked, query_shown)
+    return page(rows.filter(key=asked.key) if asked.key else rows, asked, query_json)
 
 
 @router.get("/collections/{slug:slug}/documents", response=Page[DocumentOut], tags=["record"], summary="Documents")
 def documents(request: HttpRequest, slug: str, asked: Q[OfDocuments]):
     rows = collection_in(request, slug, Scope.READ).documents.all()
-    return page(rows.filter(key=asked.key) if asked.key else rows, asked, document_shown)
+    return page(rows.filter(key=asked.key) if asked.key else rows, asked, document_json)
 
 
 @router.get("/collections/{slug:slug}/systems", response=Page[SystemOut], tags=["record"], summary="Systems")
 def systems(request: HttpRequest, slug: str, asked: Q[OfPage]):
     rows = collection_in(request, slug, Scope.READ).systems.annotate(count=Count("rankings"))
-    return page(rows, asked, system_shown)
+    return page(rows, asked, system_json)
 
 
 @router.get("/collections/{slug:slug}/ratings", response=Page[RatingOut], tags=["record"], summary="Ratings")
@@ -225,7 +225,7 @@ def ratings(request: HttpRequest, slug: str, asked: Q[OfRatings]):
         rows = rows.filter(pair__query__key=asked.query)
     rows = rows.select_related("query", "document").defer("document__body", "document__fields")
     named = names_people(collection)
-    return page(rows, asked, lambda each: rating_shown(each, named=named))
+    return page(rows, asked, lambda each: rating_json(each, named=named))
 
 
 @router.get("/collections/{slug:slug}/drawn", response=Page[DrawnOut], tags=["record"], summary="Drawn pairs")
@@ -249,13 +249,13 @@ def unjudged(request: HttpRequest, slug: str, asked: Q[OfUnjudged]):
         raise Http404
     holes = pooling.holes(collection, system, asked.k)
     placed = (((of.query.pk, hole.place), (of.query, hole)) for of in holes for hole in of.holes)
-    return page_of(placed, asked, hole_shown)
+    return page_of(placed, asked, hole_json)
 
 
 # Rows of the database as JSON
 
 
-def collection_shown(collection: Collection, role: str) -> dict:
+def collection_json(collection: Collection, role: str) -> dict:
     """The collection without its description, which may name the systems: raters must not know them."""
     away = collection.put_away_at is not None
     return {"slug": collection.slug, "name": collection.name, "role": role, "put_away": away}
@@ -266,25 +266,25 @@ def whole_collection(collection: Collection, role: str) -> dict:
         {"value": float(grade.value), "label": grade.label, "meaning": grade.meaning}
         for grade in collection.grades.all()
     ]
-    return collection_shown(collection, role) | {"grades": grades}
+    return collection_json(collection, role) | {"grades": grades}
 
 
-def query_shown(query) -> dict:
+def query_json(query) -> dict:
     tags = query.tags if isinstance(query.tags, list) else []
     return {"key": query.key, "text": query.text, "need": query.need, "tags": tags, "weight": query.weight}
 
 
-def document_shown(document) -> dict:
+def document_json(document) -> dict:
     names = ("key", "title", "body", "url", "fields")
     return {name: getattr(document, name) for name in names}
 
 
-def system_shown(system) -> dict:
+def system_json(system) -> dict:
     names = ("name", "description", "created_at")
     return {name: getattr(system, name) for name in names} | {"rankings": system.count}
 
 
-def rating_shown(rating: Rating, *, named: bool) -> dict:
+def rating_json(rating: Rating, *, named: bool) -> dict:
     return {
         "query": rating.query.key,
         "document": rating.document.key,
@@ -297,7 +297,7 @@ def rating_shown(rating: Rating, *, named: bool) -> dict:
     }
 
 
-def hole_shown(row: tuple) -> dict:
+def hole_json(row: tuple) -> dict:
     query, hole = row
     facts = {"rank": hole.place, "wanted": hole.wanted, "retired": hole.retired}
     return {"query": query.key, "document": hole.document.key, **facts}
@@ -306,16 +306,16 @@ def hole_shown(row: tuple) -> dict:
 def scale_of(grades: list[GradeIn]) -> list[Step]:
     """The steps of the scale. Raises Problem with the place of each value that is invalid or repeated."""
     scale, errors = {}, []
-    for place, given in enumerate(grades):
+    for place, grade in enumerate(grades):
         try:
-            value = values.grade(repr(given.value))
+            value = values.grade(repr(grade.value))
         except ValueError as error:
             errors.append({"pointer": f"/grades/{place}/value", "index": place, "detail": f"{error}."})
             continue
         if value in scale:
             detail = "The scale has this value already."
             errors.append({"pointer": f"/grades/{place}/value", "index": place, "detail": detail})
-        scale[value] = Step(value, given.label, given.meaning)
+        scale[value] = Step(value, grade.label, grade.meaning)
     if errors:
-        raise Problem(422, "The scale cannot be like this. Nothing was written.", kind="refused", errors=errors)
+        raise Problem(422, "The scale is invalid. Nothing was written.", kind="refused", errors=errors)
     return sorted(scale.values())

@@ -14,7 +14,7 @@ from .problems import Problem
 KEPT = timedelta(days=30)
 
 
-def once(
+def with_receipt(
     request: HttpRequest,
     collection: Collection,
     key: str | None,
@@ -23,9 +23,9 @@ def once(
 ) -> dict:
     """The answer of `act` or, for a key that came with the same request before, the stored answer.
 
-    Act and receipt are written in one transaction. A second sender waits for the receipt's row, so of two that
-    send at once one acts. If `act` raises, no receipt is stored, so that the corrected batch may have the same
-    key. Raises Problem for a key that was used for another request.
+    Act and receipt are written in one transaction. A second sender waits for the receipt's row, so only one of two
+    senders at once acts. If `act` raises, no receipt is stored, so that the corrected batch may have the same key.
+    Raises Problem for a key that was used for another request.
     """
     if key is None:
         return act()

@@ -1,4 +1,4 @@
-"""The router of all calls of the record. One, because of two routers with the same address one hides the other."""
+"""The router of all calls of the record. There is only one: of two with the same address, one hides the other."""
 
 from ninja import Router
 

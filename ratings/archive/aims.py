@@ -22,29 +22,29 @@ def aim_of_round(value: Any) -> str:
     """The JSON text of an aim with the systems and gains of its round."""
     text = _aim(value, {*TEXTS, "options", "systems", "gains"})
     if not _is_list(value["gains"], int, float):
-        raise ValueError(f"{values.shown(value['gains'])} is not a list of gains")
+        raise ValueError(f"{values.quoted(value['gains'])} is not a list of gains")
     if value["systems"] is None:
         raise ValueError("the systems are missing")
     return text
 
 
-def seen(value: Any) -> str:
-    """The JSON text of how the systems stood when the round was drawn."""
+def standing(value: Any) -> str:
+    """The JSON text of the standing of the systems when the round was drawn."""
     if not isinstance(value, dict) or value.keys() - {"machines"} != {*COLUMNS, "wrong"}:
-        raise ValueError(f"{values.shown(value)} must have only {', '.join(COLUMNS)}, wrong and perhaps machines")
+        raise ValueError(f"{values.quoted(value)} must have only {', '.join(COLUMNS)}, wrong and perhaps machines")
     named = value.get("machines", [])
     if not _is_list(named, str) or any(len(name) > LONGEST for name in named):
-        raise ValueError(f"{values.shown(named)} is not a list of texts of {LONGEST} characters at most")
+        raise ValueError(f"{values.quoted(named)} is not a list of texts of {LONGEST} characters at most")
     for name in COLUMNS:
         if not _is_list(value[name], int, float, type(None)):
-            raise ValueError(f"{values.shown(value[name])} is not a list of numbers")
+            raise ValueError(f"{values.quoted(value[name])} is not a list of numbers")
     if not _is_list([value["wrong"]], int, float, type(None)):
-        raise ValueError(f"{values.shown(value['wrong'])} is not a chance")
+        raise ValueError(f"{values.quoted(value['wrong'])} is not a chance")
     return json.dumps(value)
 
 
-def fits(row: dict) -> str:
-    """The problem with the line of a round as a whole, "" for none: `seen` needs a number for each system."""
+def standing_problem(row: dict) -> str:
+    """The problem of a round's line as a whole, "" for none: `seen` needs a number for each system."""
     systems = row["aim"]["systems"]
     same = all(len(row["seen"][name]) == len(systems) for name in COLUMNS)
     return "" if same else "seen must have a number for each system of the aim"
@@ -52,17 +52,17 @@ def fits(row: dict) -> str:
 
 def _aim(value: Any, names: set[str]) -> str:
     if not isinstance(value, dict) or value.keys() != names:
-        raise ValueError(f"{values.shown(value)} must have only {', '.join(sorted(names))}")
+        raise ValueError(f"{values.quoted(value)} must have only {', '.join(sorted(names))}")
     texts = [value[name] for name in TEXTS]
     if isinstance(value["options"], dict):
         texts += [*value["options"], *value["options"].values()]
     else:
-        raise ValueError(f"{values.shown(value['options'])} is not an object of options")
+        raise ValueError(f"{values.quoted(value['options'])} is not an object of options")
     texts += value["systems"] if isinstance(value["systems"], list) else []
     if not all(isinstance(text, str) and len(text) <= LONGEST for text in texts):
-        raise ValueError(f"{values.shown(value)} must have only texts of at most {LONGEST} characters")
+        raise ValueError(f"{values.quoted(value)} must have only texts of at most {LONGEST} characters")
     if value["systems"] is not None and not isinstance(value["systems"], list):
-        raise ValueError(f"{values.shown(value['systems'])} is not a list of systems")
+        raise ValueError(f"{values.quoted(value['systems'])} is not a list of systems")
     return json.dumps(value)
 
 

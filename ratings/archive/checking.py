@@ -37,10 +37,10 @@ TABLES = [table(member) for member in EVERY]
 
 
 def check(archive: Archive, stage: sqlite3.Connection, report: Report, progress: Progress) -> None:
-    """Write all lines into the stage, up to the first member that has a refusal."""
+    """Write all lines into the stage. Stops after the first member with a refusal."""
     for member in archive.members:
-        _take_in(archive, member, stage, report, progress)
-        problems = [*_repeats(member, stage), *_strangers(member, stage)] if not report.refused else []
+        _stage(archive, member, stage, report, progress)
+        problems = [*_repeats(member, stage), *_broken_references(member, stage)] if not report.refused else []
         for number, problem in problems:
             report.refuse(archive.refused(member, number, problem))
         if report.refused:
@@ -50,7 +50,7 @@ def check(archive: Archive, stage: sqlite3.Connection, report: Report, progress:
         report.refuse(archive.refused(BY_NAME["pictures"], number, problem))
     # An export writes only imports that have events. One without events would be lost in the next archive.
     for (number,) in stage.execute(f"SELECT {NUMBER} FROM imports EXCEPT SELECT import FROM events LIMIT {KEPT}"):
-        report.refuse(archive.refused(BY_NAME["imports"], number, "no event is of this import"))
+        report.refuse(archive.refused(BY_NAME["imports"], number, "no event belongs to this import"))
 
 
 def _pictures(archive: Archive, stage: sqlite3.Connection) -> Iterator[tuple[int, str]]:
@@ -62,14 +62,14 @@ def _pictures(archive: Archive, stage: sqlite3.Connection) -> Iterator[tuple[int
         for digest in digests:
             if digest not in archive.pictures:
                 yield number, f"the archive has no {picture_file(digest)}"
-            elif digest not in named and (problem := _wrong(archive.picture(digest))):
+            elif digest not in named and (problem := _picture_problem(archive.picture(digest))):
                 yield number, f"{picture_file(digest)}: {problem}"
             named.add(digest)
     for digest in sorted(archive.pictures - named):
-        yield 0, f"it names no {picture_file(digest)}"
+        yield 0, f"no line names {picture_file(digest)}"
 
 
-def _wrong(content: bytes) -> str:
+def _picture_problem(content: bytes) -> str:
     try:
         checked(content)
     except Unusable as error:
@@ -90,7 +90,7 @@ def pieces(rows: Iterable[tuple]) -> Iterator[list[tuple]]:
         yield piece
 
 
-def _take_in(
+def _stage(
     archive: Archive, member: Member, stage: sqlite3.Connection, report: Report, progress: Progress
 ) -> None:
     seen, expected = 0, 1 if member.name == "collection" else archive.lines[member.file]
@@ -104,21 +104,23 @@ def _take_in(
                 continue
             number, size, values = item
             if NUMBER in member.fields and (written := values.pop(0)) != number:
-                report.refuse(archive.refused(member, number, f"the number is {written:,}"))
+                report.refuse(
+                    archive.refused(member, number, f"the number is {written:,}, unlike that of the line")
+                )
             yield size, number, *values
 
     names = ", ".join(f'"{name}"' for name in columns(member))
     marks = ", ".join("?" * len(columns(member)))
     for piece in pieces(rows()):
         if member.name == "rankings":
-            piece = list(_numbered(archive, member, stage, piece, report))
+            piece = list(_with_line_numbers(archive, member, stage, piece, report))
         stage.executemany(f'INSERT INTO "{member.name}" (size, {NUMBER}, {names}) VALUES (?, ?, {marks})', piece)
         progress(f"checking {member.name}", min(1.0, seen / max(expected, 1)), seen)
     if seen != expected:
-        report.refuse(archive.refused(member, 0, f"there are {seen:,} lines, and it must have {expected:,}"))
+        report.refuse(archive.refused(member, 0, f"it has {seen:,} lines, and must have {expected:,}"))
 
 
-def _numbered(
+def _with_line_numbers(
     archive: Archive, member: Member, stage: sqlite3.Connection, piece: list[tuple], report: Report
 ) -> Iterator[tuple]:
     """The rankings, with the line numbers of documents in place of their keys."""
@@ -140,9 +142,7 @@ def _numbered(
 
 
 def _repeats(member: Member, stage: sqlite3.Connection) -> Iterator[tuple[int, str]]:
-    """The number and problem of each line that repeats the key of an earlier one. Makes the indexes of the
-    keys.
-    """
+    """The number and problem of each line that repeats a key of an earlier one. Makes the indexes of the keys."""
     for place, fields in enumerate(member.unique):
         if fields == (NUMBER,):
             continue
@@ -163,10 +163,10 @@ def _repeated(
         f' FROM "{member.name}" WHERE {known}) WHERE line > first ORDER BY line LIMIT {KEPT}'
     )
     for line, first, *key in repeats:
-        yield line, f"the entry {_shown(member, fields, key)} stands already on line {first:,}"
+        yield line, f"the entry {_key_text(member, fields, key)} already appears on line {first:,}"
 
 
-def _strangers(member: Member, stage: sqlite3.Connection) -> Iterator[tuple[int, str]]:
+def _broken_references(member: Member, stage: sqlite3.Connection) -> Iterator[tuple[int, str]]:
     """The number and problem of each line that refers to a missing line."""
     for reference in member.refers.values():
         target, fields = reference
@@ -177,7 +177,7 @@ def _strangers(member: Member, stage: sqlite3.Connection) -> Iterator[tuple[int,
             f" WHERE t.{NUMBER} IS NULL AND {known} ORDER BY m.{NUMBER} LIMIT {KEPT}"
         )
         lacks = f"the file {target}.jsonl has no"
-        missing = [(number, f"{lacks} {_shown(member, fields, key)}") for number, *key in lines]
+        missing = [(number, f"{lacks} {_key_text(member, fields, key)}") for number, *key in lines]
         if missing:
             yield from missing
             return
@@ -194,7 +194,7 @@ def joined(member: Member, name: str, reference: Reference) -> str:
     return f'LEFT JOIN "{target}" AS {name} ON {" AND ".join(on)}'
 
 
-def _shown(member: Member, fields: tuple[str, ...], key: list[Any]) -> str:
-    """The key as it is written in the file."""
+def _key_text(member: Member, fields: tuple[str, ...], key: list[Any]) -> str:
+    """The key as the file has it."""
     written = (member.fields[name].written(value) for name, value in zip(fields, key, strict=True))
     return " and ".join(value.strip('"') for value in written)

@@ -18,7 +18,7 @@ COPIED |= {"systems", "rankings"}
 def copy(
     source: Collection, slug: str, name: str, *, maker: AbstractBaseUser | None, progress: Progress, job: Job
 ) -> Report:
-    """Make a collection of another one, with all versions of guidelines and presentation; `maker` is its admin.
+    """The report of copying a collection, with all versions of guidelines and presentation; `maker` is its admin.
 
     Raises ValueError for a slug that is taken or invalid, and Collection.DoesNotExist for a deleted source.
     """

@@ -38,7 +38,7 @@ from .shape import (
 )
 
 NOTHING = sha256(b"").hexdigest()  # the fingerprint of a version if only the model's name is known
-LIVE = ("queued", "running")  # written as paused: nobody who imports an archive asked for calls
+LIVE = ("queued", "running")  # written as paused, so that an import of the archive makes no calls
 SMALL = 32_767
 AMOUNT = re.compile(r"[0-9]{1,8}(\.[0-9]{1,6})?")
 
@@ -59,14 +59,14 @@ def _grades(value: Any) -> str:
 
 def _money(value: Any) -> str:
     if not AMOUNT.fullmatch(TEXT.read(value)):
-        raise ValueError(f"{values.shown(value)} is not an amount of at most 8 digits and 6 places")
+        raise ValueError(f"{values.quoted(value)} is not an amount of at most 8 digits and 6 places")
     return value
 
 
 def _chance(value: Any) -> float:
     chance = number(0).read(value)
     if not 0 < chance <= 1:
-        raise ValueError(f"{values.shown(value)} is not a chance above 0 and up to 1")
+        raise ValueError(f"{values.quoted(value)} is not a chance above 0 and up to 1")
     return chance
 
 
@@ -83,26 +83,26 @@ TO_VERSION: dict[str, Reference] = {"version": ("judge_versions", ("judge", "ver
 # Rules of a line as a whole
 
 
-def _is_what_its_fingerprint_says(row: dict) -> str:
-    """The problem if the fingerprint does not fit: a version must not be passed off as another."""
+def _has_its_fingerprint(row: dict) -> str:
+    """The problem of a fingerprint that is not that of the content; "" for none."""
     content = {name: row[name] for name in CONTENT}
     content |= {name: Decimal(row[name]) for name in ("price_in", "price_out")}
     if row["parser"] == 0 and row["fingerprint"] == NOTHING or sha_of(content) == row["fingerprint"]:
         return ""
-    return "the fingerprint is not that of the version"
+    return "the fingerprint is not that of the version's content"
 
 
 def _has_an_address(row: dict) -> str:
     if row["endpoint"] and not row["endpoint"].startswith(("http://", "https://")):
-        return f"the address {values.shown(row['endpoint'])} is none of http:// or https://"
-    return _is_what_its_fingerprint_says(row)
+        return f"the address {values.quoted(row['endpoint'])} does not begin with http:// or https://"
+    return _has_its_fingerprint(row)
 
 
 def _within_its_cap(row: dict) -> str:
     return "" if row["calls"] <= row["most_calls"] else "it made more calls than it may"
 
 
-def _graded_or_why_not(row: dict) -> str:
+def _grade_or_problem(row: dict) -> str:
     graded, problem = row["value"] is not None, row["problem"] != ""
     fits = (graded, problem) == (row["state"] == "graded", row["state"] == "ungraded")
     return "" if fits else "a graded pair needs a value and no problem, an ungraded one a problem and no value"
@@ -199,14 +199,14 @@ OF_JUDGES = (
         {"run": whole(1)} | VERSION | {"query": TEXT, "document": TEXT, "repeat": whole(1, SMALL)} | ANSWER,
         unique=(("judge", "version", "query", "document", "repeat"),),
         refers=TO_VERSION | TO_RUN | TO_QUERY | TO_DOCUMENT,
-        rule=_graded_or_why_not,
+        rule=_grade_or_problem,
     ),
     Member(
         "judge_probes",
         {"run": whole(1)} | VERSION | {"query": TEXT, "kind": one_of(*Probe.Kind.values)} | ANSWER,
         unique=(("judge", "version", "query", "kind"),),
         refers=TO_VERSION | TO_RUN | TO_QUERY,
-        rule=_graded_or_why_not,
+        rule=_grade_or_problem,
     ),
     Member(
         "judge_samples",

@@ -30,8 +30,8 @@ from .shape import (
     PRESENTATION,
     REASON,
     SCORES,
-    SEEN,
     SHARE,
+    STANDING,
     TAGS,
     TEXT,
     TO_DOCUMENT,
@@ -77,7 +77,7 @@ def _has_files(row: dict) -> str:
     return "" if fits else "a picture must have a small and a large file if it is ready, and only then"
 
 
-def _what_is_random_has_its_chance(row: dict) -> str:
+def _random_has_its_chance(row: dict) -> str:
     facts = [row["unit"], row["key"], row["rate"], row["within"]]
     if row["kind"] == "greedy":
         fits = facts == [None] * 4
@@ -90,7 +90,7 @@ def _is_explained(row: dict) -> str:
     return "" if row["use"] == "gold" or row["explanation"] else "a warm-up has no explanation"
 
 
-def _who_fills(row: dict) -> str:
+def _has_its_rater(row: dict) -> str:
     if (row["state"] == "done") != (row["rater"] is not None):
         return "an assignment must have a rater if it is done, and none if it is open"
     return "" if row["rater"] or not row["extra"] else "an extra assignment needs a rater"
@@ -225,7 +225,7 @@ MEMBERS = (
             "method": text(20),
             "seed": whole(-LARGEST_LONG - 1, LARGEST_LONG),
             "aim": AIM_OF_ROUND,
-            "seen": SEEN,
+            "seen": STANDING,
             "threshold": maybe(number()),
             "precision": number(0),
             "frame": whole(),
@@ -234,7 +234,7 @@ MEMBERS = (
             "created_at": MOMENT,
         },
         unique=((NUMBER,),),
-        rule=aims.fits,
+        rule=aims.standing_problem,
     ),
     Member(
         "drawn",
@@ -252,7 +252,7 @@ MEMBERS = (
         },
         unique=(PAIR, ("round", "place")),
         refers=TO_PAIR | {"round": ("rounds", ("round",))},
-        rule=_what_is_random_has_its_chance,
+        rule=_random_has_its_chance,
     ),
     Member(
         "anchors",
@@ -273,7 +273,7 @@ MEMBERS = (
         },
         unique=((*PAIR, "rater"),),
         refers=TO_PAIR | TO_RATER | TO_QUERY,
-        rule=_who_fills,
+        rule=_has_its_rater,
     ),
     Member(
         "ratings",

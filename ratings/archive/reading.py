@@ -101,7 +101,7 @@ def _values(member: Member, line: bytes) -> list:
 
 @contextmanager
 def opened(path: str | Path, name: str = "") -> Iterator[Archive]:
-    """The archive, after a check of the checksums of all its files. Raises OSError and Unreadable.
+    """The archive, after its checksums were checked. Raises OSError and Unreadable.
 
     `name`: its name in messages.
     """
@@ -128,13 +128,13 @@ def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archi
 
 
 def _files(name: str, zip: zipfile.ZipFile) -> list[str]:
-    """The files of its members, in their order. Raises Unreadable for files that do not belong in an archive."""
+    """The files of the members, in their order. Raises Unreadable if one is missing or does not belong."""
     names = [entry.filename for entry in zip.infolist()]
     if MANIFEST not in names:
         raise Unreadable(name, 0, f"it has no {MANIFEST}", NOT_OURS)
     files = [*FILES, *FILES_OF_JUDGES] if any(each in FILES_OF_JUDGES for each in names) else FILES
     if odd := [each for each in names if each not in (*files, MANIFEST) and not PICTURE.fullmatch(each)]:
-        raise Unreadable(name, 0, f"it has the file {values.shown(odd[0])}, which is not of an archive", NOT_OURS)
+        raise Unreadable(name, 0, f"it has the file {values.quoted(odd[0])}, which no archive has", NOT_OURS)
     if missing := [each for each in files if each not in names]:
         raise Unreadable(f"{name}, {missing[0]}", 0, "the file is missing", COPY_AGAIN)
     if len(set(names)) < len(names):
@@ -161,11 +161,11 @@ def _manifest(name: str, zip: zipfile.ZipFile, files: list[str]) -> dict[str, An
     except (*DAMAGED, ValueError) as error:
         raise Unreadable(place, 0, f"it cannot be read ({error})", COPY_AGAIN) from error
     if manifest.get("format") != FORMAT:
-        raise Unreadable(place, 0, f"the format is {values.shown(manifest.get('format'))}", NOT_OURS)
+        raise Unreadable(place, 0, f"the format is {values.quoted(manifest.get('format'))}", NOT_OURS)
     if manifest.get("version") != VERSION:
-        version = values.shown(manifest.get("version"))
+        version = values.quoted(manifest.get("version"))
         problem = f"the archive has version {version}, and this Idealist reads {VERSION}"
-        raise Unreadable(place, 0, problem, "Import it with the Idealist that it comes from, or a later one.")
+        raise Unreadable(place, 0, problem, "Import it into the Idealist that made it, or a later one.")
     members = manifest.get("members")
     shape = {"file": str, "lines": int, "sha256": str}
     if not isinstance(members, list) or not all(
@@ -178,7 +178,7 @@ def _manifest(name: str, zip: zipfile.ZipFile, files: list[str]) -> dict[str, An
 
 
 def _pictures(name: str, zip: zipfile.ZipFile) -> frozenset[str]:
-    """The digests of its pictures. Raises Unreadable for a picture whose content does not have its digest."""
+    """The digests of the pictures. Raises Unreadable if a picture's name is not its digest."""
     digests = frozenset(found[1] for each in zip.namelist() if (found := PICTURE.fullmatch(each)))
     for digest in digests:
         file = picture_file(digest)

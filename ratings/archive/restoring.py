@@ -1,6 +1,4 @@
-"""Restore an archive as a new collection: check it, write it in hidden pieces, then make it visible by its
-slug.
-"""
+"""Restore an archive as a new collection: check it, write it in hidden pieces, then make it visible by a slug."""
 
 import json
 import sqlite3
@@ -125,9 +123,11 @@ def restore(
         if not (report.refused or checking):
             remove_dead_archives()
             write = partial(_write, stage, slug, maker, archive, report, progress)
-            land(Collection(slug=None, **_about(stage)), [archive], report, Job.Kind.ARCHIVE, job, write)
+            land(
+                Collection(slug=None, **_collection_fields(stage)), [archive], report, Job.Kind.ARCHIVE, job, write
+            )
         if not report.refused:
-            _tell(archive, _about(stage)["name"] if checking else slug, checking, report)
+            _report_facts(archive, _collection_fields(stage)["name"] if checking else slug, checking, report)
     return report
 
 
@@ -138,23 +138,23 @@ def wrong_slug(slug: str) -> str:
     try:
         Collection._meta.get_field("slug").clean(slug, None)
     except ValidationError:
-        return f"The name {slug!r} cannot stand in an address. Give one of at most 80 letters, digits, - and _"
+        return f"The name {slug!r} cannot be part of an address. Give one of at most 80 letters, digits, - and _"
     return ""
 
 
-def _about(stage: sqlite3.Connection) -> dict[str, Any]:
+def _collection_fields(stage: sqlite3.Connection) -> dict[str, Any]:
     names = BY_NAME["collection"].fields
     (row,) = stage.execute("SELECT " + ", ".join(f'"{name}"' for name in names) + " FROM collection")
     about = dict(zip(names, row, strict=True))
     return about | {"aim": json.loads(about["aim"])}
 
 
-def _tell(archive: Archive, name: str, checking: bool, report: Report) -> None:
+def _report_facts(archive: Archive, name: str, checking: bool, report: Report) -> None:
     n = report.counts
     content = [counted(n["queries"], "query", "queries"), counted(n["documents"], "document")]
     content += [counted(n["systems"], "system"), counted(n["raters"], "rater"), counted(n["ratings"], "rating")]
     if n["judges"]:
-        content += [counted(n["judges"], "judge"), counted(n["machine_grades"], "pair for them", "pairs for them")]
+        content += [counted(n["judges"], "judge"), counted(n["machine_grades"], "pair asked", "pairs asked")]
     made = f"Collection {name}, with" if checking else f"Collection {name} made, with"
     report.facts.append(f"{made} {', '.join(content)}.")
     report.facts.append(f"Snapshot {archive.snapshot}.")
@@ -175,9 +175,9 @@ def _write(
     progress: Progress,
     place: Landing,
 ) -> None:
-    """Write all members, each after those that it refers to. At last write the slug, which makes all visible."""
+    """Write all members, each after those that it refers to, and at last the slug, which makes all visible."""
     for number, digest in enumerate(sorted(archive.pictures), 1):
-        store.keep(archive.picture(digest))  # a file that no row names is swept one day
+        store.keep(archive.picture(digest))  # a file that no row names is removed later
         progress("writing pictures", number / len(archive.pictures), number)
     copy = _Copy(stage, place, report, progress)
     for member in archive.members[1:]:
@@ -185,7 +185,7 @@ def _write(
     place.analyze(*({MODELS[member.name] for member in archive.members[1:]} - set(GROWING)))
     report.counts["new"] = 1
     collection = Collection.written.filter(pk=place.job.collection_id)
-    created_at = datetime.fromisoformat(_about(stage)["created_at"]).replace(tzinfo=UTC)
+    created_at = datetime.fromisoformat(_collection_fields(stage)["created_at"]).replace(tzinfo=UTC)
     try:
         with place.published(report):
             collection.update(slug=slug, created_at=created_at)
@@ -228,10 +228,10 @@ class _Copy:
             self.progress(f"writing {member.name}", done / total, done)
 
     def _select(self, member: Member, fields: Sequence[Field]) -> tuple[str, list]:
-        """A SELECT and its parameters. It gives the size of each line, and a value for each column of the model.
+        """A SELECT of the size of each line and a value for each column of the model, and its parameters.
 
         A value is the number of a line that is referred to, a field of the line, or a default. The round of an
-        assignment, which the queue keeps as a copy, is taken from its pair, so that they always agree.
+        assignment is a copy that the queue keeps. It is taken from the pair, so that they always agree.
         """
         values, joins, parameters = ["m.size"], [], []
         for field in fields:
@@ -268,9 +268,7 @@ class _Copy:
                 yield field, lambda lines, ids=ids: ids[np.frombuffer(lines, "<u4")].astype("<u4").tobytes()
 
     def _renew_tokens(self, model: type[Model], rows: list[list], place: int) -> None:
-        """Give new tokens to rows whose tokens are in use in the database: a token is of one pair or check
-        alone.
-        """
+        """Give a new token to each row whose token is in use already: tokens are unique."""
         tokens = [row[place] for row in rows]
         existing = model.objects.filter(token__in=among(tokens, "uuid")).values_list("token", flat=True)
         taken = {token.hex for token in existing}

@@ -41,7 +41,7 @@ class DrawnPair(NamedTuple):
     born: int
     predicted: list[float]
     machines: list[str]  # whose grades were features of the model that drew the pair
-    triage: list[str]  # by whose grades some pairs were drawn more readily
+    triage: list[str]  # whose grades made some pairs more likely to be drawn
 
 
 def table(collection: Collection) -> Iterator[list]:
@@ -50,8 +50,8 @@ def table(collection: Collection) -> Iterator[list]:
     One database query for each round, and one more.
     """
     yield list(DrawnPair._fields)
-    for made in collection.rounds.order_by("number"):
-        for drawn in with_keys(made.drawn.order_by("place")).iterator(chunk_size=AT_ONCE):
+    for round in collection.rounds.order_by("number"):
+        for drawn in with_keys(round.drawn.order_by("place")).iterator(chunk_size=AT_ONCE):
             yield list(map(_cell, pair_of(drawn)))
 
 
@@ -62,16 +62,16 @@ def with_keys(drawn: QuerySet) -> QuerySet:
 
 
 def pair_of(drawn: Drawn) -> DrawnPair:
-    made, pair = drawn.round, drawn.pair
+    round, pair = drawn.round, drawn.pair
     return DrawnPair(
-        made.number,
-        made.method,
-        made.seed,
-        *map(made.aim.get, AIM),
-        *(made.threshold, made.precision, made.frame, made.judged, made.version, made.created_at),
+        round.number,
+        round.method,
+        round.seed,
+        *map(round.aim.get, AIM),
+        *(round.threshold, round.precision, round.frame, round.judged, round.version, round.created_at),
         *(pair.query.key, pair.document.key),
         *(drawn.place, drawn.kind, drawn.unit, drawn.key, drawn.rate, drawn.within),
-        *(drawn.chance, drawn.born, drawn.chances, made.seen.get("machines", []), made.seen.get("triage", [])),
+        *(drawn.chance, drawn.born, drawn.chances, round.seen.get("machines", []), round.seen.get("triage", [])),
     )
 
 

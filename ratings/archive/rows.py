@@ -41,9 +41,7 @@ def keys_of(ids: list[int]) -> dict[int, str]:
 
 
 def query_names(collection: Collection, format: Format) -> dict[str, str]:
-    """Key → the name of the query in `format`: its key or its text. Raises ValueError if two have the same
-    text.
-    """
+    """Key → the name of the query in `format`: its key or its text. Raises ValueError if two share a text."""
     names = dict(collection.queries.order_by("pk").values_list("key", "text"))
     if format.queries_by != TEXT:
         return {key: key for key in names}

@@ -25,7 +25,7 @@ NUMBER = "number"  # of a line
 
 
 class Form(NamedTuple):
-    """The conversions of a value between its two representations: in a line and in the database."""
+    """How a value is converted between a line of JSON and the database."""
 
     read: Callable[[Any], Any]  # JSON -> a value that SQLite and PostgreSQL accept. Raises ValueError
     written: Callable[[Any], str]  # a value from either database -> JSON text
@@ -54,7 +54,7 @@ class Member:
         """The values of a line, for the database. Raises ValueError."""
         if row.keys() != self.fields.keys():
             odd = sorted(row.keys() ^ self.fields.keys())
-            raise ValueError(f"the line must have exactly {', '.join(self.fields)}: {values.shown(odd[0])}")
+            raise ValueError(f"the line must have exactly {', '.join(self.fields)}: {values.quoted(odd[0])}")
         checked = []
         for name, read in self._reading:
             try:
@@ -88,9 +88,9 @@ class Member:
 def text(longest: int | None = None, *, empty: bool = True) -> Form:
     def read(value: Any) -> str:
         if not isinstance(value, str):
-            raise ValueError(f"{values.shown(value)} is not a text")
+            raise ValueError(f"{values.quoted(value)} is not a text")
         if longest is not None and len(value) > longest:
-            raise ValueError(f"{values.shown(value)} is longer than {longest} characters")
+            raise ValueError(f"{values.quoted(value)} is longer than {longest} characters")
         if not value and not empty:
             raise ValueError("it is empty")
         return value
@@ -105,7 +105,7 @@ def key(longest: int) -> Form:
 def whole(low: int = 0, high: int = LARGEST) -> Form:
     def read(value: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise ValueError(f"{values.shown(value)} is not a whole number from {low} to {high}")
+            raise ValueError(f"{values.quoted(value)} is not a whole number from {low} to {high}")
         return value
 
     return Form(read, str)
@@ -118,7 +118,7 @@ def number(low: float = -math.inf) -> Form:
         except OverflowError:
             result = math.nan
         if not low <= result < math.inf:
-            raise ValueError(f"{values.shown(value)} is not a number{'' if low < 0 else f' from {low:g} on'}")
+            raise ValueError(f"{values.quoted(value)} is not a number{'' if low < 0 else f' from {low:g} on'}")
         return result
 
     return Form(read, lambda value: repr(value + 0.0))  # no negative zero
@@ -131,23 +131,23 @@ def decimal(low: str = "-Infinity", high: str = "Infinity", *, places: int = 9) 
     def checked(text: str) -> str:
         result = values.grade(text)
         if not Decimal(low) <= result <= Decimal(high) or round(result, places) != result:
-            raise ValueError(f"{values.shown(text)} is not from {low} to {high} with {places} places at most")
+            raise ValueError(f"{values.quoted(text)} is not from {low} to {high} with {places} places at most")
         return f"{round(result, places):f}"
 
-    return Form(lambda value: checked(TEXT.read(value)), partial(_plain_decimal, places))
+    return Form(lambda value: checked(TEXT.read(value)), partial(_decimal_json, places))
 
 
 @lru_cache(maxsize=4096)
-def _plain_decimal(places: int, value: Decimal | float | str) -> str:
+def _decimal_json(places: int, value: Decimal | float | str) -> str:
     """The decimal as JSON text. SQLite returns floats, which hold the at most 15 digits of a column."""
     exact = Decimal(f"{value:.{places}f}") if isinstance(value, float) else Decimal(value)
-    return f'"{values.plain(exact + 0)}"'
+    return f'"{values.grade_text(exact + 0)}"'
 
 
 def one_of(*known: str) -> Form:
     def read(value: Any) -> str:
         if value not in known:
-            raise ValueError(f"{values.shown(value)} is none of {', '.join(filter(None, known))}")
+            raise ValueError(f"{values.quoted(value)} is none of {', '.join(filter(None, known))}")
         return value
 
     return Form(read, quoted)
@@ -164,7 +164,7 @@ def _kind_of_rater(value: Any) -> str:
 
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise ValueError(f"{values.shown(value)} is neither true nor false")
+        raise ValueError(f"{values.quoted(value)} is neither true nor false")
     return value
 
 
@@ -173,7 +173,7 @@ def _moment(value: Any) -> str:
         moment = datetime.fromisoformat(TEXT.read(value))
         return str(moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment)
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"{values.shown(value)} is not a time such as 2026-03-02T09:00:00+00:00") from error
+        raise ValueError(f"{values.quoted(value)} is not a time such as 2026-03-02T09:00:00+00:00") from error
 
 
 def _written_moment(value: datetime) -> str:
@@ -185,7 +185,7 @@ def _token(value: Any) -> str:
     try:
         return UUID(TEXT.read(value)).hex
     except ValueError as error:
-        raise ValueError(f"{values.shown(value)} is not a UUID") from error
+        raise ValueError(f"{values.quoted(value)} is not a UUID") from error
 
 
 def _written_token(value: UUID | str) -> str:
@@ -198,19 +198,19 @@ def _written_token(value: UUID | str) -> str:
 
 def _hash(value: Any) -> str:
     if not isinstance(value, str) or not DIGEST.fullmatch(value):
-        raise ValueError(f"{values.shown(value)} is not a SHA-256")
+        raise ValueError(f"{values.quoted(value)} is not a SHA-256")
     return value
 
 
 def _object(value: Any) -> str:
     if not isinstance(value, dict):
-        raise ValueError(f"{values.shown(value)} is not an object")
+        raise ValueError(f"{values.quoted(value)} is not an object")
     return json.dumps(value)
 
 
 def _chances(value: Any) -> str:
     if not isinstance(value, list) or not all(type(each) in (int, float) and 0 <= each <= 1 for each in value):
-        raise ValueError(f"{values.shown(value)} is not a list of numbers from 0 to 1")
+        raise ValueError(f"{values.quoted(value)} is not a list of numbers from 0 to 1")
     return json.dumps(value)
 
 
@@ -246,24 +246,24 @@ def _without_exponent(text: str) -> float | int:
 
 def _texts(value: Any) -> list[str]:
     if not isinstance(value, list) or not set(map(type, value)) <= {str}:
-        raise ValueError(f"{values.shown(value)} is not a list of texts")
+        raise ValueError(f"{values.quoted(value)} is not a list of texts")
     return value
 
 
 def _keys(value: Any) -> list[str]:
     if len(set(_texts(value))) < len(value):
         again = next(each for each in value if value.count(each) > 1)
-        raise ValueError(f"{values.shown(again)} is in the list twice")
+        raise ValueError(f"{values.quoted(again)} is in the list twice")
     return value
 
 
 def _scores(value: Any) -> bytes:
     if not isinstance(value, list) or not set(map(type, value)) <= {int, float}:
-        raise ValueError(f"{values.shown(value)} is not a list of numbers")
+        raise ValueError(f"{values.quoted(value)} is not a list of numbers")
     try:
         return np.array(value, "<f8").tobytes()
     except OverflowError as error:
-        raise ValueError(f"{values.shown(value)} has a number that is too large") from error
+        raise ValueError(f"{values.quoted(value)} has a number that is too large") from error
 
 
 def maybe(form: Form) -> Form:
@@ -286,7 +286,7 @@ MOMENT = Form(_moment, _written_moment)
 TOKEN = Form(_token, _written_token)
 OBJECT = Form(_object, _written_json)
 AIM, AIM_OF_ROUND = (Form(read, _written_json) for read in (aims.aim_of_collection, aims.aim_of_round))
-SEEN = Form(aims.seen, _written_json)
+STANDING = Form(aims.standing, _written_json)
 CHANCES = Form(_chances, _written_json)
 PRESENTATION = Form(_presentation, _written_json)
 TAGS = Form(_tags, _written_json)

@@ -64,15 +64,15 @@ def write(
     judges: bool = False,
     progress: Progress = silent,
 ) -> str:
-    """The snapshot id of the archive that was written: the SHA-256 of its content, the same on every server.
+    """The snapshot id of the written archive: the SHA-256 of its content, the same on every server.
 
     The same data give the same bytes. Members that are not in `members` are written empty. `judges`: with the
     judges, their prompts and their answers. Two database queries for each 2,000 rows.
     """
-    archive, counts, held = FixedZip(), {}, EVERY if judges else MEMBERS
+    archive, counts, written = FixedZip(), {}, EVERY if judges else MEMBERS
     with snapshot():
         collection = Collection.objects.get(pk=collection.pk)
-        for member in held:
+        for member in written:
             rows = WRITERS[member.name](collection) if member.name in members else iter(())
             lines = _lines(rows, member, counts, progress)
             for part in archive.add(member.file, lines, large=True):
@@ -86,7 +86,7 @@ def write(
         "snapshot": snapshot_id,
         "members": [
             {"file": member.file, "lines": counts[member.name], "sha256": archive.sums[member.file]}
-            for member in held
+            for member in written
         ],
     }
     for part in _files(archive, digests, progress):
@@ -119,14 +119,12 @@ def _lines(rows: Rows, member: Member, counts: dict[str, int], progress: Progres
 
 
 def _rows(rows: QuerySet, member: str, lookups: dict[str, str] | None = None, at_once: int = AT_ONCE) -> Rows:
-    """The fields of all rows. All ids are kept in memory, 8 bytes each, so that no database sorts a million
-    rows.
-    """
+    """The fields of all rows. Keeps all ids in memory, 8 bytes each, so that no database sorts a million rows."""
     columns = [(lookups or {}).get(name, name) for name in BY_NAME[member].fields]
-    yield from _of(rows.model, _ids(rows), columns, at_once)
+    yield from _rows_by_id(rows.model, _ids(rows), columns, at_once)
 
 
-def _of(model: type, ids: np.ndarray, columns: Iterable[str], at_once: int = AT_ONCE) -> Rows:
+def _rows_by_id(model: type, ids: np.ndarray, columns: Iterable[str], at_once: int = AT_ONCE) -> Rows:
     """The rows with these ids, in their order."""
     for start in range(0, len(ids), at_once):
         some = among(ids[start : start + at_once].tolist(), "bigint")
@@ -154,7 +152,7 @@ def _guidelines(collection: Collection) -> Rows:
 
 def _presentations(collection: Collection) -> Rows:
     ids = _ids(collection.presentations.all())
-    return _of(Presentation, ids, BY_NAME["presentations"].fields)
+    return _rows_by_id(Presentation, ids, BY_NAME["presentations"].fields)
 
 
 def _queries(collection: Collection) -> Rows:
@@ -170,7 +168,7 @@ def _pictures(collection: Collection) -> Rows:
     fields = list(BY_NAME["pictures"].fields)
     for row in _rows(Picture.objects.filter(collection=collection), "pictures"):
         line = dict(zip(fields, row, strict=True))
-        if line["small"] and not (store.is_there(line["small"]) and store.is_there(line["large"])):
+        if line["small"] and not (store.exists(line["small"]) and store.exists(line["large"])):
             line |= {"state": Picture.State.WANTED, "small": "", "large": "", "width": 0, "height": 0}
         yield line.values()
 
@@ -179,7 +177,7 @@ def _digests(collection: Collection) -> list[str]:
     """The files of the pictures, in a fixed order."""
     ready = Picture.objects.filter(collection=collection, state=Picture.State.READY)
     digests = {each for pair in ready.values_list("small", "large").iterator() for each in pair}
-    return sorted(filter(store.is_there, digests))
+    return sorted(filter(store.exists, digests))
 
 
 def _files(archive: FixedZip, digests: Sequence[str], progress: Progress) -> Iterator[bytes]:
@@ -211,7 +209,7 @@ def _with_keys(rows: list[tuple]) -> Rows:
     if not rows:
         return
     ids = np.unique(np.concatenate([documents for _, _, documents, _ in rows]))
-    keys = dict(_of(Document, ids, ["pk", "key"]))
+    keys = dict(_rows_by_id(Document, ids, ["pk", "key"]))
     for system, query, documents, scores in rows:
         listed = [keys[pk] for pk in documents.tolist()]
         yield system, query, listed, None if scores is None else np.frombuffer(scores, "<f8").tolist()
@@ -247,9 +245,7 @@ def _anchors(collection: Collection) -> Rows:
 
 
 def _assignments(collection: Collection) -> Rows:
-    """The assignments. Leased ones are written as open, except extra ones, which are left out: they are for one
-    rater only.
-    """
+    """The assignments. Leased ones are written as open; leased extra ones are left out, as only one rater may."""
     rows = Assignment.objects.filter(pair__query__collection=collection)
     rows = rows.exclude(state=Assignment.State.LEASED, extra=True)
     for query, document, rater, state, *facts in _rows(rows, "assignments", OF_PAIR):
@@ -269,7 +265,7 @@ def _adjudications(collection: Collection) -> Rows:
 
 def _imports(collection: Collection) -> Rows:
     """The imports with events. The number of an import is that of its line."""
-    rows = _of(Job, _ids(_with_events(collection)), list(BY_NAME["imports"].fields)[1:])
+    rows = _rows_by_id(Job, _ids(_with_events(collection)), list(BY_NAME["imports"].fields)[1:])
     return ((number, *row) for number, row in enumerate(rows, 1))
 
 
@@ -284,16 +280,16 @@ def _events(collection: Collection) -> Rows:
     fields = list(BY_NAME["events"].fields)
     undoes, job = fields.index("undoes"), fields.index("import")
     columns = [(OF_PAIR | {"import": "job"}).get(name, name) for name in fields[1:]]
-    for number, row in enumerate(_of(RatingEvent, ids, columns), 1):
+    for number, row in enumerate(_rows_by_id(RatingEvent, ids, columns), 1):
         line = [number, *row]
-        line[undoes], line[job] = _place(ids, line[undoes]), _place(imports, line[job])
+        line[undoes], line[job] = _line_number(ids, line[undoes]), _line_number(imports, line[job])
         yield line
 
 
 def _checks(collection: Collection) -> Rows:
     ids = _ids(RatingEvent.objects.filter(pair__query__collection=collection))
     for *facts, event, created_at in _rows(Check.objects.filter(rater__collection=collection), "checks", OF_PAIR):
-        yield *facts, _place(ids, event), created_at
+        yield *facts, _line_number(ids, event), created_at
 
 
 def _judges(collection: Collection) -> Rows:
@@ -313,7 +309,7 @@ def _judge_runs(collection: Collection) -> Rows:
     """The runs. Running and queued ones are written as paused: another server must not make calls by itself."""
     fields = list(BY_NAME["judge_runs"].fields)[1:]
     columns, state = [OF_VERSION.get(name, name) for name in fields], fields.index("state")
-    for number, (*row,) in enumerate(_of(JudgeRun, _ids(_runs_in(collection)), columns), 1):
+    for number, (*row,) in enumerate(_rows_by_id(JudgeRun, _ids(_runs_in(collection)), columns), 1):
         row[state] = JudgeRun.State.PAUSED if row[state] in LIVE else row[state]
         yield number, *row
 
@@ -334,13 +330,13 @@ def _answers(collection: Collection, model: type[Model], member: str) -> Rows:
     runs = _ids(_runs_in(collection))
     rows = model._default_manager.filter(version__judge__collection=collection)
     for run, *row in _rows(rows, member, BY_KEY | OF_VERSION):
-        yield _place(runs, run), *row
+        yield _line_number(runs, run), *row
 
 
 def _judge_samples(collection: Collection) -> Rows:
     ids = _ids(_samples_in(collection))
     columns = [{"judge": "judge__name"}.get(name, name) for name in BY_NAME["judge_samples"].fields][1:]
-    return ((number, *row) for number, row in enumerate(_of(JudgeSample, ids, columns), 1))
+    return ((number, *row) for number, row in enumerate(_rows_by_id(JudgeSample, ids, columns), 1))
 
 
 def _samples_in(collection: Collection) -> QuerySet:
@@ -351,10 +347,10 @@ def _sampled_pairs(collection: Collection) -> Rows:
     samples = _ids(_samples_in(collection))
     rows = SampledPair.objects.filter(sample__judge__collection=collection)
     for sample, *row in _rows(rows, "sampled_pairs", BY_KEY):
-        yield _place(samples, sample), *row
+        yield _line_number(samples, sample), *row
 
 
-def _place(ids: np.ndarray, pk: int | None) -> int | None:
+def _line_number(ids: np.ndarray, pk: int | None) -> int | None:
     """The number of the line with this id; None for None."""
     return None if pk is None else int(np.searchsorted(ids, pk)) + 1
 

@@ -2,8 +2,8 @@
 
     audit.note(Act.SCALE, collection, about="version 3")
 
-Pages, calls of the API, commands and workers use the same functions, and each of these notes what it does. Who
-does it is known by `who`, without a request.
+Pages, calls of the API, commands and workers use the same functions, which note their acts themselves. The
+module `who` knows the actor, so that no function needs the request.
 """
 
 from .acts import ABOUT_PEOPLE, Act

@@ -1,4 +1,4 @@
-"""The acts that are noted, and what they are called."""
+"""The acts that the audit notes, and their names on pages."""
 
 from django.db.models import TextChoices
 
@@ -55,7 +55,7 @@ class Act(TextChoices):
     ADMIN = "admin", "used Django's admin for"
 
 
-# What these are done to is a person, or can have a name in it: an erasure looks there.
+# The object of these acts is a person or can contain a name, so an erasure searches them.
 ABOUT_PEOPLE = [
     Act.INVITED,
     Act.INVITATION_WITHDRAWN,

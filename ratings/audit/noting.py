@@ -1,4 +1,4 @@
-"""Note an act."""
+"""Write audit events."""
 
 import logging
 from functools import partial
@@ -25,15 +25,15 @@ def note(
     by: AbstractBaseUser | None = None,
     **detail: Any,
 ) -> None:
-    """Write the event of an act, in the transaction of the act; after its commit it goes to the log, too.
+    """Write the event of an act in its transaction. The log gets the event after the commit.
 
-    `about` says what or whom it was done to, `detail` how; no text that people wrote. `by` is the account where
-    the request has none yet.
+    `about` is the object of the act and `detail` its circumstances; neither holds text that people wrote. `by` is
+    the account of the actor if the request has none yet, as at a sign-in.
     """
-    doer = who.now()
-    if by and not doer.account:
-        doer = doer._replace(account=by.pk, name=by.get_username())
-    event = AuditEvent(at=timezone.now(), act=act, **doer._asdict(), about=str(about)[:LONGEST], detail=detail)
+    actor = who.now()
+    if by and not actor.account:
+        actor = actor._replace(account=by.pk, name=by.get_username())
+    event = AuditEvent(at=timezone.now(), act=act, **actor._asdict(), about=str(about)[:LONGEST], detail=detail)
     if collection:
         event.collection, event.slug = collection.pk, collection.slug or _slug_of(collection)
     event.save()
@@ -41,13 +41,13 @@ def note(
 
 
 def _slug_of(collection: Collection) -> str:
-    """Of a collection that was read before it had one, or that is deleted."""
+    """The slug of a collection that was read before it had one, or that is deleted."""
     slug = Collection.written.filter(pk=collection.pk).values_list("slug", flat=True).first()
     deletion = getattr(collection, "deletion", None)
     return slug or (deletion.slug if deletion else "")
 
 
 def as_row(event: AuditEvent) -> dict:
-    """The event as it stands in the log and in CSV."""
+    """The event as a row of the log and of the CSV."""
     names = ["pk", "act", "way", "account", "name", "token", "address", "collection", "slug", "about", "detail"]
     return {"at": event.at.isoformat()} | {name: getattr(event, name) for name in names}

@@ -1,7 +1,7 @@
-"""Who acts now: the account or token of a request, a worker for who asked it, or else a command.
+"""The actor of an act: the account or token of a request, the account for which a worker acts, or a command.
 
-A request is kept in a context variable, which every thread has for itself. It is asked only when something is
-noted: a token, for one, is known later than the request.
+A context variable, of which every thread has its own, holds a function that returns the actor. It is called only
+when an act is noted, because a token is known later than its request.
 """
 
 import os
@@ -32,7 +32,7 @@ class Who(NamedTuple):
 
 
 def of_command() -> Who:
-    """The user of the operating system, and the command of manage.py."""
+    """The user of the operating system, with the command of manage.py."""
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # a container may run as a number without a name
@@ -42,7 +42,7 @@ def of_command() -> Who:
 
 
 def of_request(request: HttpRequest) -> Who:
-    """The account, by token or by session. Its address is that of `config.proxies`."""
+    """The account of a token or a session, with the address that `config.proxies` found."""
     address = request.META.get("REMOTE_ADDR", "")[:45]
     token = getattr(request, "auth", None)
     if isinstance(token, ApiToken):
@@ -58,11 +58,13 @@ _now: ContextVar[Callable[[], Who]] = ContextVar("who acts", default=of_command)
 
 
 def now() -> Who:
+    """The actor of this thread."""
     return _now.get()()
 
 
 @contextmanager
 def acting(by: Callable[[], Who]) -> Iterator[None]:
+    """A context in which `by` returns the actor."""
     before = _now.set(by)
     try:
         yield
@@ -71,12 +73,12 @@ def acting(by: Callable[[], Who]) -> Iterator[None]:
 
 
 def acting_for(user: AbstractBaseUser | None):
-    """A context in which a worker does what an account asked for."""
+    """A context in which a worker acts for an account."""
     return acting(partial(_of_account, Way.WORKER, user))
 
 
 class Requests:
-    """Middleware: what is noted while a request is answered was done by it."""
+    """Middleware: the actor of every act during a request is the account or token of the request."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,1 +1,1 @@
-"""What the ORM lacks: bulk rows, consistent reads, prepared statements, versioned rows, errors of the disk."""
+"""What the ORM lacks: bulk reads and inserts, snapshots, prepared statements, versions, errors of the disk."""

@@ -1,4 +1,4 @@
-"""Read and write thousands of rows without model instances, by the fastest way of each database."""
+"""Read and write thousands of rows without model instances, in the fastest way that each database has."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence

@@ -39,8 +39,8 @@ def trouble(error: BaseException | None) -> Trouble | None:
     # An error of Django has that of the driver as its cause.
     cause = error.__cause__ or error
     name = getattr(cause, "sqlite_errorname", "") or ""
-    known = next((trouble for begins, trouble in OF_SQLITE.items() if name.startswith(begins)), None)
-    return known or OF_POSTGRESQL.get(getattr(cause, "sqlstate", None))
+    of_sqlite = next((trouble for begins, trouble in OF_SQLITE.items() if name.startswith(begins)), None)
+    return of_sqlite or OF_POSTGRESQL.get(getattr(cause, "sqlstate", None))
 
 
 def try_out(folder: Path) -> None:

@@ -4,7 +4,7 @@ from django.db.migrations import AddIndex
 
 
 class AddIndexConcurrently(AddIndex):
-    """An index that is made while others write. SQLite, which has one writer, makes it as usual.
+    """Creates an index without blocking writers. SQLite, which has one writer, creates it as usual.
 
     The migration needs `atomic = False`.
     """

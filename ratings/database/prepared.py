@@ -1,8 +1,8 @@
 """Prepared statements: queries whose SQL is compiled once and then run with different values.
 
 Django takes longer to write the SQL of a query than the database to answer it, and PostgreSQL plans a statement
-anew each time. Prepare a statement only if every save or every claim of a rater runs it: the lock, the look-up of
-a task, what is held, the choice of the next pairs, the writes. Also prepare what only the save of a repeat or a
+each time. Prepare a statement only if every save or every claim of a rater runs it: the lock, the look-up of a
+task, what is held, the choice of the next pairs, the writes. Also prepare what only the save of a repeat or a
 claim with gold runs, because its duration must not give it away. Everything else uses the ORM.
 
 A prepared query is an ordinary queryset with a `Blank` in the place of each value:
@@ -31,7 +31,7 @@ _numbers = count(1)
 
 
 class once(cached_property):
-    """A cached property that one thread computes while others wait: Django's compilers are not thread-safe."""
+    """A cached property that one thread computes while the others wait: Django's compilers are not thread-safe."""
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         with _compiling:
@@ -205,8 +205,9 @@ class PreparedUnion:
 
 
 class PreparedUpdate:
-    """An update of the queryset that `make` returns. A call returns the number of rows. `values` may have
-    blanks.
+    """An update of the queryset that `make` returns. A call returns the number of rows.
+
+    `values` are the new values of the columns, some of which may be blanks.
     """
 
     def __init__(self, make: Callable[[], models.QuerySet], **values: Any) -> None:

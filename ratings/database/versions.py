@@ -6,7 +6,7 @@ from django.db import IntegrityError, models, transaction
 
 
 class Outdated(Exception):
-    """Somebody saved another version since this one was read. `current` is the latest."""
+    """Another version was saved after this one was read. `current` is the latest."""
 
     def __init__(self, current: models.Model) -> None:
         self.current = current
@@ -20,9 +20,10 @@ class Unchanged(Exception):
 def publish(
     rows: models.Manager, content: dict, *, base: int, note: Callable[[models.Model], None]
 ) -> models.Model:
-    """The new version among the `rows` of a collection, based on version `base` (0: there was none).
+    """Publish a version with this content among the `rows` of a collection, and return it.
 
-    `note` is called with the new version, within its transaction. Raises Outdated and Unchanged.
+    `base` is the version that was edited, 0 for none. `note` is called with the new version in its transaction.
+    Raises Outdated and Unchanged.
     """
     latest = latest_of(rows)
     if latest and latest.version != base:
@@ -31,10 +32,10 @@ def publish(
         raise Unchanged
     try:
         with transaction.atomic():
-            made = rows.create(version=number_after(latest), **content)
-            note(made)
-            return made
-    except IntegrityError as error:  # a concurrent save made this version
+            version = rows.create(version=number_after(latest), **content)
+            note(version)
+            return version
+    except IntegrityError as error:  # a concurrent save created this version
         raise Outdated(latest_of(rows)) from error
 
 

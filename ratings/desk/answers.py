@@ -1,4 +1,4 @@
-"""A rater's own ratings as they see them. Answers to repeats look like any other rating."""
+"""A rater's own answers as they see them. An answer to a repeat looks like any other rating."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -16,10 +16,10 @@ AT_ONCE = 1_000  # rows that are read at a time: a person may have rated a hundr
 OF_PAIR = ("pair__query__collection", "pair__document")
 
 
-class Said(NamedTuple):
+class Answer(NamedTuple):
     """One rating or answer to a repeat. The text of the document is not loaded."""
 
-    token: UUID  # by which the rater knew the task
+    token: UUID  # of the task, as the rater saw it
     pair: Pair
     grade: Grade | None
     reason: str
@@ -29,13 +29,13 @@ class Said(NamedTuple):
     changed_at: datetime
 
 
-def said(raters: Iterable[Rater], *, after: tuple[datetime, UUID] | None = None) -> Iterator[Said]:
+def answers(raters: Iterable[Rater], *, after: tuple[datetime, UUID] | None = None) -> Iterator[Answer]:
     """The answers of these raters, sorted by the time of the first rating and by token.
 
     `after` is a time and a token: only answers after them are returned.
     """
 
-    def read(rows: QuerySet, made: Callable) -> Iterator[Said]:
+    def read(rows: QuerySet, made: Callable) -> Iterator[Answer]:
         if after:
             at, token = after
             rows = rows.filter(Q(at__gt=at) | Q(at=at, seen__gt=token))
@@ -48,7 +48,7 @@ def said(raters: Iterable[Rater], *, after: tuple[datetime, UUID] | None = None)
         rater=OuterRef("rater"), pair=OuterRef("pair"), kind=OuterRef("kind"), undone_by__isnull=True
     )
     first = standing.order_by().values("pair").annotate(first=Min("created_at")).values("first")
-    repeats = answered(raters).annotate(at=Subquery(first), seen=F("token"))
+    repeats = answered_repeats(raters).annotate(at=Subquery(first), seen=F("token"))
     parts = read(ratings.select_related("grade", *OF_PAIR), of_ratings), read(of_checks(repeats), of_repeats)
     return merge(*parts, key=lambda row: (row.created_at, row.token.hex))
 
@@ -59,13 +59,13 @@ def latest(rater: Rater) -> QuerySet:
     Only the rows of one page are joined: joining a hundred thousand before the sort would take seconds.
     """
     ratings = Rating.objects.filter(rater=rater).annotate(at=F("changed_at"), repeat=Value(0))
-    repeats = answered([rater]).annotate(at=F("event__created_at"), repeat=Value(1))
+    repeats = answered_repeats([rater]).annotate(at=F("event__created_at"), repeat=Value(1))
     first, second = (rows.values_list("at", "repeat", "pk") for rows in (ratings, repeats))
     return first.union(second, all=True).order_by("-at", "-repeat", "-pk")
 
 
-def look_up(keys: Iterable[tuple[datetime, int, int]]) -> list[Said]:
-    """The ratings and answers with these keys, without those that were withdrawn meanwhile."""
+def look_up(keys: Iterable[tuple[datetime, int, int]]) -> list[Answer]:
+    """The answers with these keys, without those that were withdrawn meanwhile."""
     keys = list(keys)
     ids = [[pk for _, repeat, pk in keys if repeat == kind] for kind in (0, 1)]
     ratings = list(without_text(Rating.objects.select_related("grade", *OF_PAIR).filter(pk__in=ids[0])))
@@ -75,7 +75,7 @@ def look_up(keys: Iterable[tuple[datetime, int, int]]) -> list[Said]:
     return [by_key[kind, pk] for _, kind, pk in keys if (kind, pk) in by_key]
 
 
-def answered(raters: Iterable[Rater]) -> QuerySet:
+def answered_repeats(raters: Iterable[Rater]) -> QuerySet:
     return Check.objects.filter(rater__in=raters, kind=Check.Kind.REPEAT, event__isnull=False)
 
 
@@ -87,14 +87,16 @@ def without_text(rows: QuerySet) -> QuerySet:
     return rows.defer("pair__document__body", "pair__document__fields")
 
 
-def of_ratings(rows: list[Rating]) -> list[Said]:
+def of_ratings(rows: list[Rating]) -> list[Answer]:
     return [of_rating(row.pair.token, row) for row in rows]
 
 
-def of_repeats(rows: list[Check]) -> list[Said]:
+def of_repeats(rows: list[Check]) -> list[Answer]:
     """Two queries."""
     return [of_rating(row.token, answer) for row, answer in zip(rows, answers_of(rows), strict=True)]
 
 
-def of_rating(token: UUID, row: Rating) -> Said:
-    return Said(token, row.pair, row.grade, row.reason, row.comment, row.revision, row.created_at, row.changed_at)
+def of_rating(token: UUID, row: Rating) -> Answer:
+    return Answer(
+        token, row.pair, row.grade, row.reason, row.comment, row.revision, row.created_at, row.changed_at
+    )

@@ -49,7 +49,7 @@ class RatingForm(forms.Form):
     def clean(self) -> dict:
         cleaned = super().clean()
         if not self.errors and (cleaned["grade"] is None) == (cleaned["reason"] == ""):
-            raise forms.ValidationError("Choose a grade, or say why this cannot be judged.")
+            raise forms.ValidationError("Choose a grade, or the reason why this cannot be judged.")
         return cleaned
 
     @property

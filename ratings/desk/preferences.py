@@ -66,5 +66,5 @@ def keep(response: HttpResponse, choice: dict) -> None:
 
 
 def in_templates(request: HttpRequest) -> dict:
-    """A context processor."""
+    """The context processor of the preferences."""
     return {"preferences": preferences(request)}

@@ -77,13 +77,14 @@ def files_of(source: Source, stack: ExitStack, *, in_turn: bool = False) -> Iter
         yield source.unopened("there is no file in the archive", "Check that this is the file you meant.")
 
 
-def _wanted(name: str) -> bool:
-    """Whether it is none of the files that macOS and Windows add to archives."""
+def _is_content(name: str) -> bool:
+    """False for the files that macOS and Windows add to archives by themselves."""
     *folders, last = PurePosixPath(name).parts or ("",)
     return "__MACOSX" not in folders and not last.startswith("._") and last.lower() not in _LITTER
 
 
-def _told(name: str) -> str:
+def _printable(name: str) -> str:
+    """The name for a message: its end, with ? for characters that cannot be printed."""
     name = "".join(c if c.isprintable() else "?" for c in name)
     return name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME:]}"
 
@@ -93,21 +94,21 @@ def _told(name: str) -> str:
 
 def _in_zip(source: Source, stack: ExitStack) -> Iterator[Source]:
     archive = stack.enter_context(zipfile.ZipFile(Bounded(source.at_any_place())))
-    files = [each for each in archive.infolist() if not each.is_dir() and _wanted(each.filename)]
+    files = [each for each in archive.infolist() if not each.is_dir() and _is_content(each.filename)]
     if any(each.filename.startswith(_OFFICE) for each in files):
         yield source
         return
     source.budget.foresee(sum(each.file_size for each in files))
     for each in files:
         if problem := _wrong_in_zip(each):
-            yield source.unopened(*problem, name=_told(each.filename))
+            yield source.unopened(*problem, name=_printable(each.filename))
             continue
         try:
             stream = archive.open(each)
         except (*DAMAGED, NotImplementedError, RuntimeError) as error:
-            yield source.unopened(f"it is damaged ({error})", COPY_AGAIN, name=_told(each.filename))
+            yield source.unopened(f"it is damaged ({error})", COPY_AGAIN, name=_printable(each.filename))
             continue
-        yield source.member(_told(each.filename), stream, each.file_size, "ZIP", each.compress_size)
+        yield source.member(_printable(each.filename), stream, each.file_size, "ZIP", each.compress_size)
 
 
 def _wrong_in_zip(each: zipfile.ZipInfo) -> tuple[str, str] | None:
@@ -132,7 +133,7 @@ class Bounded:
 
     def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
         if whence == io.SEEK_SET and place < 0:
-            raise Damaged("it names a place before its beginning")
+            raise Damaged("it refers to a place before its beginning")
         return self.file.seek(place, whence)
 
     def read(self, size: int = -1) -> bytes:
@@ -165,12 +166,12 @@ def _in_tar(source: Source, *, copy: bool) -> Iterator[Source]:
             continue
         name, longer = longer or entry.name, None
         left = entry.size if entry.isreg() else 0
-        if entry.isdir() or not _wanted(name):
+        if entry.isdir() or not _is_content(name):
             stream.skip(left + (padding if left else 0))
             continue
         if not entry.isreg() or entry.issparse():
             what = "a link" if entry.islnk() or entry.issym() else "no file, but a device or the like"
-            yield source.unopened(f"it is {what}", ELSEWHERE, name=_told(name))
+            yield source.unopened(f"it is {what}", ELSEWHERE, name=_printable(name))
             stream.skip(left + (padding if left else 0))
             continue
         source.budget.foresee(entry.size)
@@ -179,10 +180,10 @@ def _in_tar(source: Source, *, copy: bool) -> Iterator[Source]:
             begin = copies.tell()
             while data := section.read(BLOCK):
                 copies.write(data)
-            yield source.member(_told(name), _Window(copies, begin, entry.size), entry.size, "", entry.size)
+            yield source.member(_printable(name), _Window(copies, begin, entry.size), entry.size, "", entry.size)
             copies.seek(0, io.SEEK_END)
         else:
-            yield source.member(_told(name), section, entry.size, "", entry.size)
+            yield source.member(_printable(name), section, entry.size, "", entry.size)
         stream.skip(section.left + padding)
 
 
@@ -212,7 +213,7 @@ class _Unpacked:
     def __init__(self, source: Source) -> None:
         self.source, self.rest = source, b""
 
-    def some(self, most: int) -> bytes:
+    def first_keys(self, most: int) -> bytes:
         """Up to `most` bytes; b"" at the end."""
         self.rest = self.rest or self.source.read()
         data, self.rest = self.rest[:most], self.rest[most:]
@@ -221,7 +222,7 @@ class _Unpacked:
     def exactly(self, size: int) -> bytes:
         parts, left = [], size
         while left:
-            if not (data := self.some(left)):
+            if not (data := self.first_keys(left)):
                 raise EOFError("it ends within a file")
             parts.append(data)
             left -= len(data)
@@ -229,7 +230,7 @@ class _Unpacked:
 
     def skip(self, size: int) -> None:
         while size:
-            if not (data := self.some(min(size, BLOCK))):
+            if not (data := self.first_keys(min(size, BLOCK))):
                 raise EOFError("it ends within a file")
             size -= len(data)
 

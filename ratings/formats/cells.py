@@ -34,7 +34,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 _TENS = 10.0 ** np.arange(8)
 _INLINE = 12  # bytes: an Arrow string view holds a cell of this length itself
 
-_unseen = re.compile(r"[^\S \t\n]|\x7f")
+_other_blank = re.compile(r"[^\S \t\n]|\x7f")
 
 
 class Irregular(Exception):
@@ -121,7 +121,7 @@ def columns(words: np.ndarray, count: int) -> list[Column]:
     known = lines + np.count_nonzero(text == BLANK)
     if known != gaps.size and known + np.count_nonzero(text == TAB) != gaps.size:
         raise Irregular
-    _refuse_unseen(text)
+    _refuse_other_blanks(text)
     length = np.empty(gaps.size, np.int64)
     length[0] = gaps[0] - BEFORE
     np.subtract(gaps[1:], gaps[:-1], out=length[1:])
@@ -132,7 +132,7 @@ def columns(words: np.ndarray, count: int) -> list[Column]:
     return [Column(words, ends[:, cell] - lengths[:, cell], lengths[:, cell].copy()) for cell in range(count)]
 
 
-def _refuse_unseen(text: np.ndarray) -> None:
+def _refuse_other_blanks(text: np.ndarray) -> None:
     """Raises Irregular for bytes that are not UTF-8 and for Unicode blanks, which may separate cells."""
     if text.max() < 0x7F:
         return
@@ -140,7 +140,7 @@ def _refuse_unseen(text: np.ndarray) -> None:
         decoded = text.tobytes().decode()
     except UnicodeDecodeError as error:
         raise Irregular from error
-    if _unseen.search(decoded):
+    if _other_blank.search(decoded):
         raise Irregular
 
 

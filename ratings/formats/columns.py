@@ -166,7 +166,7 @@ def layout_of(kind: str, names: Iterable[str], chosen: dict[str, str], *, wide: 
         left = tuple(name for name in left if name not in fields)
     layout = Layout(column, raters, left, fields)
     if missing := _missing(kind, layout):
-        raise ValueError(f"no column holds the {' or the '.join(missing)}; there are {listed(names)}")
+        raise ValueError(f"no column holds the {' or the '.join(missing)}; the columns are {listed(names)}")
     return layout
 
 
@@ -175,16 +175,16 @@ def _check(kind: str, names: list[str], chosen: dict[str, str]) -> None:
     for role, column in chosen.items():
         if role not in NAMES[kind] and role != several:
             roles = ", ".join([*NAMES[kind], *filter(None, [several])])
-            raise ValueError(f"no column of {kind} holds the {values.shown(role)}; known are {roles}")
+            raise ValueError(f"no column of {kind} holds the {values.quoted(role)}; it may hold the {roles}")
         for name in filter(None, column.split("|") if role == several else [column]):
             if name not in names:
-                raise ValueError(f"there is no column {values.shown(name)}; there are {listed(names)}")
+                raise ValueError(f"there is no column {values.quoted(name)}; the columns are {listed(names)}")
 
 
 def _refuse_rivals(kind: str, role: str, candidates: list[str], keys: set[str]) -> None:
-    """Refuse two columns of grades, or of texts of queries, as one would be lost.
+    """Raises ValueError for two columns of grades, or of texts of queries: one of them would be lost.
 
-    A score beside a grade is that of a system. A query beside a text is the key, where no other column is.
+    A score beside a grade is that of a system. A query beside a text is the key, unless another column is.
     """
     rivals = [name for name in candidates if normalised(name) != "score"]
     if (
@@ -192,9 +192,9 @@ def _refuse_rivals(kind: str, role: str, candidates: list[str], keys: set[str]) 
         and {"text", "query"} <= set(map(normalised, rivals))
         and keys - {"query"}
     ):
-        raise ValueError(f"the {role} may stand in 'query' or in 'text'")
+        raise ValueError(f"the {role} may be in the column 'query' or 'text'")
     if (kind, role) == ("ratings", "grade") and len(rivals) > 1 and normalised(rivals[0]) != role:
-        raise ValueError(f"the {role} may stand in {' or in '.join(map(values.shown, rivals))}")
+        raise ValueError(f"the {role} may be in the column {' or '.join(map(values.quoted, rivals))}")
 
 
 def _is_something_else(name: str) -> bool:
@@ -202,9 +202,9 @@ def _is_something_else(name: str) -> bool:
 
 
 def _is_field(kind: str, name: str, of_pairs: bool) -> bool:
-    """Whether the column is kept with the document or query.
+    """Whether the column becomes a field of the document or query.
 
-    In a table of pairs it may be one of the rating or ranking, and is hardly one of the query.
+    In a table of pairs it may belong to the rating or ranking, and hardly belongs to the query.
     """
     of_pair = of_pairs and (kind == "queries" or any(usual_role(each, name) for each in ("ratings", "results")))
     return not of_pair and not is_index(name) and name not in NAMES[kind]
@@ -221,9 +221,11 @@ def _missing(kind: str, layout: Layout) -> list[str]:
 
 def listed(names: Iterable[str]) -> str:
     names = list(names)
-    return ", ".join(map(values.shown, names[:12])) + (f" and {len(names) - 12:,} more" if len(names) > 12 else "")
+    return ", ".join(map(values.quoted, names[:12])) + (
+        f" and {len(names) - 12:,} more" if len(names) > 12 else ""
+    )
 
 
 def example(kind: str) -> dict[str, None]:
-    """The roles whose columns people have to name where they are not recognised, for an Option."""
+    """The roles that need a column, as the value of an Option: people have to name the columns."""
     return dict.fromkeys(NEEDED[kind] + {"ratings": ["grade"], "results": ["rank"]}.get(kind, []))

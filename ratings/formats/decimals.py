@@ -21,7 +21,7 @@ class Decimals:
         self.comma = comma
         self.marks: dict[str, str] = {}  # what the numbers are -> their decimal mark
 
-    def plain(self, text: object, what: str) -> str:
+    def with_point(self, text: object, what: str) -> str:
         """The number with a decimal point and no other mark; text that is no number is returned as it is.
 
         Raises ValueError where its mark is ambiguous.
@@ -34,11 +34,11 @@ class Decimals:
             return text
         mark = self._mark(text, what)
         if self.marks.setdefault(what, mark) != mark:
-            raise ValueError(f"the {what} {values.shown(text)} has another mark for decimals than one above it")
+            raise ValueError(f"the {what} {values.quoted(text)} has another mark for decimals than one above it")
         return text.replace(OTHER[mark], "").replace(mark, ".")
 
     def _mark(self, text: str, what: str) -> str:
-        """The decimal mark of the number, or of numbers above it where it shows none. Raises ValueError."""
+        """The decimal mark of the number; if ambiguous, that of the numbers above it. Raises ValueError."""
         marks = [sign for sign in text if sign in OTHER]
         before, _, _ = text.rpartition(marks[-1])
         thousands = _THOUSANDS.fullmatch(before if len(set(marks)) == 2 else text)
@@ -46,12 +46,12 @@ class Decimals:
             return marks[-1]
         if len(marks) > 1:
             if not thousands:
-                raise ValueError(f"the {what} {values.shown(text)} is no number")
+                raise ValueError(f"the {what} {values.quoted(text)} is no number")
             return OTHER[marks[0]]
         if not thousands:
             return marks[0]
         if what in self.marks:
             return self.marks[what]
         if (marks[0] == "," and not self.comma) or (marks[0] == "." and what == "weight"):
-            raise ValueError(f"the {what} {values.shown(text)} {AMBIGUOUS}")
+            raise ValueError(f"the {what} {values.quoted(text)} {AMBIGUOUS}")
         return marks[0]

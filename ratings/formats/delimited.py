@@ -15,11 +15,11 @@ NEEDED = 4  # the first; they may stand in any order
 KINDS = {"warm-up": "warm_up", "gold": "gold"}  # in files and on pages -> in the database
 LONGEST_EXPLANATION = 5_000
 
-QUOTE_CURE = "Write each quotation mark in a cell twice, and one more before and behind the cell."
+QUOTE_CURE = "Write each quotation mark in a cell twice, and one more before and after the cell."
 LINES_CURE = "Let all lines end alike, with LF or CR LF."
 TAB_CURE = (
     "If it is one cell, put blanks in place of its tabs. If not, write each quotation mark in it twice, and one "
-    "more before and behind the cell."
+    "more before and after the cell."
 )
 SEP = re.compile(r'\s*"?sep=(\t|[;|,])"?\r?\n?', re.IGNORECASE)  # a first line that Excel writes and reads
 
@@ -65,7 +65,7 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
     is raw.
     """
     broken: list[Refusal] = []
-    begun, width, kept_off, size, last = 1, 0, 0, 0, None
+    begun, width, guarded, size, last = 1, 0, 0, 0, None
 
     def text_lines() -> Iterator[str]:
         nonlocal size, last
@@ -91,8 +91,8 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
             if not is_blank:
                 width = width or len(cells)
             if not source.reading.raw and any(cell[:1] == "'" for cell in cells):
-                cells, marked = [spreadsheet.plain(cell) for cell in cells], cells
-                kept_off += cells != marked
+                cells, marked = [spreadsheet.unguarded(cell) for cell in cells], cells
+                guarded += cells != marked
             if len(cells) == 1 and not broken:
                 cells += [""] * (width - 1)
             if broken or is_blank:
@@ -108,21 +108,21 @@ def records(source: Source, delimiter: str, cure: str) -> Iterator[tuple[int, li
     except csv.Error:
         if not broken:
             yield source.stop(begun, *_broken(last))
-    if kept_off:
-        lines = counted(kept_off, "record has a cell", "records have cells")
+    if guarded:
+        lines = counted(guarded, "record has a cell", "records have cells")
         source.notes.append(
-            f"{source.name}: {lines} with an apostrophe before a sign that begins a formula; taken off."
+            f"{source.name}: {lines} with an apostrophe before a sign that begins a formula; it was removed."
         )
     yield from broken
 
 
 def _broken(line: Line | None) -> tuple[str, str]:
-    """The problem and the cure, for a record that is broken on this line; None: at the end of the file."""
+    """The problem and the cure of a record that is broken on this line; `line` is None at the end of the file."""
     if line is None:
         return "a cell of the record that begins here has a quotation mark that is never closed", QUOTE_CURE
     if "\r" in line.text.rstrip("\r"):
-        return "a line of the record that begins here ends with CR alone, as others do not", LINES_CURE
-    return "a cell of the record that begins here goes on behind its closing quotation mark", QUOTE_CURE
+        return "a line of the record that begins here ends with CR alone, unlike the others", LINES_CURE
+    return "a cell of the record that begins here continues after its closing quotation mark", QUOTE_CURE
 
 
 def _line(line: Line) -> str:
@@ -131,7 +131,7 @@ def _line(line: Line) -> str:
 
 
 def texts(source: Source, delimiter: str) -> Iterator[tuple[int, bytes]]:
-    """The line on which each record, and the header, begins, and its bytes. Stops where the text is broken."""
+    """The first line and the bytes of the header and each record. Stops where the text is broken."""
     taken: list[str] = []
 
     def text_lines() -> Iterator[str]:
@@ -156,18 +156,18 @@ def _wrong_in_header(header: list[str], columns: list[str]) -> str:
     unknown = [name for name in header if name not in columns]
     missing = [name for name in columns[:NEEDED] if name not in header]
     if missing:
-        return f"the header {values.shown(','.join(header))} lacks {', '.join(missing)}"
+        return f"the header {values.quoted(','.join(header))} lacks {', '.join(missing)}"
     if unknown:
-        return f"the header has the unknown column {values.shown(unknown[0])}"
+        return f"the header has the unknown column {values.quoted(unknown[0])}"
     if len(set(header)) < len(header):
-        return f"the header {values.shown(','.join(header))} names a column twice"
+        return f"the header {values.quoted(','.join(header))} names a column twice"
     return ""
 
 
 def _anchor(line: int, row: dict[str, str]) -> AnchorLine:
     explanation = row.get("explanation", "").strip()
     if row["kind"] not in KINDS:
-        raise ValueError(f"the kind {values.shown(row['kind'])} is neither {' nor '.join(KINDS)}")
+        raise ValueError(f"the kind {values.quoted(row['kind'])} is neither {' nor '.join(KINDS)}")
     if len(explanation) > LONGEST_EXPLANATION:
         raise ValueError(f"the explanation is longer than {LONGEST_EXPLANATION:,} characters")
     if row["kind"] == "warm-up" and not explanation:

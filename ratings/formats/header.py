@@ -1,7 +1,7 @@
 """Guesses about delimited text: its delimiter, and whether its first record names the columns.
 
-A header taken for a row becomes a query; a row taken for a header is lost, and with it the keys of all. So both
-are decided by the first records, and where these are not clear people have to decide.
+A header that is taken for a row becomes a query. A row that is taken for a header is lost, and so are the keys of
+all rows. The first records decide. Where they are not clear, people have to decide.
 """
 
 import csv
@@ -20,16 +20,16 @@ _number = re.compile(rf"{values.NUMBER}|[+-]?[0-9]+(?:[., \u00a0\u202f'’][0-9]
 _digit = re.compile(r"[0-9]")
 
 
-def _told_delimiter(start: Start) -> str:
+def _declared_delimiter(start: Start) -> str:
     """The delimiter that the first line names, as Excel writes it; "" where it names none."""
     found = SEP.fullmatch(start.text.partition("\n")[0])
     return found[1] if found else ""
 
 
 def delimiter_of(start: Start) -> str:
-    """The delimiter by which the first record has most usual names and most records are as wide as it."""
-    if told := _told_delimiter(start):
-        return told
+    """The delimiter that gives the first record the most usual names, and then the most records of its width."""
+    if declared := _declared_delimiter(start):
+        return declared
     fits = {}
     for delimiter in DELIMITERS:
         first, *below = first_records(start, delimiter) or [[]]
@@ -41,11 +41,11 @@ def delimiter_of(start: Start) -> str:
 
 
 def first_records(start: Start, delimiter: str) -> list[list[str]]:
-    """The first record and some below it, as far as they can be read, without blank lines.
+    """The first record and up to 20 below it, as far as they can be read, without blank lines.
 
-    Of a table that is too wide, the columns by which that is known: what is guessed here takes no longer then.
+    Records are cut to one cell more than is allowed, so that a table that is too wide takes no longer.
     """
-    text = start.text.partition("\n")[2] if _told_delimiter(start) else start.text
+    text = start.text.partition("\n")[2] if _declared_delimiter(start) else start.text
     if len(start.data) >= START:
         text = text.rpartition("\n")[0] or text  # the last line may be cut off, but there must be one
     found = []
@@ -58,7 +58,7 @@ def first_records(start: Start, delimiter: str) -> list[list[str]]:
     return found
 
 
-def seen(kind: str, start: Start, delimiter: str = "") -> bool | None:
+def has_header(kind: str, start: Start, delimiter: str = "") -> bool | None:
     """Whether the first record names the columns of rows of `kind`. None: in doubt."""
     first, *below = first_records(start, delimiter or delimiter_of(start)) or [[]]
     return names_columns(kind, first, below)
@@ -130,4 +130,4 @@ def is_known(kind: str, start: Start, needed: list[str]) -> bool:
     """Whether the first record may name the columns that rows of `kind` need."""
     first = next(iter(first_records(start, delimiter_of(start))), [])
     roles = {usual_role(kind, cell) for cell in first}
-    return set(needed) <= roles and seen(kind, start) is not False
+    return set(needed) <= roles and has_header(kind, start) is not False

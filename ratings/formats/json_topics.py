@@ -22,7 +22,7 @@ def is_topics(start: Start) -> bool:
         return _names_text(_value(start.text, first.start(1))[0])
     key, members = _key.match(start.text), []
     if not key or tables.usual_role("queries", key[1].strip('"')):
-        return False  # one topic, written over several lines or beside others
+        return False  # a topic itself, over several lines or one of several
     while key and len(members) < LOOKED_AT:
         value, end = _value(start.text, key.end())
         if value is None:
@@ -48,7 +48,7 @@ def _names_text(value: Any) -> bool:
 
 
 def read_topics(source: Source) -> Iterator[Topic | Refusal]:
-    """Topics in the order of the file. A query without an id gets its key where its text is known."""
+    """Topics in the order of the file. A query without an id has no key; the import makes one of its text."""
     return tables.read_objects("queries", source, _records(source))
 
 
@@ -65,11 +65,11 @@ def _records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
             if isinstance(part.value, dict):
                 yield part.line, part.value
             else:
-                problem = f"{values.shown(part.value)} stands where a topic should"
+                problem = f"{values.quoted(part.value)} is given where a topic is expected"
                 yield source.refusal(part.line, problem, CURE)
             continue
         if inside and isinstance(inside[0], int):
-            yield source.stop(part.line, f"the topic {values.shown(key)} is a list", CURE)
+            yield source.stop(part.line, f"the topic {values.quoted(key)} is a list", CURE)
             return
         if member and member[1] != key:
             yield member[0], record

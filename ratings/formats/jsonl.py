@@ -37,7 +37,7 @@ def document_of(line: int, record: dict[str, Any]) -> DocumentLine:
         raise ValueError(f"the object has none of the names {', '.join(KEYS)}")
     key = record.pop(name)
     if not isinstance(key, str):
-        raise ValueError(f"the {name} {values.shown(key)} is not a string; put it in quotation marks")
+        raise ValueError(f"the {name} {values.quoted(key)} is not a string; put it in quotation marks")
     values.checked_key(key, name, values.DOCUMENT_KEY_LENGTH)
     body = next((name for name in BODIES if name in record), "body")
     return DocumentLine(line, key, *(_text(record, name) for name in ("title", body, "url")), record)
@@ -46,5 +46,5 @@ def document_of(line: int, record: dict[str, Any]) -> DocumentLine:
 def _text(record: dict[str, Any], name: str) -> str:
     value = record.pop(name, None)
     if not isinstance(value, str | None):
-        raise ValueError(f"the {name} {values.shown(value)} is not a string")
+        raise ValueError(f"the {name} {values.quoted(value)} is not a string")
     return value or ""

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 
 from . import values
 from .refusal import Refusal
-from .rows import RatingLine, Topic, once
+from .rows import RatingLine, Topic, unique_topics
 from .source import Line, Source, Start
 
-CURE = "A line is GRADE qid:QUERY, the features, and behind a # the document."
+CURE = "A line is GRADE qid:QUERY, the features, and after a # the document."
 LONGEST_HEADER = 10_000
 _line = re.compile(r"(\S+)\s+qid:(\S+)([^#]*)(?:#(.*))?")
 _header = re.compile(r"#\s*qid:([^\s:]+):\s*(.+?)(?:\*[0-9.]+)?\s*")  # a comment with the text of a query
@@ -35,8 +35,8 @@ def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
 
 
 def read_queries(source: Source) -> Iterator[Topic | Refusal]:
-    """The queries. Their text is in a comment such as "# qid:1: rambo", or else behind their first document."""
-    return once(source, _topics(source), CURE)
+    """The queries. Their text is in a comment such as "# qid:1: rambo", or else after their first document."""
+    return unique_topics(source, _topics(source), CURE)
 
 
 def _topics(source: Source) -> Iterator[Topic | Refusal]:
@@ -61,13 +61,13 @@ def _topics(source: Source) -> Iterator[Topic | Refusal]:
 
 
 def _cells(item: Line) -> tuple[str, str, str, str]:
-    """Query, document, grade, and the text behind the document."""
+    """Query, document, grade, and the text after the document."""
     cells = _line.fullmatch(item.text.strip())
     if cells is None:
-        raise ValueError(f"{values.shown(item.text.strip())} has no grade and no qid")
+        raise ValueError(f"{values.quoted(item.text.strip())} has no grade and no qid")
     document = _document.fullmatch(cells[4] or "")
     if document is None:
-        raise ValueError("no document stands behind a #, and numbers of features name none")
+        raise ValueError("no document follows after a #, and the features do not name one")
     return (
         values.checked_key(cells[2], "query", values.QUERY_KEY_LENGTH),
         values.checked_key(document[1], "document", values.DOCUMENT_KEY_LENGTH),

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import strict_json, values
 from .refusal import Refusal
-from .rows import RatingLine, Topic, once
+from .rows import RatingLine, Topic, unique_topics
 from .source import Source, Start
 from .strict_json import list_of, object_of, text_of
 
@@ -49,7 +49,7 @@ def _queries(source: Source, member: str, name: str, cure: str) -> Iterator[Topi
         text = values.checked_text(text_of(record.get(name)).strip(), "query")
         yield Topic(line, None, text, text_of(record.get("referenceAnswer")).strip() or None)
 
-    return once(source, strict_json.rows(source, topic_of, cure, member), cure)
+    return unique_topics(source, strict_json.rows(source, topic_of, cure, member), cure)
 
 
 def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
@@ -57,7 +57,7 @@ def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
     yield '{\n  "name": "Idealist judgments",\n  "description": "Judgments from Idealist",\n'
     yield '  "type": "IMPORT_JUDGMENT",\n  "judgmentRatings": ['
     for i, (query, group) in enumerate(groupby(rows, key=lambda row: row.query)):
-        ratings = [{"docId": row.document, "rating": values.plain(row.grade)} for row in group]
+        ratings = [{"docId": row.document, "rating": values.grade_text(row.grade)} for row in group]
         record = json.dumps({"query": query, "ratings": ratings}, ensure_ascii=False)
         yield f"{',' if i else ''}\n    {record}"
     yield "\n  ]\n}\n"

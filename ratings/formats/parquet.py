@@ -49,8 +49,8 @@ def records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
     except Unopened as error:
         yield source.stop(0, *error.args)
     except (ArrowException, OSError, OverflowError, ValueError, *DAMAGED) as error:
-        said = " ".join(str(error).split())[:200].rstrip(".")
-        yield source.stop(number + 1, f"the Parquet file is broken or cannot be read ({said})", CURE)
+        detail = " ".join(str(error).split())[:200].rstrip(".")
+        yield source.stop(number + 1, f"the Parquet file is broken or cannot be read ({detail})", CURE)
 
 
 def _opened(source: Source) -> Any:
@@ -89,9 +89,9 @@ def _wrong_in(file: Any) -> str:
     names = file.schema_arrow.names
     if len(set(names)) < len(names):
         name = next(name for name in names if names.count(name) > 1)
-        return f"the column {values.shown(name)} stands twice"
+        return f"the column {values.quoted(name)} appears twice"
     if long := next((name for name in names if len(name) > LONGEST_NAME), None):
-        return f"the name {values.shown(long)} of a column is longer than {LONGEST_NAME:,} characters"
+        return f"the name {values.quoted(long)} of a column is longer than {LONGEST_NAME:,} characters"
     for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
         if group.total_byte_size > LARGEST:
             return f"a row group holds more than {LARGEST >> 20:,} MB"

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import jsonl, spreadsheet, strict_json, tables, values
 from .refusal import Refusal
-from .rows import DocumentLine, RatingLine, RunLine, Topic, once
+from .rows import DocumentLine, RatingLine, RunLine, Topic, unique_topics
 from .source import Source, Start
 from .strict_json import list_of, object_of, text_of
 
@@ -39,7 +39,7 @@ def read_book_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
             rating = text_of(object_of(judgement, "judgement").get("rating"))
             unrateable = judgement.get("unrateable") is True
             if rating and unrateable:
-                raise ValueError(f"a judgement of document {document} is unrateable and is {rating} as well")
+                raise ValueError(f"a judgement of document {document} is unrateable and has the rating {rating}")
             rater = text_of(judgement.get("user_email")) or ANONYMOUS
             values.checked_name(rater, "judge", values.RATER_NAME_LENGTH)
             comment = text_of(judgement.get("explanation"))
@@ -52,11 +52,11 @@ def read_book_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
 
 
 def read_book_queries(source: Source) -> Iterator[Topic | Refusal]:
-    return once(source, strict_json.rows(source, _topic, CURE, "query_doc_pairs"), CURE)
+    return unique_topics(source, strict_json.rows(source, _topic, CURE, "query_doc_pairs"), CURE)
 
 
 def read_book_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
-    """Each document once. A document with other fields in another place is refused."""
+    """Each document once. A document that is repeated with other fields is refused."""
     first: dict[str, tuple[int, str]] = {}  # key -> line and fields
 
     def documents_of(line: int, pair: dict[str, Any]) -> Iterator[DocumentLine]:
@@ -91,11 +91,11 @@ def read_case_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
 
 
 def read_case_queries(source: Source) -> Iterator[Topic | Refusal]:
-    return once(source, strict_json.rows(source, _topic, CURE, "queries"), CURE)
+    return unique_topics(source, strict_json.rows(source, _topic, CURE, "queries"), CURE)
 
 
 def read_snapshot_results(source: Source) -> Iterator[RunLine | Refusal]:
-    """The results of the snapshot, as one system of its name, without documents that are only listed as rated."""
+    """The results as one system that has the name of the snapshot, without documents that were only rated."""
     name, texts, lists = "", {}, []
     for part in strict_json.parts(source):
         if isinstance(part, Refusal):
@@ -109,13 +109,13 @@ def read_snapshot_results(source: Source) -> Iterator[RunLine | Refusal]:
                 texts[text_of(part.value.get("query_id"))] = text
             elif part.path[0] == "docs":
                 results = [object_of(result, "result") for result in list_of(part.value, "results")]
-                shown = [_document(result, "id") for result in results if result.get("rated_only") is not True]
-                lists.append((part.line, str(part.path[-1]), shown))
+                documents = [_document(result, "id") for result in results if result.get("rated_only") is not True]
+                lists.append((part.line, str(part.path[-1]), documents))
         except ValueError as error:
             yield source.refusal(part.line, str(error), CURE)
     for line, number, documents in lists:
         if number not in texts:
-            yield source.refusal(line, f"query {values.shown(number)} is not among the queries", CURE)
+            yield source.refusal(line, f"query {values.quoted(number)} is not among the queries", CURE)
             continue
         for rank, document in enumerate(documents, 1):
             yield RunLine(line, texts[number], document, rank, 1 / rank, name)
@@ -151,7 +151,7 @@ def write_book(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str
             pairs_file.write(json.dumps([query, document, cells]) + "\n")
         for name in columns:
             if role := tables.usual_role("ratings", name):
-                raise ValueError(f"the column of the rater {values.shown(name)} would be read as the {role}")
+                raise ValueError(f"the column of the rater {values.quoted(name)} would be read as the {role}")
         in_order = sorted(columns)
         pairs_file.seek(0)
         pairs = map(json.loads, pairs_file)
@@ -160,12 +160,12 @@ def write_book(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str
 
 
 def _cell(row: RatingLine) -> str:
-    return tables.CANNOT if row.grade is None else values.plain(row.grade)
+    return tables.CANNOT if row.grade is None else values.grade_text(row.grade)
 
 
 def write_judgments(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:
     """Judgments as Quepid imports them into a case."""
-    cells = ([row.query, row.document, values.plain(row.grade)] for row in rows)
+    cells = ([row.query, row.document, values.grade_text(row.grade)] for row in rows)
     return spreadsheet.written(chain([[*PAIR, "rating"]], cells), raw=raw)
 
 
@@ -183,7 +183,7 @@ def _document(record: Any, name: str = "doc_id") -> str:
 
 
 def _described(line: int, key: str, fields: dict[str, Any]) -> DocumentLine:
-    """The document. A member such as title or body is taken as that where it is a text, and else as a field."""
+    """The document. A member named title, url or as a body is that if it is a text, and a field otherwise."""
     names = {"title", "url", *jsonl.BODIES} & fields.keys()
     odd = {name: fields[name] for name in names if not isinstance(fields[name], str | None)}
     if fields.get("id", key) != key:

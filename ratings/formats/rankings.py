@@ -12,7 +12,9 @@ from .source import Source
 ORDERS = ("rank", "score")
 SYSTEM_FROM = ("file", "tag")  # what names a system where several files have one run tag
 KEEP_FIRST = Option("keep_first", True, "the better place counts")
-TWO_RANKINGS = "The ranks of this query begin anew here, as of another system: give each a file of its own."
+TWO_RANKINGS = (
+    "The ranks of this query start again here, as if another system began. Put each system in its own file."
+)
 BY_RANK = Option("order", "rank", "the rank counts")
 BY_SCORE = Option("order", "score", "the score counts")
 
@@ -33,7 +35,7 @@ class FoundRanking:
 
 @dataclass(frozen=True)
 class Contradictions:
-    """The places of a ranking with a repeated rank or, if scores must agree, a higher score below a lower one."""
+    """How many places repeat a rank or, if scores must agree, score higher than the place above; and the first."""
 
     count: int
     first: Refusal
@@ -70,7 +72,7 @@ def repeats(ranking: FoundRanking, sources: Sequence[Source]) -> Iterator[Refusa
         if key not in earlier:
             earlier[key] = i
             continue
-        problem = f"document {key} of this ranking of {ranking.system} stands already"
+        problem = f"document {key} of this ranking of {ranking.system} already appears"
         yield _refusal(ranking, sources, i, problem, *cure, other=earlier[key])
 
 
@@ -91,7 +93,7 @@ def begins_anew(ranking: FoundRanking) -> bool:
 
 
 def contradictions(ranking: FoundRanking, sources: Sequence[Source], *, agree: bool) -> Contradictions | None:
-    """The places where ranks repeat or, with `agree`, scores contradict them."""
+    """The places where ranks repeat or, with `agree`, scores contradict them; None where there are none."""
     by_rank = np.argsort(ranking.ranks, kind="stable")
     ranks, scores = ranking.ranks[by_rank], ranking.scores[by_rank]
     compared = as_trec_eval(scores)
@@ -104,7 +106,7 @@ def contradictions(ranking: FoundRanking, sources: Sequence[Source], *, agree: b
     upper, lower = int(by_rank[i]), int(by_rank[i + 1])
     rank, earlier = ranks[i + 1], ranks[i]
     if rank == earlier:
-        problem = f"rank {rank} stands already"
+        problem = f"rank {rank} already appears"
         cure = [TWO_RANKINGS, BY_SCORE] if begins_anew(ranking) else [BY_SCORE]
     else:
         problem = f"rank {rank} has the score {scores[i + 1]}, above the {scores[i]} of rank {earlier}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import strict_json, values
 from .refusal import Refusal
-from .rows import RatingLine, Topic, once
+from .rows import RatingLine, Topic, unique_topics
 from .source import Source, Start
 from .strict_json import list_of, object_of, text_of
 
@@ -38,14 +38,14 @@ def read_queries(source: Source) -> Iterator[Topic | Refusal]:
     def topic_of(line: int, search: dict[str, Any]) -> Iterator[Topic]:
         yield Topic(line, None, _query(search), text_of(search.get("comment")).strip() or None)
 
-    return once(source, strict_json.rows(source, topic_of, CURE), CURE)
+    return unique_topics(source, strict_json.rows(source, topic_of, CURE), CURE)
 
 
 def _query(search: dict[str, Any]) -> str:
     context = object_of(search.get("searchContext"), "searchContext")
     names = [name for name in TEXTS if name in context] or [name for name in context if name not in NO_TEXTS]
     if not names:
-        raise ValueError(f"the searchContext {values.shown(context)} has no text that was searched")
+        raise ValueError(f"the searchContext {values.quoted(context)} has no text of a query")
     return values.checked_text(text_of(context[names[0]]).strip(), "query")
 
 

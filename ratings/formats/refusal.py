@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Refusal:
-    """A problem at one place of a file, and what helps. Line 0 means the file as a whole.
+    """A problem at one place of a file, and its cure. Line 0 means the file as a whole.
 
     The problem begins with a lower-case word or a quotation mark, never with a bare name, and has no full stop.
     """
@@ -55,19 +55,19 @@ class Refusal:
     other: Place | None = None  # of the other line that the problem is about
 
     def __str__(self) -> str:
-        return self.told()
+        return self.message()
 
-    def told(self, words: Words = lambda option: "") -> str:
+    def message(self, words: Words = lambda option: "") -> str:
         """The whole refusal on one line."""
         place = f"{self.file}, line {self.line}" if self.line else self.file
-        return f"{place}: {self.problem}{self._elsewhere}. {self.cured(words)}".rstrip()
+        return f"{place}: {self.problem}{self._other_place}. {self.cure_text(words)}".rstrip()
 
     @property
     def sentence(self) -> str:
         """The problem as a sentence."""
-        return f"{self.problem[0].upper()}{self.problem[1:]}{self._elsewhere}."
+        return f"{self.problem[0].upper()}{self.problem[1:]}{self._other_place}."
 
-    def cured(self, words: Words = lambda option: "") -> str:
+    def cure_text(self, words: Words = lambda option: "") -> str:
         """The cure in sentences, without options that `words` does not know."""
         texts = ((part, part if isinstance(part, str) else words(part)) for part in self.cure)
         return " ".join(part if part is text else part.sentence(text) for part, text in texts if text)
@@ -77,7 +77,7 @@ class Refusal:
         return [part for part in self.cure if isinstance(part, Option)]
 
     @property
-    def _elsewhere(self) -> str:
+    def _other_place(self) -> str:
         if self.other is None:
             return ""
         return f" on line {self.other.line}" + (f" of {self.other.file}" if self.other.file != self.file else "")
@@ -100,15 +100,15 @@ class Refused(ValueError):
         super().__init__(str(refusals[0]))
 
 
-class Wrong(ValueError):
-    """A cell is wrong; with the cure."""
+class WrongCell(ValueError):
+    """A cell cannot be read. It carries its cure."""
 
     def __init__(self, problem: str, *cure: Cure) -> None:
         self.cure = cure
         super().__init__(problem)
 
 
-def some(keys: Iterable[str], *, count: int | None = None) -> str:
+def first_keys(keys: Iterable[str], *, count: int | None = None) -> str:
     """The first five keys, numbers first and in their order: "2, 10, q1, …"."""
     keys = list(keys)
     count = len(keys) if count is None else count
@@ -117,5 +117,5 @@ def some(keys: Iterable[str], *, count: int | None = None) -> str:
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """1 query, 2 queries."""
+    """The number with its noun: "1 query", "2 queries"."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

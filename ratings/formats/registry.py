@@ -313,7 +313,7 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
 
 
 def _is_chosen_as_table(source: Source, format: Format | None, start: Start) -> bool:
-    """Whether the choices of people, about columns or a header, mean a table, and the text may be one."""
+    """Whether people chose columns or a header, as only a table has them, and the text may be a table."""
     reading = source.reading
     chosen = bool(reading.columns) or reading.header is True or (format is None and reading.header is not None)
     return chosen and _is_plain_text(start) and (format is None or format.name in LIKE_TABLES)
@@ -329,7 +329,7 @@ def _is_plain_text(start: Start) -> bool:
 
 
 def unsupported(start: Start) -> tuple[str, str] | None:
-    """The problem and the cure of a file that people send by mistake. None where it may hold rows."""
+    """The problem and the cure of a file that cannot hold rows, such as a PDF; None for any other."""
     if _HTML.match(start.text):
         return "it is an HTML page, perhaps a sign-in page", "Download the file again while signed in."
     if first := next((first for first in _UNSUPPORTED if start.data.startswith(first)), None):
@@ -340,14 +340,14 @@ def unsupported(start: Start) -> tuple[str, str] | None:
     return None
 
 
-class Seen(NamedTuple):
+class KindGuess(NamedTuple):
     """The kind of rows in a file, None where it is unknown, and whether it can be no other."""
 
     kind: str | None
     sure: bool
 
 
-def kind_of(source: Source, *, has_queries: bool) -> Seen:
+def kind_of(source: Source, *, has_queries: bool) -> KindGuess:
     """The kind of rows that the first bytes show; of a table the kind that uses most of its columns.
 
     A file with several kinds, such as a Quepid book, counts as queries until the collection has some. Nothing else
@@ -357,23 +357,23 @@ def kind_of(source: Source, *, has_queries: bool) -> Seen:
     if problem_and_cure := source.wrong or unsupported(start):
         refusal = source.refusal(0, *problem_and_cure)
         if refusal.options:
-            return Seen(None, False)  # people can say how it is to be read
+            return KindGuess(None, False)  # people can choose an option that makes it readable
         raise Refused([refusal])
     fits = {kind: next((f for f in readable(kind) if f.fits(kind, start)), None) for kind in KINDS}
     samples = {name: _sample(name, source) for name in {f.name for f in fits.values() if f}}
     uses = {kind: _uses(kind, samples[format.name]) for kind, format in fits.items() if format}
     uses = {kind: use for kind, use in uses.items() if use is not None}
     if not uses:
-        return Seen(None, False)
+        return KindGuess(None, False)
     order = LIKELY if has_queries else ("queries", *LIKELY)
     likeliest = max((kind for kind in order if kind in uses), key=lambda kind: uses[kind].weight)
     format, table = fits[likeliest], samples[fits[likeliest].name]
     if format.name == "xlsx" and not table:
-        return Seen(None, False)  # somebody has to choose a sheet, or say whether there is a header
+        return KindGuess(None, False)  # somebody has to choose a sheet, or say whether there is a header
     if table:
-        named = format.name != "csv" or header.seen(likeliest, start) is True
-        return Seen(likeliest, named and _is_sure(likeliest, uses, table))
-    return Seen(likeliest, _shows_itself(format.name, start))
+        named = format.name != "csv" or header.has_header(likeliest, start) is True
+        return KindGuess(likeliest, named and _is_sure(likeliest, uses, table))
+    return KindGuess(likeliest, _is_unmistakable(format.name, start))
 
 
 class _Use(NamedTuple):
@@ -413,7 +413,7 @@ def _uses(kind: str, table: list[dict]) -> _Use | None:
 
 
 def _is_sure(kind: str, uses: dict[str, _Use], table: list[dict]) -> bool:
-    """Whether no other kind can use a column that this one cannot, or just the same columns."""
+    """Whether every other kind uses fewer columns than `kind`, and only columns that it uses."""
     mine = uses[kind]
     others = [use.columns for other, use in uses.items() if other != kind]
     if kind == "ratings" and "results" in uses and uses["results"].columns == mine.columns:
@@ -430,8 +430,8 @@ def _is_sure(kind: str, uses: dict[str, _Use], table: list[dict]) -> bool:
     return all(header.is_number(cell) or cell.lower() == tables.CANNOT for cell in cells)
 
 
-def _shows_itself(format: str, start: Start) -> bool:
-    """Whether text without a header can hardly be of another kind than that of the format."""
+def _is_unmistakable(format: str, start: Start) -> bool:
+    """Whether text without a header is hardly of another kind than the format suggests."""
     if format == "trec-qrels":
         rows = [line.split() for line in start.text.split("\n")[: header.SAMPLE] if line.strip()]
         iterations = {row[1] for row in rows if len(row) > 3}
@@ -442,4 +442,4 @@ def _shows_itself(format: str, start: Start) -> bool:
     has_words = any(" " in row[1].strip() or not re.search(r"[0-9]", row[1]) for row in rows if len(row) > 1)
     thirds = [row[2].strip() for row in rows if len(row) > 2]
     has_numbers = bool(rows) and len(rows[0]) > 2 and all(map(header.is_number, thirds))
-    return header.seen("queries", start, "\t") is False and has_words and not has_numbers
+    return header.has_header("queries", start, "\t") is False and has_words and not has_numbers

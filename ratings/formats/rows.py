@@ -14,7 +14,7 @@ from .source import Source
 
 
 class Topic(NamedTuple):
-    """One query. None: the file has no such fact; "": it says that there is none."""
+    """One query. None: the file has no such fact. "": the file says that there is none."""
 
     line: int
     key: str | None
@@ -89,12 +89,12 @@ def size_of(row: tuple) -> int:
     return len(row.key) + len(row.title) + len(row.body) + len(row.url) + fields
 
 
-def once(
-    source: Source, topics: Iterable[Topic | Refusal], cure: str, *, tell: bool = False, columns: bool = False
+def unique_topics(
+    source: Source, topics: Iterable[Topic | Refusal], cure: str, *, note: bool = False, columns: bool = False
 ) -> Iterator[Topic | Refusal]:
     """Each query once, from a format that repeats it with each of its documents. Refuses contradictory facts.
 
-    `tell`: note how many lines repeat a query; `columns`: offer the option that no column holds the fact.
+    `note`: note how many lines repeat a query; `columns`: offer the option that no column holds the fact.
     """
     first: dict[tuple, Topic] = {}
     repeated = 0
@@ -113,10 +113,10 @@ def once(
                 first[name] = first[name]._replace(**{fact: later})
                 continue
             other = "other" if fact == "tags" else "another"
-            problem = f"query {values.shown(topic.text)} has {other} {what}"
-            nowhere = [Option("columns", {fact: ""}, "no column holds it")] if columns else []
-            yield source.refusal(topic.line, problem, cure, *nowhere, other=source.at(before.line))
-    if repeated and tell:
+            problem = f"query {values.quoted(topic.text)} has {other} {what}"
+            no_column = [Option("columns", {fact: ""}, "no column holds it")] if columns else []
+            yield source.refusal(topic.line, problem, cure, *no_column, other=source.at(before.line))
+    if repeated and note:
         lines = counted(repeated, "line names", "lines name")
         source.notes.append(f"{source.name}: {lines} an earlier query again.")
     yield from first.values()

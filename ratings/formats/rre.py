@@ -7,7 +7,7 @@ from typing import Any
 
 from . import strict_json, values
 from .refusal import Refusal
-from .rows import RatingLine, Topic, once
+from .rows import RatingLine, Topic, unique_topics
 from .source import Source, Start
 from .strict_json import list_of, object_of, text_of
 
@@ -38,7 +38,7 @@ def read_queries(source: Source) -> Iterator[Topic | Refusal]:
         for query, need, _ in _queries(record, "", {}):
             yield Topic(line, None, query, need or None)
 
-    return once(source, strict_json.rows(source, topics_of, CURE, *LEVELS), CURE)
+    return unique_topics(source, strict_json.rows(source, topics_of, CURE, *LEVELS), CURE)
 
 
 def _queries(record: dict[str, Any], need: str, documents: Any) -> Iterator[tuple[str, str, Any]]:
@@ -56,7 +56,7 @@ def _queries(record: dict[str, Any], need: str, documents: Any) -> Iterator[tupl
 def _text(placeholders: dict[str, Any]) -> str:
     name = next((name for name in TEXTS if name in placeholders), None)
     if name is None and len(placeholders) != 1:
-        raise ValueError(f"none of the placeholders {values.shown(list(placeholders))} is $query")
+        raise ValueError(f"none of the placeholders {values.quoted(list(placeholders))} is $query")
     text = text_of(placeholders[name] if name else next(iter(placeholders.values())))
     return values.checked_text(text.strip(), "query")
 
@@ -78,7 +78,7 @@ def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
     """A file of queries, each with its documents. Users fill in the index and the template."""
     yield '{\n  "index": "",\n  "id_field": "id",\n  "template": "template.json",\n  "queries": ['
     for i, (query, group) in enumerate(groupby(rows, key=lambda row: row.query)):
-        gains = ", ".join(f'{_json(row.document)}: {{"gain": {values.plain(row.grade)}}}' for row in group)
+        gains = ", ".join(f'{_json(row.document)}: {{"gain": {values.grade_text(row.grade)}}}' for row in group)
         yield f'{"," if i else ""}\n    {{"placeholders": {{"$query": {_json(query)}}},'
         yield f' "relevant_documents": {{{gains}}}}}'
     yield "\n  ]\n}\n"

@@ -58,7 +58,7 @@ class Unopened(Exception):
 
 @dataclass(frozen=True)
 class Reading:
-    """How people say that a file is to be read. Where they say nothing its content decides."""
+    """What people chose about reading a file. Where they chose nothing its content decides."""
 
     encoding: str | None = None
     # Of a table:
@@ -72,8 +72,8 @@ class Reading:
 class Source:
     """A file that is read once.
 
-    `stream` is any binary stream; how it is packed is known by its first bytes. `whole` is the budget of all files
-    that belong together.
+    `stream` is any binary stream; its first bytes show how it is packed. `whole` is the budget of all files that
+    belong together.
     """
 
     def __init__(
@@ -91,8 +91,8 @@ class Source:
         self.name, self.file, self.depth = name, name, 0
         self.reading = reading
         self.budget = whole.part()
-        self.comments = 0  # comment lines that a reader passed over
-        self.stopped = False  # something kept its reader from reading on
+        self.comments = 0  # comment lines that a reader skipped
+        self.stopped = False  # the reader could not read to the end
         self.notes: list[str] = []  # of its reader, for the report of the import; one sentence each
         self._raw = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
         self._size: int | None = None
@@ -310,7 +310,7 @@ def _unmarked_utf_16(data: bytes) -> str:
 
 
 class _Counted(io.RawIOBase):
-    """Reports what is read to the budget, where the size of a stream is not known."""
+    """A stream of unknown size that counts what is read from it as sent."""
 
     def __init__(self, stream: BinaryIO, budget: Budget) -> None:
         self.stream, self.budget = stream, budget

@@ -4,7 +4,7 @@ A cell that begins like a formula gets an apostrophe before it. At which charact
 depends on its locale: the cell `Ann;=1+1` may become two cells, even in quotation marks. So the beginning of a
 formula after a semicolon, a bar, a tab or a line end gets an apostrophe, too, and then so does the cell itself, to
 mark that it was changed. A comma needs none, since spreadsheets that split at commas heed quotation marks. Numbers
-such as -1 stay as they are. `plain` removes the apostrophes, so that every id is read as it was written.
+such as -1 stay as they are. `unguarded` removes the apostrophes, so that every id is read as it was written.
 """
 
 import csv
@@ -29,7 +29,7 @@ def safe(text: str) -> str:
     return text if _number.fullmatch(text) else _guarded(text)
 
 
-def plain(cell: str) -> str:
+def unguarded(cell: str) -> str:
     """The text of a cell that `safe` made."""
     if cell[:1] != "'":
         return cell

@@ -38,7 +38,7 @@ def loaded(text: str, deepest: int = DEEPEST, what: str = "line") -> dict[str, A
     except json.JSONDecodeError as error:
         raise ValueError(f"the {what} is not JSON: {error.msg} at character {error.pos + 1}") from error
     if not isinstance(record, dict):
-        raise ValueError(f"the {what} is {values.shown(record)}, not an object")
+        raise ValueError(f"the {what} is {values.quoted(record)}, not an object")
     return record
 
 
@@ -53,7 +53,7 @@ def parts(source: Source) -> Iterator[Part | Refusal]:
             raise _Broken(text.line, "there is neither an object nor a list")
         yield from _inside(text, (), 2 if text.next() == "{" else 1)
         if text.next():
-            raise _Broken(text.line, "more stands behind the end of the JSON")
+            raise _Broken(text.line, "more text follows after the end of the JSON")
     except _Broken as broken:
         yield broken.refusal or source.stop(broken.line, broken.problem, CURE)
 
@@ -75,14 +75,14 @@ def rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, *m
 
 def object_of(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"the {what} is {values.shown(value)}, not an object")
+        raise ValueError(f"the {what} is {values.quoted(value)}, not an object")
     return value
 
 
 def list_of(value: Any, what: str) -> list:
     """A list; an absent one is empty."""
     if not isinstance(value, list | None):
-        raise ValueError(f"the {what} are {values.shown(value)}, not a list")
+        raise ValueError(f"the {what} are {values.quoted(value)}, not a list")
     return value or []
 
 
@@ -91,7 +91,7 @@ def text_of(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool | list | dict):
-        raise ValueError(f"{values.shown(value)} stands where a text or a number should")
+        raise ValueError(f"{values.quoted(value)} is given where a text or a number is expected")
     return value if isinstance(value, str) else repr(value)
 
 
@@ -116,7 +116,7 @@ def _inside(text: "_Text", path: tuple, deepest: int) -> Iterator[Part]:
         if is_object:
             place = text.name()
             if place in names:
-                raise _Broken(line, f"the name {values.shown(place)} stands twice in one object")
+                raise _Broken(line, f"the name {values.quoted(place)} appears twice in one object")
             names.add(place)
             text.take(":")
         else:
@@ -146,8 +146,8 @@ class _Text:
 
     def take(self, mark: str) -> None:
         if self.next() != mark:
-            found = values.shown(self.buffer[self.at : self.at + 1]) if self.next() else "the end"
-            raise _Broken(self.line, f"the JSON has {found} where {mark} should stand")
+            found = values.quoted(self.buffer[self.at : self.at + 1]) if self.next() else "the end"
+            raise _Broken(self.line, f"the JSON has {found} where {mark} is expected")
         self.move(self.at + 1)
 
     def name(self) -> str:
@@ -215,7 +215,7 @@ def _check_storable(value: Any) -> None:
         for inner in value:
             _check_storable(inner)
     elif isinstance(value, str) and ("\0" in value or any("\ud800" <= c <= "\udfff" for c in value)):
-        raise ValueError(f"the text {values.shown(value)} holds a NUL or half a surrogate pair")
+        raise ValueError(f"the text {values.quoted(value)} holds a NUL or half a surrogate pair")
 
 
 def _check_depth(value: Any, deepest: int) -> None:
@@ -233,7 +233,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(record) < len(pairs):
         names = [name for name, _ in pairs]
         repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the name {values.shown(repeated)} stands twice in one object")
+        raise ValueError(f"the name {values.quoted(repeated)} appears twice in one object")
     return record
 
 
@@ -244,7 +244,7 @@ def _no_constant(text: str) -> None:
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"the number {values.shown(text)} is too large")
+        raise ValueError(f"the number {values.quoted(text)} is too large")
     return value
 
 

@@ -17,8 +17,8 @@ from typing import Any
 from . import delimited, header, jsonl, parquet, spreadsheet, strict_json, values, xlsx
 from .columns import NEEDED, RATERS, Layout, by_position, example, is_index, layout_of, listed, usual_role
 from .decimals import Decimals
-from .refusal import Cure, Option, Refusal, Wrong, counted
-from .rows import DocumentLine, RatingLine, RunLine, Topic, once
+from .refusal import Cure, Option, Refusal, WrongCell, counted
+from .rows import DocumentLine, RatingLine, RunLine, Topic, unique_topics
 from .source import LONGEST_NAME, MOST_COLUMNS, Source, Start
 
 RATINGS = ["query", "document", "rater", "grade", "reason", "comment", "seconds", "rated_at"]
@@ -34,7 +34,7 @@ TOTALS = {
     "somme", "total général", "ensemble",
 }  # fmt: skip
 NULL = r"\N"  # as SQL clients write NULL
-WIDTH_CURE = "Leave out columns that nothing is read from."
+WIDTH_CURE = "Leave out the columns that are not needed."
 MOST_LAYOUTS = 1_000  # in the cache, for lines with different names
 
 
@@ -44,7 +44,7 @@ Records = Iterator[tuple[int, dict[str, Any]] | Refusal]
 
 def read_delimited(kind: str, source: Source) -> Rows:
     """Rows of `kind` from delimited text. The first records show the delimiter."""
-    return _rows(kind, source, _with_names(source, _cells(source), kind), tell=True)
+    return _rows(kind, source, _with_names(source, _cells(source), kind), uniform=True)
 
 
 def read_lines_of_json(kind: str, source: Source) -> Rows:
@@ -59,17 +59,17 @@ def read_documents_of_json(source: Source) -> Rows:
 
 def read_parquet(kind: str, source: Source) -> Rows:
     """Rows of `kind` from Parquet; the line is the number of the row."""
-    return _rows(kind, source, parquet.records(source), tell=True)
+    return _rows(kind, source, parquet.records(source), uniform=True)
 
 
 def read_xlsx(kind: str, source: Source) -> Rows:
     """Rows of `kind` from a sheet of a workbook; the line is the number of the row."""
-    return _rows(kind, source, _with_names(source, xlsx.records(source), kind), tell=True)
+    return _rows(kind, source, _with_names(source, xlsx.records(source), kind), uniform=True)
 
 
 def read_objects(kind: str, source: Source, records: "Records") -> Rows:
     """Rows of `kind` from (line, JSON object)."""
-    return _rows(kind, source, _narrow(source, records), tell=False)
+    return _rows(kind, source, _within_width(source, records), uniform=False)
 
 
 def sample(format: str, kind: str, source: Source) -> list[dict[str, Any]]:
@@ -118,11 +118,11 @@ def is_lines_of_json(kind: str, start: Start) -> bool:
     return set(NEEDED[kind]) <= named
 
 
-def _rows(kind: str, source: Source, records: Records, *, tell: bool) -> Rows:
-    rows = _read(kind, source, records, tell)
+def _rows(kind: str, source: Source, records: Records, *, uniform: bool) -> Rows:
+    rows = _read(kind, source, records, uniform)
     if kind != "queries":
         return rows
-    return once(source, _without_total(source, rows) if tell else rows, CURE, tell=True, columns=True)
+    return unique_topics(source, _without_total(source, rows) if uniform else rows, CURE, note=True, columns=True)
 
 
 def _without_total(source: Source, rows: Rows) -> Rows:
@@ -133,22 +133,24 @@ def _without_total(source: Source, rows: Rows) -> Rows:
             yield last
         last = row
     if isinstance(last, Topic) and last.key is None and last.text.lower() in TOTALS:
-        cure = "Remove the line; if it is a query, let another stand below it."
-        yield source.refusal(last.line, f"the last line is {values.shown(last.text)}, as of a sum", cure)
+        cure = "Remove the line. If it is a query, move it above another one."
+        yield source.refusal(
+            last.line, f"the last line is {values.quoted(last.text)}, as a line of totals is", cure
+        )
     elif last is not None:
         yield last
 
 
-def _read(kind: str, source: Source, records: Records, tell: bool) -> Rows:
+def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
     """The rows of all records.
 
-    `tell`: all records have the columns of the first, so it shows who the raters are, and the notes of the source
-    say what is read from where.
+    `uniform`: all records have the columns of the first one. Then columns may be raters, and a layout that the
+    first records contradict is refused.
     """
     layouts: dict[tuple, Layout] = {}
     noted = False
     row_of = _READERS[kind](source)
-    first = list(islice(records, header.SAMPLE)) if tell else []
+    first = list(islice(records, header.SAMPLE)) if uniform else []
     for item in chain(first, records):
         if isinstance(item, Refusal):
             yield item
@@ -159,18 +161,18 @@ def _read(kind: str, source: Source, records: Records, tell: bool) -> Rows:
             if names not in layouts:
                 if len(layouts) == MOST_LAYOUTS:
                     layouts.clear()
-                layouts[names] = layout(kind, names, source, wide=tell)
+                layouts[names] = layout(kind, names, source, wide=uniform)
                 if not noted:
-                    _tell(kind, source, layouts[names])
+                    _note_guesses(kind, source, layouts[names])
                     noted = True
         except ValueError as error:
             option = Option("columns", example(kind))
-            if tell:
+            if uniform:
                 yield source.stop(1, str(error), option)
                 return
             yield source.refusal(line, str(error), option)
             continue
-        if tell and first:
+        if uniform and first:
             if doubt := _in_doubt(kind, source, layouts[names], first):
                 yield doubt
                 return
@@ -181,9 +183,9 @@ def _read(kind: str, source: Source, records: Records, tell: bool) -> Rows:
             yield source.refusal(line, str(error), *_cure_of(error))
 
 
-def _tell(kind: str, source: Source, layout: Layout) -> None:
-    """Note what was guessed. Columns that are named as their role need no note."""
-    guessed = [f"{role} from {values.shown(name)}" for role, name in layout.column.items() if role != name]
+def _note_guesses(kind: str, source: Source, layout: Layout) -> None:
+    """Note which columns were guessed. A column that has the name of its role needs no note."""
+    guessed = [f"{role} from {values.quoted(name)}" for role, name in layout.column.items() if role != name]
     if layout.raters:
         raters = counted(len(layout.raters), "column as a rater", "columns as raters")
         guessed.append(f"{raters} ({listed(layout.raters)})")
@@ -198,18 +200,20 @@ def _tell(kind: str, source: Source, layout: Layout) -> None:
 
 
 def _in_doubt(kind: str, source: Source, layout: Layout, first: list) -> Refusal | None:
-    """The refusal of a guess about the columns that the first records contradict."""
+    """The refusal of guessed columns that the first records contradict; None where they do not."""
     records = [item for item in first if not isinstance(item, Refusal)]
     if kind == "ratings" and RATERS not in source.reading.columns:
-        wordy = [name for name in layout.raters if _holds_no_grade(name, [cells for _, cells in records], source)]
-        if wordy:
+        gradeless = [
+            name for name in layout.raters if _holds_no_grade(name, [cells for _, cells in records], source)
+        ]
+        if gradeless:
             taken = f"the columns {listed(layout.raters)} are taken for raters"
-            problem = f"{taken}, and there is no grade in {listed(wordy)}"
+            problem = f"{taken}, and there is no grade in {listed(gradeless)}"
             some = Option("columns", {RATERS: None}, "only some of them are raters")
             return source.stop(records[0][0], problem, some, Option("map", when="a word stands for a grade"))
     keyless = kind == "queries" and "key" not in layout.column and "key" not in source.reading.columns
-    if keyless and (name := _maybe_key(layout, [cells for _, cells in records])):
-        problem = f"the column {values.shown(name)} may hold the keys of the queries"
+    if keyless and (name := _likely_key_column(layout, [cells for _, cells in records])):
+        problem = f"the column {values.quoted(name)} may hold the keys of the queries"
         does = Option("columns", {"key": name}, "it does")
         return source.stop(records[0][0], problem, does, Option("columns", {"key": ""}, "it does not"))
     return None
@@ -229,7 +233,7 @@ def _is_grade(text: str, source: Source) -> bool:
         return False
 
 
-def _maybe_key(layout: Layout, records: list[dict[str, Any]]) -> str:
+def _likely_key_column(layout: Layout, records: list[dict[str, Any]]) -> str:
     """The first column, where its name is unknown and each record has another id in it; "" otherwise."""
     name = next(iter(records[0]), "")
     if name not in layout.ignored + layout.fields or is_index(name) or len(records) < 2:
@@ -263,7 +267,7 @@ def _with_names(source: Source, records: Iterator, kind: str) -> Records:
     if not has_header:
         names = [str(number) for number in range(1, len(names) + 1)]
     elif repeated := [name for name in names if name and names.count(name) > 1]:
-        problem = f"the header has the column {values.shown(repeated[0])} twice"
+        problem = f"the header has the column {values.quoted(repeated[0])} twice"
         yield source.stop(rows[0][0], problem, "Give each column its own name.")
         return
     if unnamed := names.count(""):
@@ -284,7 +288,7 @@ def _with_names(source: Source, records: Iterator, kind: str) -> Records:
             record.pop("", None)
             yield line, record
         elif below:
-            yield source.refusal(line, "the header stands here again", "Remove the line.")
+            yield source.refusal(line, "the header is repeated here", "Remove the line.")
         below = True
 
 
@@ -309,10 +313,10 @@ def too_wide(names: Sequence[str]) -> str:
     if len(names) > MOST_COLUMNS:
         return f"there are {len(names):,} columns, at most {MOST_COLUMNS:,} are read"
     long = next((name for name in names if len(name) > LONGEST_NAME), None)
-    return f"the name {values.shown(long)} of a column is longer than {LONGEST_NAME:,} characters" if long else ""
+    return f"the name {values.quoted(long)} of a column is longer than {LONGEST_NAME:,} characters" if long else ""
 
 
-def _narrow(source: Source, records: Records) -> Records:
+def _within_width(source: Source, records: Records) -> Records:
     for item in records:
         if not isinstance(item, Refusal) and (problem := too_wide(tuple(item[1]))):
             item = source.refusal(item[0], problem, WIDTH_CURE)
@@ -373,7 +377,7 @@ def _topics(source: Source) -> Callable:
 def _weight(text: str) -> float:
     weight = values.number(text, "weight")
     if weight < 0:
-        raise ValueError(f"the weight {values.shown(text)} is less than 0")
+        raise ValueError(f"the weight {values.quoted(text)} is less than 0")
     return weight
 
 
@@ -419,8 +423,8 @@ def _decimals(source: Source) -> Decimals:
 
 
 def _number(cell: Any, what: str, decimals: Decimals) -> str:
-    """The text of a cell, with a decimal point. Numbers from JSON and Parquet have one already."""
-    return decimals.plain(cell, what) if isinstance(cell, str) else text_of(cell)
+    """The text of a number, with a decimal point, as numbers from JSON and Parquet have it."""
+    return decimals.with_point(cell, what) if isinstance(cell, str) else text_of(cell)
 
 
 def _ratings(source: Source) -> Callable:
@@ -438,7 +442,7 @@ def _ratings(source: Source) -> Callable:
         if grade is None and not reason and "reason" not in texts:
             return  # a pair or a query that nobody rated
         if (grade is None) == (reason == ""):
-            raise ValueError("a rating needs a grade or a reason why the pair cannot be judged, and not both")
+            raise ValueError("a rating needs either a grade or a reason why the pair cannot be judged")
         rater = texts.get("rater", "")
         if "rater" in texts:
             values.checked_name(rater, "rater", values.RATER_NAME_LENGTH)
@@ -459,12 +463,12 @@ def _of_raters(
                 rater = values.checked_name(name.strip(), "rater", values.RATER_NAME_LENGTH)
                 yield RatingLine(line, *_pair(texts), rater, grade, reason)
         except ValueError as error:
-            problem = f"{error}, in the column {values.shown(name)} of a rater"
+            problem = f"{error}, in the column {values.quoted(name)} of a rater"
             yield source.refusal(line, problem, *_cure_of(error))
 
 
 def _cure_of(error: ValueError) -> tuple[Cure, ...]:
-    return error.cure if isinstance(error, Wrong) else (CURE,)
+    return error.cure if isinstance(error, WrongCell) else (CURE,)
 
 
 def _pair(texts: dict[str, str]) -> tuple[str, str]:
@@ -476,7 +480,7 @@ _READERS = {"queries": _topics, "documents": _documents, "results": _results, "r
 
 
 def grade_of(text: str, source: Source, decimals: Decimals | None = None) -> tuple[Decimal | None, str]:
-    """The grade that a cell holds, or the reason why there is none; neither where it is blank."""
+    """(grade, "") of a cell, (None, reason) where it says that the pair cannot be judged, (None, "") if blank."""
     text = text.strip()
     if text in source.reading.grades:
         return source.reading.grades[text], ""
@@ -485,11 +489,11 @@ def grade_of(text: str, source: Source, decimals: Decimals | None = None) -> tup
     if not text:
         return None, ""
     try:
-        return values.grade(decimals.plain(text, "grade") if decimals else text), ""
+        return values.grade(decimals.with_point(text, "grade") if decimals else text), ""
     except ValueError as error:
         if any(c.isdigit() for c in text):
             raise
-        raise Wrong(str(error), CURE, Option("map", {text: None}, "the word stands for a grade")) from error
+        raise WrongCell(str(error), CURE, Option("map", {text: None}, "the word stands for a grade")) from error
 
 
 def _seconds(text: str) -> float | None:
@@ -497,7 +501,7 @@ def _seconds(text: str) -> float | None:
         return None
     seconds = values.number(text, "number of seconds")
     if seconds < 0:
-        raise ValueError(f"the number of seconds {values.shown(text)} is negative")
+        raise ValueError(f"the number of seconds {values.quoted(text)} is negative")
     return seconds
 
 
@@ -510,7 +514,7 @@ def _moment(text: str) -> datetime | None:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise ValueError(
-            f"the rated_at {values.shown(text)} is not a time such as 2026-03-02T09:00:00+00:00"
+            f"the rated_at {values.quoted(text)} is not a time such as 2026-03-02T09:00:00+00:00"
         ) from error
 
 
@@ -527,7 +531,7 @@ def write_run(rows: Iterable[RunLine], *, raw: bool = False) -> Iterator[str]:
 
 
 def write_judgments(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:
-    cells = ([row.query, row.document, values.plain(row.grade)] for row in rows)
+    cells = ([row.query, row.document, values.grade_text(row.grade)] for row in rows)
     return spreadsheet.written(chain([JUDGMENTS], cells), raw=raw)
 
 
@@ -545,7 +549,7 @@ def write_judgments_as_json(rows: Iterable[RatingLine]) -> Iterator[str]:
 
 
 def _cell(value: Any) -> str:
-    return values.plain(value) if isinstance(value, Decimal) else text_of(value)
+    return values.grade_text(value) if isinstance(value, Decimal) else text_of(value)
 
 
 def _object(names: list[str], row: Iterable[Any]) -> str:

@@ -12,8 +12,8 @@ from .refusal import Option, Refusal
 from .rows import Topic
 from .source import LONGEST_LINE, Line, Source, Start
 
-TSV_CURE = "A line is KEY, a tab, the query, and after another tab, if you like, the information need."
-BARE = Option("header", "no", "each line is a query and no more")
+TSV_CURE = "A line is KEY, a tab and the query. After another tab it may have the information need."
+BARE = Option("header", "no", "each line is only the text of a query")
 HEADER = Option("header", "no", "it is a query"), Option("header", "yes", "it names the columns")
 MARKUP_CURE = "A topic is <top> with <num> and <title>, or <topic number=…> with <query>."
 
@@ -42,7 +42,7 @@ def is_topics(start: Start) -> bool:
 
 def read_topics(source: Source) -> Iterator[Topic | Refusal]:
     """Topics in the order of the file, each with the line on which it begins."""
-    named = header.seen("queries", source.start, "\t")
+    named = header.has_header("queries", source.start, "\t")
     lines = source.lines()
     blank, first = [], None
     for first in lines:
@@ -69,19 +69,19 @@ def _read_tsv(source: Source, lines: Iterable[Line | Refusal], named: bool | Non
             yield item
         elif item.text.strip():
             if first and source.reading.header is None and named is not False:
-                cells = ", ".join(map(values.shown, item.text.rstrip("\r").split("\t")))
+                cells = ", ".join(map(values.quoted, item.text.rstrip("\r").split("\t")))
                 problem = f"this line may name the columns or be a query ({cells})"
                 yield source.stop(item.number, problem, *HEADER)
                 return
             if first and "\t" not in item.text:
-                yield source.stop(item.number, f"there is no tab in {values.shown(item.text)}", TSV_CURE, BARE)
+                yield source.stop(item.number, f"there is no tab in {values.quoted(item.text)}", TSV_CURE, BARE)
                 return
             if first and source.reading.header:
                 first = False
                 continue
             first = False
             if "\r" in item.text.rstrip("\r"):
-                problem = "a line ends here with CR alone, as others do not"
+                problem = "a line ends here with CR alone, unlike the others"
                 yield source.refusal(item.number, problem, LINES_CURE)
                 continue
             try:
@@ -93,12 +93,12 @@ def _read_tsv(source: Source, lines: Iterable[Line | Refusal], named: bool | Non
 
 def _topic_of_cells(number: int, cells: list[str]) -> Topic:
     if len(cells) == 1:
-        raise ValueError(f"there is no tab in {values.shown(cells[0])}")
+        raise ValueError(f"there is no tab in {values.quoted(cells[0])}")
     if len(cells) > 3:
         raise ValueError(f"there are {len(cells)} columns, at most three are known")
     key = values.checked_key(cells[0], "query", values.QUERY_KEY_LENGTH)
     if not cells[1].strip():
-        raise ValueError(f"query {values.shown(key)} has no text")
+        raise ValueError(f"query {values.quoted(key)} has no text")
     return Topic(number, key, cells[1].strip(), cells[2].strip() if len(cells) == 3 else None)
 
 
@@ -122,7 +122,7 @@ def _read_sgml(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[Topi
                 text.append(piece)
                 size += len(piece)
             elif stray := _between.sub("", piece).strip():
-                problem = f"{values.shown(stray)} stands outside a topic"
+                problem = f"{values.quoted(stray)} stands outside a topic"
                 yield source.refusal(item.number, problem, "Put it inside a topic, or remove it.")
         if size > LONGEST_LINE:
             break
@@ -192,7 +192,7 @@ class _TopicsInXml:
 
     def entity(self, name: str, *declaration: object) -> None:
         raise ValueError(
-            f"the XML entity {values.shown(name)} is declared or left open, and entities are never expanded"
+            f"the XML entity {values.quoted(name)} is declared or left open, and entities are never expanded"
         )
 
 
@@ -233,7 +233,7 @@ def _topic(
     texts = {name: "\n\n".join(filter(None, clean.get(name, []))) for name in _TEXT_FROM}
     chosen = next((name for name in _TEXT_FROM if texts[name]), None)
     if chosen is None:
-        return source.refusal(line, f"topic {values.shown(key)} has no title and no query", MARKUP_CURE)
+        return source.refusal(line, f"topic {values.quoted(key)} has no title and no query", MARKUP_CURE)
     subtopics = [f"{i}. {text}" for i, text in enumerate(clean.get("subtopic", []), 1)]
     paragraphs = [texts[name] for name in _TEXT_FROM if name != chosen] + ["\n".join(subtopics)]
     return Topic(line, key, texts[chosen], "\n\n".join(filter(None, paragraphs)) or None, tags)

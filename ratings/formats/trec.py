@@ -26,11 +26,11 @@ _run = re.compile(
 _qrels = re.compile(_gap.join([_query, r"\S+", _document, rf"({NUMBER})"]))
 
 RUN_CURE = "A run has six columns: query, Q0, document, rank, score, system."
-BLANK_CURE = "Write names of systems without blanks, such as with _ for each."
+BLANK_CURE = "Write names of systems without blanks, for example with _ in place of each."
 QRELS_CURE = "Qrels have four columns: query, iteration, document, grade."
 HEADER_CURE = "If this line names the columns, remove it."
 MARK = "\ufeff"
-MARKED = "a byte order mark stands at the start of the line, as where files were put together"
+MARKED = "the line begins with a byte order mark, as where files were joined"
 _NO_KEY = f"#{MARK}"  # characters with which no query begins
 
 
@@ -64,8 +64,8 @@ def _read_run(source: Source, lines: Iterable[Line | Refusal]) -> Iterator[RunLi
         if math.isfinite(score) and cells[1][0] not in _NO_KEY:
             query, document, rank, _, system, more = cells.groups()
             if more is not None and text.strip(_blanks).count("\t") == 5:
-                # Tabs part the columns, so the name goes on. By its first word two systems would be one.
-                name = values.shown(text.strip(_blanks).rpartition("\t")[2])
+                # Tabs separate the columns, so the name has blanks. By first words two systems would become one.
+                name = values.quoted(text.strip(_blanks).rpartition("\t")[2])
                 yield source.refusal(number, f"the name of the system {name} has a blank", BLANK_CURE)
                 continue
             yield RunLine(number, query, document, int(rank), score, system, more is not None)
@@ -128,7 +128,7 @@ def _first_cells(start: Start) -> list[str]:
 
 
 def _filled(source: Source, text: str) -> str:
-    """A line without blanks around it; "" for a comment, which is counted."""
+    """The line without blanks around it; "" for a comment. Counts comments in `source`."""
     text = text.strip(_blanks)
     comment = text.startswith("#")
     source.comments += comment

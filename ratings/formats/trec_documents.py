@@ -81,7 +81,7 @@ def _outside(text: str) -> str:
 
 
 def _refused(source: Source, line: int, text: str) -> Refusal:
-    return source.refusal(line, f"{values.shown(text)} stands outside a document", STRAY_CURE)
+    return source.refusal(line, f"{values.quoted(text)} stands outside a document", STRAY_CURE)
 
 
 def _document(source: Source, line: int, attributes: str, text: str) -> DocumentLine | Refusal:

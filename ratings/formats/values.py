@@ -29,8 +29,8 @@ _BILLIONTH = Decimal("1e-9")
 _DIGITS = re.compile(r"([0-9]+)")
 
 
-def shown(value: object, longest: int = 60) -> str:
-    """A value for a message: quoted, on one line, with visible control characters, and cut where it is long."""
+def quoted(value: object, longest: int = 60) -> str:
+    """The value for a message: in quotes, on one line, control characters escaped, and cut where it is long."""
     text = repr(value)
     return text if len(text) <= longest else f"{text[:longest]}… ({len(str(value)):,} characters)"
 
@@ -39,9 +39,9 @@ def checked_key(text: str, what: str, longest: int) -> str:
     if not text:
         raise ValueError(f"the {what} is empty")
     if len(text) > longest:
-        raise ValueError(f"the {what} {shown(text)} is longer than {longest} characters")
+        raise ValueError(f"the {what} {quoted(text)} is longer than {longest} characters")
     if not _key.fullmatch(text):
-        raise ValueError(f"the {what} {shown(text)} has a blank or a control character")
+        raise ValueError(f"the {what} {quoted(text)} has a blank or a control character")
     return text
 
 
@@ -49,21 +49,21 @@ def checked_name(text: str, what: str, longest: int) -> str:
     """The name. Unlike a key it may have blanks, but not at its ends."""
     if not text or text != text.strip() or _control.search(text):
         raise ValueError(
-            f"the {what} {shown(text)} is empty, begins or ends with a blank or has a control character"
+            f"the {what} {quoted(text)} is empty, begins or ends with a blank or has a control character"
         )
     if len(text) > longest:
-        raise ValueError(f"the {what} {shown(text)} is longer than {longest} characters")
+        raise ValueError(f"the {what} {quoted(text)} is longer than {longest} characters")
     return text
 
 
 def checked_text(text: str, what: str) -> str:
-    """The text or key by which a query is named. It may have blanks and several lines."""
+    """The text or key of a query. It may have blanks and several lines."""
     if not text:
         raise ValueError(f"the {what} is empty")
     if len(text) > QUERY_TEXT_LENGTH:
-        raise ValueError(f"the {what} {shown(text)} is longer than {QUERY_TEXT_LENGTH:,} characters")
+        raise ValueError(f"the {what} {quoted(text)} is longer than {QUERY_TEXT_LENGTH:,} characters")
     if "\0" in text:
-        raise ValueError(f"the {what} {shown(text)} has a NUL")
+        raise ValueError(f"the {what} {quoted(text)} has a NUL")
     return text
 
 
@@ -78,7 +78,7 @@ def key_of_text(text: str) -> str:
 
 def integer(text: str, what: str) -> int:
     if not _integer.fullmatch(text):
-        raise ValueError(f"the {what} {shown(text)} is not an integer")
+        raise ValueError(f"the {what} {quoted(text)} is not an integer")
     return int(text)
 
 
@@ -86,7 +86,7 @@ def number(text: str, what: str) -> float:
     """A finite number. Stricter than float(): no nan, inf, underscores or digits of other scripts."""
     value = float(text) if _number.fullmatch(text) else math.nan
     if not math.isfinite(value):
-        raise ValueError(f"the {what} {shown(text)} is not a finite number")
+        raise ValueError(f"the {what} {quoted(text)} is not a finite number")
     return value
 
 
@@ -94,17 +94,17 @@ def number(text: str, what: str) -> float:
 def grade(text: str) -> Decimal:
     """The grade, with at most 6 digits before and 9 after the point, as the database has it: to 9 places."""
     if not _number.fullmatch(text):
-        raise ValueError(f"the grade {shown(text)} is not a decimal number")
+        raise ValueError(f"the grade {quoted(text)} is not a decimal number")
     value = Decimal(text)
     if value and value.adjusted() >= 6:
-        raise ValueError(f"the grade {shown(text)} has more than 6 digits before the point")
+        raise ValueError(f"the grade {quoted(text)} has more than 6 digits before the point")
     stored = value.quantize(_BILLIONTH)
     if stored != value:
-        raise ValueError(f"the grade {shown(text)} has more than 9 digits after the point")
+        raise ValueError(f"the grade {quoted(text)} has more than 9 digits after the point")
     return stored + 0  # no negative zero
 
 
-def plain(grade: Decimal) -> str:
+def grade_text(grade: Decimal) -> str:
     """A grade without trailing zeros: 2, 0.5, -1."""
     text = f"{grade:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -48,7 +48,7 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
 
     Stops where the workbook is broken.
     """
-    number, kept_off = 0, 0
+    number, guarded = 0, 0
     try:
         book, parts = _opened(source)
         sheet = _chosen(book, source.reading.sheet)
@@ -58,7 +58,7 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
         for number, row in enumerate(sheet.iter_rows(), 1):
             if parts.uncomputed:
                 column, line = parts.uncomputed
-                problem = f"the cell {column}{line} has a formula, and the file does not hold what it comes to"
+                problem = f"the cell {column}{line} has a formula, and the file does not hold its result"
                 yield source.stop(line, problem, CURE)
                 return
             parts.since = 0
@@ -68,8 +68,8 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
                 yield source.refusal(number, str(error), "Correct the cell.")
                 continue
             if not source.reading.raw:
-                cells, marked = [spreadsheet.plain(cell) for cell in cells], cells
-                kept_off += cells != marked
+                cells, marked = [spreadsheet.unguarded(cell) for cell in cells], cells
+                guarded += cells != marked
             while cells and not cells[-1]:
                 cells.pop()
             if not cells:
@@ -81,16 +81,16 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
                 continue
             yield number, cells + [""] * (width - len(cells))
         if merged := parts.merged:
-            shown = ", ".join(merged[:12]) + (", …" if len(merged) > 12 else "")
-            source.notes.append(f"{source.name}: of merged cells ({shown}) only the first has a value.")
+            ranges = ", ".join(merged[:12]) + (", …" if len(merged) > 12 else "")
+            source.notes.append(f"{source.name}: of merged cells ({ranges}) only the first has a value.")
     except Unopened as error:
         yield source.stop(number, *error.args)
     except Exception as error:  # of any kind: openpyxl raises whatever a damaged file causes
         yield source.stop(number, *_wrong(error))
-    if kept_off:
-        lines = counted(kept_off, "row has a cell", "rows have cells")
+    if guarded:
+        lines = counted(guarded, "row has a cell", "rows have cells")
         source.notes.append(
-            f"{source.name}: {lines} with an apostrophe before a sign that begins a formula; taken off."
+            f"{source.name}: {lines} with an apostrophe before a sign that begins a formula; it was removed."
         )
 
 
@@ -98,8 +98,8 @@ def _wrong(error: Exception) -> tuple[str, str]:
     """The problem and the cure. openpyxl hides the cause of some errors behind its own."""
     if too_much := next((each for each in (error, error.__cause__) if isinstance(each, TooMuch)), None):
         return str(too_much), budget.CURE
-    said = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
-    return f"the workbook is broken or cannot be read ({said})", CURE
+    detail = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
+    return f"the workbook is broken or cannot be read ({detail})", CURE
 
 
 def _visible(book: Any) -> list[str]:
@@ -111,15 +111,15 @@ def _chosen(book: Any, name: str | None) -> Any:
     sheets = {sheet.title: sheet for sheet in book.worksheets}
     if name in sheets:
         return sheets[name]
-    shown = _visible(book)
-    listed = ", ".join(map(values.shown, shown[:12])) + (", …" if len(shown) > 12 else "")
+    visible = _visible(book)
+    listed = ", ".join(map(values.quoted, visible[:12])) + (", …" if len(visible) > 12 else "")
     if name:
-        raise Unopened(f"there is no sheet {values.shown(name)}; there are {listed}", SHEET)
-    if not shown:
+        raise Unopened(f"there is no sheet {values.quoted(name)}; the sheets are {listed}", SHEET)
+    if not visible:
         raise Unopened("the workbook has no sheet", CURE)
-    if len(shown) > 1:
+    if len(visible) > 1:
         raise Unopened(f"the workbook has several sheets: {listed}", SHEET)
-    return sheets[shown[0]]
+    return sheets[visible[0]]
 
 
 def _text(cell: Any) -> str:
@@ -128,7 +128,7 @@ def _text(cell: Any) -> str:
     if value is None:
         return ""
     if cell.data_type == "e":
-        raise ValueError(f"the cell {cell.coordinate} holds the error {values.shown(value)}")
+        raise ValueError(f"the cell {cell.coordinate} holds the error {values.quoted(value)}")
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -147,7 +147,7 @@ def _text(cell: Any) -> str:
 
 
 def _opened(source: Source) -> tuple[Any, "_Parts"]:
-    """The workbook of openpyxl, which reads sheets row by row and all else at once, and the ZIP it reads from."""
+    """The workbook, and the ZIP that openpyxl reads it from: sheets row by row, and all else at once."""
     from openpyxl.reader.excel import ExcelReader  # takes a third of a second, and few files need it
 
     file = Bounded(source.at_any_place())
@@ -182,7 +182,7 @@ class _Parts(zipfile.ZipFile):
             return part.read()
 
     def count(self, data: bytes, *, is_sheet: bool) -> None:
-        """Raises TooMuch."""
+        """Count unpacked bytes. Raises TooMuch."""
         self.budget.unpack(len(data))
         if not is_sheet:
             self.kept += len(data)

@@ -22,14 +22,14 @@ class FixedZip:
             for part in parts:
                 digest.update(part)
                 entry.write(part)
-                yield self._out.taken()
+                yield self._out.drain()
         self.sums[name] = digest.hexdigest()
-        yield self._out.taken()
+        yield self._out.drain()
 
     def end(self) -> bytes:
         """The last bytes: the list of the files, without which no program opens the ZIP."""
         self._zip.close()
-        return self._out.taken()
+        return self._out.drain()
 
 
 def sums_as_text(sums: Mapping[str, str]) -> str:
@@ -57,6 +57,6 @@ class _Out:
         self.waiting.append(bytes(data))
         return len(data)
 
-    def taken(self) -> bytes:
+    def drain(self) -> bytes:
         data, self.waiting = b"".join(self.waiting), []
         return data

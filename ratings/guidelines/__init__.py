@@ -1,1 +1,1 @@
-"""The guidelines for raters: versions, their text as HTML, and their changes."""
+"""The guidelines for raters: their versions, the differences of these, and the text as HTML."""

@@ -1,4 +1,4 @@
-"""The difference of two texts, word by word."""
+"""The difference between two texts, word by word."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 AROUND = 1  # unchanged paragraphs that are shown before and after a change
-LINES = 4_000  # of both texts together; longer ones are shown whole, old and new
-WORDS = 1_500  # of one change; longer ones are shown whole: to compare their words would take long
+LINES = 4_000  # of both texts together; longer texts are shown whole, first the old one
+WORDS = 1_500  # of one change; the words of a longer one are not compared, which would take long
 
 KEPT, ADDED, REMOVED = "kept", "added", "removed"
 
@@ -31,16 +31,16 @@ def changes(old: str, new: str) -> list[Paragraph]:
     before, after = _lines(old), _lines(new)
     if len(before) + len(after) > LINES:
         return _changed(before, []) + _changed([], after)
-    found: list[Paragraph] = []
+    paragraphs: list[Paragraph] = []
     steps = SequenceMatcher(None, before, after).get_opcodes()
     if all(kind == "equal" for kind, *_ in steps):
         return []
     for place, (kind, a, b, c, d) in enumerate(steps):
         if kind == "equal":
-            found += _neighbours(before[a:b], first=place == 0, last=place == len(steps) - 1)
+            paragraphs += _neighbours(before[a:b], first=place == 0, last=place == len(steps) - 1)
         else:
-            found += _changed(before[a:b], after[c:d])
-    return found
+            paragraphs += _changed(before[a:b], after[c:d])
+    return paragraphs
 
 
 def _lines(text: str) -> list[str]:
@@ -48,7 +48,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _neighbours(lines: Sequence[str], *, first: bool, last: bool) -> list[Paragraph]:
-    """Returns the unchanged lines next to a change, and the number of those left out."""
+    """The unchanged lines next to a change, and the number of those left out."""
     head = 0 if first else AROUND
     tail = 0 if last else AROUND
     if len(lines) <= head + tail:
@@ -59,7 +59,7 @@ def _neighbours(lines: Sequence[str], *, first: bool, last: bool) -> list[Paragr
 
 
 def _changed(old: Sequence[str], new: Sequence[str]) -> list[Paragraph]:
-    """Replaced lines: compared in pairs word by word, the rest whole."""
+    """The paragraphs of replaced lines: paired lines are compared word by word, the rest is shown whole."""
     pairs = list(zip(old, new, strict=False))
     return [
         *(Paragraph(tuple(_words(before, after))) for before, after in pairs),

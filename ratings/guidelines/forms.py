@@ -12,7 +12,7 @@ class GuidelinesForm(forms.Form):
         strip=False,
         widget=forms.Textarea(attrs={"rows": 24, "dir": "auto", "class": "mono"}),
         help_text="Markdown. Raters see a section at a grade if its heading begins with it: “## 3 Perfect”.",
-        error_messages={"required": "Write something: the guidelines are empty."},
+        error_messages={"required": "Write a text: the guidelines are empty."},
     )
     base = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
 

@@ -16,16 +16,16 @@ VALUE = re.compile(r"([-−+]?\d+(?:[.,]\d+)?)(?!\w)(?![.)]\s)\W*")  # not the n
 
 
 def _demoted(state: StateCore) -> None:
-    """Make each heading one level lower: the page has a heading of its own."""
+    """Lower each heading by one level, because the page has a heading of its own."""
     for token in state.tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
 
 
 def _identified(state: StateCore) -> None:
-    """Give each heading an id made of its words."""
+    """Give each heading an id: that of its grade, or one made of its words."""
     headings = [
-        (token, _plain(state.tokens[i + 1]))
+        (token, _text_of(state.tokens[i + 1]))
         for i, token in enumerate(state.tokens)
         if token.type == "heading_open"
     ]
@@ -47,7 +47,7 @@ _markdown.core.ruler.push("identified", _identified)
 
 
 def rendered(text: str, scale: Iterable[Grade] = ()) -> SafeString:
-    """The HTML. The heading of a grade of `scale` has the id `section_of(grade)`."""
+    """The text as HTML, in which the heading of a grade of `scale` has the id `section_of(grade)`."""
     html = _markdown.render(text, {"scale": list(scale)})
     return mark_safe(html)  # safe: HTML is escaped, javascript: links are refused
 
@@ -58,7 +58,7 @@ def section_of(grade: Grade) -> str:
 
 
 def _headings_of_grades(headings: Sequence[str], scale: Iterable[Grade]) -> dict[int, Grade]:
-    """Index of the heading → grade: for each grade the heading that fits best, the first of equals."""
+    """The grade by the index of its heading: each grade has the heading that fits best, the first of equals."""
     by_heading: dict[int, Grade] = {}
     for grade in scale:
         fits = [_fit(heading, grade) for heading in headings]
@@ -87,6 +87,6 @@ def _number(text: str) -> Decimal | None:
         return None
 
 
-def _plain(inline: Token) -> str:
+def _text_of(inline: Token) -> str:
     """The text of a heading without markup."""
     return "".join(child.content for child in inline.children or ()).strip()

@@ -1,4 +1,4 @@
-"""The guidelines that a collection begins with."""
+"""The first guidelines of a collection, made from its scale."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ CANNOT = (
 
 
 def first_text(grades: Sequence[Grade]) -> str:
-    """How to grade, a heading for each grade, the best first, and when one cannot judge."""
+    """The text: how to grade, a section for each grade, the best first, and when one cannot judge."""
     steps = [_heading(grade) + f"\n\n{grade.meaning}".rstrip() for grade in reversed(grades)]
     return "\n\n".join(["# How to grade", HOW, *steps, "## When you cannot judge", CANNOT]) + "\n"
 

@@ -9,12 +9,15 @@ __all__ = ["Outdated", "Unchanged", "mark_read", "publish"]
 
 
 def publish(collection: Collection, text: str, *, base: int) -> Guidelines:
-    """The new version, based on version `base` (0: there was none). Raises Outdated and Unchanged."""
+    """Publish a version and return it. `base` is the version that was edited, 0 for none.
 
-    def noted(made: Guidelines) -> None:
-        note(Act.GUIDELINES, collection, about=f"version {made.version}")
+    Raises Outdated and Unchanged.
+    """
 
-    return versions.publish(collection.guidelines, {"text": text}, base=base, note=noted)
+    def note_version(version: Guidelines) -> None:
+        note(Act.GUIDELINES, collection, about=f"version {version.version}")
+
+    return versions.publish(collection.guidelines, {"text": text}, base=base, note=note_version)
 
 
 def mark_read(rater: Rater, version: int) -> None:

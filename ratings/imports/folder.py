@@ -9,7 +9,7 @@ from django.core.files.storage import FileSystemStorage
 
 
 class Entry(NamedTuple):
-    """A file that lies in a storage."""
+    """A file in a storage."""
 
     name: str
     size: int
@@ -34,7 +34,7 @@ class Folder(FileSystemStorage):
         return self.open(name).file
 
     def entries(self) -> Iterator[Entry]:
-        """What lies there. Other processes may remove a file at any moment."""
+        """The files. Other processes may remove one at any moment."""
         for path in self.base_location.iterdir() if self.base_location.is_dir() else ():
             try:
                 about = path.stat()

@@ -19,7 +19,7 @@ MOST_FILES = 20
 LARGEST = f"{settings.LARGEST_UPLOAD // 2**20:,} MB"
 PASTED = "pasted.txt"
 LONGEST_PASTED = 200_000  # characters
-SEEN = "detected from the file"
+DETECTED = "detected from the file"
 KINDS = [
     ("queries", "queries: what was searched for"),
     ("documents", "documents: titles and texts"),
@@ -56,7 +56,11 @@ class Files(forms.FileField):
 
 class SendForm(forms.Form):
     kind = forms.ChoiceField(
-        label="What is in it?", choices=[("", SEEN), *KINDS], widget=forms.RadioSelect, initial="", required=False
+        label="What is in it?",
+        choices=[("", DETECTED), *KINDS],
+        widget=forms.RadioSelect,
+        initial="",
+        required=False,
     )
     files = Files(
         label="File",
@@ -121,7 +125,7 @@ class SlugForm(forms.Form):
 
 
 class HowForm(forms.Form):
-    """How the files of a job are to be read. `options` is what the job stores."""
+    """The options of reading the files of a job. `options` is what the job stores."""
 
     def __init__(self, *args, job: Job, columns: Mapping[str, str], sheets: Sequence[str] = (), **kwargs) -> None:
         self.job, self.names = job, list(columns)
@@ -132,7 +136,7 @@ class HowForm(forms.Form):
         self.fields["kind"] = forms.ChoiceField(
             label="What is in it?", choices=KINDS, initial=job.kind, widget=chooser, error_messages=missing
         )
-        formats = [("", SEEN), *((format.name, format.title) for format in readable(job.kind))]
+        formats = [("", DETECTED), *((format.name, format.title) for format in readable(job.kind))]
         self.fields["format"] = forms.ChoiceField(
             label="Format", choices=formats, required=False, initial=initial.get("format")
         )
@@ -140,7 +144,7 @@ class HowForm(forms.Form):
         self.fields["encoding"] = forms.ChoiceField(
             label="Encoding", choices=encodings, required=False, initial=initial.get("encoding")
         )
-        headers = [("", SEEN), ("yes", "it names the columns"), ("no", "it is a row like all others")]
+        headers = [("", DETECTED), ("yes", "it names the columns"), ("no", "it is a row like all others")]
         self.fields["header"] = forms.ChoiceField(
             label="First line of a table", choices=headers, required=False, initial=initial.get("header")
         )
@@ -188,7 +192,7 @@ class HowForm(forms.Form):
             label="What orders the results", choices=orders, required=False, initial=initial.get("order")
         )
         self.fields["keep_first"] = forms.BooleanField(
-            label="Where a document stands twice in a ranking of one file, keep its better place",
+            label="Where a document appears twice in a ranking of one file, keep its better place",
             required=False,
             initial=initial.get("keep_first"),
         )
@@ -211,7 +215,7 @@ class HowForm(forms.Form):
         self._add_names(initial)
 
     def _add_names(self, initial: dict) -> None:
-        ways = [("", SEEN), (KEY, "their id"), (TEXT, "their text")]
+        ways = [("", DETECTED), (KEY, "their id"), (TEXT, "their text")]
         self.fields["queries_by"] = forms.ChoiceField(
             label="It names queries by", choices=ways, required=False, initial=initial.get("queries_by")
         )
@@ -241,11 +245,13 @@ class HowForm(forms.Form):
                 columns[role] = f"{columns[role]}|{name}" if role in columns else name
             elif role in columns:
                 what = WORDS.get(role, role)
-                raise forms.ValidationError(f"Both “{columns[role]}” and “{name}” are chosen as the {what}.")
+                raise forms.ValidationError(
+                    f"Two columns are chosen for the {what}: “{columns[role]}” and “{name}”."
+                )
             elif role:
                 columns[role] = name
         if self.names:
-            cleaned["columns"] = columns | self._holding_nothing(columns)
+            cleaned["columns"] = columns | self._roles_without_column(columns)
         if cleaned.get("system") and cleaned.get("system_from") == "file":
             raise forms.ValidationError(
                 "The system is named twice: by you, and by its file. Choose one of the two."
@@ -254,8 +260,8 @@ class HowForm(forms.Form):
             cleaned["grades"] = cleaned.pop("map")
         return cleaned
 
-    def _holding_nothing(self, columns: dict[str, str]) -> dict[str, str]:
-        """The roles for which nobody chose a column, with "", since they would otherwise be guessed again."""
+    def _roles_without_column(self, columns: dict[str, str]) -> dict[str, str]:
+        """Role -> "" for each role without a chosen column, as its column would be guessed again otherwise."""
         try:
             layout = layout_of(self.job.kind, self.names, columns)
         except ValueError:
@@ -270,7 +276,7 @@ class HowForm(forms.Form):
         """The options to store. Of those for another kind of rows only encoding, header and sheet are kept."""
         options = {name: value for name, value in self.cleaned_data.items() if value and name != "kind"}
         if options.get("header") != self.job.options.get("header"):
-            options.pop("columns", None)  # they had other names
+            options.pop("columns", None)  # the columns have other names then
         if self.cleaned_data["kind"] == self.job.kind:
             return options
         valid = {name: options[name] for name in {"encoding", "header", "sheet"} & options.keys()}

@@ -1,6 +1,6 @@
 """Imports by a worker: requested, run, cancelled, undone, and retried after the death of a worker.
 
-The row of a job has its state. A task in the queue only says "look at job 7". So it is idempotent, and a lost task
+The row of a job has its state. A task in the queue only says "look at job 7", so it is idempotent, and a lost task
 is enqueued again.
 """
 
@@ -63,21 +63,21 @@ def look_at(pk: int) -> None:
 # Whether a worker is alive
 
 
-def tell_alive() -> None:
-    """The heartbeat of a worker. On SQLite the time of a file, because imports sleep after commits by others."""
+def record_heartbeat() -> None:
+    """Record that the worker is alive. On SQLite by the time of a file, as imports pause after others' commits."""
     if connection.vendor == "sqlite":
         _heartbeat().touch()
     else:
         caches["tries"].set(BEATING, time.time(), LEASE.total_seconds())
 
 
-def somebody_works() -> bool:
+def has_worker() -> bool:
     """Whether a worker had a heartbeat within the lease, on any machine."""
-    heard = heard_at()
-    return heard is not None and time.time() - heard < LEASE.total_seconds()
+    last = last_heartbeat()
+    return last is not None and time.time() - last < LEASE.total_seconds()
 
 
-def heard_at() -> float | None:
+def last_heartbeat() -> float | None:
     """The time of the last heartbeat of a worker, in seconds since 1970; None before the first."""
     if connection.vendor != "sqlite":
         return caches["tries"].get(BEATING)
@@ -97,16 +97,16 @@ def _heartbeat() -> Path:
 def check(collection: Collection | None, kind: str, files: Sequence[dict], options: dict, by) -> Job:
     """A new job, which a worker is to check. An archive has no collection yet."""
     facts = {"kind": kind, "files": list(files), "options": options, "by": by}
-    return _waiting(Job(collection=collection, checking=True, **facts))
+    return _store_queued(Job(collection=collection, checking=True, **facts))
 
 
-def _waiting(job: Job) -> Job:
+def _store_queued(job: Job) -> Job:
     """The new job, stored and queued."""
     job.beat_at = timezone.now()
     with transaction.atomic():
         job.save()
         look_at.enqueue(job.pk)
-    if not somebody_works():
+    if not has_worker():
         log.error("Job %s waits, and there is no worker. Start one: %s", job.pk, START)
     return job
 
@@ -114,39 +114,39 @@ def _waiting(job: Job) -> Job:
 def copy(source: Collection, slug: str, name: str, by) -> Job:
     """A new job that copies a collection without what people did in it. `by` becomes the admin of the copy."""
     options = {"source": source.pk, "of": source.name, "slug": slug, "name": name}
-    return _waiting(Job(kind=Job.Kind.COPY, options=options, by=by))
+    return _store_queued(Job(kind=Job.Kind.COPY, options=options, by=by))
 
 
-def ask(collection: Collection, files: Sequence[dict], by) -> Job:
-    """A new job whose kind of rows is unknown. It waits until somebody names that and has it checked."""
+def await_kind(collection: Collection, files: Sequence[dict], by) -> Job:
+    """A new job whose kind of rows is unknown. It waits until somebody chooses the kind."""
     facts = {"files": list(files), "by": by, "state": State.CHECKED}
     return Job.objects.create(collection=collection, kind="", checking=True, **facts)
 
 
 def fetch_pictures(collection: Collection, by, files: Sequence[dict] = ()) -> Job | None:
-    """A job that fetches the pictures of the documents, from these ZIPs or the web; None where none are shown.
+    """A job that fetches the pictures of the documents, from these ZIPs or the web; None if no pictures are shown.
 
-    One that waits already does for both.
+    Without ZIPs, a job that waits already is returned.
     """
     if not latest_of(collection).has_pictures:
         return None
     waiting = collection.jobs.filter(kind=Job.Kind.PICTURES, state=State.QUEUED, options={}, files=[])
     if not files and (job := waiting.first()):
         return job
-    return _waiting(Job(collection=collection, kind=Job.Kind.PICTURES, files=list(files), by=by))
+    return _store_queued(Job(collection=collection, kind=Job.Kind.PICTURES, files=list(files), by=by))
 
 
 def check_again(job: Job, kind: str, options: dict) -> bool:
-    """Check the job again, as this kind and with these options. False where it can no longer be checked."""
-    return _ask(job, checking=True, kind=kind, options=options)
+    """Whether a check of the job, as this kind and with these options, is queued. False if it is too late."""
+    return _queue(job, checking=True, kind=kind, options=options)
 
 
 def start(job: Job, options: dict) -> bool:
-    """Run the import after its check. False where it was not checked, has been started, or was cancelled."""
-    return bool(job.kind) and _ask(job, checking=False, options=options)
+    """Whether the import is queued after its check. False if it was not checked, was started or was cancelled."""
+    return bool(job.kind) and _queue(job, checking=False, options=options)
 
 
-def _ask(job: Job, **facts) -> bool:
+def _queue(job: Job, **facts) -> bool:
     with transaction.atomic():
         ready = [State.CHECKED, State.REFUSED, State.FAILED]
         rows = Job.objects.filter(pk=job.pk, state__in=ready, staging=False)
@@ -158,7 +158,7 @@ def _ask(job: Job, **facts) -> bool:
 
 
 def cancel(job: Job) -> bool:
-    """Cancel the job: its worker stops writing, and its rows are deleted. False where it is over already."""
+    """Whether the job is cancelled: its worker stops, and its rows are deleted. False if it is over already."""
     open_ones = [State.QUEUED, State.RUNNING, State.CHECKED, State.REFUSED, State.FAILED]
     with transaction.atomic():
         if not Job.objects.filter(pk=job.pk, state__in=open_ones).update(
@@ -171,7 +171,7 @@ def cancel(job: Job) -> bool:
 
 
 def undo(job: Job, by=None) -> list[str]:
-    """Undo an import, by this account. Returns the obstacles; none where it was undone."""
+    """The obstacles to undoing an import; none if it was undone, by this account."""
     obstacles = undone(job, by)
     if not obstacles:
         look_at.enqueue(job.pk)
@@ -184,10 +184,10 @@ def undo(job: Job, by=None) -> list[str]:
 
 def work_on(job: Job) -> None:
     """Run a job that this worker has taken up. Failures are stored in the job."""
-    with beating(job), audit.acting_for(job.by):
+    with heartbeat(job), audit.acting_for(job.by):
         remove(job)  # rows of a worker that died
         if job.deaths >= MOST_DEATHS:
-            _end(job, State.FAILED, message=f"It was begun {job.deaths} times, and each time the worker died.")
+            _end(job, State.FAILED, message=f"It was started {job.deaths} times, and each time the worker died.")
             return
         try:
             report = _import(job)
@@ -196,20 +196,20 @@ def work_on(job: Job) -> None:
         except Busy as busy:
             _put_off(job, f"Waits, for {busy}.")
         except Unfinished:
-            _put_off(job, "fetching pictures")  # other jobs have their turn
+            _put_off(job, "fetching pictures")  # other jobs get their turn
         except Exception as error:
-            _end(job, State.FAILED, message=_why(job, error))
+            _end(job, State.FAILED, message=_failure_message(job, error))
         else:
             _store(job, report)
 
 
-def _why(job: Job, error: Exception) -> str:
+def _failure_message(job: Job, error: Exception) -> str:
     """Why the job failed, for the person who requested it."""
     if trouble := disk.trouble(error):
         log.error("Job %s failed: %s", job.pk, error)
-        return f"{disk.MESSAGES[trouble]} Nothing of it is in the record. Try again when that is mended."
+        return f"{disk.MESSAGES[trouble]} Nothing of it is in the record. Try again when this is repaired."
     if isinstance(error, FileNotFoundError):
-        return "The file is no longer kept. Send it again."
+        return "The file is no longer stored. Send it again."
     if isinstance(error, (OSError, ValueError)):
         return as_sentence(error)
     log.exception("Job %s failed", job.pk)
@@ -242,11 +242,11 @@ def _restore(job: Job) -> Report:
 
 
 def _fetch(job: Job) -> Report:
-    """One turn. What is done is noted in the options, and the next turn goes on from there."""
+    """The report of one turn. The options record what is done, and the next turn continues from there."""
     done = job.options
     packed = [] if done.get("unpacked") else job.files
     with ExitStack() as stack:
-        # Before the turn begins, since another storage may take longer for them than a turn lasts.
+        # Opened before the turn begins, since another storage may take longer for it than a turn lasts.
         files = [(file["name"], stack.enter_context(uploads.opened(file))) for file in packed]
         turn = Fetching(job.collection, progress=Progress(job))
         try:
@@ -300,7 +300,7 @@ def _put_off(job: Job, message: str) -> None:
 
 
 class Progress:
-    """Stores the progress of a job. Raises Superseded where it was cancelled or taken over by another worker."""
+    """Stores the progress of a job. Raises Superseded if it was cancelled or another worker took it over."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -317,15 +317,14 @@ class Progress:
 
 
 @contextmanager
-def beating(job: Job) -> Iterator[None]:
-    """Renews the heartbeat of the job from a thread of its own."""
+def heartbeat(job: Job) -> Iterator[None]:
+    """Meanwhile a thread renews the heartbeat of the job."""
     over = Event()
 
     def beat() -> None:
         while not over.wait(BEAT):
             try:
-                # The job renews it mostly by itself, and imports sleep after a needless commit, as after a
-                # rater's.
+                # Progress renews it mostly. A needless commit would make imports pause, as one of a rater does.
                 now = timezone.now()
                 job.mine().exclude(beat_at__gt=now - timedelta(seconds=BEAT)).update(beat_at=now)
             except DatabaseError as error:
@@ -347,23 +346,23 @@ def beating(job: Job) -> Iterator[None]:
 def reap() -> None:
     """Requeue the jobs of dead workers, delete hidden rows and old files, and enqueue lost tasks again."""
     for job in Job.objects.silent().filter(attended=False):
-        _ask_again(job, deaths=1)
+        _requeue(job, deaths=1)
     Job.objects.silent().filter(attended=True).update(state=State.FAILED, ended_at=timezone.now())
     for job in Job.objects.staging().exclude(state__in=[State.QUEUED, State.RUNNING]):
         remove(job)
     for job in Job.objects.filter(pk__in=StagedRating.objects.values("job"), state=State.PUBLISHED):
         forget_staged(job)
     for job in Job.objects.filter(state=State.QUEUED, beat_at__lt=timezone.now() - LEASE):
-        _ask_again(job)
-    store.sweep_now_and_then()
+        _requeue(job)
+    store.sweep_if_due()
     DBTaskResult.objects.filter(enqueued_at__lt=timezone.now() - KEPT).exclude(status="READY").delete()
 
 
-def _ask_again(job: Job, deaths: int = 0) -> None:
+def _requeue(job: Job, deaths: int = 0) -> None:
     with transaction.atomic():
         waits = DBTaskResult.objects.filter(status="READY", args_kwargs__args=[job.pk])
         if not deaths and waits.exists():
             return
-        seen = Job.objects.filter(pk=job.pk, attempt=job.attempt, state=job.state, beat_at=job.beat_at)
-        if seen.update(state=State.QUEUED, beat_at=timezone.now(), deaths=job.deaths + deaths):
+        unchanged = Job.objects.filter(pk=job.pk, attempt=job.attempt, state=job.state, beat_at=job.beat_at)
+        if unchanged.update(state=State.QUEUED, beat_at=timezone.now(), deaths=job.deaths + deaths):
             look_at.enqueue(job.pk)

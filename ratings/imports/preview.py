@@ -1,4 +1,4 @@
-"""The preview of a file: its first rows, as the import would read them. It reads no more of the file."""
+"""The preview of a file: its first rows, as the import would read them. The rest of the file is not read."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -8,7 +8,7 @@ from itertools import islice
 
 from ..formats import columns, delimited, header, parquet, tables, xlsx
 from ..formats.refusal import Refusal
-from ..formats.registry import BY_NAME, Format, Seen, kind_of, recognised
+from ..formats.registry import BY_NAME, Format, KindGuess, kind_of, recognised
 from ..formats.source import Source
 from ..intake import opening
 from ..models import Job, plain_value
@@ -36,7 +36,7 @@ class Preview:
     sheets: list[str] = field(default_factory=list)  # of a workbook
 
 
-def kind_seen(file: dict, *, has_queries: bool) -> Seen:
+def guessed_kind(file: dict, *, has_queries: bool) -> KindGuess:
     """The kind of rows in a stored file. Raises OSError, Refused."""
     with uploads.streamed(file) as stream, opening.one_by_one([(file["name"], stream)]) as sources:
         return kind_of(next(sources), has_queries=has_queries)
@@ -45,7 +45,7 @@ def kind_seen(file: dict, *, has_queries: bool) -> Seen:
 def preview(job: Job) -> Preview:
     """The preview of the first file of a job. Raises OSError where it is no longer stored."""
     if not job.kind:
-        return _unread(job)
+        return _raw_preview(job)
     with sources_of(job) as sources:
         source = next(sources)
         format = format_of(job, source)
@@ -58,15 +58,15 @@ def preview(job: Job) -> Preview:
             if isinstance(row, Refusal):
                 result.refusals.append(row)
             else:
-                result.rows.append((row.line, [_shown(getattr(row, name)) for name in result.heads]))
+                result.rows.append((row.line, [_cell_text(getattr(row, name)) for name in result.heads]))
     # The reader of documents in JSON lines has no layout of columns.
     if (job.kind, format.name) != ("documents", "jsonl"):
         result.columns = _columns(job, format)
     return result
 
 
-def _unread(job: Job) -> Preview:
-    """The first records as they stand in a file whose kind of rows is not known yet."""
+def _raw_preview(job: Job) -> Preview:
+    """The first records of a file whose kind of rows is not known yet, as they are in the file."""
     with sources_of(job) as sources:
         source = next(sources)
         start = source.start
@@ -79,7 +79,7 @@ def _unread(job: Job) -> Preview:
         else:
             rows = header.first_records(start, header.delimiter_of(start))
     width = max(map(len, rows[:ROWS]), default=0)
-    cells = [[_shown(cell) for cell in row] + [""] * (width - len(row)) for row in rows[:ROWS]]
+    cells = [[_cell_text(cell) for cell in row] + [""] * (width - len(row)) for row in rows[:ROWS]]
     heads = [str(number) for number in range(1, width + 1)]
     return Preview(name=source.name, heads=heads, rows=list(enumerate(cells, 1)), sheets=sheets)
 
@@ -124,7 +124,7 @@ def format_of(job: Job, source: Source) -> Format | Refusal:
 def refused_files(job: Job) -> dict[int, str]:
     """Number -> name of the files of ratings whose refused lines can be downloaded, corrected and sent again.
 
-    Only of ratings: a ranking is written whole, and no query or document is imported while a line is refused.
+    Other kinds have none: a ranking is written whole, and no query or document is imported if a line is refused.
     """
     report = job.report
     # All ratings in the name of a member are refused, but only the first has a refusal with its line.
@@ -162,23 +162,23 @@ def refused_lines(job: Job, number: int) -> Iterator[bytes]:
         source = next(islice(sources, number, None))
         wanted = {refusal["line"] for refusal in job.report["refusals"] if refusal["file"] == source.name}
         table = format_of(job, source) is BY_NAME["csv"]
-        records = delimited.texts(source, header.delimiter_of(source.start)) if table else _numbered(source)
+        records = delimited.texts(source, header.delimiter_of(source.start)) if table else _numbered_lines(source)
         if table and source.reading.header is not False:
-            yield from (_ended(record) for _, record in islice(records, 1))
-        yield from (_ended(record) for line, record in records if line in wanted)
+            yield from (_with_newline(record) for _, record in islice(records, 1))
+        yield from (_with_newline(record) for line, record in records if line in wanted)
 
 
-def _numbered(source: Source) -> Iterator[tuple[int, bytes]]:
+def _numbered_lines(source: Source) -> Iterator[tuple[int, bytes]]:
     for block in source.blocks():
         if not isinstance(block, Refusal):
             yield from enumerate(block.lines.split(b"\n"), block.first)
 
 
-def _ended(line: bytes) -> bytes:
+def _with_newline(line: bytes) -> bytes:
     return line.rstrip(b"\r\n") + b"\n"
 
 
-def _shown(value: object) -> str:
+def _cell_text(value: object) -> str:
     if isinstance(value, Decimal):
         return plain_value(value)
     text = "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)

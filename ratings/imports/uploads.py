@@ -44,7 +44,7 @@ class BodyLimit:
         size = int(request.META.get("CONTENT_LENGTH") or 0)
         if size <= min(settings.SMALL_BODY, settings.DATA_UPLOAD_MAX_MEMORY_SIZE):
             return self.get_response(request)
-        if refusal := refused(request, size):
+        if refusal := body_refusal(request, size):
             return refusal
         files = request.META.get(BODY)
         if files is None:
@@ -59,20 +59,20 @@ class BodyLimit:
 
 
 def takes_files(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Let a view get large bodies from people for whom its `access` does not raise Http404."""
+    """A decorator: the view gets large bodies from people for whom its `access` does not raise Http404."""
     view.takes_files = True
     return view
 
 
-def refused(request: HttpRequest, size: int) -> HttpResponse | None:
-    """The answer to a request whose sender may not send a body of this size. Raises Http404 as the view would."""
+def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
+    """The answer that refuses a body of this size; None for no refusal. Raises Http404 as the view would."""
     from ..api.problems import ADDRESS  # brings all of the API along, which a worker and a doctor do not need
 
     match = resolve(request.path_info)
     files = request.method == "POST" and hasattr(match.func, "takes_files")
     if request.path_info.startswith(ADDRESS):
         scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or tokens.opened_by(key.strip()) is None:
+        if scheme.lower() != "bearer" or tokens.valid_token(key.strip()) is None:
             return HttpResponse(status=401, headers={"WWW-Authenticate": "Bearer"})
     elif not request.user.is_authenticated:
         return too_large(request, size, 0)
@@ -115,7 +115,7 @@ def reserved(size: int) -> Reserved:
     """A file for a body of this size. Raises NoRoom."""
     place = spool()
     with one_at_a_time(place):
-        promised = sum(waiting(each) for each in list(place.iterdir()))
+        promised = sum(reserved_size(each) for each in list(place.iterdir()))
         stored = sum(entry.size for entry in storages["uploads"].entries())
         # Stored uploads limit further uploads, but not forms.
         taken = promised + (stored if size > settings.DATA_UPLOAD_MAX_MEMORY_SIZE else 0)
@@ -145,8 +145,8 @@ def one_at_a_time(place: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def waiting(path: Path) -> int:
-    """The size of a file that a living process has reserved; 0, and it is deleted, where the process died."""
+def reserved_size(path: Path) -> int:
+    """The size of a file that a living process has reserved; 0 if the process died, and the file is deleted."""
     try:
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -166,7 +166,7 @@ def size_of(path: Path) -> int:
 
 
 def keep(sent: UploadedFile) -> dict:
-    """Store an uploaded file. Returns what its job stores about it. Raises OSError, and then stores nothing."""
+    """The facts about an uploaded file for its job, after storing it. Raises OSError, and then stores nothing."""
     storage, name, sha256, size = storages["uploads"], token_hex(16), hashlib.sha256(), 0
     for block in sent.chunks():
         sha256.update(block)
@@ -177,11 +177,11 @@ def keep(sent: UploadedFile) -> dict:
         with suppress(OSError):
             storage.delete(name)
         raise
-    return {"name": shown(sent.name), "stored": name, "sha256": sha256.hexdigest(), "size": size}
+    return {"name": safe_name(sent.name), "stored": name, "sha256": sha256.hexdigest(), "size": size}
 
 
 def keep_all(sent: Iterable[UploadedFile]) -> list[dict]:
-    """The same for several files, with distinct names."""
+    """The facts about several stored files, with distinct names. Raises OSError, and then stores none."""
     files = []
     try:
         for each in sent:
@@ -208,8 +208,8 @@ def folder() -> Path:
     return settings.DATA_DIR / "uploads"
 
 
-def shown(name: str) -> str:
-    """The name of an uploaded file as it can stand in a message."""
+def safe_name(name: str) -> str:
+    """The name of an uploaded file, safe for a message: printable, without folders, and short."""
     return "".join(c if c.isprintable() else "?" for c in Path(name).name)[-120:] or "file"
 
 
@@ -221,7 +221,7 @@ def opened(file: dict) -> Iterator[BinaryIO]:
 
 
 def streamed(file: dict) -> BinaryIO:
-    """A stored file, to be read once: of one in another storage no more than that is fetched. Raises OSError."""
+    """A stored file, to be read once. Another storage fetches only the bytes that are read. Raises OSError."""
     return storages["uploads"].stream(file["stored"])
 
 
@@ -237,7 +237,7 @@ def forget_old() -> None:
             storages["uploads"].delete(entry.name)
     with one_at_a_time(spool()):
         for path in list(spool().iterdir()):
-            waiting(path)
+            reserved_size(path)
 
 
 def forget(files: Iterable[dict]) -> None:

@@ -1,8 +1,8 @@
 """Imports: rows -> records in three steps: stage, check, publish.
 
 An import reads its sources once into a temporary database and checks everything. Only then it writes, in small
-transactions whose rows become visible together. It returns a Report; where that has a refusal, nothing was
-written. The same import again changes nothing.
+transactions whose rows become visible together. It returns a Report. If the report has a refusal, nothing was
+written. Repeating an import changes nothing.
 """
 
 from .anchors import import_anchors

@@ -19,7 +19,7 @@ from .stage import Import
 
 
 def import_anchors(collection: Collection, sources: Sequence[Source], **choices) -> Report:
-    """Make anchors, and change stored ones. `choices` are fields of Import."""
+    """The report of making anchors and changing stored ones. `choices` are fields of Import."""
     return AnchorsImport(collection, sources, **choices).run()
 
 
@@ -36,11 +36,11 @@ class AnchorsImport(Import):
         anchors = self._checked(rows)
         if not self.report.refused:
             self._publish(anchors)
-            _tell(self.collection, len(anchors), self.report)
+            _report_facts(self.collection, len(anchors), self.report)
         return self.report
 
     def _checked(self, rows: Sequence[tuple[int, AnchorLine]]) -> dict[tuple[int, int], tuple[AnchorLine, Grade]]:
-        """The rows by the ids of query and document, each pair once, with the grades of the scale."""
+        """(query id, document id) -> the row of the pair and its grade; empty if a row was refused."""
         report = self.report
         queries = dict(self.collection.queries.values_list("key", "pk"))
         documents = known_ids(self.collection, {row.document for _, row in rows})
@@ -52,9 +52,9 @@ class AnchorsImport(Import):
             if row.query not in queries:
                 near = get_close_matches(row.query, queries)
                 cure = f"Did you mean {' or '.join(near)}?" if near else Option("before", "queries")
-                report.refuse(refusal(f"the collection has no query {values.shown(row.query)}", cure))
+                report.refuse(refusal(f"the collection has no query {values.quoted(row.query)}", cure))
             if row.document not in documents:
-                problem = f"the collection has no document {values.shown(row.document)}"
+                problem = f"the collection has no document {values.quoted(row.document)}"
                 report.refuse(
                     refusal(problem, "Correct the id.", Option("before", "documents", "the id is right"))
                 )
@@ -89,17 +89,17 @@ class AnchorsImport(Import):
             self.progress("writing", done / len(anchors), done)
 
 
-def _tell(collection: Collection, total: int, report: Report) -> None:
+def _report_facts(collection: Collection, total: int, report: Report) -> None:
     counts = report.counts
     report.facts.append(
         f"{counted(total, 'anchor')}: {counts['new']:,} new, {counts['changed']:,} changed,"
         f" {counts['unchanged']:,} unchanged."
     )
     tell_of_repeats(report)
-    here = list(Anchor.objects.of(collection).values_list("use", "grade"))
-    warmed = {grade for use, grade in here if use == Anchor.Use.WARM_UP}
+    anchors = list(Anchor.objects.of(collection).values_list("use", "grade"))
+    warmed = {grade for use, grade in anchors if use == Anchor.Use.WARM_UP}
     lacking = [str(grade) for grade in collection.grades.all() if grade.pk not in warmed]
     if warmed and lacking:
         report.warnings.append(f"no warm-up shows {', '.join(lacking)}.")
-    if any(use == Anchor.Use.GOLD for use, _ in here) and not collection.gold_share:
+    if any(use == Anchor.Use.GOLD for use, _ in anchors) and not collection.gold_share:
         report.warnings.append("gold is not mixed in: its share is 0. Change it under Pool.")

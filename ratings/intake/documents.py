@@ -9,7 +9,7 @@ from ..database import bulk
 from ..formats.source import Source
 from ..models import Collection, Document, Job, OtherText
 from .publishing import CONTENT, PIECE, TEXTS, Landing, exchange, land
-from .report import EXAMPLES, Report, counted, some, tell_of_repeats
+from .report import EXAMPLES, Report, counted, first_keys, tell_of_repeats
 from .stage import Import, batched, drop_repeats, put, refuse_repeats, staged
 
 TABLE = "document (key TEXT, title TEXT, body TEXT, url TEXT, fields TEXT, file INTEGER, line INTEGER)"
@@ -18,7 +18,7 @@ LARGE_PIECE = 10_000  # bare documents, on PostgreSQL: nobody waits for a piece 
 
 
 def import_documents(collection: Collection, sources: Sequence[Source], **choices) -> Report:
-    """Add documents and replace the text of stored ones. `choices` are fields of Import."""
+    """The report of adding documents and replacing the text of stored ones. `choices` are fields of Import."""
     return DocumentsImport(collection, sources, **choices).run()
 
 
@@ -57,14 +57,14 @@ class DocumentsImport(Import):
         )
         tell_of_repeats(report)
         if textless:
-            keys = some([key for (key,) in textless[:EXAMPLES]], count=len(textless))
+            keys = first_keys([key for (key,) in textless[:EXAMPLES]], count=len(textless))
             report.warnings.append(
                 f"{counted(len(textless), 'document has', 'documents have')} neither a title nor a body: {keys}."
             )
         return report
 
     def _batches(self) -> Iterator[tuple[list[Document], list[OtherText]]]:
-        """Some at a time: the new documents, and new texts for stored ones. Counts both and the unchanged ones."""
+        """The new documents, and the new texts of stored ones, in batches. Counts them and the unchanged ones."""
         rows = self.stage.execute("SELECT key, title, body, url, fields FROM document ORDER BY rowid")
         done = 0
         for batch in batched(rows, READ):
@@ -84,7 +84,7 @@ class DocumentsImport(Import):
             self.progress("writing", done / self.total, done)
 
     def _publish(self, place: Landing) -> None:
-        """Texts of stored documents are exchanged last, as many as possible in the publishing transaction."""
+        """Write the documents. The texts of stored ones are exchanged last, TEXTS of them while publishing."""
         for new, changed in self._batches():
             for row in (*new, *changed):
                 row.job = place.job
@@ -101,7 +101,7 @@ class DocumentsImport(Import):
 
 
 # Visible to this import. The subquery is nearly always empty: few jobs are staging.
-_SEEN = "(job_id IS NULL OR job_id NOT IN (SELECT id FROM ratings_job WHERE staging AND id <> %(job)s))"
+_VISIBLE = "(job_id IS NULL OR job_id NOT IN (SELECT id FROM ratings_job WHERE staging AND id <> %(job)s))"
 # A run may bring a million keys. They are sent as one JSON text: ten times as fast as a model instance and a
 # placeholder for each key, and no database limits its length.
 _KEYS = {
@@ -110,7 +110,7 @@ _KEYS = {
 }
 # A subquery for each key: for a join with some thousand keys PostgreSQL would read the whole table each time.
 _FIND = f"""SELECT (SELECT id FROM ratings_document
-    WHERE collection_id = %(collection)s AND {_SEEN} AND key = given.value) FROM """
+    WHERE collection_id = %(collection)s AND {_VISIBLE} AND key = given.value) FROM """
 
 
 def known_ids(collection: Collection, keys: Iterable[str], job: Job | None = None) -> dict[str, int]:
@@ -125,7 +125,7 @@ def known_ids(collection: Collection, keys: Iterable[str], job: Job | None = Non
 
 
 def ids_of(place: Landing, keys: set[str], report: Report) -> dict[str, int]:
-    """Key -> id. Documents that are missing are made in pieces, with their key alone, and counted."""
+    """Key -> id. Missing documents are made in pieces, with only their key, and are counted."""
     job = place.job
     in_order = sorted(keys)
     ids = known_ids(job.collection, in_order, job)
@@ -138,7 +138,7 @@ def ids_of(place: Landing, keys: set[str], report: Report) -> dict[str, int]:
 
 
 def _made_bare(job: Job, keys: list[str]) -> Iterable[tuple[str, int]]:
-    """Key and id of each new document. Each database has its fastest way."""
+    """Key and id of each new document that has only a key. Each database is written in its fastest way."""
     columns = "collection_id, job_id, key, title, body, url, fields"
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
@@ -159,7 +159,7 @@ def _made_bare(job: Job, keys: list[str]) -> Iterable[tuple[str, int]]:
 
 
 class Strangers:
-    """Counts the documents of an import that are not in the collection, on disk, as there may be millions."""
+    """The documents of an import that the collection lacks, counted on disk, as there may be millions."""
 
     def __init__(self, stage, collection: Collection) -> None:
         self.stage, self.collection = stage, collection
@@ -178,5 +178,5 @@ def tell_of_bare_documents(report: Report) -> None:
     if made := report.counts["documents"]:
         report.facts.append(
             f"{counted(made, 'document was', 'documents were')} not known and"
-            f" {'is' if made == 1 else 'are'} kept by key alone until documents are imported that bring the text."
+            f" {'is' if made == 1 else 'are'} kept by key alone until an import of documents brings the text."
         )

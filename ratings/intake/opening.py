@@ -1,4 +1,4 @@
-"""The files of one import as sources: of an archive each file in it, within the limits of the settings."""
+"""The files of one import as sources. An archive gives each file in it. The settings limit their size."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -17,10 +17,10 @@ READING = {field.name for field in fields(Reading)}
 
 
 def reading(options: Mapping[str, Any]) -> Reading:
-    """How files are to be read, by the options of a command or a job. Raises ValueError for no grade."""
-    given = {name: options[name] for name in READING & options.keys()}
+    """The options of reading, from those of a command or a job. Raises ValueError for an invalid grade."""
+    chosen = {name: options[name] for name in READING & options.keys()}
     grades = {word: values.grade(value) for word, value in options.get("grades", {}).items()}
-    return Reading(**given | {"grades": grades, "header": HEADERS[options.get("header")]})
+    return Reading(**chosen | {"grades": grades, "header": HEADERS[options.get("header")]})
 
 
 def budget() -> Budget:
@@ -38,7 +38,7 @@ def sources(files: Iterable[File], reading: Reading | None = None) -> Iterator[l
 
 @contextmanager
 def one_by_one(files: Iterable[File], reading: Reading | None = None) -> Iterator[Iterator[Source]]:
-    """The same sources, each to be read before the next is taken. Nothing is read ahead."""
+    """The sources of the files one by one: each must be read before the next is taken. Nothing is read ahead."""
     with ExitStack() as stack:
         whole = budget()
         opened = (Source(*file, reading, whole=whole) for file in files)

@@ -13,7 +13,7 @@ from ..formats.rows import Topic
 from ..formats.source import Source
 from ..models import Collection, Job, Query, Ranking, Rating
 from .publishing import Landing, land
-from .report import Report, counted, some
+from .report import Report, counted, first_keys
 from .stage import Import, batched, put, refuse_repeats, staged
 
 TABLE = "query (key TEXT, text TEXT, need TEXT, tags TEXT, weight REAL, fields TEXT, file INTEGER, line INTEGER)"
@@ -22,14 +22,14 @@ FACTS = ["text", "need", "tags", "weight", "fields"]  # what an import may chang
 
 
 def import_queries(collection: Collection, sources: Sequence[Source], **choices) -> Report:
-    """Add queries and correct stored ones. `choices` are fields of Import."""
+    """The report of adding queries and changing stored ones. `choices` are fields of Import."""
     return QueriesImport(collection, sources, **choices).run()
 
 
 class QueriesImport(Import):
-    """An import of queries. What a file does not say of a stored query stays as it is.
+    """An import of queries. A fact that the file does not have stays as it is stored.
 
-    A query without a key is the stored one that has its text, or a new one with a key made of it.
+    A query without a key is the stored query with the same text, or a new one with a key made of its text.
     """
 
     kind, usual_format = "queries", "topics"
@@ -82,18 +82,24 @@ class QueriesImport(Import):
             return topic.key
         keys = self._keys_of_texts.get(topic.text, [])
         if len(keys) > 1:
-            problem = f"several queries of the collection have the text {values.shown(topic.text)} ({some(keys)})"
-            self.report.refuse(source.refusal(topic.line, problem, "Say which, with a format that has keys."))
+            problem = (
+                f"several queries of the collection have the text {values.quoted(topic.text)} ({first_keys(keys)})"
+            )
+            self.report.refuse(
+                source.refusal(topic.line, problem, "Give the key of the query, in a format that has keys.")
+            )
         key = keys[0] if keys else values.key_of_text(topic.text)
         if not keys and key in self._stored_keys:
-            problem = f"{values.shown(topic.text)} is the key of a query of the collection, which has another text"
+            problem = (
+                f"{values.quoted(topic.text)} is the key of a query of the collection, which has another text"
+            )
             self.report.refuse(source.refusal(topic.line, problem, KEYS_CURE))
         return key
 
     def _batches(self, former: list[tuple]) -> Iterator[tuple[list[Query], list[Query]]]:
-        """Some at a time: the new queries and the changed ones, which `former` gets as they were.
+        """The new queries and the changed ones, in batches. Appends the former facts of changed ones to `former`.
 
-        Counts them, and warns where queries with rankings or ratings get another text.
+        Counts them, and warns if queries with rankings or ratings get another text.
         """
         used, reworded = set(_used_keys(self.collection)), []
         rows = self.stage.execute("SELECT key, text, need, tags, weight, fields FROM query ORDER BY rowid")
@@ -122,7 +128,7 @@ class QueriesImport(Import):
         if reworded:
             self.report.warnings.append(
                 f"{counted(len(reworded), 'query', 'queries')} with rankings or ratings got another text"
-                f" ({some(reworded)}). Check that the numbering is that of your runs and qrels."
+                f" ({first_keys(reworded)}). Check that the numbering is that of your runs and qrels."
             )
 
     def _publish(self, place: Landing) -> None:
@@ -150,12 +156,13 @@ def _used_keys(collection: Collection) -> Iterable[str]:
 
 
 def _compare_with_record(collection: Collection, in_files: set[str], report: Report) -> None:
-    """Warn when a file fits the rankings and ratings only in part. A file of new queries only is no mismatch."""
+    """Warn if only some queries of the files have rankings or ratings. If none has, they are just new."""
     used = set(_used_keys(collection))
     without, absent = in_files - used, used - in_files
     if without and absent and in_files & used:
         report.warnings.append(
             f"topic ids do not match: {len(without):,} of {len(in_files):,} queries in the import"
-            f" have no rankings and no ratings ({some(without)}) and {len(absent):,} of {len(used):,} queries that"
-            f" have some were not in it ({some(absent)}). Check that both use the same numbering."
+            f" have no rankings and no ratings ({first_keys(without)}) and {len(absent):,} of {len(used):,}"
+            f" queries that have some were not in it ({first_keys(absent)})."
+            " Check that both use the same numbering."
         )

@@ -3,17 +3,17 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from ..formats.refusal import EXAMPLES, Refusal, counted, some
+from ..formats.refusal import EXAMPLES, Refusal, counted, first_keys
 from ..models.job import CHANGES
 
-__all__ = ["EXAMPLES", "Report", "counted", "some", "tell_of_repeats"]
+__all__ = ["EXAMPLES", "Report", "counted", "first_keys", "tell_of_repeats"]
 
 KEPT = 1_000
 
 
 @dataclass
 class Report:
-    """What an import found and did: `counts` for programs, `facts` and `warnings` for people, one line each."""
+    """The result of an import: `counts` for programs, `facts` and `warnings` for people, one line each."""
 
     counts: Counter = field(default_factory=Counter)
     facts: list[str] = field(default_factory=list)
@@ -44,4 +44,4 @@ class Report:
 
 def tell_of_repeats(report: Report) -> None:
     if repeated := report.counts["duplicates"]:
-        report.facts.append(f"{counted(repeated, 'line')} said again what an earlier line says.")
+        report.facts.append(f"{counted(repeated, 'line repeats', 'lines repeat')} an earlier one.")

@@ -44,7 +44,7 @@ HELD = 50_000  # results held in memory
 
 @dataclass
 class Tally:
-    """What the check counts for one system."""
+    """The counts of the check for one system."""
 
     rankings: int = 0
     results: int = 0
@@ -65,7 +65,7 @@ class Tally:
 
 
 def import_run(collection: Collection, sources: Sequence[Source], **choices) -> Report:
-    """Add rankings. `choices` are fields of RunImport. Raises ValueError where they contradict each other."""
+    """The report of adding rankings. `choices` are fields of RunImport. Raises ValueError if they contradict."""
     return RunImport(collection, sources, **choices).run()
 
 
@@ -74,17 +74,17 @@ class RunImport(ImportForQueries):
     """An import of rankings.
 
     `order`: "rank" or "score" orders the results; None means the ranks, which must then agree with the scores up
-    to ties. With `keep_first` a document that a ranking has twice is kept at its best place, and the ranks below
-    close up; otherwise it is refused.
+    to ties. With `keep_first` a document that a ranking has twice keeps its best place, and the ranks below close
+    up; otherwise it is refused.
 
-    A system has the name that its lines have, and stands in one file. Where two files name the same system they
-    are refused, because many programs give all that they write one name. With `system_from` "file" each file is a
-    system of its own name; with "tag" files that name the same system are parts of it, and each query stands in
-    one of them. `system` renames the one system of all files, which are its parts. A file with the same results
-    as another one is skipped.
+    The lines name their system, and all of its lines are in one file. Two files that name the same system are
+    refused, because many programs give everything they write one name. With `system_from` "file" each file is a
+    system, named by the file. With "tag" files that name the same system are parts of it, and each query is in one
+    of them. `system` renames the only system of all files, which are its parts. A file with the same results as
+    another one is skipped.
 
-    A ranking is written once: the same ranking again is counted as unchanged, another ranking for its system and
-    query is refused.
+    A ranking is written once. The same ranking again counts as unchanged; another one for its system and query is
+    refused.
     """
 
     kind, usual_format = "results", "trec-run"
@@ -113,7 +113,7 @@ class RunImport(ImportForQueries):
             return report
         with staged(TABLE) as self.stage:
             self._read()
-            if not self.tags.are_told_apart(self.stage, self.names, report):
+            if not self.tags.are_distinct(self.stage, self.names, report):
                 return report
             version = _version(self.collection)
             self._check()
@@ -123,7 +123,7 @@ class RunImport(ImportForQueries):
                 write = partial(self._write, version)
                 land(self.collection, self.sources, report, Job.Kind.RESULTS, self.job, write)
         if not report.refused or self.checking:
-            self._tell()
+            self._report_facts()
             if not (self.system or self.system_from):
                 self._warn_of_joined()
             self._warn_of_missing()
@@ -132,7 +132,7 @@ class RunImport(ImportForQueries):
     # Read
 
     def _read(self) -> None:
-        """Write the lines of known queries into the stage."""
+        """Write the lines whose queries are in the collection into the stage."""
         for file, source in enumerate(self.sources):
             format = self.format_of(source)
             if format is None:
@@ -147,7 +147,7 @@ class RunImport(ImportForQueries):
                     # Most lines follow another one of the same ranking, which saves both look-ups.
                     if (row.system, row.query) != last:
                         last = row.system, row.query
-                        system = self.tags.named(row.system, file, row.line)
+                        system = self.tags.system_of(row.system, file, row.line)
                         query = topics.id_of(row.query, size)
                         if query is not None:
                             piece = pieces[system, query]
@@ -168,7 +168,7 @@ class RunImport(ImportForQueries):
                 )
 
     def _batches(self) -> Iterator[list[FoundRanking]]:
-        """The rankings of the stage, some at a time."""
+        """The rankings of the stage, in batches."""
         batch, count = [], 0
         for ranking in _rankings(self.stage):
             if self.keep_first:
@@ -226,7 +226,7 @@ class RunImport(ImportForQueries):
         return {(ranking.system.name, ranking.query_id): ranking for ranking in rows.select_related("system")}
 
     def _check_stored(self, batch: list[FoundRanking]) -> None:
-        """Count the rankings that the database has already, and refuse others in their place."""
+        """Count the rankings that are stored already. Refuse those that differ from the stored one."""
         stored = self._stored(batch)
         again = [ranking for ranking in batch if (ranking.system, ranking.query) in stored]
         ids = known_ids(self.collection, {key for ranking in again for key in ranking.documents})
@@ -257,7 +257,7 @@ class RunImport(ImportForQueries):
     # Write
 
     def _write(self, version: int, place: Landing) -> None:
-        # Other imports could write until now. If one did, its rankings are to be compared with these, too.
+        # Other imports could write until now. If one did, these rankings are compared with its rankings, too.
         if _version(self.collection) != version:
             self._check(place)
             if self.report.refused:
@@ -275,7 +275,7 @@ class RunImport(ImportForQueries):
             for piece in batched(new, PIECE):
                 with place.piece(len(piece)):
                     Ranking.objects.bulk_create(
-                        _row(r, best_first(r, self.order), systems[r.system], ids, job) for r in piece
+                        _ranking_of(r, best_first(r, self.order), systems[r.system], ids, job) for r in piece
                     )
             done += sum(len(ranking.documents) for ranking in batch)
             self.progress("writing", done / total, done)
@@ -284,7 +284,7 @@ class RunImport(ImportForQueries):
 
     # Report
 
-    def _tell(self) -> None:
+    def _report_facts(self) -> None:
         facts, warnings = self.report.facts, self.report.warnings
         for name, tally in self.tallies.items():
             facts.append(
@@ -297,7 +297,7 @@ class RunImport(ImportForQueries):
                 facts.append(f"{name}: {depth} result{'' if most == 1 else 's'} for a query.")
             if tally.copies:
                 copies = counted(tally.copies, "result")
-                warnings.append(f"{name}: {copies} left out, whose document stands at a better place already.")
+                warnings.append(f"{name}: {copies} left out, as their document has a better place.")
             if tally.ties:
                 neighbours = tally.results - tally.rankings
                 ties = f"{tally.ties:,} of {neighbours:,} neighbouring results ({tally.ties / neighbours:.1%})"
@@ -306,13 +306,13 @@ class RunImport(ImportForQueries):
             tell_of_bare_documents(self.report)
 
     def _warn_of_joined(self) -> None:
-        """Warn of rankings that join those of an earlier import, because another system may have the same name."""
+        """Warn if rankings join those of an earlier import: another system may have the same name."""
         for name, tally in self.tallies.items():
             earlier = self._ranked(name).exclude(query__in=tally.queries).count()
             if earlier and not tally.unchanged:
                 self.report.warnings.append(
                     f"{name}: the new rankings join {counted(earlier, 'ranking')} of an earlier import. If this is"
-                    " another system, it needs another name, and what was imported is to be undone."
+                    " another system, undo this import and give the system another name."
                 )
 
     def _warn_of_missing(self) -> None:
@@ -403,7 +403,9 @@ def _without_copies(ranking: FoundRanking, order: str | None) -> FoundRanking:
     )
 
 
-def _row(ranking: FoundRanking, in_order: np.ndarray, system: System, ids: dict[str, int], job: Job) -> Ranking:
+def _ranking_of(
+    ranking: FoundRanking, in_order: np.ndarray, system: System, ids: dict[str, int], job: Job
+) -> Ranking:
     documents = np.array([ids[key] for key in ranking.documents], np.int64)[in_order]
     scores = ranking.scores[in_order]
     return Ranking(system=system, query_id=ranking.query, documents=documents, scores=scores, job=job)

@@ -16,7 +16,7 @@ from ..formats.source import Source
 from ..models import Collection, Job
 from .report import Report, counted
 
-# Called every few thousand rows: what is read or written, the share that is done (None: unknown), and the rows.
+# Called every few thousand rows with the name of the step, the share that is done (None: unknown), and the rows.
 Progress = Callable[[str, float | None, int], None]
 BATCH = 5_000
 TICK = 5_000
@@ -31,7 +31,7 @@ def silent(name: str, share: float | None, rows: int) -> None:
 
 @dataclass
 class Import:
-    """One import: its files, how they are taken in, and the report on it.
+    """One import: its files, its options and its report.
 
     Without a `format` each file is recognised by its content. A worker passes its `job`, which may ask for a check
     only; without one a job is made when the import begins to write.
@@ -53,7 +53,7 @@ class Import:
         return bool(self.job and self.job.checking)
 
     def format_of(self, source: Source) -> Format | None:
-        """The format in which `source` is read; None where it cannot be recognised, which is reported."""
+        """The format in which `source` is read; None, and a refusal in the report, if it is not recognised."""
         if self.format is not None:
             return BY_NAME[self.format]
         format = recognised(source, self.kind, self.usual_format)
@@ -75,17 +75,19 @@ class Import:
             else:
                 yield row
         if count == 0:
-            report.refuse(source.refusal(0, "there is nothing in it", "Check that this is the file you meant."))
+            report.refuse(
+                source.refusal(0, "it holds nothing to import", "Check that this is the file you meant.")
+            )
         report.cut_off |= source.stopped
         report.facts += source.notes
         if source.comments:
             lines = counted(source.comments, *COMMENTS)
-            report.facts.append(f"{source.name}: {lines} passed over.")
+            report.facts.append(f"{source.name}: {lines} skipped.")
 
 
 @contextmanager
 def staged(*tables: str) -> Iterator[sqlite3.Connection]:
-    """An empty temporary database on disk, deleted when closed. It needs no journal, since nobody recovers it."""
+    """An empty temporary database on disk, deleted when closed. It has no journal, as it is never recovered."""
     stage = sqlite3.connect("")
     try:
         stage.execute("PRAGMA journal_mode = OFF")
@@ -142,7 +144,7 @@ def _affordable(source: Source, rows: Iterable[Any]) -> Iterator[Any]:
 def refuse_repeats(
     stage: sqlite3.Connection, table: str, what: str, sources: list[Source], report: Report
 ) -> None:
-    """Refuse each further row with the key of an earlier one. The table has the columns key, file and line."""
+    """Refuse each row that repeats the key of an earlier one. The table has the columns key, file and line."""
     stage.execute(f"CREATE INDEX IF NOT EXISTS {table}_by_key ON {table} (key)")
     rows = stage.execute(
         f"SELECT key, file, line FROM {table} WHERE key IN"
@@ -154,5 +156,5 @@ def refuse_repeats(
             earlier = (key, file, line)
             continue
         other = sources[earlier[1]].at(earlier[2])
-        problem = f"{what} {key} stands already"
+        problem = f"{what} {key} already appears"
         report.refuse(sources[file].refusal(line, problem, KEEP_ONE, other=other))

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from ..formats import values
 from ..formats.rankings import system_of_file
-from ..formats.refusal import Cure, Option, some
+from ..formats.refusal import Cure, Option, first_keys
 from ..formats.source import Source
 from .report import Report
 from .topics import Names
@@ -33,13 +33,13 @@ class Tags:
         self.files = [system_of_file(source.name) for source in sources]
         self.first: dict[str, dict[int, int]] = {}  # tag -> file -> the first line that has it
 
-    def named(self, tag: str, file: int, line: int) -> str:
+    def system_of(self, tag: str, file: int, line: int) -> str:
         """The system of a line."""
         self.first.setdefault(tag, {}).setdefault(file, line)
         return self.system or (self.files[file] if self.system_from == "file" else tag)
 
-    def are_told_apart(self, stage: sqlite3.Connection, names: Names, report: Report) -> bool:
-        """Whether each name belongs to one system and each system has one name. Refusals go to the report."""
+    def are_distinct(self, stage: sqlite3.Connection, names: Names, report: Report) -> bool:
+        """Whether each name stands for one system, and each system has one name. Refusals go to the report."""
         before = report.refused
         if self.system:
             self._refuse_several(report)
@@ -55,14 +55,14 @@ class Tags:
         if len(self.first) > 1:
             one, other, *_ = self.first
             file, line = next(iter(self.first[other].items()))
-            problem = f"system {other} is another than {one}, and one name is given for both"
+            problem = f"system {other} differs from {one}, and one name was chosen for both"
             report.refuse(self.sources[file].refusal(line, problem, "Import one system at a time.", ONE_NAME))
 
     def _refuse_files(self, report: Report) -> None:
         for file, (source, name) in enumerate(zip(self.sources, self.files, strict=True)):
             tags = [tag for tag, lines in self.first.items() if file in lines]
             if len(tags) > 1:
-                problem = f"there are several systems in it ({some(tags)}), and the name of the file is one"
+                problem = f"there are several systems in it ({first_keys(tags)}), and the name of the file is one"
                 report.refuse(source.refusal(0, problem, BY_LINES))
             if tags:
                 self._refuse_unfit(name, file, 0, report, NAMED)
@@ -73,14 +73,14 @@ class Tags:
                 self._refuse_unfit(tag, file, line, report, NAMED, BY_NAME_OF_FILE)
 
     def _refuse_unfit(self, name: str, file: int, line: int, report: Report, *cure: Cure) -> None:
-        """Refuse a name of a system that could not stand in a run."""
+        """Refuse a name of a system that a run could not hold."""
         try:
             values.checked_key(name, "name of the system", values.SYSTEM_NAME_LENGTH)
         except ValueError as error:
             report.refuse(self.sources[file].refusal(line, str(error), *cure))
 
     def _refuse_shared(self, stage: sqlite3.Connection, names: Names, report: Report) -> None:
-        """Refuse a system that stands in several files, unless they were chosen to be its parts."""
+        """Refuse a system that is in several files, unless people chose that they are its parts."""
         for system, files in _shared(stage).items():
             files = self._without_repeats(stage, system, files, report)
             if self.system or self.system_from == "tag":
@@ -92,7 +92,7 @@ class Tags:
                     problem = f"the file has the same name as {first}, and so has its system"
                     report.refuse(self.sources[file].refusal(0, problem, "Import them one by one.", NAMED))
                 else:
-                    problem = f"the system {system} stands in {first}, too"
+                    problem = f"the system {system} is in {first}, too"
                     line = self.first[system][file]
                     report.refuse(self.sources[file].refusal(line, problem, BY_FILE, ALONE, PARTS))
 
@@ -107,13 +107,13 @@ class Tags:
             if same:
                 stage.execute("DELETE FROM piece WHERE system = :system AND file = :one", key)
                 name, other = self.sources[file].name, self.sources[same[0]].name
-                report.facts.append(f"{name}: the same results of {system} as in {other}; passed over.")
+                report.facts.append(f"{name}: the same results of {system} as in {other}; skipped.")
             else:
                 distinct.append(file)
         return distinct
 
     def _refuse_shared_queries(self, stage: sqlite3.Connection, names: Names, system: str, report: Report) -> None:
-        """Refuse a query that two parts of a system have: two rankings are never joined."""
+        """Refuse a query that two parts of a system share: two rankings are never joined."""
         keys = {pk: key for key, pk in names.keys.items()}
         rows = stage.execute(
             "SELECT query, file, lines, MIN(rowid) FROM piece WHERE system = ? GROUP BY query, file", [system]
@@ -124,13 +124,13 @@ class Tags:
             if earlier is None or earlier[0] != query:
                 earlier = query, file, line
                 continue
-            problem = f"query {keys[query]} of {system} stands already"
-            cure, other = "Parts of a system have no query together.", self.sources[earlier[1]].at(earlier[2])
+            problem = f"query {keys[query]} of {system} already appears"
+            cure, other = "Two parts of a system cannot share a query.", self.sources[earlier[1]].at(earlier[2])
             report.refuse(self.sources[file].refusal(line, problem, cure, BY_FILE, other=other))
 
 
 def _shared(stage: sqlite3.Connection) -> dict[str, list[int]]:
-    """The files of each system that stands in several of them, in their order."""
+    """System -> its files, in their order, for each system that is in several."""
     rows = stage.execute("SELECT DISTINCT system, file FROM piece ORDER BY system, file")
     files = {system: [file for _, file in group] for system, group in groupby(rows, key=lambda row: row[0])}
     return {system: several for system, several in files.items() if len(several) > 1}

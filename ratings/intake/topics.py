@@ -10,7 +10,7 @@ from .. import models
 from ..formats.refusal import Option
 from ..formats.registry import EITHER, KEY, TEXT, Format
 from ..formats.source import Source
-from .report import Report, counted, some
+from .report import Report, counted, first_keys
 from .stage import Import
 
 BY_KEY = Option("queries_by", KEY, "the keys count")
@@ -18,7 +18,7 @@ BY_TEXT = Option("queries_by", TEXT, "the texts count")
 
 
 class Names:
-    """What a file may call the queries of a collection: their keys, or their texts. One database query."""
+    """The names by which a file may name the queries of a collection: keys or texts. One database query."""
 
     def __init__(self, collection: models.Collection) -> None:
         rows = list(collection.queries.values_list("pk", "key", "text"))
@@ -31,17 +31,17 @@ class Names:
         """Name -> id, where queries are named `by` key, text or either."""
         return {KEY: self.keys, TEXT: self.texts, EITHER: self.texts | self.keys}[by]
 
-    def refuse_doubt(self, source: Source, topics: "Topics", by: str, report: Report) -> None:
-        """Refuse a file whose names of queries can be understood in two ways."""
+    def refuse_ambiguous(self, source: Source, topics: "Topics", by: str, report: Report) -> None:
+        """Refuse a file if a name in it may mean more than one query."""
         if by != KEY and (repeated := topics.named & self.repeated - topics.ids.keys()):
-            problem = f"several queries of the collection have a text that it names ({some(repeated)})"
+            problem = f"several queries of the collection have a text that it names ({first_keys(repeated)})"
             report.refuse(source.refusal(0, problem, "Name them by key."))
         if by != EITHER:
             return
         keys = {name for name in topics.named & self.keys.keys() if self.texts.get(name) != self.keys[name]}
         texts = {name for name in topics.named & self.texts.keys() if self.keys.get(name) != self.texts[name]}
         if keys and texts:
-            problem = f"it names queries by key ({some(keys)}) and by text ({some(texts)})"
+            problem = f"it names queries by key ({first_keys(keys)}) and by text ({first_keys(texts)})"
             report.refuse(source.refusal(0, problem, BY_KEY, BY_TEXT))
         elif texts:
             report.facts.append(f"{source.name}: its queries are named by their text.")
@@ -56,7 +56,7 @@ class Topics:
     skipped: int = 0  # lines
 
     def id_of(self, key: str, lines: int = 1) -> int | None:
-        """None for a query outside the collection, whose lines are counted as skipped."""
+        """The id of a query; None, and its lines count as skipped, if it is not in the collection."""
         self.named.add(key)
         pk = self.ids.get(key)
         if pk is None:
@@ -80,24 +80,24 @@ class ImportForQueries(Import):
 
     @contextmanager
     def topics(self, source: Source, format: Format) -> Iterator[Topics]:
-        """The queries of one file, to be looked up while it is read; then a file that fits none is refused."""
+        """The queries of one file, to look up while it is read. At its end a file without known ones fails."""
         by = self.queries_by or format.queries_by
         topics = Topics(self.names.ids(by))
         yield topics
-        self.names.refuse_doubt(source, topics, by, self.report)
+        self.names.refuse_ambiguous(source, topics, by, self.report)
         refuse_strangers(source, topics, self.report)
         self.named |= topics.named
         self.unknown |= topics.named - topics.ids.keys()
 
     def compare_topics(self, without: Keys[str], what: str) -> None:
-        """Warn where the queries of the files and of the collection are not the same.
+        """Warn if the queries of the files and of the collection are not the same.
 
         `without`: queries of the collection that have no `what` after this import.
         """
         unknown, warnings = self.unknown, self.report.warnings
         topics = f"{len(unknown):,} of {counted(len(self.named), 'topic')} in the import"
-        strangers = f"{topics} are not in the collection ({some(unknown)})"
-        lacking = f"{counted(len(without), 'query has', 'queries have')} no {what} ({some(without)})"
+        strangers = f"{topics} are not in the collection ({first_keys(unknown)})"
+        lacking = f"{counted(len(without), 'query has', 'queries have')} no {what} ({first_keys(without)})"
         if unknown and without:
             warnings.append(
                 f"topic ids do not match: {strangers} and {lacking}. Check that both use the same numbering."
@@ -109,12 +109,13 @@ class ImportForQueries(Import):
 
 
 def refuse_strangers(source: Source, topics: Topics, report: Report) -> None:
-    """Refuse a file of which no query is in the collection; report how many lines of another were skipped."""
+    """Refuse a file if none of its queries is in the collection. Otherwise report how many lines were skipped."""
     if topics.named and not topics.named & topics.ids.keys():
-        problem = f"none of its queries ({some(topics.named)}) is in the collection, which has {some(topics.ids)}"
+        own, known = first_keys(topics.named), first_keys(topics.ids)
+        problem = f"none of its queries ({own}) is in the collection, which has {known}"
         cure = "Check that both use the same numbering, or import the queries of this file first."
         report.refuse(source.refusal(0, problem, cure))
     elif topics.skipped:
         lines = counted(topics.skipped, "line")
-        unknown = some(topics.named - topics.ids.keys())
+        unknown = first_keys(topics.named - topics.ids.keys())
         report.facts.append(f"{source.name}: {lines} for queries outside the collection skipped ({unknown}).")

@@ -1,4 +1,4 @@
-"""All rows of a collection that goes: of a deleted one, and of one whose import from an archive did not end."""
+"""All rows of a collection that is removed: a deleted one, or one whose import from an archive did not end."""
 
 from collections.abc import Callable, Iterator
 

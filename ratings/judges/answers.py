@@ -1,7 +1,7 @@
-"""A grade from a model's answer, or why there is none. No database, no request.
+"""The grade in a model's answer, or the problem with the answer. No database, no request.
 
-Nothing is guessed: what is not the one object that was asked for is no grade. So an injected instruction can at
-most choose a grade of the scale, and no failure becomes a grade.
+Nothing is guessed: only the requested object is a grade. So an injected instruction can at most choose a grade of
+the scale, and no failure becomes a grade.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 
 from ..models import MachineGrade
 
-PARSER = 1  # raised with every change of what `grade_of` takes
+PARSER = 1  # raised with every change of what `grade_of` accepts
 LONGEST = 20_000  # characters
 Problem = MachineGrade.Problem
 
@@ -43,11 +43,13 @@ def grade_of(content: str, grades: Collection[str]) -> Decimal:
     if len(text) > LONGEST:
         raise Ungraded(Problem.NOT_JSON, f"it has {len(text):,} characters")
     try:
-        answer = json.loads(text, parse_float=Decimal, parse_constant=_no_number, object_pairs_hook=_once)
+        answer = json.loads(
+            text, parse_float=Decimal, parse_constant=_no_number, object_pairs_hook=_without_repeats
+        )
     except (ValueError, RecursionError, InvalidOperation) as error:
         raise Ungraded(Problem.NOT_JSON, str(error)) from error
     if not isinstance(answer, dict) or answer.keys() != {"grade"}:
-        raise Ungraded(Problem.NOT_JSON, "it is not an object with grade alone")
+        raise Ungraded(Problem.NOT_JSON, "it is not an object with only a grade")
     value = answer["grade"]
     if type(value) not in (int, Decimal):
         raise Ungraded(Problem.NOT_JSON, "the grade is not a number")
@@ -57,9 +59,9 @@ def grade_of(content: str, grades: Collection[str]) -> Decimal:
     raise Ungraded(Problem.OFF_SCALE, f"{str(value)[:40]} is none of {', '.join(grades)}")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict:
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict:
     if len({name for name, _ in pairs}) < len(pairs):
-        raise ValueError("a name stands twice in it")
+        raise ValueError("a name appears twice in it")
     return dict(pairs)
 
 

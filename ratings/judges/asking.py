@@ -1,4 +1,4 @@
-"""One pair asked: its prompt, the call, and what is stored of the answer."""
+"""One call about one pair: its prompt, the request, and the fields to store."""
 
 import time
 from decimal import Decimal
@@ -14,23 +14,23 @@ from .answers import Problem, Ungraded
 
 MILLION = 1_000_000
 CHARACTERS_A_TOKEN = 4
-TOKENS_OUT = 1_000  # at most, where no parameter says it
+TOKENS_OUT = 1_000  # at most, if no parameter limits them
 
 
-class Telling:
-    """What a version tells a model of pairs."""
+class CallBuilder:
+    """Makes the calls of a version: prompts, bodies and costs."""
 
     def __init__(self, version: JudgeVersion) -> None:
         self.version = version
         self.parts = Presented.read(version.parts)
 
     def prompt(self, query: Query, document: Document) -> str:
-        """The fence depends on the pair and the secret key: the same each time, and nobody can foresee it."""
-        asked = prompts.text_of_query(query.text, query.need, self.parts.query, source_of_query(query))
-        shown = prompts.text_of_document(self.parts.document, source_of(document))
+        """The prompt of a pair. Its fence depends on the pair and the secret key, so nobody can foresee it."""
+        query_text = prompts.text_of_query(query.text, query.need, self.parts.query, source_of_query(query))
+        document_text = prompts.text_of_document(self.parts.document, source_of(document))
         named = f"{self.version.fingerprint} {query.key} {document.key}"
         fence = f"-----{salted_hmac('ratings.judges', named).hexdigest()[:24]}-----"
-        return prompts.prompt(self.version.prompt, asked, shown, fence, self.version.scale)
+        return prompts.prompt(self.version.prompt, query_text, document_text, fence, self.version.scale)
 
     def body(self, prompt: str) -> dict:
         version = self.version
@@ -38,15 +38,15 @@ class Telling:
         return wire.body_of(version.model, prompt, version.sampling, version.seed, schema)
 
     def most_cost(self, prompt: str) -> Decimal:
-        """More than a call can cost: a token has at least one byte."""
+        """An upper bound of the cost of a call: a token has at least one byte."""
         named = (self.version.sampling.get(name) for name in ("max_tokens", "max_completion_tokens"))
         longest = max((value for value in named if type(value) is int), default=TOKENS_OUT)
         return self._cost(len(prompt.encode()), longest)
 
-    def cost(self, prompt: str, said: wire.Said) -> Decimal:
-        """By the tokens that the server counted, or else by an estimate from characters."""
-        tokens_in = len(prompt) // CHARACTERS_A_TOKEN if said.tokens_in is None else said.tokens_in
-        tokens_out = len(said.content) // CHARACTERS_A_TOKEN if said.tokens_out is None else said.tokens_out
+    def cost(self, prompt: str, reply: wire.Reply) -> Decimal:
+        """The cost by the tokens that the server counted, or else by an estimate from characters."""
+        tokens_in = len(prompt) // CHARACTERS_A_TOKEN if reply.tokens_in is None else reply.tokens_in
+        tokens_out = len(reply.content) // CHARACTERS_A_TOKEN if reply.tokens_out is None else reply.tokens_out
         return self._cost(tokens_in, tokens_out)
 
     def _cost(self, tokens_in: int, tokens_out: int) -> Decimal:
@@ -55,45 +55,45 @@ class Telling:
 
 
 class Outcome(NamedTuple):
-    """One try: the fields of its row, or `failed`."""
+    """One try: its time, the fields of its row, and its failure, if it failed."""
 
     seconds: float
     fields: dict
     failed: wire.Failed | None = None
 
 
-def asked(endpoint: wire.Endpoint, telling: Telling, prompt: str) -> Outcome:
-    """One call and what came of it. Without the database, so that threads can do it."""
+def call_once(endpoint: wire.Endpoint, builder: CallBuilder, prompt: str) -> Outcome:
+    """The outcome of one call. It uses no database, so that threads can run it."""
     begun = time.monotonic()
     try:
-        said = endpoint.ask(telling.body(prompt))
+        reply = endpoint.ask(builder.body(prompt))
     except wire.Failed as failed:
-        return Outcome(time.monotonic() - begun, failed_fields(failed.problem, failed.detail), failed)
+        return Outcome(time.monotonic() - begun, problem_fields(failed.problem, failed.detail), failed)
     seconds = time.monotonic() - begun
     facts = {
-        "answer": _storable(said.content or said.refusal)[: answers.LONGEST],
-        "model": _storable(said.model),
-        "tokens_in": said.tokens_in,
-        "tokens_out": said.tokens_out,
-        "cost": telling.cost(prompt, said),
+        "answer": _storable(reply.content or reply.refusal)[: answers.LONGEST],
+        "model": _storable(reply.model),
+        "tokens_in": reply.tokens_in,
+        "tokens_out": reply.tokens_out,
+        "cost": builder.cost(prompt, reply),
     }
     try:
-        value = judged(said, telling.version.scale)
+        value = grade_in(reply, builder.version.scale)
     except Ungraded as problem:
-        return Outcome(seconds, facts | failed_fields(problem.problem, problem.detail))
+        return Outcome(seconds, facts | problem_fields(problem.problem, problem.detail))
     return Outcome(seconds, facts | {"state": MachineGrade.State.GRADED, "value": value})
 
 
-def judged(said: wire.Said, grades: list[str]) -> Decimal:
+def grade_in(reply: wire.Reply, grades: list[str]) -> Decimal:
     """The grade of an answer. Raises Ungraded."""
-    if said.refusal or said.ended == "content_filter":
-        raise Ungraded(Problem.REFUSAL, said.refusal or "its filter")
-    if said.ended == "length":
+    if reply.refusal or reply.ended == "content_filter":
+        raise Ungraded(Problem.REFUSAL, reply.refusal or "its filter")
+    if reply.ended == "length":
         raise Ungraded(Problem.CUT, "it had no tokens left: raise max_tokens")
-    return answers.grade_of(said.content, grades)
+    return answers.grade_of(reply.content, grades)
 
 
-def failed_fields(problem: str, detail: str) -> dict:
+def problem_fields(problem: str, detail: str) -> dict:
     return {"state": MachineGrade.State.UNGRADED, "problem": problem, "detail": _storable(detail)[:300]}
 
 

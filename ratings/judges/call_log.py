@@ -1,4 +1,4 @@
-"""The call log of judges as rows: one a pair and repeat."""
+"""The call log of judges as rows: one for each pair and repeat."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ OF_PROBES = {"document__key": Concat(Value("probe "), "kind"), "repeat": Value(1
 
 
 def rows(grades: QuerySet[MachineGrade] | QuerySet[Probe]) -> Iterator[dict]:
-    """The calls in the order in which their pairs were entered. What is not known is None."""
+    """The calls in the order in which their pairs entered the runs. Unknown values are None."""
     others = OF_PROBES if grades.model is Probe else {}
     for row in (
         grades.order_by("pk")
@@ -46,7 +46,7 @@ def as_jsonl(lines: Iterable[dict]) -> Iterator[str]:
 
 
 def as_csv(lines: Iterable[dict]) -> Iterator[str]:
-    """A spreadsheet computes no cell of it: an answer is what a stranger's document led to."""
+    """The lines as CSV that no spreadsheet computes: an answer may come from a stranger's document."""
     return spreadsheet.written(chain([COLUMNS], (line.values() for line in lines)))
 
 

@@ -12,12 +12,12 @@ from ..pool import pooling
 from . import asking
 
 Choice = JudgeRun.Choice
-PAIRS_LOOKED_AT = 50  # of which the length of prompts is estimated
+SAMPLED = 50  # pairs from which the length of prompts is estimated
 BYTES_A_TOKEN = 4
 TOKENS_OUT = 12  # of an answer {"grade": n}
 SECONDS = 1.0  # of a call, before any was timed
 AT_ONCE = 2_000
-# Without an answer of the model: these pairs may be asked again by any run.
+# Problems without an answer of the model: any run may ask about these pairs again.
 UNANSWERED = [
     MachineGrade.Problem.BUSY,
     MachineGrade.Problem.ERROR,
@@ -28,11 +28,11 @@ UNANSWERED = [
 OPTIONS = {Choice.RANDOM: ("size", "seed"), Choice.AGAIN: ("size", "seed"), Choice.HOLES: ("depth",)}
 
 PairIds = tuple[int, int]  # of query and document
-Ask = tuple[int, int, int]  # and the number of the time, from 1
+Ask = tuple[int, int, int]  # and the number of the repeat, from 1
 
 
 class Estimate(NamedTuple):
-    """What a run would do. Tokens are estimated from the bytes of some prompts."""
+    """The estimated size and cost of a run. Tokens are estimated from the bytes of some prompts."""
 
     pairs: int
     calls: int  # without tries again
@@ -44,9 +44,9 @@ class Estimate(NamedTuple):
 
 
 def asks_of(version: JudgeVersion, choice: str, options: dict) -> list[Ask]:
-    """The pairs in a fixed order, each with the number of the time that it is asked. Raises ValueError.
+    """The pairs in a fixed order, each with the number of this repeat, from 1. Raises ValueError.
 
-    An ordinary run asks for the first time. Only `again` asks about what was answered, one time more.
+    An ordinary run asks about a pair for the first time. Only `again` repeats answered pairs.
     """
     if choice != Choice.AGAIN:
         return [(*pair, 1) for pair in pairs_of(version.judge, choice, options)]
@@ -57,11 +57,11 @@ def asks_of(version: JudgeVersion, choice: str, options: dict) -> list[Ask]:
     every = [(query, document, n + 1) for query, document, n in times if (query, document) in first]
     if not every:
         raise ValueError("This version has graded no pair yet, so there is none to ask about again")
-    return _drawn(every, options)
+    return _random_sample(every, options)
 
 
-def _drawn(every: list, options: dict) -> list:
-    """Returns a random sample, sorted, of `size` items at most (100 by default)."""
+def _random_sample(every: list, options: dict) -> list:
+    """A random sample, sorted, of at most `size` items (100 by default)."""
     return sorted(random.Random(options.get("seed", 1)).sample(every, min(options.get("size", 100), len(every))))
 
 
@@ -85,12 +85,12 @@ def pairs_of(judge: Judge, choice: str, options: dict) -> list[PairIds]:
                 found.update((of.query.pk, hole.document.pk) for hole in of.holes)
         return sorted(found)
     if choice == Choice.RANDOM:
-        return _drawn(list(pool.order_by("query", "document").values_list("query", "document")), options)
+        return _random_sample(list(pool.order_by("query", "document").values_list("query", "document")), options)
     raise ValueError(f"{choice!r} is none of {', '.join(Choice.values)}")
 
 
 def estimate(version: JudgeVersion, choice: str, options: dict, concurrency: int) -> Estimate:
-    """What a run would cost. Raises ValueError."""
+    """The estimate of a run. Raises ValueError."""
     asks = asks_of(version, choice, options)
     pairs = [(query, document) for query, document, _ in asks]
     known = version.grades.exclude(state=MachineGrade.State.WAITING).values_list("query", "document", "repeat")
@@ -105,18 +105,18 @@ def estimate(version: JudgeVersion, choice: str, options: dict, concurrency: int
 
 
 def _bytes(version: JudgeVersion, pairs: Sequence[PairIds]) -> float:
-    """The mean size of a prompt, of some pairs spread over all."""
-    some = pairs[:: max(1, len(pairs) // PAIRS_LOOKED_AT)][:PAIRS_LOOKED_AT]
+    """The mean bytes of a prompt, from some pairs spread over all."""
+    some = pairs[:: max(1, len(pairs) // SAMPLED)][:SAMPLED]
     if not some:
         return 0.0
     queries = Query.objects.in_bulk({query for query, _ in some})
     documents = Document.objects.in_bulk({document for _, document in some})
-    told = asking.Telling(version)
-    return sum(len(told.prompt(queries[q], documents[d]).encode()) for q, d in some) / len(some)
+    builder = asking.CallBuilder(version)
+    return sum(len(builder.prompt(queries[q], documents[d]).encode()) for q, d in some) / len(some)
 
 
 def rows_of(run: JudgeRun, asks: Sequence[Ask]) -> Iterator[list[MachineGrade]]:
-    """The rows of a new run, some at a time."""
+    """The rows of a new run, in batches."""
     facts = {"run": run, "version_id": run.version_id}
     for start in range(0, len(asks), AT_ONCE):
         yield [

@@ -9,10 +9,10 @@ from ..formats import strict_json
 from ..models import Collection, Judge, JudgeRun, JudgeUse, JudgeVersion, Probe
 from ..presentation.versions import latest_of
 from . import choosing, prompts, runs, sample, wire
-from .versions import SAMPLING, Wish
+from .versions import SAMPLING, VersionSettings
 
-OTHERWISE = (JudgeRun.Choice.IMPORTED, JudgeRun.Choice.PROBES)  # which begin in other ways
-CHOICES = [(name, label) for name, label in JudgeRun.Choice.choices if name not in OTHERWISE]
+OTHER_STARTS = (JudgeRun.Choice.IMPORTED, JudgeRun.Choice.PROBES)  # not started by RunForm
+CHOICES = [(name, label) for name, label in JudgeRun.Choice.choices if name not in OTHER_STARTS]
 
 
 class JudgeForm(forms.Form):
@@ -20,7 +20,7 @@ class JudgeForm(forms.Form):
 
 
 class VersionForm(forms.Form):
-    """What an admin chooses of a version."""
+    """The settings of a version that an admin chooses."""
 
     model = forms.CharField(label="Model", max_length=200, help_text="By the name that its server knows.")
     endpoint = forms.CharField(
@@ -62,7 +62,7 @@ class VersionForm(forms.Form):
     )
 
     def __init__(self, *args, collection: Collection, latest: JudgeVersion | None = None, **kwargs) -> None:
-        words = prompts.words_of(latest_of(collection))
+        words = prompts.text_parts(latest_of(collection))
         paths = list(dict.fromkeys(part.path for part in (*words.document, *words.query)))
         usual = {
             "template": "scale", "sees": paths, "structured": True, "sampling": json.dumps(SAMPLING), "seed": 1,
@@ -78,15 +78,15 @@ class VersionForm(forms.Form):
         try:
             return wire.checked_sampling(strict_json.loaded(self.cleaned_data["sampling"]))
         except (ValueError, RecursionError) as error:
-            raise forms.ValidationError(f"Not understood: {error}.") from error
+            raise forms.ValidationError(f"Give a JSON object: {error}.") from error
 
     @property
-    def wish(self) -> Wish:
-        return Wish(**self.cleaned_data | {"sees": tuple(self.cleaned_data["sees"])})
+    def version_settings(self) -> VersionSettings:
+        return VersionSettings(**self.cleaned_data | {"sees": tuple(self.cleaned_data["sees"])})
 
 
 class UseForm(forms.Form):
-    """A version whose grades are used for something."""
+    """The version whose grades are used for something; none to use none."""
 
     use = forms.ChoiceField(choices=JudgeUse.Use.choices, widget=forms.HiddenInput)
     version = forms.ModelChoiceField(
@@ -109,7 +109,7 @@ class SampleForm(forms.Form):
 
 
 class RunForm(forms.Form):
-    """Which pairs a run asks about, and within which limits."""
+    """The pairs of a run, and its limits."""
 
     version = forms.ModelChoiceField(JudgeVersion.objects.none(), label="Version", empty_label=None)
     choice = forms.ChoiceField(label="Pairs", choices=CHOICES)
@@ -132,12 +132,12 @@ class RunForm(forms.Form):
 
     @property
     def options(self) -> dict:
-        """Those of the options that the choice has."""
+        """The options that the choice has."""
         return {name: self.cleaned_data[name] for name in choosing.OPTIONS.get(self.cleaned_data["choice"], ())}
 
 
 class StartForm(RunForm):
-    """The same with its caps, which are confirmed."""
+    """A run with its caps, as the admin confirms it."""
 
     most_calls = forms.IntegerField(
         label="Calls at most", min_value=1, max_value=2**31 - 1, help_text="Tries again are calls, too."

@@ -8,18 +8,18 @@ FREE = (JudgeRun.Choice.SAMPLE, JudgeRun.Choice.RATED, JudgeRun.Choice.AGAIN, Ju
 
 
 def refusal(judge: Judge, choice: str) -> str:
-    """Why a run of this choice may not begin, with the cure; "" where it may.
+    """Why a run of this choice may not begin, with the cure; "" if it may.
 
-    On its sample, on pairs that people rated, on those that it graded once and on probes a judge can be measured:
-    these are always allowed.
+    Runs that measure a judge are always allowed: on its sample, on pairs that people rated, on pairs that it
+    graded, and on probes.
     """
     if choice in FREE:
         return ""
     sample = judge.samples.order_by("-pk").first()
     if sample is None:
         return (
-            "Nobody knows yet what this judge is worth. Draw a sample and have people rate it, or take the pairs"
-            " that people rated already, which were not drawn"
+            "This judge is not measured yet. Draw a sample and have people rate it, or take the pairs"
+            " that people rated already, which are no random sample"
         )
     if n := unrated(sample):
         return f"{n} of the pairs of its sample have no rating by a person yet. Have them rated first"
@@ -27,6 +27,6 @@ def refusal(judge: Judge, choice: str) -> str:
 
 
 def unrated(sample: JudgeSample) -> int:
-    """How many pairs of the sample nobody has rated, not even as impossible to judge."""
+    """How many pairs of the sample have no rating at all, not even "cannot judge"."""
     rated = Rating.objects.filter(query=OuterRef("query"), document=OuterRef("document"))
     return SampledPair.objects.filter(sample=sample).filter(~Exists(rated)).count()

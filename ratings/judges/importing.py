@@ -1,4 +1,4 @@
-"""Machine grades that were made elsewhere, as records of the same kind, as far as they are known."""
+"""Import of machine grades that were made elsewhere, with what is known of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ from ..intake.report import Report, counted
 from ..intake.stage import staged
 from ..models import Collection, JudgeRun, JudgeVersion, MachineGrade
 from . import prompts
-from .versions import Wish, make_judge, make_version
+from .versions import VersionSettings, make_judge, make_version
 
 AT_ONCE = 1_000
 Problem = MachineGrade.Problem
 
 
 def import_grades(collection: Collection, sources: Sequence[Source], **choices) -> Report:
-    """Record grades of a machine. `choices` are fields of GradesImport."""
+    """The report of importing grades of a judge. `choices` are fields of GradesImport."""
     return GradesImport(collection, sources, **choices).run()
 
 
 @dataclass
 class GradesImport(RatingsImport):
-    """The files of an import of ratings, read and checked as these, and written as grades of one judge."""
+    """An import of files of ratings, read and checked as such, and written as grades of one judge."""
 
     what = "machine grades"
 
@@ -42,7 +42,7 @@ class GradesImport(RatingsImport):
             raise ValueError(
                 "The collection has no scale yet, and machine grades do not make one. Give it one first"
             )
-        self.rater = self.rater or self.model  # rows need a name; which one they have makes no difference
+        self.rater = self.rater or self.model  # rows need a name, whichever
         with staged(TABLE, REFUSED) as self.stage:
             if not report.refused:
                 self._read()
@@ -55,7 +55,7 @@ class GradesImport(RatingsImport):
 
     def _write(self) -> None:
         report, judge = self.report, self._judge()
-        version, _ = make_version(judge, self._wish())
+        version, _ = make_version(judge, self._version_settings())
         documents = dict(self.collection.documents.values_list("key", "pk"))
         queries = self.names.keys
         facts: dict[str, Any] = {
@@ -93,7 +93,7 @@ class GradesImport(RatingsImport):
         graded = sum(row.state == "graded" for row in rows)
         JudgeRun.objects.filter(pk=run.pk).update(pairs=len(rows), graded=graded, ungraded=len(rows) - graded)
         report.counts["new"] = len(rows)
-        self._tell_of(version, graded, len(rows) - graded, strangers)
+        self._report_facts(version, graded, len(rows) - graded, strangers)
         if rows:
             note(Act.IMPORTED, self.collection, about=", ".join(files), kind="machine", judge=judge.name)
         else:
@@ -102,15 +102,15 @@ class GradesImport(RatingsImport):
     def _judge(self):
         return self.collection.judges.filter(name=self.rater).first() or make_judge(self.collection, self.rater)
 
-    def _wish(self) -> Wish:
-        """What is known of how the grades were made. An unknown prompt is kept as one that says so."""
+    def _version_settings(self) -> VersionSettings:
+        """The known settings with which the grades were made. An unknown prompt gets a text that says so."""
         text = self.prompt if self.prompt is not None else "The prompt is not known. {query} {document}"
-        return Wish(self.model, "", prompts.OWN, text, sampling={}, structured=False, seed=None)
+        return VersionSettings(self.model, "", prompts.OWN, text, sampling={}, structured=False, seed=None)
 
-    def _tell_of(self, version: JudgeVersion, graded: int, ungraded: int, strangers: int) -> None:
+    def _report_facts(self, version: JudgeVersion, graded: int, ungraded: int, strangers: int) -> None:
         report = self.report
-        said = f"{counted(graded, 'machine grade')} of {version}"
-        report.facts.append(f"{said}, {ungraded} without a grade. None of them counts as a rating.")
+        grades = f"{counted(graded, 'machine grade')} of {version}"
+        report.facts.append(f"{grades}, {ungraded} without a grade. None of them counts as a rating.")
         if report.counts["unchanged"]:
             report.facts.append(
                 f"{counted(report.counts['unchanged'], 'pair')} had its grade already: left as it is."

@@ -1,7 +1,6 @@
 """Probes: documents that say nothing of the query and are made to deceive, and how many got through.
 
-They are made when they are asked about. No collection holds one, nobody rates one, and no number but the counts
-here knows of them.
+They are made for a call. No collection holds one, nobody rates one, and only the counts here include them.
 """
 
 import random
@@ -11,7 +10,7 @@ from typing import NamedTuple
 from django.db.models import Count, Q
 
 from ..models import Collection, Document, JudgeRun, JudgeVersion, MachineGrade, Probe, Query
-from .asking import Telling
+from .asking import CallBuilder
 
 Kind = Probe.Kind
 TIMES = 30  # that a stuffed document says the query
@@ -23,7 +22,7 @@ LATIN = (
 
 
 class Result(NamedTuple):
-    """How the probes of one kind did."""
+    """The results of the probes of one kind."""
 
     kind: str
     label: str
@@ -38,9 +37,11 @@ class Result(NamedTuple):
 
 def queries_of(version: JudgeVersion, count: int, seed: int) -> list[int]:
     """The ids of so many queries, drawn at random. Raises ValueError with the cure."""
-    seen = {part.path for part in Telling(version).parts.document}
-    if not seen & {"body", "title"}:
-        raise ValueError("This version sees neither title nor body, where probes are written. Make one that does")
+    visible = {part.path for part in CallBuilder(version).parts.document}
+    if not visible & {"body", "title"}:
+        raise ValueError(
+            "This version sees neither title nor body, which hold the text of probes. Make one that does"
+        )
     every = list(version.judge.collection.queries.order_by("key").values_list("pk", flat=True))
     if not every:
         raise ValueError("The collection has no query yet. Import some first")
@@ -53,12 +54,12 @@ def rows_of(run: JudgeRun, queries: list[int]) -> list[Probe]:
     ]
 
 
-def document_of(row: MachineGrade | Probe, telling: Telling) -> Document:
-    """The document that the row asks about: of the collection, or made for this, with the key of no document."""
+def document_of(row: MachineGrade | Probe, builder: CallBuilder) -> Document:
+    """The document of the row: one of the collection, or a probe, whose key no document has."""
     if isinstance(row, MachineGrade):
         return row.document
-    text = text_of(row.kind, row.query, telling.version)
-    place = "body" if "body" in {part.path for part in telling.parts.document} else "title"
+    text = text_of(row.kind, row.query, builder.version)
+    place = "body" if "body" in {part.path for part in builder.parts.document} else "title"
     return Document(key=f"probe {row.kind}", **{place: text})
 
 
@@ -77,7 +78,7 @@ def text_of(kind: str, query: Query, version: JudgeVersion) -> str:
 def results_of(
     collection: Collection, versions: Iterable[JudgeVersion]
 ) -> list[tuple[JudgeVersion, list[Result]]]:
-    """Each version of which a probe was answered, with its results by kind. One database query."""
+    """Each version with an answered probe, and its results by kind. One database query."""
     versions, graded = list(versions), Q(state=Probe.State.GRADED)
     done = Probe.objects.filter(version__in=versions).exclude(state=Probe.State.WAITING).order_by()
     rows = done.values("version", "kind").annotate(
@@ -86,11 +87,11 @@ def results_of(
         graded=Count("pk", filter=graded),
     )
     found = {(row["version"], row["kind"]): row for row in rows}
-    told = (
+    by_version = (
         (version, [_result(kind, found[version.pk, kind]) for kind in Kind if (version.pk, kind) in found])
         for version in versions
     )
-    return [(version, results) for version, results in told if results]
+    return [(version, results) for version, results in by_version if results]
 
 
 def _result(kind: Probe.Kind, row: dict) -> Result:

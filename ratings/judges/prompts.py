@@ -1,6 +1,6 @@
-"""What a judge is told: templates, and the prompt of one pair. No database, no request.
+"""The prompts of judges: templates, and the prompt of one pair. No database, no request.
 
-Documents and queries are data. They stand between two lines of a fence that nobody can foresee, as plain text of
+Documents and queries are data. They are put between two lines of a fence that nobody can foresee, as plain text of
 the parts that the judge may see.
 """
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import nh3
 
-from ..presentation.parts import Part, Presented, Shown, plain, shown
+from ..presentation.parts import Part, Piece, Presented, pieces_of, text_of
 
 PLACES = ("query", "document")
 LONGEST = 20_000  # characters of a query or a document
@@ -58,35 +58,35 @@ RULES = (
 
 
 class Step(NamedTuple):
-    """One grade of a scale, as a judge is told it."""
+    """One grade of a scale, as a prompt has it."""
 
     value: str
     label: str = ""
     meaning: str = ""
 
 
-def written(template: str, scale: Sequence[Step], guidelines: str, own: str = "") -> str:
-    """The prompt of a version, in which {query} and {document} are left. Raises ValueError with the cure."""
+def version_prompt(template: str, scale: Sequence[Step], guidelines: str, own: str = "") -> str:
+    """The prompt of a version, which still has {query} and {document}. Raises ValueError with the cure."""
     text = own.strip() if template == OWN else TEMPLATES[template].text
     if not scale:
         raise ValueError("The collection has no scale yet, so no grade can be asked for. Give it one first")
     for place in PLACES:
         if text.count(f"{{{place}}}") != 1:
-            raise ValueError(f"The prompt must have {{{place}}} once, where the {place} is to stand")
+            raise ValueError(f"The prompt must have {{{place}}} once, in the place of the {place}")
     text = text.replace("{lowest}", scale[0].value).replace("{highest}", scale[-1].value)
     steps = "\n".join(_step(step) for step in reversed(scale))
     filled = {"scale": steps, "guidelines": guidelines.strip() or "There are none."}
     filled |= {place: f"{{{place}}}" for place in PLACES}
     parts = _place.split(text)
-    # Guidelines may have {query} in them, which is no place: only that of the template is one.
+    # If guidelines contain {query}, it is not a place; only that of the template is.
     return "".join(
-        filled[part] if number % 2 and part in PLACES else _inert(filled[part]) if number % 2 else part
+        filled[part] if number % 2 and part in PLACES else _without_places(filled[part]) if number % 2 else part
         for number, part in enumerate(parts)
     )
 
 
-def told_scale(template: str, scale: Sequence[Step]) -> list[str]:
-    """The values that a judge may answer with: all of the scale, of the binary template its ends."""
+def answer_values(template: str, scale: Sequence[Step]) -> list[str]:
+    """The values of valid answers: all of the scale, or only its ends with the binary template."""
     values = [step.value for step in scale]
     return [values[0], values[-1]] if template == "binary" else values
 
@@ -95,18 +95,18 @@ def _step(step: Step) -> str:
     return f"{step.value} = {step.label}" + (f": {step.meaning}" if step.meaning else "")
 
 
-def _inert(text: str) -> str:
+def _without_places(text: str) -> str:
     for place in PLACES:
         text = text.replace(f"{{{place}}}", place)
     return text
 
 
 def prompt(text: str, query: str, document: str, fence: str, grades: Sequence[str]) -> str:
-    """The prompt of one pair. Raises ValueError where the data has the fence in it."""
+    """The prompt of one pair. Raises ValueError if the data contains the fence."""
     if fence in query or fence in document:
-        raise ValueError("the data has the fence of its prompt in it")
+        raise ValueError("the query or document contains the fence of its prompt")
     filled = {"query": _fenced(query, fence), "document": _fenced(document, fence)}
-    # In one pass: a query that has {document} in it stays as it is.
+    # In one pass, so that a query that contains {document} stays as it is.
     body = re.sub(r"\{(query|document)\}", lambda found: filled[found[1]], text)
     return body + RULES.replace("{fence}", fence).replace("{grades}", ", ".join(grades))
 
@@ -115,7 +115,7 @@ def _fenced(text: str, fence: str) -> str:
     return f"{fence}\n{text or '(empty)'}\n{fence}"
 
 
-# Plain text of what is shown
+# Queries and documents as plain text
 
 
 def text_of_query(text: str, need: str, parts: Iterable[Part], source: Mapping[str, Any]) -> str:
@@ -128,16 +128,16 @@ def text_of_document(parts: Iterable[Part], source: Mapping[str, Any]) -> str:
 
 
 def _pieces(parts: Iterable[Part], source: Mapping[str, Any]) -> list[str]:
-    return [text for piece in shown(parts, source) if (text := _text(piece))]
+    return [text for piece in pieces_of(parts, source) if (text := _text(piece))]
 
 
-def _text(piece: Shown) -> str:
+def _text(piece: Piece) -> str:
     if piece.kind == "image":
-        return ""  # the wire has words alone
+        return ""  # prompts have only text
     if piece.html:
         text = unescape(nh3.clean(_paragraph.sub("\n", piece.html), tags=set()))
     elif piece.kind == "table":
-        text = "\n".join(" | ".join(map(plain, row)) for row in piece.items)
+        text = "\n".join(" | ".join(map(text_of, row)) for row in piece.items)
     elif piece.items:
         text = ", ".join(piece.items)
     else:
@@ -147,13 +147,13 @@ def _text(piece: Shown) -> str:
 
 
 def _cut(text: str) -> str:
-    """At most LONGEST characters, which databases and JSON can hold."""
+    """The text, cut to LONGEST characters, without characters that databases and JSON cannot hold."""
     text = text.replace("\0", "").encode(errors="replace").decode()
     return text if len(text) <= LONGEST else text[:LONGEST] + " […]"
 
 
-def words_of(presented: Presented) -> Presented:
-    """The parts that have words, which a judge can be shown."""
+def text_parts(presented: Presented) -> Presented:
+    """The parts with text, which a prompt can show: all but pictures."""
     return Presented(
         tuple(part for part in presented.document if part.kind != "image"),
         tuple(part for part in presented.query if part.kind != "image"),

@@ -1,7 +1,7 @@
-"""Runs: started, paused, cancelled, resumed, and done by a worker.
+"""Runs of judges: start, pause, cancel and resume them, and do them in a worker.
 
-A row for each pair waits in the database before the first call, so a kill loses only what was under way. Calls are
-counted before they are made: no kill lets a run make more than its cap.
+The rows of all pairs are in the database before the first call, so a kill loses only the calls under way. Calls
+are counted before they are made, so that even a killed run never exceeds its cap.
 """
 
 import heapq
@@ -24,7 +24,7 @@ from ..formats.refusal import as_sentence
 from ..models import JudgeRun, JudgeVersion, MachineGrade, Probe
 from ..models.judge import LEASE, Answer
 from . import choosing, gate, probes, wire
-from .asking import Outcome, Telling, asked
+from .asking import CallBuilder, Outcome, call_once
 
 log = logging.getLogger(__name__)
 
@@ -37,8 +37,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds between two tries of a pair
 STORE_EVERY = 0.25  # seconds
 BEAT = LEASE.total_seconds() / 6  # between two heartbeats
 PIECE = 200  # rows that are read at a time
-AHEAD = 2  # calls that are counted before they are made, for each that is made at the same time
-MOST_FAILURES = 50  # one after the other: then the server is at fault, and the run stops
+AHEAD = 2  # calls that are counted in advance, for each of the calls at the same time
+MOST_FAILURES = 50  # in a row; then the server is at fault, and the run stops
 FIELDS = [
     "state", "value", "problem", "detail", "answer", "model", "tokens_in", "tokens_out", "cost", "seconds",
     "tries", "at",
@@ -59,15 +59,15 @@ class Limits:
 
 
 def start(version: JudgeVersion, choice: str, options: dict, limits: Limits, by=None) -> JudgeRun:
-    """A new run that waits for a worker. Raises ValueError with the cure, also where the gate is shut."""
-    _refuse(version, choice, limits)
+    """A new run that waits for a worker. Raises ValueError with the cure, also if the gate refuses it."""
+    _check(version, choice, limits)
     asks = choosing.asks_of(version, choice, options)
     return _begin(version, choice, options, limits, by, lambda run: choosing.rows_of(run, asks), set(asks))
 
 
 def start_probes(version: JudgeVersion, queries: int, seed: int, limits: Limits, by=None) -> JudgeRun:
     """A new run that asks about probes for so many queries, drawn at random. Raises ValueError with the cure."""
-    _refuse(version, JudgeRun.Choice.PROBES, limits)
+    _check(version, JudgeRun.Choice.PROBES, limits)
     chosen = probes.queries_of(version, queries, seed)
     options, wanted = (
         {"queries": queries, "seed": seed},
@@ -100,7 +100,7 @@ def _begin(
     return run
 
 
-def _refuse(version: JudgeVersion, choice: str, limits: Limits) -> None:
+def _check(version: JudgeVersion, choice: str, limits: Limits) -> None:
     if not version.endpoint:
         raise ValueError("This version was made elsewhere and has no address to ask. Make a version with one")
     if problem := gate.refusal(version.judge, choice):
@@ -111,11 +111,11 @@ def _refuse(version: JudgeVersion, choice: str, limits: Limits) -> None:
 
 
 def _enter(run: JudgeRun, rows: Iterable[list], wanted: set[tuple]) -> None:
-    """Write the rows of the run, but for what the version answered already or another run has.
+    """Write the rows of the run, except those that the version has answered or another run has.
 
-    wanted: what identifies them besides the version.
+    `wanted`: the keys of the rows, without the version.
     """
-    model = run.asked.model
+    model = run.answers.model
     key = ("query", "kind") if model is Probe else ("query", "document", "repeat")
     of_version = model.objects.filter(version=run.version)
     of_version.filter(state=Row.WAITING, run__state=State.CANCELLED).delete()
@@ -128,23 +128,23 @@ def _enter(run: JudgeRun, rows: Iterable[list], wanted: set[tuple]) -> None:
     for start in range(0, len(pks), choosing.AT_ONCE):
         some = model.objects.filter(pk__in=pks[start : start + choosing.AT_ONCE])
         some.update(run=run, state=Row.WAITING, problem="", detail="", answer="", tries=0)
-    run.pairs = run.asked.count()
+    run.pairs = run.answers.count()
     run.save(update_fields=["pairs"])
 
 
 def pause(run: JudgeRun) -> bool:
-    """Pause it: calls that are under way end, and are stored. False where it does not wait or run."""
+    """Whether the run is paused now; calls under way end and are stored. False if it neither waits nor runs."""
     return _change(run, [State.QUEUED, State.RUNNING], State.PAUSED)
 
 
 def cancel(run: JudgeRun) -> bool:
-    """Cancel it: what was answered stays. False where it is over."""
+    """Whether the run is cancelled now; its answers stay. False if it is over."""
     open_ones = [State.QUEUED, State.RUNNING, State.PAUSED, State.CAPPED, State.FAILED]
     return _change(run, open_ones, State.CANCELLED, ended_at=timezone.now())
 
 
 def resume(run: JudgeRun, *, calls: int | None = None, cost: Decimal | None = None) -> bool:
-    """Let a worker go on, with higher caps if they are given. False where it is over or at work.
+    """Whether a worker may continue the run now, with higher caps if given. False if it is over or at work.
 
     Raises ValueError for a cap that is reached already.
     """
@@ -202,7 +202,7 @@ def _end(run: JudgeRun, state: str, message: str = "") -> None:
 
 
 class _Item(NamedTuple):
-    """A pair that is to be asked, when, and with which try."""
+    """A pair to ask about: when, its row and prompt, and the number of the try."""
 
     at: float
     place: int  # so that items can be compared
@@ -213,52 +213,52 @@ class _Item(NamedTuple):
 
 @dataclass
 class _Work:
-    """One worker's turn at a run. Threads only make calls; the database is of this one."""
+    """One worker's turn at a run. The threads only make calls; only the main thread uses the database."""
 
     run: JudgeRun
     done: list[Answer] = field(default_factory=list)  # not stored yet
     due: list[_Item] = field(default_factory=list)  # a heap, of pairs that are tried again
-    failures: int = 0  # one after the other
+    failures: int = 0  # in a row
     stop: tuple[str, str] | None = None  # the state and why
 
     def go(self) -> None:
         version = self.run.version
-        self.endpoint, self.telling = wire.Endpoint.of(version.endpoint), Telling(version)
+        self.endpoint, self.builder = wire.Endpoint.of(version.endpoint), CallBuilder(version)
         self.rows = self._waiting()
         self.read: _Item | None = None  # the next pair, already read
         self.allowed = 0  # calls that are counted and not made
-        self.risk: dict[Future, tuple[_Item, Decimal]] = {}  # calls under way, and what each can cost at most
+        self.under_way: dict[Future, tuple[_Item, Decimal]] = {}  # calls under way, and what each can cost at most
         self.spent = self.run.cost
         self.next_at = self.quiet_until = self.stored_at = self.beat_at = time.monotonic()
-        with ThreadPoolExecutor(self.run.concurrency) as lines:
+        with ThreadPoolExecutor(self.run.concurrency) as threads:
             try:
-                while self._on():
-                    self._send(lines)
-                    self._take()
+                while self._has_work():
+                    self._send(threads)
+                    self._collect()
                     self._store()
             finally:
-                lines.shutdown(cancel_futures=True)
+                threads.shutdown(cancel_futures=True)
         self._store(last=True)
         state, why = self.stop or (State.DONE, "")
         if state:
             _end(self.run, state, why)
 
-    def _on(self) -> bool:
+    def _has_work(self) -> bool:
         """Whether work is left: calls under way, or pairs and no reason to stop."""
-        return bool(self.risk) or (self.stop is None and self._next() is not None)
+        return bool(self.under_way) or (self.stop is None and self._next() is not None)
 
-    # What is asked next
+    # The next calls
 
     def _waiting(self):
-        """The pairs that wait, some at a time, with their prompts."""
+        """The items of the waiting pairs, read in pieces."""
         last = 0
-        rows = self.run.asked.filter(state=Row.WAITING).order_by("pk")
+        rows = self.run.answers.filter(state=Row.WAITING).order_by("pk")
         rows = rows.select_related("query") if rows.model is Probe else rows.select_related("query", "document")
         while some := list(rows.filter(pk__gt=last)[:PIECE]):
             for row in some:
                 last = row.pk
                 try:
-                    prompt = self.telling.prompt(row.query, probes.document_of(row, self.telling))
+                    prompt = self.builder.prompt(row.query, probes.document_of(row, self.builder))
                 except ValueError as error:
                     self._keep(row, Outcome(0.0, _unasked(error)), 0)
                     continue
@@ -266,20 +266,20 @@ class _Work:
                 yield _Item(0.0, row.pk, row, prompt, 1)
 
     def _next(self) -> _Item | None:
-        """The next pair: one that is to be tried again, if its time has come; else one that was not asked yet."""
+        """The next pair: one to try again, if its time has come; else one that was not asked about yet."""
         if self.read is None:
             self.read = next(self.rows, None)
         if self.due and (self.due[0].at <= time.monotonic() or self.read is None):
             return self.due[0]
         return self.read
 
-    def _send(self, lines: ThreadPoolExecutor) -> None:
-        """Begin calls, as many as limits and caps allow now."""
-        while self.stop is None and len(self.risk) < self.run.concurrency and (item := self._next()):
+    def _send(self, threads: ThreadPoolExecutor) -> None:
+        """Start as many calls as limits and caps allow now."""
+        while self.stop is None and len(self.under_way) < self.run.concurrency and (item := self._next()):
             now = time.monotonic()
             if max(item.at, self.quiet_until, self.next_at) > now:
                 return
-            most = self.telling.most_cost(item.prompt)
+            most = self.builder.most_cost(item.prompt)
             if not self._may_cost(most):
                 return
             if not self.allowed and not self._allow():
@@ -291,18 +291,18 @@ class _Work:
             self.allowed -= 1
             if self.run.per_minute:
                 self.next_at = max(now, self.next_at) + 60 / self.run.per_minute
-            self.risk[lines.submit(asked, self.endpoint, self.telling, item.prompt)] = item, most
+            self.under_way[threads.submit(call_once, self.endpoint, self.builder, item.prompt)] = item, most
 
     def _may_cost(self, most: Decimal) -> bool:
         cap = self.run.most_cost
-        if cap is None or self.spent + sum(cost for _, cost in self.risk.values()) + most <= cap:
+        if cap is None or self.spent + sum(cost for _, cost in self.under_way.values()) + most <= cap:
             return True
-        if not self.risk:
+        if not self.under_way:
             self.stop = State.CAPPED, "One more call could cost more than the cap."
         return False
 
     def _allow(self) -> bool:
-        """Count some calls ahead in the database. False where the cap is reached or the run was stopped."""
+        """Whether further calls were counted in the database. False at the cap, or if the run was stopped."""
         mine = JudgeRun.objects.filter(pk=self.run.pk, attempt=self.run.attempt)
         with transaction.atomic():
             run = mine.select_for_update().first()
@@ -313,28 +313,28 @@ class _Work:
                 return False
             more = min(AHEAD * run.concurrency, run.most_calls - run.calls)
             if more <= 0:
-                if not self.risk:
+                if not self.under_way:
                     self.stop = State.CAPPED, "It made as many calls as it may."
                 return False
             mine.update(calls=F("calls") + more)
         self.allowed = more
         return True
 
-    # What came of it
+    # Their outcomes
 
-    def _take(self) -> None:
-        """Take the calls that ended, after a short wait for one."""
-        if not self.risk:
+    def _collect(self) -> None:
+        """Record the calls that have ended, after a short wait for one."""
+        if not self.under_way:
             if self.stop is None and (item := self._next()):
                 till = max(item.at, self.quiet_until, self.next_at) - time.monotonic()
                 time.sleep(min(max(till, 0.0), STORE_EVERY))
             return
-        ended, _ = wait(self.risk, timeout=STORE_EVERY, return_when=FIRST_COMPLETED)
+        ended, _ = wait(self.under_way, timeout=STORE_EVERY, return_when=FIRST_COMPLETED)
         for future in ended:
-            item, _ = self.risk.pop(future)
-            self._heard(item, future.result())
+            item, _ = self.under_way.pop(future)
+            self._record(item, future.result())
 
-    def _heard(self, item: _Item, outcome: Outcome) -> None:
+    def _record(self, item: _Item, outcome: Outcome) -> None:
         failed = outcome.failed
         if failed is None:
             self.failures = 0
@@ -342,14 +342,14 @@ class _Work:
             self._keep(item.row, outcome, item.number)
             return
         self.failures += 1
-        if failed.wrong:  # no other pair will do better, so this one waits, too
+        if failed.wrong:  # no other pair would do better; this one stays waiting, too
             self.stop = State.FAILED, f"{as_sentence(failed.detail)} Check address, model, key and parameters."
         elif failed.again and item.number < TRIES:
             self._try_again(item, failed)
         else:
             self._keep(item.row, outcome, item.number)
         if self.failures >= MOST_FAILURES and self.stop is None:
-            self.stop = State.FAILED, f"{MOST_FAILURES} calls failed one after the other: {failed.detail}"
+            self.stop = State.FAILED, f"{MOST_FAILURES} calls in a row failed: {failed.detail}"
 
     def _try_again(self, item: _Item, failed: wire.Failed) -> None:
         now = time.monotonic()
@@ -366,7 +366,7 @@ class _Work:
         self.done.append(row)
 
     def _store(self, *, last: bool = False) -> None:
-        """Store what was answered, at most four times a second. Sees whether somebody stopped the run."""
+        """Store the answers, at most four times a second, and notice if somebody stopped the run."""
         if not last and time.monotonic() - self.stored_at < STORE_EVERY:
             return
         rows, self.done, self.stored_at = self.done, [], time.monotonic()
@@ -374,7 +374,7 @@ class _Work:
             self.beat_at = self.stored_at
             self._write(rows, last)
         if self.stop is None and not self.run.mine().exists():
-            self.stop = "", ""  # paused or cancelled: what is under way ends
+            self.stop = "", ""  # paused or cancelled: the calls under way end
 
     def _write(self, rows: list[Answer], last: bool) -> None:
         graded = sum(row.state == Row.GRADED for row in rows)
@@ -392,10 +392,10 @@ class _Work:
             if not mine.update(beat_at=timezone.now(), **changes):
                 raise Superseded
             for start in range(0, len(rows), PIECE):
-                # As an upsert one statement writes many rows.
+                # An upsert, so that one statement writes many rows.
                 some = rows[start : start + PIECE]
                 written = {"update_conflicts": True, "unique_fields": ["id"], "update_fields": FIELDS}
-                self.run.asked.model.objects.bulk_create(some, **written)
+                self.run.answers.model.objects.bulk_create(some, **written)
 
 
 def _unasked(error: ValueError) -> dict:

@@ -1,4 +1,4 @@
-"""The sample of a judge: pairs on which it is compared with people, and the chance by which each came in."""
+"""The sample of a judge: pairs on which it is compared with people, and the chance with which each was drawn."""
 
 import random
 from collections import defaultdict
@@ -18,8 +18,8 @@ SIZE = 200  # pairs that are proposed
 def draw(judge: Judge, size: int, seed: int, by=None) -> JudgeSample:
     """About `size` pairs of the pool, drawn at random within each query, whether rated or not.
 
-    Each query gets its share of the sample, and one pair at least, so that the chance of a pair is known: how many
-    were drawn of its query by how many there are. Nothing that raters get changes. Raises ValueError.
+    Each query gets its share of the sample, and at least one pair. So the chance of a pair is known: the number of
+    drawn pairs of its query divided by the number of all. Raters get the same pairs as before. Raises ValueError.
     """
     pool = Pair.objects.filter(query__collection=judge.collection, wanted__gt=0, retired_at__isnull=True)
     of_query = defaultdict(list)
@@ -41,10 +41,7 @@ def draw(judge: Judge, size: int, seed: int, by=None) -> JudgeSample:
 
 @transaction.atomic
 def take_rated(judge: Judge, by=None) -> JudgeSample:
-    """The pairs that people rated as the sample of the judge, which says that nobody drew them.
-
-    Raises ValueError where there are none.
-    """
+    """The sample of all pairs that people rated, marked as not drawn. Raises ValueError if there are none."""
     pairs = sorted(set(pooling.judged(judge.collection)))
     if not pairs:
         raise ValueError("Nobody has rated a pair yet. Have some rated first")

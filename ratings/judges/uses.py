@@ -1,4 +1,4 @@
-"""What the grades of a judge are used for: nothing, until an admin switches it on."""
+"""The uses of a judge's grades: none, until an admin switches one on."""
 
 from django.db import transaction
 from django.utils import timezone
@@ -9,28 +9,28 @@ from ..models import Judge, JudgeUse, JudgeVersion, MachineGrade
 
 @transaction.atomic
 def switch_on(version: JudgeVersion, use: str, by=None) -> JudgeUse:
-    """Use the grades of this version, in place of those of another version of the judge.
+    """The use of the grades of this version, in place of those of another version of the judge.
 
-    Raises ValueError where it has no grade: nothing would be used.
+    Raises ValueError if it has no grade.
     """
     if not version.grades.filter(state=MachineGrade.State.GRADED).exists():
         raise ValueError(f"Version {version.number} has graded no pair yet. Ask it first")
     chosen = {"version": version, "by": by, "created_at": timezone.now()}
     row, _ = JudgeUse.objects.update_or_create(judge=version.judge, use=use, defaults=chosen)
-    _noted(version.judge, use, version.number)
+    _record(version.judge, use, version.number)
     return row
 
 
 @transaction.atomic
 def switch_off(judge: Judge, use: str) -> bool:
-    """Stop using the grades. Returns False if they were not used."""
+    """Whether the use was ended now; False if there was none."""
     gone, _ = judge.uses.filter(use=use).delete()
     if gone:
-        _noted(judge, use, None)
+        _record(judge, use, None)
     return bool(gone)
 
 
-def _noted(judge: Judge, use: str, version: int | None) -> None:
-    """In the audit, and as a change of the collection: the numbers of its pages may be others now."""
+def _record(judge: Judge, use: str, version: int | None) -> None:
+    """Write the change to the audit, and raise the collection's version, as numbers on its pages may change."""
     note(Act.JUDGE_USE, judge.collection, about=judge.name, use=str(use), version=version)
     judge.collection.touch()

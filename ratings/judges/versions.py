@@ -1,4 +1,4 @@
-"""Judges and their versions: made, never changed."""
+"""Make judges and their versions. Versions are never changed."""
 
 import json
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from . import prompts, wire
 from .answers import PARSER, schema_of
 
 SAMPLING = {"temperature": 0, "top_p": 1, "max_tokens": 50, "frequency_penalty": 0, "presence_penalty": 0}
-# What tells versions apart: all fields but number, moment and account.
+# The fields of the fingerprint: all but number, time and account.
 CONTENT = (
     "template", "prompt", "parts", "scale", "scale_version", "guidelines_version", "presentation_version",
     "prompt_sha256", "guidelines_sha256", "presentation_sha256", "endpoint", "model", "sampling", "schema",
@@ -25,8 +25,8 @@ CONTENT = (
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What an admin chooses of a version. All else follows from the collection as it is."""
+class VersionSettings:
+    """The settings of a version that an admin chooses. All other fields follow from the collection."""
 
     model: str
     endpoint: str = ""  # "": its grades were made elsewhere
@@ -42,7 +42,7 @@ class Wish:
 
 @transaction.atomic
 def make_judge(collection: Collection, name: str, by=None) -> Judge:
-    """Raises ValueError where the name is taken."""
+    """The new judge. Raises ValueError for an invalid name or one that is taken."""
     name = name.strip()
     if not name or len(name) > 150:
         raise ValueError("A judge has a name of 1 to 150 characters")
@@ -55,9 +55,9 @@ def make_judge(collection: Collection, name: str, by=None) -> Judge:
     return judge
 
 
-def make_version(judge: Judge, wish: Wish, by=None) -> tuple[JudgeVersion, bool]:
+def make_version(judge: Judge, chosen: VersionSettings, by=None) -> tuple[JudgeVersion, bool]:
     """The version with this content, and whether it is new. Raises ValueError with the cure."""
-    content = content_of(judge.collection, wish)
+    content = content_of(judge.collection, chosen)
     fingerprint = sha_of(content)
     for _ in range(3):  # another one may make the same number at the same moment
         if same := judge.versions.filter(fingerprint=fingerprint).first():
@@ -77,45 +77,45 @@ def make_version(judge: Judge, wish: Wish, by=None) -> tuple[JudgeVersion, bool]
     raise ValueError("Somebody makes versions of this judge at the same moment. Try again")
 
 
-def content_of(collection: Collection, wish: Wish) -> dict[str, Any]:
+def content_of(collection: Collection, chosen: VersionSettings) -> dict[str, Any]:
     """The fields of a version. Raises ValueError."""
-    if not wish.model.strip():
+    if not chosen.model.strip():
         raise ValueError("A version names the model that it asks for")
-    if wish.endpoint and not wish.endpoint.startswith(("http://", "https://")):
-        raise ValueError(f"The address {wish.endpoint!r} is none of http:// or https://")
-    if wish.seed is not None and not -(2**63) <= wish.seed < 2**63:
+    if chosen.endpoint and not chosen.endpoint.startswith(("http://", "https://")):
+        raise ValueError(f"The address {chosen.endpoint!r} does not begin with http:// or https://")
+    if chosen.seed is not None and not -(2**63) <= chosen.seed < 2**63:
         raise ValueError("The seed has more than 64 bits")
     guidelines, presentation = collection.latest_guidelines(), collection.latest_presentation()
-    sees = seen_parts(latest_of(collection), wish.sees)
+    sees = visible_parts(latest_of(collection), chosen.sees)
     scale = [prompts.Step(plain_value(g.value), g.label, g.meaning) for g in collection.grades.order_by("value")]
-    text = prompts.written(wish.template, scale, guidelines.text if guidelines else "", wish.own)
-    told = prompts.told_scale(wish.template, scale)
+    text = prompts.version_prompt(chosen.template, scale, guidelines.text if guidelines else "", chosen.own)
+    grades = prompts.answer_values(chosen.template, scale)
     return {
-        "template": wish.template,
+        "template": chosen.template,
         "prompt": text,
         "parts": sees.as_json(),
-        "scale": told,
+        "scale": grades,
         "scale_version": collection.scale_version,
         "guidelines_version": guidelines.version if guidelines else 0,
         "presentation_version": presentation.version if presentation else 0,
         "prompt_sha256": sha_of(text + prompts.RULES),
         "guidelines_sha256": sha_of(guidelines.text if guidelines else ""),
         "presentation_sha256": sha_of(sees.as_json()),
-        "endpoint": wish.endpoint.strip(),
-        "model": wish.model.strip()[:200],
-        "sampling": wire.checked_sampling(wish.sampling),
-        "schema": schema_of(told),
-        "structured": wish.structured,
-        "parser": PARSER if wish.endpoint else 0,
-        "seed": wish.seed,
-        "price_in": round(Decimal(wish.price_in), 6),
-        "price_out": round(Decimal(wish.price_out), 6),
+        "endpoint": chosen.endpoint.strip(),
+        "model": chosen.model.strip()[:200],
+        "sampling": wire.checked_sampling(chosen.sampling),
+        "schema": schema_of(grades),
+        "structured": chosen.structured,
+        "parser": PARSER if chosen.endpoint else 0,
+        "seed": chosen.seed,
+        "price_in": round(Decimal(chosen.price_in), 6),
+        "price_out": round(Decimal(chosen.price_out), 6),
     }
 
 
-def seen_parts(presented: Presented, paths: tuple[str, ...] | None) -> Presented:
-    """The parts with words, or those of `paths`. Raises ValueError for other paths, and where none is left."""
-    words = prompts.words_of(presented)
+def visible_parts(presented: Presented, paths: tuple[str, ...] | None) -> Presented:
+    """The parts with text, or those of `paths`. Raises ValueError for other paths, and if no part is left."""
+    words = prompts.text_parts(presented)
     if paths is not None:
         known = {part.path for part in (*words.document, *words.query)}
         if odd := [path for path in paths if path not in known]:
@@ -130,11 +130,9 @@ def seen_parts(presented: Presented, paths: tuple[str, ...] | None) -> Presented
 
 
 def sha_of(content: Any) -> str:
-    """SHA-256 of a text, or of JSON in one form."""
+    """The SHA-256 of a text, or of content as canonical JSON."""
     if not isinstance(content, str):
-        content = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_plain)
+        content = json.dumps(
+            content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=plain_value
+        )
     return sha256(content.encode(errors="surrogatepass")).hexdigest()
-
-
-def _plain(value: Decimal) -> str:
-    return plain_value(value)

@@ -1,7 +1,7 @@
 """The chat-completions convention, which hosted models, Ollama, vLLM and llama.cpp speak. One request at a time.
 
-Requests go by the guarded door of `ratings.pull`. The key of a host is in the environment of the server, in
-IDEALIST_JUDGE_KEYS, and nowhere else: what an answer repeats of it is struck out.
+Requests go through the guarded door of `ratings.pull`. The key of a host is only in the server's environment, in
+IDEALIST_JUDGE_KEYS; if an answer repeats it, it is removed.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from .. import pull
-from ..pull.fetching import Silent, Unreachable, answered
+from ..pull.fetching import TimedOut, Unreachable, response_of
 from .answers import Problem
 
 PATH = "/chat/completions"
@@ -26,8 +26,8 @@ WRONG = {400, 401, 403, 404, 405, 413, 415, 422}  # the same call will never do
 NOT_SENT = {"model", "messages", "seed", "response_format", "stream", "n", "tools", "tool_choice", "functions"}
 
 
-class Said(NamedTuple):
-    """An answer of the server, with what the model wrote. No number is known that the server did not say."""
+class Reply(NamedTuple):
+    """An answer of the server, with the text of the model. A number is None if the server did not give it."""
 
     content: str
     refusal: str
@@ -38,7 +38,10 @@ class Said(NamedTuple):
 
 
 class Failed(Exception):
-    """There is no answer. `again`: another try may bring one, `after` so many seconds, if the server said that."""
+    """There is no answer. `again`: another try may bring one, `after` so many seconds if the server asks for that.
+
+    `wrong`: the same call would never work.
+    """
 
     def __init__(self, problem: str, detail: str, *, again: bool, after: float | None = None, wrong=False) -> None:
         self.problem, self.detail, self.again, self.after, self.wrong = problem, detail[:300], again, after, wrong
@@ -47,7 +50,7 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """The place of an API, checked once, and its key."""
+    """The address of an API, checked once, and its key."""
 
     place: pull.Place
     key: str = ""
@@ -55,12 +58,12 @@ class Endpoint:
 
     @classmethod
     def of(cls, url: str, seconds: float = SECONDS) -> "Endpoint":
-        """Raises ValueError where requests may not go there."""
+        """The endpoint at `url`. Raises ValueError if requests may not go there."""
         place = pull.checked_place(url, settings.PULL_HOSTS)
         return cls(place, settings.JUDGE_KEYS.get(place.host.lower(), ""), seconds)
 
-    def ask(self, body: Mapping[str, Any]) -> Said:
-        """What it answers to one call. Raises Failed."""
+    def ask(self, body: Mapping[str, Any]) -> Reply:
+        """The answer to one call. Raises Failed."""
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
@@ -68,8 +71,8 @@ class Endpoint:
         limits = pull.Limits(self.seconds, LARGEST, 2 * self.seconds, LARGEST)
         sent = json.dumps(body, ensure_ascii=False).encode()
         try:
-            status, head, content = answered(self.place, "POST", target, sent, headers, limits)
-        except Silent as error:
+            status, head, content = response_of(self.place, "POST", target, sent, headers, limits)
+        except TimedOut as error:
             raise Failed(Problem.TIMEOUT, self._clean(str(error)), again=True) from error
         except Unreachable as error:
             raise Failed(Problem.NETWORK, self._clean(str(error)), again=True) from error
@@ -78,7 +81,7 @@ class Endpoint:
         text = self._clean(content.decode(errors="replace"))
         if status != 200:
             raise _failure(status, head.get("Retry-After"), text)
-        return _said(text)
+        return _reply_of(text)
 
     def _clean(self, text: str) -> str:
         text = text.replace("\0", "")
@@ -88,7 +91,7 @@ class Endpoint:
 def body_of(
     model: str, prompt: str, sampling: Mapping[str, Any], seed: int | None, schema: Mapping | None
 ) -> dict[str, Any]:
-    """The body of a call. Every parameter is sent: some servers have defaults of their own for what is not."""
+    """The body of a call. Every parameter is sent, as servers have different defaults."""
     body = {"model": model, "messages": [{"role": "user", "content": prompt}], **sampling, "stream": False}
     if seed is not None:
         body["seed"] = seed
@@ -99,7 +102,7 @@ def body_of(
 
 
 def checked_sampling(sampling: Any) -> dict[str, Any]:
-    """The parameters. Raises ValueError for what a call sets itself, and for what is no plain value."""
+    """The parameters. Raises ValueError for those that a call sets itself, and for lists, objects and the like."""
     if not isinstance(sampling, dict):
         raise ValueError('The sampling parameters are no JSON object, such as {"temperature": 0}')
     checked = {}
@@ -113,7 +116,7 @@ def checked_sampling(sampling: Any) -> dict[str, Any]:
 
 
 def _as_stored(value: float) -> int | float:
-    """The number as databases give it back: without an exponent, where it is whole, and without a sign of 0."""
+    """The number as databases return it: whole numbers without an exponent, and 0 without a sign."""
     return int(value) if value.is_integer() and "e" in repr(value) else value + 0.0
 
 
@@ -124,7 +127,7 @@ def _failure(status: int, retry_after: str | None, text: str) -> Failed:
     if status >= 500:
         return Failed(Problem.ERROR, detail, again=True, after=_seconds(retry_after))
     if 300 <= status < 400:
-        detail = f"it leads on with {status}, and no redirect is followed. Give the address that it leads to"
+        detail = f"it redirects with {status}, and redirects are not followed. Give the address of the redirect"
     return Failed(Problem.ERROR, detail, again=False, wrong=status in WRONG or status < 400)
 
 
@@ -135,8 +138,8 @@ def _seconds(retry_after: str | None) -> float | None:
     return None
 
 
-def _said(text: str) -> Said:
-    """What the answer says. Raises Failed where it is none of the convention."""
+def _reply_of(text: str) -> Reply:
+    """The reply in an answer. Raises Failed if it does not follow the convention."""
     try:
         answer = json.loads(text)
         choices = answer["choices"]
@@ -147,7 +150,7 @@ def _said(text: str) -> Said:
         content, refusal = message.get("content"), message.get("refusal") or ""
         if not isinstance(content, str | None) or not isinstance(refusal, str):
             raise ValueError("the message is no text")
-        return Said(
+        return Reply(
             content or "",
             refusal,
             str(choice.get("finish_reason") or ""),

@@ -1,4 +1,4 @@
-"""How far a command is, as a line on the terminal that is overwritten."""
+"""The progress of a command, as a line of the terminal that is overwritten."""
 
 import time
 
@@ -8,16 +8,16 @@ EVERY = 0.2  # seconds between two updates
 
 
 class Line:
-    """Shows one text after the other in one line; nothing where the stream is no terminal."""
+    """Shows texts in one line, each in place of the last. Shows nothing if the stream is no terminal."""
 
     def __init__(self, stream: OutputWrapper) -> None:
-        self.stream, self.wanted, self.shown_at = stream, stream.isatty(), 0.0
+        self.stream, self.is_terminal, self.shown_at = stream, stream.isatty(), 0.0
 
     def __enter__(self) -> "Line":
         return self
 
     def __call__(self, text: str) -> None:
-        if self.wanted and time.monotonic() - self.shown_at >= EVERY:
+        if self.is_terminal and time.monotonic() - self.shown_at >= EVERY:
             self.shown_at = time.monotonic()
             self.write(text)
 
@@ -34,7 +34,7 @@ class Line:
 
 
 class ProgressLine(Line):
-    """Shows the share that is done, rows and speed of a step."""
+    """Shows the share that is done, the rows and the speed of a step."""
 
     name, begun = "", 0.0
 

@@ -1,4 +1,4 @@
-"""Refusals as commands print them: one line each, with the cures as options of the command."""
+"""Refusals as commands print them: one line each, whose cures are options of the command."""
 
 import shlex
 from collections.abc import Collection
@@ -11,9 +11,9 @@ IMPORTS = {"kind", "before"}  # options that name another import command
 
 
 def line_of(refusal: Refusal, known: Collection[str]) -> str:
-    """The refusal for a command that has these options."""
+    """The refusal as a line, with cures for a command that has these options."""
     known = {*known, *(IMPORTS if "files" in known else ())}
-    return refusal.told(lambda option: words(option) if option.name in known else "")
+    return refusal.message(lambda option: words(option) if option.name in known else "")
 
 
 def words(option: Option) -> str:
@@ -37,7 +37,7 @@ def _value(option: Option) -> str:
 
 
 def _blank(name: str, option: Option) -> str:
-    """The placeholder for a value that people have to find."""
+    """The placeholder for a value that the person has to fill in."""
     if option.name == "map":
         return "GRADE"
     return "NAME|NAME" if name in SEVERAL.values() else "NAME"

@@ -1,4 +1,4 @@
-"""A file that is there when it is whole, or not at all."""
+"""Write a file so that it appears only when it is complete."""
 
 import glob
 import os
@@ -13,30 +13,30 @@ READABLE, CLOSED = 0o644, 0o600  # for all, and for its owner alone
 
 @contextmanager
 def whole_file(path: Path, mode: int = READABLE) -> Iterator[BinaryIO]:
-    """A file that appears at `path` when it is whole and on the disk, or not at all. Raises OSError."""
-    handle, beside = tempfile.mkstemp(".part", f".{path.name}.", path.parent)
+    """A file that appears at `path` when it is complete and on the disk, or not at all. Raises OSError."""
+    handle, part = tempfile.mkstemp(".part", f".{path.name}.", path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(beside, mode)
-        os.replace(beside, path)
-        synced(path.parent)
+        os.chmod(part, mode)
+        os.replace(part, path)
+        sync_folder(path.parent)
     except BaseException:
         with suppress(FileNotFoundError):
-            os.unlink(beside)
+            os.unlink(part)
         raise
 
 
 def forget_parts(path: Path) -> None:
-    """Delete what writers of `path` left that were killed. Nobody else may write it now."""
-    for left in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-        left.unlink(missing_ok=True)
+    """Delete the parts of `path` that killed writers left. No other process may be writing it."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        part.unlink(missing_ok=True)
 
 
-def synced(folder: Path) -> None:
-    """The names in a folder are on the disk."""
+def sync_folder(folder: Path) -> None:
+    """Write the names in a folder to the disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,7 +1,7 @@
 """The record: what was ranked, who graded what.
 
-In large tables, a foreign key that is the first column of another index has no index of its own: each written row
-would pay for both.
+A foreign key of a large table has no index of its own if another index begins with it: each written row would pay
+for both.
 """
 
 from .anchor import Anchor, Check

@@ -11,7 +11,7 @@ from .rating import Pair, RatingEvent
 
 class AnchorQuerySet(models.QuerySet):
     def of(self, collection) -> "AnchorQuerySet":
-        """Those of a collection. By a subquery: SQLite would begin a join with all pairs."""
+        """The anchors of a collection. By a subquery, as SQLite would begin a join with all pairs."""
         own = Pair.objects.filter(pk=OuterRef("pair")).values("query__collection")
         return self.alias(of_collection=Subquery(own)).filter(of_collection=collection)
 
@@ -58,7 +58,7 @@ class Check(models.Model):
     kind = models.CharField(max_length=7, choices=Kind.choices)
     token = models.UUIDField(default=uuid4, unique=True, editable=False)
     created_at = models.DateTimeField()
-    # Its place among the rater's tasks while they hold it, as Assignment.turn.
+    # The place among the rater's tasks while they hold it, as Assignment.turn.
     turn = models.IntegerField(null=True, editable=False)
     event = models.OneToOneField(RatingEvent, models.RESTRICT, null=True, related_name="+")
 

@@ -1,6 +1,6 @@
-"""What people did to collections and accounts, for those who must answer for it.
+"""The audit: what people did to collections and accounts, for those who are responsible.
 
-Numbers and names are those of the time: no row refers to another, so that none goes with what it is about.
+Ids and names are stored as they were at the time. No row refers to another table, so no deletion takes it along.
 """
 
 from django.db import models
@@ -13,15 +13,15 @@ class AuditEventQuerySet(models.QuerySet):
     def delete(self):
         raise TypeError("Audit events are written once and never deleted.")
 
-    def forget_doer(self, pseudonym: str) -> int:
-        """Replace the name of who did it, and remove address and token. Returns the number of rows.
+    def forget_actor(self, pseudonym: str) -> int:
+        """The number of rows whose actor is replaced by the pseudonym, and whose address and token are removed.
 
-        With `forget_subject` the only change that is allowed: `people.privacy` erases a person with it.
+        This and `forget_subject` are the only changes allowed: `people.privacy` erases a person with them.
         """
         return super().update(name=pseudonym, token="", address="", account=None)
 
     def forget_subject(self, pseudonym: str) -> int:
-        """Replace what it was done to, where that is a person."""
+        """The number of rows whose subject, a person, is replaced by the pseudonym."""
         return super().update(about=pseudonym, detail={})
 
 

@@ -33,8 +33,8 @@ class CollectionQuerySet(models.QuerySet):
         return self.filter(pk__in=memberships.values("collection"))
 
 
-class SeenManager(models.Manager.from_queryset(CollectionQuerySet)):
-    """Without collections that have no slug: deleted ones, and those that are still being written."""
+class VisibleManager(models.Manager.from_queryset(CollectionQuerySet)):
+    """Leaves out collections without a slug: deleted ones, and those that are still being written."""
 
     def get_queryset(self) -> CollectionQuerySet:
         return super().get_queryset().filter(slug__isnull=False)
@@ -89,8 +89,8 @@ class Collection(models.Model):
         help_text="After how many ratings in a row a rater is offered a break. 0: never.",
     )
     scale_version = models.PositiveIntegerField(default=1, editable=False)
-    # Rises with every change of the record but single acts of raters and decisions, which are known by their
-    # events: evaluation.record.versions.
+    # Rises with every change of the record, except for single acts of raters and decisions, which are found by
+    # their events: evaluation.record.versions.
     version = models.PositiveBigIntegerField(default=0, editable=False)
     # The id of the event of the latest decision: pool.adjudication.
     decided = models.PositiveBigIntegerField(default=0, editable=False)
@@ -100,8 +100,8 @@ class Collection(models.Model):
 
     role: str  # of the user who asks; set by `people.access.collection_for`
 
-    objects = SeenManager()
-    written = CollectionQuerySet.as_manager()  # with those that have no slug
+    objects = VisibleManager()
+    written = CollectionQuerySet.as_manager()  # includes those without a slug
 
     class Meta:
         ordering = ["name"]
@@ -120,7 +120,7 @@ class Collection(models.Model):
         return self.name
 
     def save(self, *args, **kwargs) -> None:
-        """An update leaves out ACTED_ON, which others may have changed since this copy was read."""
+        """Save the row; an update leaves out ACTED_ON, which others may have changed since this copy was read."""
         if not self._state.adding and kwargs.get("update_fields") is None:
             fields = (field.name for field in self._meta.concrete_fields if not field.primary_key)
             kwargs["update_fields"] = [name for name in fields if not name.startswith(ACTED_ON)]
@@ -151,7 +151,7 @@ class Collection(models.Model):
 
 class DeletionQuerySet(models.QuerySet):
     def of_admin(self, user) -> "DeletionQuerySet":
-        """Those that the user may undo: of collections of which they are an admin. For superusers, all."""
+        """Deletions that the user may undo: those of collections whose admin they are, or all for a superuser."""
         rows = self.select_related("collection", "by")
         if user.is_superuser:
             return rows
@@ -263,7 +263,7 @@ class Presentation(models.Model):
 
 
 class Membership(models.Model):
-    """A person's role in a collection. It is only one: raters must not see results."""
+    """A person's only role in a collection. A second one could show results to a rater."""
 
     collection = models.ForeignKey(Collection, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
@@ -286,7 +286,7 @@ class Membership(models.Model):
         return f"{self.user}, {self.role}"
 
     def save(self, *args, **kwargs) -> None:
-        """A new rater also gets a `Rater`, and so can rate at once."""
+        """Save the role. A new rater also gets a `Rater`, so that they can rate at once."""
         super().save(*args, **kwargs)
         if self.role != Role.RATER or self.collection.raters.filter(user=self.user).exists():
             return
@@ -302,7 +302,7 @@ class Invitation(models.Model):
     collection = models.ForeignKey(Collection, models.CASCADE, related_name="invitations")
     role = models.CharField(max_length=10, choices=Role.choices, default=Role.RATER)
     name = models.CharField(max_length=150, help_text="Whom it is for: a name or an address, for the list only.")
-    # Sent to the address that is its name, and shown to nobody else: who has the link has the address.
+    # Sent to the address in its name and shown to nobody else, so whoever has the link owns the address.
     mailed = models.BooleanField(default=False, editable=False)
     key_hash = models.CharField(max_length=64, unique=True, editable=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
@@ -360,7 +360,7 @@ class Rater(models.Model):
     queries = models.ManyToManyField(
         "ratings.Query", blank=True, related_name="+", help_text="Rates only these queries. Empty: all."
     )
-    # The latest version of the guidelines that they opened: later changes are marked for them.
+    # The latest version of the guidelines that they opened. Later changes are marked for them.
     guidelines_read = models.PositiveIntegerField(default=0, editable=False)
     warmed_up_at = models.DateTimeField(null=True, editable=False)
 

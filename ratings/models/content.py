@@ -17,7 +17,7 @@ class Query(models.Model):
     tags = models.JSONField(default=list, blank=True)
     fields = models.JSONField(default=dict, blank=True)
     weight = models.FloatField(default=1, validators=[MinValueValidator(0)])
-    # The import that made it, so that it can be undone. It hides none: queries are written in one transaction.
+    # The import that made it, so that it can be undone. Queries are never hidden, as one transaction writes all.
     job = models.ForeignKey(
         Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="queries"
     )
@@ -35,7 +35,7 @@ class Query(models.Model):
 
 class DocumentQuerySet(models.QuerySet):
     def delete(self):
-        """Raises ProtectedError for a document that a ranking names: packed arrays have no foreign key."""
+        """Delete the documents. Raises ProtectedError if a ranking names one: arrays have no foreign key."""
         refuse_ranked(self)
         return super().delete()
 
@@ -53,7 +53,7 @@ class Document(models.Model):
     )
 
     objects = PublishedManager.from_queryset(DocumentQuerySet)()
-    written = DocumentQuerySet.as_manager()  # with those that an import is still writing
+    written = DocumentQuerySet.as_manager()  # includes those that an import is still writing
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["collection", "key"], name="one_document_per_key")]
@@ -66,7 +66,7 @@ class Document(models.Model):
         return super().delete(*args, **kwargs)
 
     def validate_constraints(self, exclude=None) -> None:
-        """Refuse a key that a hidden document has."""
+        """Raises ValidationError also for a key that a hidden document has."""
         super().validate_constraints(exclude)
         hidden = Document.written.filter(hidden_by_job(), collection=self.collection_id, key=self.key)
         if hidden.exists():
@@ -74,7 +74,7 @@ class Document(models.Model):
 
 
 class OtherText(models.Model):
-    """A text that an import has for an existing document; after the exchange, the document's former text."""
+    """A new text that an import brings for a stored document; after the exchange, the document's former text."""
 
     job = models.ForeignKey(Job, models.CASCADE, db_index=False, related_name="other_texts")
     document = models.ForeignKey(Document, models.CASCADE, related_name="other_texts")

@@ -9,8 +9,8 @@ from django.db import models
 class PackedArrayField(models.BinaryField):
     """A one-dimensional NumPy array of a fixed dtype in one binary column.
 
-    A ranking is written once and read whole: one row with packed arrays is loaded some 50 times faster than one
-    row for each result. Arrays that were read from the database are read-only.
+    A ranking is written once and read whole. One row with packed arrays is loaded some 50 times faster than a row
+    for each result. Arrays from the database are read-only.
     """
 
     def __init__(self, dtype: str, **kwargs) -> None:
@@ -44,5 +44,7 @@ class PackedArrayField(models.BinaryField):
         array = np.asarray(value)
         packed = array.astype(self.dtype)
         if array.ndim != 1 or not np.array_equal(packed, array):
-            raise ValueError(f"{self.name}: cannot be kept as one row of {self.dtype.name}: {value!r}")
+            raise ValueError(
+                f"{self.name}: {value!r} cannot be stored as an array of {self.dtype.name} without loss"
+            )
         return packed

@@ -16,11 +16,11 @@ CHANGES = ("new", "changed", "documents", "grades")  # the counts of a report th
 
 class JobQuerySet(models.QuerySet):
     def staging(self) -> "JobQuerySet":
-        """Those whose rows are hidden."""
+        """Jobs whose rows are hidden."""
         return self.filter(staging=True)
 
     def silent(self) -> "JobQuerySet":
-        """Running ones whose worker counts as dead."""
+        """Running jobs whose worker counts as dead."""
         return self.filter(state=Job.State.RUNNING, beat_at__lt=timezone.now() - LEASE)
 
 
@@ -53,14 +53,14 @@ class Job(models.Model):
     # Of an archive or a copy: the collection that it makes, None before that.
     collection = models.ForeignKey(Collection, models.CASCADE, null=True, related_name="jobs")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    # Empty where the files do not tell it and the user has not chosen it yet.
+    # Empty if the files do not show it and the user has not chosen it yet.
     kind = models.CharField(max_length=10, choices=Kind.choices)
     options = models.JSONField(default=dict, help_text="The answers on how to read the files.")
     # [{"name": as sent, "stored": a random name among the uploads, "sha256": …, "size": bytes}]
     files = models.JSONField(default=list)
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     checking = models.BooleanField(default=False, help_text="Reads and checks, and writes nothing.")
-    # Started by a command in a terminal: no worker takes it up when that dies.
+    # Started by a command in a terminal. If that dies, no worker takes the job up.
     attended = models.BooleanField(default=False)
     staging = models.BooleanField(default=False, help_text="What it wrote is hidden, or is being removed.")
     # Raised by each worker that takes it up: a worker with an older number stops writing.
@@ -111,22 +111,22 @@ class Job(models.Model):
         return self.state not in (self.State.QUEUED, self.State.RUNNING)
 
     @property
-    def is_asked(self) -> bool:
-        """Whether it waits for the user to say what is in its files."""
+    def needs_kind(self) -> bool:
+        """Whether the user must choose the kind of rows in its files."""
         return not self.kind and self.state == self.State.CHECKED
 
     @property
     def changed(self) -> bool:
-        """Whether it changed the record. One that came with an archive has no counts and may have."""
+        """Whether it changed the record. A job from an archive has no counts, so it may have."""
         counts = self.report.get("counts")
         return counts is None or any(counts.get(name) for name in CHANGES)
 
     def mine(self) -> JobQuerySet:
-        """The row, if no other worker has taken the job up and nobody has cancelled it (a fencing token)."""
+        """The row of the job; none if another worker took it up or somebody cancelled it (a fencing token)."""
         return Job.objects.filter(pk=self.pk, attempt=self.attempt, state=self.State.RUNNING)
 
     def take_up(self) -> bool:
-        """Take the job up as its worker. False: another one was faster."""
+        """Whether this worker has taken the job up now. False: another one was faster."""
         now = timezone.now()
         unchanged = Job.objects.filter(pk=self.pk, attempt=self.attempt, state=self.state)
         started = {"state": self.State.RUNNING, "beat_at": now, "started_at": now}
@@ -137,12 +137,12 @@ class Job(models.Model):
 
 
 def hidden_by_job() -> Q:
-    """The condition of rows whose job hides them."""
+    """The condition for rows that are hidden because their job is staging."""
     return Q(job__in=Job.objects.staging())
 
 
 class PublishedManager(models.Manager):
-    """Without the rows that an import is still writing or removing."""
+    """Leaves out the rows that an import is still writing or removing."""
 
     def get_queryset(self) -> models.QuerySet:
         return super().get_queryset().exclude(hidden_by_job())

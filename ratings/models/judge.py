@@ -1,6 +1,6 @@
-"""Judges, which are machines that grade, and what they answered.
+"""Judges, which are language models that grade, and their answers.
 
-Nothing here is a `Rating`, a `Pair` or a `Rater`: whatever reads people's ratings cannot meet a machine's grade.
+Nothing here is a `Rating`, a `Pair` or a `Rater`, so code that reads people's ratings never sees a machine grade.
 `ratings.judges` writes these tables.
 """
 
@@ -14,14 +14,14 @@ from django.utils import timezone
 
 from .collection import Collection, short_value
 from .content import Document, Query
-from .rounds import Log
+from .rounds import AppendOnly
 
 LEASE = timedelta(seconds=30)  # a worker whose last heartbeat is older counts as dead
 MONEY = {"max_digits": 14, "decimal_places": 6}
 
 
 class Judge(models.Model):
-    """A machine that grades. What it was told and which model it asked is in its versions."""
+    """A judge. Its versions hold its prompts and its models."""
 
     collection = models.ForeignKey(Collection, models.CASCADE, db_index=False, related_name="judges")
     name = models.CharField(max_length=150)
@@ -45,8 +45,8 @@ class Judge(models.Model):
         return self.versions.order_by("-number").first()
 
 
-class JudgeVersion(Log):
-    """All that decides what a judge answers. Written once: whatever changes makes a new version."""
+class JudgeVersion(AppendOnly):
+    """Everything that determines a judge's answers. Written once: any change makes a new version."""
 
     judge = models.ForeignKey(Judge, models.CASCADE, db_index=False, related_name="versions")
     number = models.PositiveIntegerField(help_text="From 1 for each judge.")
@@ -93,7 +93,7 @@ class JudgeVersion(Log):
 
 
 class JudgeUse(models.Model):
-    """What an admin lets the grades of a version be used for. Without a row they are used for nothing."""
+    """One use that an admin allows for the grades of a version. Without a row they are used for nothing."""
 
     class Use(models.TextChoices):
         EXPECTED = "expected", "to predict missing judgments in expected values"
@@ -120,7 +120,7 @@ class JudgeUse(models.Model):
 
 
 class JudgeRun(models.Model):
-    """Pairs that a version is asked about: which were chosen, within which limits, and how far it is."""
+    """A run of a judge: the choice of pairs, its limits and its progress."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "waiting"
@@ -154,7 +154,7 @@ class JudgeRun(models.Model):
     pairs = models.PositiveIntegerField(default=0, help_text="Pairs to be graded.")
     graded = models.PositiveIntegerField(default=0)
     ungraded = models.PositiveIntegerField(default=0)
-    # Raised before the calls are made, so that no kill lets a run make more than it may.
+    # Raised before the calls are made, so that even a killed run never exceeds its cap.
     calls = models.PositiveIntegerField(default=0)
     tokens_in = models.PositiveBigIntegerField(default=0)
     tokens_out = models.PositiveBigIntegerField(default=0)
@@ -188,8 +188,8 @@ class JudgeRun(models.Model):
         return f"{self.version}, run {self.pk}"
 
     @property
-    def asked(self) -> models.QuerySet:
-        """What it asks: rows of pairs, or of probes."""
+    def answers(self) -> models.QuerySet:
+        """The rows of the run: machine grades, or probes."""
         return self.probes if self.choice == self.Choice.PROBES else self.grades
 
     @property
@@ -201,11 +201,11 @@ class JudgeRun(models.Model):
         return max(self.pairs - self.graded - self.ungraded, 0)
 
     def mine(self) -> models.QuerySet:
-        """The row, if no other worker has taken the run up and nobody has stopped it (a fencing token)."""
+        """The row of the run; none if another worker took it up or somebody stopped it (a fencing token)."""
         return JudgeRun.objects.filter(pk=self.pk, attempt=self.attempt, state=self.State.RUNNING)
 
     def take_up(self) -> bool:
-        """Take the run up as its worker. False: another one was faster."""
+        """Whether this worker has taken the run up now. False: another one was faster."""
         now = timezone.now()
         unchanged = JudgeRun.objects.filter(pk=self.pk, attempt=self.attempt, state=self.state)
         started = {"state": self.State.RUNNING, "beat_at": now, "message": "", "ended_at": None}
@@ -216,7 +216,7 @@ class JudgeRun(models.Model):
 
 
 class Answer(models.Model):
-    """What a version was asked, and what it answered: a grade, or why there is none."""
+    """One question to a version and its answer: a grade, or the problem that kept it from one."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "waiting"
@@ -259,8 +259,8 @@ class Answer(models.Model):
         return "" if self.value is None else short_value(self.value)
 
 
-def answered(prefix: str) -> models.CheckConstraint:
-    """A grade or its problem, or neither yet."""
+def grade_or_problem(prefix: str) -> models.CheckConstraint:
+    """The constraint that an answer has a grade or a problem, and neither while it waits."""
     return models.CheckConstraint(
         condition=Q(state="graded", value__isnull=False, problem="")
         | Q(state="ungraded", value__isnull=True) & ~Q(problem="")
@@ -270,9 +270,9 @@ def answered(prefix: str) -> models.CheckConstraint:
 
 
 class MachineGrade(Answer):
-    """One pair that a version is asked about, and what it answered.
+    """One pair that a version is asked about, and its answer.
 
-    The unique key is the promise that what was answered is never asked again.
+    The unique key guarantees that an answered pair is never asked again.
     """
 
     run = models.ForeignKey(JudgeRun, models.CASCADE, db_index=False, related_name="grades")
@@ -287,7 +287,7 @@ class MachineGrade(Answer):
             models.UniqueConstraint(
                 fields=["version", "query", "document", "repeat"], name="a_judge_is_asked_once"
             ),
-            answered("a_machine_grade"),
+            grade_or_problem("a_machine_grade"),
             models.CheckConstraint(condition=Q(repeat__gte=1), name="repeats_count_from_1"),
         ]
         indexes = [models.Index(fields=["run", "state", "id"], name="machine_grade_by_run")]
@@ -297,9 +297,9 @@ class MachineGrade(Answer):
 
 
 class Probe(Answer):
-    """A document that is made to deceive a judge, for one query, and what the version answered.
+    """A document made to deceive a judge, for one query, and the version's answer.
 
-    It is nobody's document and no pair: see `ratings.judges.probes` for what it says.
+    It is neither a `Document` nor a `Pair`. `ratings.judges.probes` makes its text.
     """
 
     class Kind(models.TextChoices):
@@ -317,7 +317,7 @@ class Probe(Answer):
         ordering = ["pk"]
         constraints = [
             models.UniqueConstraint(fields=["version", "query", "kind"], name="a_probe_is_asked_once"),
-            answered("a_probe"),
+            grade_or_problem("a_probe"),
             models.CheckConstraint(
                 condition=Q(kind__in=["stuffed", "injection", "empty", "language"]), name="probe_kind_is_known"
             ),
@@ -329,7 +329,7 @@ class Probe(Answer):
 
 
 class JudgeSample(models.Model):
-    """The blind sample that people rate before a judge is used: drawn, or taken as it was."""
+    """The sample that people rate blindly before a judge is used: drawn at random, or pairs already rated."""
 
     judge = models.ForeignKey(Judge, models.CASCADE, related_name="samples")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
@@ -351,7 +351,7 @@ class JudgeSample(models.Model):
 
 
 class SampledPair(models.Model):
-    """One pair of a sample, with the chance by which it came into it."""
+    """One pair of a sample, with the chance with which it was drawn."""
 
     sample = models.ForeignKey(JudgeSample, models.CASCADE, db_index=False, related_name="pairs")
     query = models.ForeignKey(Query, models.CASCADE, related_name="+")

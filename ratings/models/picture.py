@@ -13,7 +13,7 @@ LONGEST = 2_000  # characters of a source that are kept
 
 
 class Picture(models.Model):
-    """One picture of a collection's documents: what became of its source.
+    """One picture of a collection's documents: its source, and its files or its problem.
 
     Its files are named by the SHA-256 of their content, so equal pictures share them.
     """
@@ -28,7 +28,7 @@ class Picture(models.Model):
         LARGE = "large"
 
     collection = models.ForeignKey(Collection, models.CASCADE, db_index=False, related_name="pictures")
-    # Of the whole source as a document writes it: an address, the name of a file, or data:
+    # SHA-256 of the whole source as the document has it: an address, the name of a file, or a data: URL.
     digest = models.CharField(max_length=64)
     source = models.TextField(help_text="Of data: its beginning.")
     named_by = models.TextField(blank=True, help_text="The key of the first document or query that names it.")

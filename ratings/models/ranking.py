@@ -20,7 +20,7 @@ class System(models.Model):
     )
 
     objects = PublishedManager()
-    written = models.Manager()  # with those that an import is still writing
+    written = models.Manager()  # includes those that an import is still writing
 
     class Meta:
         ordering = ["name"]
@@ -43,7 +43,7 @@ class Ranking(models.Model):
     )
 
     objects = PublishedManager()
-    written = models.Manager()  # with those that an import is still writing
+    written = models.Manager()  # includes those that an import is still writing
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["system", "query"], name="one_ranking_per_query")]

@@ -1,7 +1,7 @@
-"""Rounds: pairs that were drawn to be rated next, and the chances by which they were drawn.
+"""Rounds: pairs that were drawn to be rated next, and the chances with which they were drawn.
 
-`ratings.queue.rounds` writes these tables. Nothing in them depends on a measure but what was asked for at the
-time, so that every later number is computed from the same log.
+`ratings.queue.rounds` writes these tables. Only the stored aim depends on a measure, so that every later number is
+computed from the same log.
 """
 
 import math
@@ -13,40 +13,40 @@ from .collection import Collection
 from .rating import Pair
 
 
-class Logged(models.QuerySet):
+class AppendOnlyQuerySet(models.QuerySet):
     def update(self, **kwargs):
-        raise TypeError(changed(self.model))
+        raise TypeError(change_refused(self.model))
 
     def delete(self):
-        raise TypeError(deleted(self.model))
+        raise TypeError(deletion_refused(self.model))
 
 
-class Log(models.Model):
+class AppendOnly(models.Model):
     """Rows that are written once."""
 
-    objects = Logged.as_manager()
+    objects = AppendOnlyQuerySet.as_manager()
 
     class Meta:
         abstract = True
 
     def save(self, *args, **kwargs):
         if self.pk is not None:
-            raise TypeError(changed(type(self)))
+            raise TypeError(change_refused(type(self)))
         super().save(*args, **kwargs)
 
     def delete(self, *args, **kwargs):
-        raise TypeError(deleted(type(self)))
+        raise TypeError(deletion_refused(type(self)))
 
 
-def changed(model: type[models.Model]) -> str:
+def change_refused(model: type[models.Model]) -> str:
     return f"{str(model._meta.verbose_name_plural).capitalize()} are written once and never changed."
 
 
-def deleted(model: type[models.Model]) -> str:
+def deletion_refused(model: type[models.Model]) -> str:
     return f"{str(model._meta.verbose_name_plural).capitalize()} are written once and never deleted."
 
 
-class Round(Log):
+class Round(AppendOnly):
     """One round. Append-only."""
 
     collection = models.ForeignKey(Collection, models.CASCADE, db_index=False, related_name="rounds")
@@ -58,8 +58,8 @@ class Round(Log):
     # The key of the first unit that was not drawn. None: all were drawn.
     threshold = models.FloatField(null=True)
     precision = models.FloatField(help_text="What the round weighs, known before any answer.")
-    # How the systems stood when it was drawn: {"mean", "low", "high", "best", "wrong"}, by the systems of the aim;
-    # {"machines"}, where machines helped to predict; {"triage"}, where they made it draw some pairs more readily.
+    # The standing of the systems when it was drawn: {"mean", "low", "high", "best", "wrong"}, by the systems of
+    # the aim; {"machines"}, if machine grades helped to predict; {"triage"}, if they made some pairs more likely.
     seen = models.JSONField()
     frame = models.PositiveIntegerField(help_text="How many pairs could be drawn.")
     judged = models.PositiveIntegerField(help_text="How many pairs were judged before.")
@@ -79,14 +79,14 @@ class Round(Log):
 
 
 def _random(*, isnull: bool) -> dict[str, bool]:
-    """The lookup for all that only a pair drawn at random has. Comparisons alone would let NULL pass."""
+    """The lookup for the fields that only a pair drawn at random has. Comparisons alone would let NULL pass."""
     return {f"{name}__isnull": isnull for name in ("unit", "key", "rate", "within")}
 
 
-class Drawn(Log):
+class Drawn(AppendOnly):
     """One pair of a round. Append-only.
 
-    A unit is what is drawn together: the pairs of one query. The chance of a pair at random is that of its unit,
+    A unit is drawn together: it is the pairs of one query. The chance of a random pair is that of its unit,
     1 − exp(−rate × threshold), times its chance `within` the unit. A greedy pair was chosen with certainty.
     """
 
@@ -95,7 +95,7 @@ class Drawn(Log):
         RANDOM = "random", "at random"
 
     round = models.ForeignKey(Round, models.CASCADE, db_index=False, related_name="drawn")
-    # A pair is drawn once: who returns to the pool is in its round already. No pair goes that a round rests on.
+    # A pair is drawn once: one that returns to the pool is in its round already. A drawn pair cannot be deleted.
     pair = models.OneToOneField(Pair, models.RESTRICT, related_name="drawn")
     place = models.PositiveIntegerField(help_text="In the round, from 1: greedy ones first, then by key.")
     kind = models.CharField(max_length=6, choices=Kind.choices)
@@ -104,7 +104,7 @@ class Drawn(Log):
     rate = models.FloatField(null=True)
     within = models.FloatField(null=True)
     born = models.PositiveIntegerField(help_text="How many rounds there were before the pair came to the pool.")
-    # The chance, as it was drawn, of each gain of `aim["gains"]` or a higher one, without the lowest.
+    # The predicted chance, at the time, of each gain of `aim["gains"]` or a higher one, without the lowest.
     chances = models.JSONField()
 
     class Meta:
@@ -125,7 +125,7 @@ class Drawn(Log):
 
     @property
     def chance(self) -> float:
-        """The chance that the pair had in its round. Where all units were drawn, that of each is 1."""
+        """The chance that the pair had in its round. If all units were drawn, the chance of each unit is 1."""
         if self.kind == self.Kind.GREEDY:
             return 1.0
         limit = self.round.threshold

@@ -28,10 +28,10 @@ class Session(AbstractBaseSession):
 
     @classmethod
     def get_session_store_class(cls):
-        return import_module(settings.SESSION_ENGINE).SessionStore  # which is made of this model
+        return import_module(settings.SESSION_ENGINE).SessionStore  # it uses this model
 
 
 class SuperuserByGroup(models.Model):
-    """A superuser whom a group of the sign-in provider made, so that it is taken back with the group."""
+    """A superuser by a group of the sign-in provider. The right is taken back with the group."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+")

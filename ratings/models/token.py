@@ -1,4 +1,4 @@
-"""API tokens, and the answers to batches that were sent with an idempotency key."""
+"""API tokens, and receipts: the answers to batches with an idempotency key."""
 
 from django.conf import settings
 from django.db import models

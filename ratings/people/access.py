@@ -24,26 +24,27 @@ READERS = (Role.ANALYST, Role.ADMIN)
 View = Callable[..., HttpResponse]
 
 
-def opened_by(access: Callable[..., object], *named: str) -> Callable[[View], View]:
-    """A decorator: replace the arguments `named` of the address by the result of `access`, which raises Http404.
+def with_access(access: Callable[..., object], *named: str) -> Callable[[View], View]:
+    """A decorator: the view gets the result of `access` in place of the arguments `named` of its address.
 
-    The view has it as its attribute `access`, so that it can be checked before a request body is read.
+    `access` raises Http404 for people without access. It is an attribute of the view, so that it can be checked
+    before a request body is read.
     """
 
     def decorated(view: View) -> View:
         @wraps(view)
-        def opened(request: HttpRequest, **kwargs) -> HttpResponse:
+        def wrapped(request: HttpRequest, **kwargs) -> HttpResponse:
             return view(request, access(request, *map(kwargs.pop, named)), **kwargs)
 
-        opened.access = access
-        return opened
+        wrapped.access = access
+        return wrapped
 
     return decorated
 
 
 def of_collection(*roles: str) -> Callable[[View], View]:
     """A decorator: call view(request, collection, …) for members with one of `roles`; without roles, for all."""
-    return opened_by(partial(collection_for, roles=roles), "slug")
+    return with_access(partial(collection_for, roles=roles), "slug")
 
 
 def admin_page(view: View) -> View:
@@ -79,9 +80,9 @@ def collection_for(request: HttpRequest, slug: str, roles: Iterable[str] = ()) -
 
 
 def rater_in(request: HttpRequest, slug: str) -> Rater:
-    """The rater of this account, annotated as by `with_versions`. One query, since every save calls it.
+    """The rater of this account, annotated by `with_versions`. One query, since every save calls it.
 
-    Raises Http404 for everybody who does not rate there; superusers are admins.
+    Raises Http404 for everybody who does not rate there, and for superusers, who are admins.
     """
     user = request.user
     rater = None if user.is_superuser else _rater.first(slug=slug, user=user.pk)
@@ -90,35 +91,35 @@ def rater_in(request: HttpRequest, slug: str) -> Rater:
     return rater
 
 
-def _who_rates() -> QuerySet:
+def _raters_of() -> QuerySet:
     user = Blank("user", Rater, "user")
     rates = {"collection__memberships__user": user, "collection__memberships__role": Role.RATER}
     raters = with_versions(Rater.objects.filter(user=user, **rates))
     return raters.filter(collection__slug=Blank("slug", Collection, "slug"))
 
 
-_rater = Prepared(_who_rates)
-of_rater = opened_by(rater_in, "slug")
+_rater = Prepared(_raters_of)
+of_rater = with_access(rater_in, "slug")
 
 
 def archives_for(request: HttpRequest) -> QuerySet[Job]:
     """The imports of archives. Raises Http404 for all but superusers."""
     if not request.user.is_superuser:
-        raise Http404("You make no collections here.")
+        raise Http404("You may not make collections.")
     return Job.objects.filter(kind=Job.Kind.ARCHIVE).select_related("by", "collection")
 
 
-of_archives = opened_by(archives_for)
+of_archives = with_access(archives_for)
 
 
 def audit_for(request: HttpRequest) -> QuerySet[AuditEvent]:
     """The events of the audit. Raises Http404 for all but superusers."""
     if not request.user.is_superuser:
-        raise Http404("You do not see the audit.")
+        raise Http404("Only superusers see the audit.")
     return AuditEvent.objects.all()
 
 
-of_audit = opened_by(audit_for)
+of_audit = with_access(audit_for)
 
 
 def deletion_for(request: HttpRequest, pk: int) -> Deletion:
@@ -126,7 +127,7 @@ def deletion_for(request: HttpRequest, pk: int) -> Deletion:
     return get_object_or_404(Deletion.objects.of_admin(request.user), pk=pk)
 
 
-of_deletion = opened_by(deletion_for, "pk")
+of_deletion = with_access(deletion_for, "pk")
 
 
 def copies_for(request: HttpRequest) -> QuerySet[Job]:
@@ -135,7 +136,7 @@ def copies_for(request: HttpRequest) -> QuerySet[Job]:
     return copies if request.user.is_superuser else copies.filter(by=request.user)
 
 
-of_copies = opened_by(copies_for)
+of_copies = with_access(copies_for)
 
 
 def may_make(user: AbstractBaseUser | AnonymousUser) -> bool:
@@ -146,11 +147,11 @@ def may_make(user: AbstractBaseUser | AnonymousUser) -> bool:
 def maker_for(request: HttpRequest) -> AbstractBaseUser:
     """The person who asks. Raises Http404 for all who may not make collections."""
     if not may_make(request.user):
-        raise Http404("You make no collections here.")
+        raise Http404("You may not make collections.")
     return request.user
 
 
-of_makers = opened_by(maker_for)
+of_makers = with_access(maker_for)
 
 
 def source_for(request: HttpRequest, slug: str) -> Collection:
@@ -159,7 +160,7 @@ def source_for(request: HttpRequest, slug: str) -> Collection:
     return collection_for(request, slug, [Role.ADMIN])
 
 
-of_source = opened_by(source_for, "slug")
+of_source = with_access(source_for, "slug")
 
 
 def account_key(user) -> str:
@@ -183,9 +184,7 @@ PAGES_OF_ADMINS = {
 
 
 class NotStored:
-    """Middleware that forbids caching: after a sign-out, the next person at the browser could read cached
-    pages.
-    """
+    """Middleware that forbids caching: after a sign-out, the next person could read cached pages."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -200,7 +199,7 @@ class SignInRequired(LoginRequiredMiddleware):
     """Middleware: every view requires a sign-in, unless it has @login_not_required."""
 
     def handle_no_permission(self, request: HttpRequest, view_func) -> HttpResponse:
-        """After a POST, the sign-in leads to a page and not to the address of the act, which has no GET."""
+        """The redirect to the sign-in. After a POST it leads to a page, as the address of the act has no GET."""
         if wants_json(request):
             return JsonResponse({"error": "Nobody is signed in."}, status=401)
         if request.method in ("GET", "HEAD"):

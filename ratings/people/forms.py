@@ -41,10 +41,11 @@ class InviteForm(forms.Form):
     def __init__(self, *args, **kwargs) -> None:
         super().__init__(*args, **kwargs)
         if settings.MAIL:
-            said = (
-                "Each gets a link of their own, which works once. It is sent to addresses; those of names you see."
+            self.fields[
+                "names"
+            ].help_text = (
+                "Each gets a link of their own, which works once. It is mailed to addresses; for names you see it."
             )
-            self.fields["names"].help_text = said
 
     def clean_names(self) -> list[str]:
         lines = (line.replace("\x00", "").strip() for line in self.cleaned_data["names"].splitlines())
@@ -68,7 +69,7 @@ class TokenForm(forms.Form):
     collection = forms.ChoiceField(label="Where it works")
     scopes = forms.MultipleChoiceField(
         label="What it can do",
-        help_text="No more than you can do there yourself, at each moment.",
+        help_text="A token never can do more than you can do there yourself.",
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": "Choose at least one."},
     )

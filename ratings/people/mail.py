@@ -24,7 +24,7 @@ FAILED = (SMTPException, OSError)
 
 
 def send_invitations(made: Iterable[tuple[Invitation, str]]) -> list[Invitation]:
-    """The invitations that were sent, of (invitation, link): those whose name is a mail address.
+    """The invitations that were mailed: those of (invitation, link) whose name is a mail address.
 
     Nobody else sees their links, so whoever uses one owns the address.
     """
@@ -60,7 +60,7 @@ def send_reset(address: str, site: str) -> None:
 
 
 def send(address: str, subject: str, text: str, connection=None) -> bool:
-    """Whether the mail was handed over."""
+    """Whether the mail server accepted the mail."""
     mail = EmailMessage(" ".join(subject.split()), text, to=[address], connection=connection)
     try:
         return mail.send() == 1

@@ -76,8 +76,8 @@ def invite(
 
 def invitation_of(key: str) -> Invitation | None:
     """The invitation with this key; None if there is none or its collection is deleted."""
-    seen = Invitation.objects.filter(collection__slug__isnull=False)
-    return seen.select_related("collection", "created_by").filter(key_hash=hash_of(key)).first()
+    visible = Invitation.objects.filter(collection__slug__isnull=False)
+    return visible.select_related("collection", "created_by").filter(key_hash=hash_of(key)).first()
 
 
 def is_open(invitation: Invitation, *, now: datetime | None = None) -> bool:
@@ -110,11 +110,11 @@ def accept(invitation: Invitation, user: AbstractBaseUser, *, now: datetime | No
     """
     if Membership.objects.filter(collection=invitation.collection_id, user=user).exists():
         raise MemberAlready
-    if not _taken(invitation, user, now or timezone.now()):
+    if not _accepted(invitation, user, now or timezone.now()):
         raise Gone
     try:
         with transaction.atomic():
-            membership = _made(invitation.collection, user, invitation.role)
+            membership = _add_membership(invitation.collection, user, invitation.role)
     except IntegrityError as error:  # by a concurrent invitation
         raise MemberAlready from error
     note(Act.JOINED, invitation.collection, about=user, by=user, role=invitation.role)
@@ -123,11 +123,13 @@ def accept(invitation: Invitation, user: AbstractBaseUser, *, now: datetime | No
 
 def add(collection: Collection, user: AbstractBaseUser, role: str, *, by_group: bool = False) -> None:
     """Make the account a member. Raises IntegrityError if it is one already."""
-    _made(collection, user, role, by_group)
-    note(Act.MEMBER_ADDED, collection, about=user, role=role, **_by(user, by_group))
+    _add_membership(collection, user, role, by_group)
+    note(Act.MEMBER_ADDED, collection, about=user, role=role, **_actor(user, by_group))
 
 
-def _made(collection: Collection, user: AbstractBaseUser, role: str, by_group: bool = False) -> Membership:
+def _add_membership(
+    collection: Collection, user: AbstractBaseUser, role: str, by_group: bool = False
+) -> Membership:
     membership = Membership.objects.create(collection=collection, user=user, role=role, by_group=by_group)
     # A former rater who comes again is active again.
     Rater.objects.filter(collection=collection, user=user).update(active=True)
@@ -140,9 +142,7 @@ def _made(collection: Collection, user: AbstractBaseUser, role: str, by_group: b
 def sign_up(
     invitation: Invitation, username: str, password: str, *, now: datetime | None = None
 ) -> AbstractBaseUser:
-    """The account that was made, after it accepted the invitation. Raises NameTaken or Gone, and then makes
-    none.
-    """
+    """The new account, which has accepted the invitation. Raises NameTaken and Gone, and then makes none."""
     try:
         with transaction.atomic():
             address = invitation.name if invitation.mailed else ""
@@ -153,10 +153,8 @@ def sign_up(
     return user
 
 
-def _taken(invitation: Invitation, user: AbstractBaseUser, now: datetime) -> bool:
-    """Mark the invitation as accepted. The update checks that it is open: of two people with one link, one gets
-    it.
-    """
+def _accepted(invitation: Invitation, user: AbstractBaseUser, now: datetime) -> bool:
+    """Whether the invitation was open and is accepted now. Of two people with one link, only one accepts it."""
     unused = Invitation.objects.filter(OPEN, pk=invitation.pk, expires_at__gt=now)
     return unused.update(accepted_by=user, accepted_at=now) == 1
 
@@ -188,7 +186,7 @@ def set_role(membership: Membership, role: str, *, by_group: bool = False) -> No
         _give_back(membership)
     if Role.ADMIN in (earlier, role):
         settle_staff(membership.user)
-    by = _by(membership.user, by_group)
+    by = _actor(membership.user, by_group)
     note(Act.ROLE, membership.collection, about=membership.user, role=role, before=earlier, **by)
 
 
@@ -200,12 +198,12 @@ def remove(membership: Membership, *, by_group: bool = False) -> None:
     membership.delete()
     if membership.role == Role.ADMIN:
         settle_staff(membership.user)
-    by = _by(membership.user, by_group)
+    by = _actor(membership.user, by_group)
     note(Act.MEMBER_REMOVED, membership.collection, about=membership.user, role=membership.role, **by)
 
 
-def _by(user: AbstractBaseUser, by_group: bool) -> dict:
-    """Who did it, for the audit. If the groups of a provider decide, it is the person, by signing in."""
+def _actor(user: AbstractBaseUser, by_group: bool) -> dict:
+    """The actor for the audit: if the groups of a provider decide, the person who signs in."""
     return {"by": user, "by_group": True} if by_group else {}
 
 
@@ -245,9 +243,9 @@ def _give_back(membership: Membership) -> None:
 
 @transaction.atomic
 def deactivate(rater: Rater) -> None:
-    """Give the rater no more pairs, and give back what they hold. Their ratings stay and count.
+    """Give the rater no more pairs, and take back what they hold. Their ratings stay and count.
 
-    All sessions of a member are ended.
+    Ends all sessions of a member.
     """
     Rater.objects.filter(pk=rater.pk).update(active=False)
     queue.stop(rater)

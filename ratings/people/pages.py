@@ -1,4 +1,4 @@
-"""How many pages a person may open in a minute: who reads is not stopped, a script that copies everything is."""
+"""A limit of pages that a person opens in a minute. It stops scripts that copy everything, and no reader."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from . import throttle
 from .access import wants_json
 
 PER_PERSON = 1_200  # in a minute, of one process: pages, downloads, and pictures, of which a product can have many
-SAID = "Too many pages in a minute. Wait a minute. Programs read over the API, with a token."
+TOO_MANY = "Too many pages in a minute. Wait a minute. Programs read over the API, with a token."
 
 
 class PagesLimited:
@@ -29,14 +29,14 @@ class PagesLimited:
         if not (reads and request.user.is_authenticated) or self.count(request.user.pk) <= PER_PERSON:
             return None
         if wants_json(request):
-            response = JsonResponse({"error": SAID}, status=429)
+            response = JsonResponse({"error": TOO_MANY}, status=429)
         else:
-            response = render(request, "ratings/too_many_pages.html", {"said": SAID}, status=429)
+            response = render(request, "ratings/too_many_pages.html", {"said": TOO_MANY}, status=429)
         response["Retry-After"] = str(throttle.seconds_left())
         return response
 
     def count(self, person: int) -> int:
-        """How many this person has opened in this minute, with this one."""
+        """The number of pages that this person has opened in this minute, including this one."""
         minute = throttle.minute()
         with self.lock:
             if minute != self.minute:

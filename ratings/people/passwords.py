@@ -47,7 +47,7 @@ def words() -> set[str]:
 
 
 class NotBreached:
-    """A password validator that refuses what the operator's list of breached passwords has, if there is one."""
+    """A password validator that refuses passwords on the operator's list of breached ones, if there is a list."""
 
     def validate(self, password: str, user: AbstractBaseUser | None = None) -> None:
         path = settings.BREACHED_PASSWORDS
@@ -57,14 +57,16 @@ class NotBreached:
                 raise ValidationError("This password became known in a breach of another service. Choose another.")
         except OSError as error:
             log.error("IDEALIST_BREACHED_PASSWORDS: %s cannot be read: %s", path, error)
-            raise ValidationError("No password can be set now: the list of known ones cannot be read.") from error
+            raise ValidationError(
+                "No password can be set now: the list of breached ones cannot be read."
+            ) from error
 
     def get_help_text(self) -> str:
         return "Your password cannot be one that became known in a breach."
 
 
 def is_listed(path: Path, digest: bytes) -> bool:
-    """Whether a line of a file in order begins with this hash. It reads some dozen lines of the file."""
+    """Whether a line of a sorted file begins with this hash. It reads some dozen lines of the file."""
     with path.open("rb") as file:
         low, high = 0, file.seek(0, 2)  # the line begins at `low` or between them, and a line begins at `low`
         while low < high:

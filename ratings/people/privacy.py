@@ -19,7 +19,7 @@ from django.utils.crypto import salted_hmac
 
 from .. import queue
 from ..audit import ABOUT_PEOPLE, Act, note
-from ..desk.answers import Said, said
+from ..desk.answers import Answer, answers
 from ..models import (
     Adjudication,
     ApiToken,
@@ -50,8 +50,8 @@ Kind = RatingEvent.Kind
 def export(user: AbstractBaseUser, *, now: datetime | None = None) -> Iterator[str]:
     """All data about a person, as pieces of one JSON document.
 
-    A repeat is exported as an ordinary rating, and gold pairs are not marked: the person or others may go on
-    rating and must not recognise such pairs.
+    A repeat is exported as an ordinary rating, and gold pairs are not marked: whoever goes on rating must not
+    recognise such pairs.
     """
     raters = Rater.objects.filter(user=user)
     parts = {
@@ -63,29 +63,29 @@ def export(user: AbstractBaseUser, *, now: datetime | None = None) -> Iterator[s
         "at_the_provider": (row.extra_data for row in user.socialaccount_set.all()),
         "tokens": (token(row) for row in user.api_tokens.select_related("collection")),
         "raters": (rater(row) for row in raters.select_related("collection").prefetch_related("queries")),
-        "ratings": (rating(row) for row in said(raters)),
-        "events": (event(row, seen) for row, seen in with_tokens(in_pieces(events_of(user, raters)), raters)),
+        "ratings": (rating(row) for row in answers(raters)),
+        "events": (event(row, token) for row, token in with_tokens(in_pieces(events_of(user, raters)), raters)),
         "adjudications": (adjudication(row) for row in in_pieces(adjudications_of(user))),
         "imports": (imported(row) for row in Job.objects.filter(by=user).select_related("collection")),
         "deletions": (deletion(row) for row in Deletion.objects.filter(by=user).select_related("collection")),
         "audit": (audited(row) for row in in_pieces(AuditEvent.objects.filter(account=user.pk).order_by("pk"))),
         "admin_log": (logged(row) for row in in_pieces(LogEntry.objects.filter(user=user).order_by("pk"))),
     }
-    yield f'{{"exported_at": {written(now or timezone.now())}'
+    yield f'{{"exported_at": {as_json(now or timezone.now())}'
     for name, part in parts.items():
         yield f",\n{json.dumps(name)}: "
-        yield from [written(part)] if isinstance(part, dict) else array(part)
+        yield from [as_json(part)] if isinstance(part, dict) else array(part)
     yield "}\n"
 
 
 def array(rows: Iterable[dict]) -> Iterator[str]:
     yield "["
     for i, row in enumerate(rows):
-        yield ("," if i else "") + "\n" + written(row)
+        yield ("," if i else "") + "\n" + as_json(row)
     yield "]"
 
 
-def written(value) -> str:
+def as_json(value) -> str:
     return json.dumps(value, cls=DjangoJSONEncoder, ensure_ascii=False)
 
 
@@ -95,15 +95,15 @@ def in_pieces(rows: QuerySet) -> Iterator:
 
 def events_of(user: AbstractBaseUser, raters: QuerySet) -> QuerySet:
     rows = RatingEvent.objects.filter(Q(rater__in=raters) | Q(actor=user)).order_by("pk")
-    return named(rows).select_related("undoes", "pair__query__collection", "pair__document")
+    return without_text(rows).select_related("undoes", "pair__query__collection", "pair__document")
 
 
 def adjudications_of(user: AbstractBaseUser) -> QuerySet:
     rows = Adjudication.objects.filter(actor=user).order_by("pk")
-    return named(rows).select_related("grade", "pair__query__collection", "pair__document")
+    return without_text(rows).select_related("grade", "pair__query__collection", "pair__document")
 
 
-def named(rows: QuerySet) -> QuerySet:
+def without_text(rows: QuerySet) -> QuerySet:
     return rows.defer("pair__document__body", "pair__document__fields")
 
 
@@ -112,7 +112,7 @@ def accepted_by(user: AbstractBaseUser) -> QuerySet:
 
 
 def with_tokens(events: Iterable[RatingEvent], raters: QuerySet) -> Iterator[tuple[RatingEvent, UUID]]:
-    """Each event with the token by which the person knew the task: that of the check, or of the pair."""
+    """Each event with the token of its task as the person saw it: that of the check, or of the pair."""
     rows = Check.objects.filter(rater__in=raters).values_list("rater", "pair", "kind", "token", "created_at")
     checks = {tuple(of): (token, at) for *of, token, at in rows}
 
@@ -186,10 +186,12 @@ def rater(row: Rater) -> dict:
     }
 
 
-def rating(row: Said) -> dict:
-    grade = plain(row.grade.value if row.grade else None)
+def rating(row: Answer) -> dict:
+    grade = grade_text(row.grade.value if row.grade else None)
     return (
-        seen(row.pair, row.token) | {"grade": grade} | fields(row, "reason", "comment", "created_at", "changed_at")
+        task_facts(row.pair, row.token)
+        | {"grade": grade}
+        | fields(row, "reason", "comment", "created_at", "changed_at")
     )
 
 
@@ -197,15 +199,15 @@ def event(row: RatingEvent, token: UUID) -> dict:
     kind = row.kind
     if kind == Kind.REPEAT:
         kind = Kind.CANNOT if row.value is None else Kind.GRADE
-    about = seen(row.pair, token) | {"kind": str(kind), "grade": plain(row.value)}
+    about = task_facts(row.pair, token) | {"kind": str(kind), "grade": grade_text(row.value)}
     names = ["reason", "comment", "seconds", "shown", "opened"]
     names += ["scale_version", "guidelines_version", "presentation_version", "created_at"]
     return about | fields(row, *names)
 
 
 def adjudication(row: Adjudication) -> dict:
-    return seen(row.pair, row.pair.token) | {
-        "grade": plain(row.grade.value),
+    return task_facts(row.pair, row.pair.token) | {
+        "grade": grade_text(row.grade.value),
         "reason": row.reason,
         "created_at": row.created_at,
     }
@@ -219,7 +221,7 @@ def logged(row: LogEntry) -> dict:
     return {"at": row.action_time, "what": row.object_repr, "change": row.get_change_message()}
 
 
-def seen(pair, token) -> dict:
+def task_facts(pair, token) -> dict:
     return {
         "collection": pair.query.collection.name,
         "token": token,
@@ -228,7 +230,7 @@ def seen(pair, token) -> dict:
     }
 
 
-def plain(value: Decimal | None) -> str | None:
+def grade_text(value: Decimal | None) -> str | None:
     return None if value is None else plain_value(value)
 
 
@@ -257,15 +259,13 @@ def erase(rater: Rater, *, comments: bool = False) -> str:
     if comments:
         Rating.objects.filter(rater=rater).exclude(comment="").update(comment="")
     if user:
-        let_go(collection, user, pseudonym)
+        remove_account(collection, user, pseudonym)
     note(Act.ERASED, collection, about=pseudonym, comments=comments)
     return pseudonym
 
 
 def pseudonym(pk: int) -> str:
-    """A name for a rater on pages without names: a keyed hash, always the same, which tells nothing of the
-    rater.
-    """
+    """A pseudonym of a rater for pages without names: a keyed hash, always the same."""
     return f"rater {salted_hmac('evaluation.agreement', str(pk)).hexdigest()[:6]}"
 
 
@@ -277,7 +277,7 @@ def unused_pseudonym(collection: Collection) -> str:
             return name
 
 
-def let_go(collection: Collection, user: AbstractBaseUser, pseudonym: str) -> None:
+def remove_account(collection: Collection, user: AbstractBaseUser, pseudonym: str) -> None:
     """Remove the account from the collection, and delete it unless it is needed elsewhere."""
     RatingEvent.objects.filter(actor=user, pair__query__collection=collection).forget_person()
     Adjudication.objects.filter(actor=user, pair__query__collection=collection).update(actor=None)
@@ -285,15 +285,15 @@ def let_go(collection: Collection, user: AbstractBaseUser, pseudonym: str) -> No
     collection.invitations.filter(created_by=user).update(created_by=None)
     user.api_tokens.filter(collection=collection).delete()
     Receipt.objects.filter(collection=collection, user=user).delete()
-    if needed(user):
+    if is_needed(user):
         return
     Invitation.objects.filter(accepted_by=user).update(name="")
-    AuditEvent.objects.filter(account=user.pk).forget_doer(pseudonym)
+    AuditEvent.objects.filter(account=user.pk).forget_actor(pseudonym)
     AuditEvent.objects.filter(act__in=ABOUT_PEOPLE, about=user.get_username()).forget_subject(pseudonym)
     user.delete()
 
 
-def needed(user: AbstractBaseUser) -> bool:
+def is_needed(user: AbstractBaseUser) -> bool:
     """Whether a collection refers to the account, or it is a superuser's."""
     return user.is_superuser or any(
         rows.exists()
@@ -331,13 +331,13 @@ def clear_admin_log(rater: Rater, pseudonym: str) -> None:
 
 
 def clear_audit(rater: Rater, pseudonym: str) -> None:
-    """Put the pseudonym where the audit of the collection names the person. What was done, and when, stays."""
+    """Replace the person's name in the audit of the collection by the pseudonym. Acts and times stay."""
     events, called = AuditEvent.objects.filter(collection=rater.collection.pk), names_of(rater)
     about = events.filter(act__in=ABOUT_PEOPLE).exclude(about="")
     theirs = [event.pk for event in about if called.search(event.about)]
     events.filter(pk__in=theirs).forget_subject(pseudonym)
     if rater.user_id:
-        events.filter(account=rater.user_id).forget_doer(pseudonym)
+        events.filter(account=rater.user_id).forget_actor(pseudonym)
 
 
 def names_of(rater: Rater) -> re.Pattern:

@@ -1,4 +1,4 @@
-"""Sessions: the store, which knows the owner of each; a person's list; and how to end sessions.
+"""Sessions: the store, which has the owner of each; the list of a person; and how to end sessions.
 
 When the row of a session is deleted, its browser is signed out at the next request.
 """
@@ -20,7 +20,7 @@ from ..models import Session
 from . import tokens
 
 SIGNED_IN = "signed_in"  # the key in a session of the time and the browser
-PROVIDER = "provider"  # the key of what `Person.to_sign_out` says, where a provider let the person in
+PROVIDER = "provider"  # the key of `Person.to_sign_out`, if the person signed in by a provider
 BROWSERS = {"Edg": "Edge", "OPR/": "Opera", "Firefox": "Firefox", "FxiOS": "Firefox", "CriOS": "Chrome"}
 BROWSERS |= {"Chrom": "Chrome", "Safari": "Safari"}  # last: the others contain these words too
 SYSTEMS = {"iPhone": "iPhone", "iPad": "iPad", "Android": "Android", "Windows": "Windows", "Mac OS X": "macOS"}
@@ -60,8 +60,8 @@ class EndsWhatIsOpen:
         tokens.revoke_all(user)
 
 
-def note(sender: object, request: HttpRequest, user: AbstractBaseUser, **more: object) -> None:
-    """Note time and browser in a new session, and delete expired sessions. A receiver of user_logged_in."""
+def start(sender: object, request: HttpRequest, user: AbstractBaseUser, **more: object) -> None:
+    """Store time and browser in a new session, and delete expired ones. A receiver of user_logged_in."""
     now = timezone.now()
     request.session[SIGNED_IN] = [now.isoformat(), browser_of(request.headers.get("User-Agent", ""))]
     Session.objects.filter(expire_date__lte=now).delete()
@@ -80,12 +80,12 @@ def open_of(user: AbstractBaseUser, *, now: datetime | None = None) -> list[Sess
 
 
 def name_of(key: str) -> str:
-    """The public name of a session, from which its key cannot be computed."""
+    """The public name of a session. Its key cannot be computed from it."""
     return salted_hmac(__name__, key, algorithm="sha256").hexdigest()[:24]
 
 
 def end(user: AbstractBaseUser, name: str) -> bool:
-    """Whether the person had a session of this name, which is ended."""
+    """Whether the person had a session of this name. It is ended."""
     keys = Session.objects.filter(user=user).values_list("session_key", flat=True)
     named = [key for key in keys if constant_time_compare(name_of(key), name)]
     return bool(Session.objects.filter(session_key__in=named).delete()[0])
@@ -103,9 +103,9 @@ def end_all(user: AbstractBaseUser, *, but: str | None = None) -> int:
 
 @transaction.atomic
 def end_by_provider(person: str, session: str) -> int:
-    """End what the provider ends: one session there, or all of a person; the number of ended ones here.
+    """How many sessions here ended because the provider ended one session, or all sessions of a person.
 
-    Both are digests, and may be "". A session of which the provider gave no name ends with any of its person.
+    Both are digests, and may be "". A session that has no name at the provider ends with any of its person.
     """
     ended = Session.objects.filter(provider_person=person) if person else Session.objects.none()
     if session:

@@ -36,7 +36,7 @@ from django.utils.crypto import salted_hmac
 PER_ACCOUNT = 5
 PER_ADDRESS = 20
 WINDOW = 60  # seconds
-NOTED_REFUSALS = 10  # of all that are refused
+NOTED_REFUSALS = 10  # of everybody together, that are written to the audit
 PER_TOKEN = 600
 PER_ADDRESS_WITHOUT_TOKEN = 60
 CALLS = 10  # of a slot
@@ -60,8 +60,8 @@ def begin(request: HttpRequest, username: str) -> Try:
     """Count a try to sign in as `username`, which need not exist. Raises TooMany."""
     device = _device(request, username)
     if device:
-        return _counted(("device", device, PER_ACCOUNT))
-    return _counted(("address", _address(request), PER_ADDRESS), ("account", _folded(username), PER_ACCOUNT))
+        return _begin(("device", device, PER_ACCOUNT))
+    return _begin(("address", _address(request), PER_ADDRESS), ("account", _folded(username), PER_ACCOUNT))
 
 
 def begin_change(user: AbstractBaseUser) -> Try:
@@ -69,7 +69,7 @@ def begin_change(user: AbstractBaseUser) -> Try:
 
     The limit keeps others from guessing the password in a browser that was left signed in.
     """
-    return _counted(("change", str(user.pk), PER_ACCOUNT))
+    return _begin(("change", str(user.pk), PER_ACCOUNT))
 
 
 def begin_code(user: AbstractBaseUser) -> Try:
@@ -77,7 +77,7 @@ def begin_code(user: AbstractBaseUser) -> Try:
 
     Only people who know the password come to this step, so strangers cannot use up these tries.
     """
-    return _counted(("code", str(user.pk), PER_ACCOUNT))
+    return _begin(("code", str(user.pk), PER_ACCOUNT))
 
 
 def begin_visit(request: HttpRequest, kind: str) -> Try:
@@ -85,25 +85,25 @@ def begin_visit(request: HttpRequest, kind: str) -> Try:
 
     `kind` is where they go: to the provider, back from it, to a link with its key, or to a request for a mail.
     """
-    return _counted((kind, _address(request), PER_ADDRESS))
+    return _begin((kind, _address(request), PER_ADDRESS))
 
 
 def begin_mail(request: HttpRequest, address: str) -> Try:
     """Count a request for a mail to `address`, which need not be anybody's. Raises TooMany."""
-    return _counted(("mail", _address(request), PER_ADDRESS), ("mail_to", _folded(address), PER_ACCOUNT))
+    return _begin(("mail", _address(request), PER_ADDRESS), ("mail_to", _folded(address), PER_ACCOUNT))
 
 
 def begin_refusal() -> Try:
     """Count a refused sign-in that is about to be written to the audit. Raises TooMany."""
-    return _counted(("refusal", "", NOTED_REFUSALS))
+    return _begin(("refusal", "", NOTED_REFUSALS))
 
 
 def first_use(whose: str, code: str, seconds: int = 5 * WINDOW) -> bool:
-    """Whether this code, of a person or of a kind, is new in the last seconds. From now on it is used."""
+    """Whether this code of a person or a kind was not used in the last `seconds`. From now on it is used."""
     return caches["tries"].add(f"used:{_hashed(f'{whose} {code}')}", 1, timeout=seconds)
 
 
-def _counted(*limits: tuple[str, str, int]) -> Try:
+def _begin(*limits: tuple[str, str, int]) -> Try:
     taken = []
     for limit in limits:
         slot = _slot(*limit)
@@ -134,7 +134,7 @@ def count_call_of_nobody(request: HttpRequest) -> None:
 
 
 def forget_old() -> None:
-    """Delete expired slots, which Django's cache in the database does only now and then."""
+    """Delete expired slots. Django's cache in the database does so only now and then."""
     if not _in_database():
         return
     with connection.cursor() as cursor:
@@ -170,7 +170,7 @@ def remember_device(request: HttpRequest, response: HttpResponse, username: str)
 
 
 def _slot(kind: str, value: str, slots: int, *, when_locked: bool = False) -> str | None:
-    """The key of a slot that was free and is taken now, or None. The minute is a part of the key.
+    """The key of a slot that was free and is taken now; None if all are taken. The key includes the minute.
 
     `when_locked`: if the cache cannot be written, return a slot without taking it.
     """
@@ -181,9 +181,9 @@ def _slot(kind: str, value: str, slots: int, *, when_locked: bool = False) -> st
         for key in (key for key in keys if key not in taken):
             if tries.add(key, 1, timeout=WINDOW):
                 return key
-            # Nobody took it: the write failed, of which Django's cache in the database says nothing.
+            # Nobody took it: the write failed. Django's cache in the database hides such an error.
             if _in_database() and tries.get(key) is None:
-                return key if when_locked else _written(key)
+                return key if when_locked else _insert(key)
     except ConnectionError:  # of Valkey or Redis
         if not when_locked:
             raise
@@ -195,8 +195,8 @@ def _in_database() -> bool:
     return isinstance(caches["tries"], DatabaseCache)
 
 
-def _written(key: str) -> str:
-    """The key of the slot, written directly: Django's cache would hide the error of the database."""
+def _insert(key: str) -> str:
+    """The key of the slot, after a direct insert: Django's cache would hide an error of the database."""
     value = b64encode(pickle.dumps(1)).decode()
     ends = timezone.now().replace(microsecond=0) + timedelta(seconds=WINDOW)
     with connection.cursor() as cursor:
@@ -206,7 +206,7 @@ def _written(key: str) -> str:
 
 
 def _device(request: HttpRequest, username: str) -> str | None:
-    """The random name of this browser, if `username` has signed in here."""
+    """The random name of this browser; None if `username` has not signed in with it."""
     try:
         account, device = signing.loads(request.COOKIES.get(DEVICE, ""), salt=__name__, max_age=DEVICE_AGE)
     except signing.BadSignature:

@@ -20,7 +20,7 @@ from . import visits
 PREFIX = "idl_"  # so that secret scanners recognize a key
 KEY_BYTES = 32
 MOST_DAYS = 366
-SEEN = Q(collection=None) | Q(collection__slug__isnull=False)  # not of deleted collections
+VISIBLE = Q(collection=None) | Q(collection__slug__isnull=False)  # not of deleted collections
 USED = timedelta(minutes=1)  # the resolution of `last_used_at`
 
 
@@ -41,7 +41,7 @@ def make(
         raise ValueError(
             f"{user.get_username()} may not {' or '.join(sorted(beyond))} in {where}"
             if beyond
-            else "a token needs something that it can do"
+            else "a token needs at least one scope"
         )
     now, key = now or timezone.now(), PREFIX + secrets.token_urlsafe(KEY_BYTES)
     token = ApiToken.objects.create(
@@ -58,13 +58,13 @@ def make(
 
 
 def hash_of(key: str) -> str:
-    """The hash of the key of a token or an invitation. A random key needs no salt and no slow hash."""
+    """The hash of a key of a token or an invitation. A random key needs no salt and no slow hash."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def own(user: AbstractBaseUser) -> QuerySet[ApiToken]:
+def tokens_of(user: AbstractBaseUser) -> QuerySet[ApiToken]:
     """The person's tokens, without those for deleted collections."""
-    return user.api_tokens.filter(SEEN).select_related("user", "collection")
+    return user.api_tokens.filter(VISIBLE).select_related("user", "collection")
 
 
 def scopes_of(user: AbstractBaseUser, collection: Collection | None) -> tuple[str, ...]:
@@ -79,19 +79,19 @@ def scopes_of(user: AbstractBaseUser, collection: Collection | None) -> tuple[st
         return ()
 
 
-def opened_by(key: str, *, now: datetime | None = None) -> ApiToken | None:
+def valid_token(key: str, *, now: datetime | None = None) -> ApiToken | None:
     """The valid token of this key, with its owner and collection, or None. One query.
 
     A token for a deleted collection is not valid.
     """
     valid = Q(revoked_at=None, expires_at__gt=now or timezone.now(), user__is_active=True)
-    tokens = ApiToken.objects.select_related("user", "collection").filter(valid, SEEN, key_hash=hash_of(key))
+    tokens = ApiToken.objects.select_related("user", "collection").filter(valid, VISIBLE, key_hash=hash_of(key))
     token = tokens.first()
-    return None if token and visits.is_gone(token.user) else token
+    return None if token and visits.has_ended_for(token.user) else token
 
 
-def used(token: ApiToken, *, now: datetime | None = None) -> None:
-    """Note the time of use, once a minute."""
+def record_use(token: ApiToken, *, now: datetime | None = None) -> None:
+    """Store the time of use, at most once a minute."""
     now = now or timezone.now()
     if token.last_used_at and token.last_used_at > now - USED:
         return
@@ -99,7 +99,7 @@ def used(token: ApiToken, *, now: datetime | None = None) -> None:
         with transaction.atomic():
             ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
     except OperationalError:
-        # The database has been locked for long. This call may need no write, and a later one will note the time.
+        # The database is locked for long. This call may need no write, and a later one stores the time.
         return
 
 
@@ -129,7 +129,7 @@ def in_use(collection: Collection, *, now: datetime | None = None) -> list[tuple
 
 
 def state_of(token: ApiToken, *, now: datetime | None = None) -> str:
-    """works, idle (the role of its owner permits none of its scopes), revoked or expired."""
+    """The state: works, idle (the role of its owner permits none of its scopes), revoked or expired."""
     if token.revoked_at:
         return "revoked"
     if token.expires_at <= (now or timezone.now()):

@@ -41,7 +41,7 @@ NAMES = [username(role) for role in Role.values]
 
 
 def new_key() -> None:
-    """Replace the key, at each start of the server. No key is made if nobody may look around."""
+    """Replace the key; called at each start of the server. If nobody may look around, there is no new key."""
     key_file().unlink(missing_ok=True)
     if allowed() and get_user_model().objects.filter(username__in=NAMES).exists():
         with open(os.open(key_file(), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -54,7 +54,7 @@ def allowed() -> bool:
 
 
 def key_file() -> Path:
-    """The file with the key, which exists while looking around is possible."""
+    """The file with the key. It exists while looking around is possible."""
     return settings.DATA_DIR / "look-around.key"
 
 
@@ -62,20 +62,21 @@ def over_file() -> Path:
     return settings.DATA_DIR / "look-around.over"
 
 
-def fits(key: str) -> bool:
+def is_key(key: str) -> bool:
+    """Whether it is the key of this server, while looking around is allowed."""
     try:
         return allowed() and compare_digest(key.encode(), key_file().read_text().strip().encode())
     except FileNotFoundError:
         return False
 
 
-def from_here(request: HttpRequest) -> bool:
+def is_local(request: HttpRequest) -> bool:
     """Whether the request names this machine and shows no proxy."""
     host = request.get_host().rsplit(":", 1)[0].strip("[]")
-    return not trace(request) and (host == "localhost" or is_loopback(host))
+    return not proxy_trace(request) and (host == "localhost" or is_loopback(host))
 
 
-def trace(request: HttpRequest) -> str:
+def proxy_trace(request: HttpRequest) -> str:
     """The sign that a proxy forwarded the request, such as a header; "" for none."""
     if names := sorted(name for name in request.META if OF_PROXIES.fullmatch(name)):
         return "the header " + names[0].removeprefix("HTTP_").replace("_", "-").title()
@@ -92,8 +93,8 @@ def is_loopback(address: str) -> bool:
         return False
 
 
-def is_gone(user: AbstractBaseUser) -> bool:
-    """Whether looking around has ended for this account: one of the sample, without a password."""
+def has_ended_for(user: AbstractBaseUser) -> bool:
+    """Whether it is an account of the sample without a password, and looking around has ended."""
     return user.get_username() in NAMES and not user.has_usable_password() and not allowed()
 
 
@@ -115,7 +116,7 @@ class OverWhenForwarded:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if allowed() and (proxy := trace(request)):
+        if allowed() and (proxy := proxy_trace(request)):
             reason = (
                 f"A request came through a proxy or a forwarder: it had {proxy}. Nobody looks around any more."
             )

@@ -1,1 +1,1 @@
-"""Pictures that documents name: fetched once by a worker, made small and safe, and stored under their hash."""
+"""Pictures that documents name. A worker fetches each once, decodes it and stores it by its hash."""

@@ -5,17 +5,17 @@ import resource
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
-from .decoding import Made, Unusable, made
+from .decoding import DecodedPicture, Unusable, decode
 
 SECONDS = 20.0  # for one picture
 MOST_MEMORY = 400 * 2**20  # bytes of address space
-DIED = "it cannot be decoded: the decoder ended over it"
+DIED = "it cannot be decoded: the decoder died of it"
 
 
 class Decoder:
-    """Decodes in a process of its own, with a limit of memory and time; a new one after each that died.
+    """Decodes pictures in a process with limits of memory and time. After its death the next call starts another.
 
-    It is a context manager. The process ends with its parent, whose end of the pipe closes.
+    It is a context manager. The process also ends when its parent dies, because the pipe closes.
     """
 
     def __init__(self, seconds: float = SECONDS) -> None:
@@ -28,8 +28,8 @@ class Decoder:
     def __exit__(self, *_) -> None:
         self._end()
 
-    def made(self, content: bytes) -> Made:
-        """Raises Unusable."""
+    def decode(self, content: bytes) -> DecodedPicture:
+        """The picture in two sizes. Raises Unusable."""
         self._begin()
         try:
             self._line.send_bytes(content)
@@ -39,10 +39,10 @@ class Decoder:
             raise Unusable(DIED) from error
         if answer is None:
             self._end()
-            raise Unusable(f"it is not decoded after {self.seconds:g} seconds")
+            raise Unusable(f"it was not decoded within {self.seconds:g} seconds")
         if isinstance(answer, str):
             raise Unusable(answer)
-        return Made(*answer)
+        return DecodedPicture(*answer)
 
     def _begin(self) -> None:
         if self._process:
@@ -71,6 +71,6 @@ def _serve(line: Connection) -> None:
 
 def _answer(content: bytes) -> tuple | str:
     try:
-        return tuple(made(content))
+        return tuple(decode(content))
     except Unusable as error:
         return str(error)

@@ -1,4 +1,4 @@
-"""Decode an untrusted picture into two small ones. No database; to be called in a process of its own."""
+"""Decode an untrusted picture and make two small ones of it. No database. Call it in a process of its own."""
 
 import warnings
 from io import BytesIO
@@ -8,18 +8,18 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "AVIF")
 MOST_PIXELS = 12_000_000
-MOST_OF_JPEG = 25_000_000  # pixels; it is decoded smaller
+MOST_OF_JPEG = 25_000_000  # pixels; a JPEG is decoded at a smaller size
 MOST_BYTES = 12_000_000
 SMALL, LARGE = 480, 1_600  # pixels of the longer side at most
 QUALITY = 82
 
 
 class Unusable(ValueError):
-    """The bytes are no picture that can be shown. The message is the second half of a sentence."""
+    """The bytes are no picture that can be shown. The message has “it” for the picture."""
 
 
-class Made(NamedTuple):
-    """The same picture twice, as WebP."""
+class DecodedPicture(NamedTuple):
+    """A picture in two sizes, as WebP."""
 
     small: bytes
     large: bytes
@@ -27,36 +27,36 @@ class Made(NamedTuple):
     height: int
 
 
-def made(content: bytes) -> Made:
-    """The two pictures: of the first frame, upright, without what else the file holds. Raises Unusable."""
+def decode(content: bytes) -> DecodedPicture:
+    """The picture in two sizes: its first frame, upright, without metadata. Raises Unusable."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of files that are odd and can be read
+        warnings.simplefilter("ignore")  # about odd files that can be read
         try:
-            return _made(content)
+            return _decode(content)
         except Unusable:
             raise
         except UnidentifiedImageError as error:
             raise Unusable(f"it is not a picture in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}") from error
         except Image.DecompressionBombError as error:
-            raise Unusable(f"it has too many pixels; at most {MOST_PIXELS / 1e6:g} million are taken") from error
+            raise Unusable(f"it has too many pixels; at most {MOST_PIXELS / 1e6:g} million are allowed") from error
         except MemoryError as error:
             raise Unusable("it needs too much memory") from error
         except Exception as error:  # a broken file makes Pillow raise nearly anything
             raise Unusable(f"it is damaged ({type(error).__name__})") from error
 
 
-def _made(content: bytes) -> Made:
+def _decode(content: bytes) -> DecodedPicture:
     if len(content) > MOST_BYTES:
-        raise Unusable(f"it has {len(content) / 1e6:.1f} MB; at most {MOST_BYTES / 1e6:g} are taken")
+        raise Unusable(f"it has {len(content) / 1e6:.1f} MB; at most {MOST_BYTES / 1e6:g} are allowed")
     if kind := _no_picture(content):
         raise Unusable(kind)
     picture = Image.open(BytesIO(content), formats=FORMATS)  # which decodes nothing yet
     width, height = picture.size
     most = MOST_OF_JPEG if picture.format == "JPEG" else MOST_PIXELS
     if width * height > most:
-        raise Unusable(f"it has {width:,} × {height:,} pixels; at most {most / 1e6:g} million are taken")
+        raise Unusable(f"it has {width:,} × {height:,} pixels; at most {most / 1e6:g} million are allowed")
     picture.draft("RGB", (LARGE, LARGE))  # lets a JPEG be decoded smaller
-    # First the colours of a palette, so that they can be mixed, then the size: of a large picture both are costly.
+    # The colours of a palette can only be mixed after conversion, so it comes before the resizing.
     if picture.mode not in ("RGB", "RGBA", "L"):
         picture = picture.convert("RGBA" if picture.has_transparency_data else "RGB")
     picture.thumbnail((LARGE, LARGE))
@@ -65,7 +65,7 @@ def _made(content: bytes) -> Made:
         large = large.convert("RGB")
     small = large.copy()
     small.thumbnail((SMALL, SMALL))
-    return Made(_webp(small), _webp(large), *small.size)
+    return DecodedPicture(_webp(small), _webp(large), *small.size)
 
 
 def _webp(picture: Image.Image) -> bytes:
@@ -87,7 +87,7 @@ def _no_picture(content: bytes) -> str:
 
 
 def checked(content: bytes) -> tuple[int, int]:
-    """The size of a picture that claims to be one of ours. Raises Unusable."""
+    """The width and height of a picture that an archive says Idealist made. Raises Unusable."""
     try:
         with Image.open(BytesIO(content), formats=("WEBP",)) as picture:
             if max(picture.size) > LARGE or getattr(picture, "n_frames", 1) > 1:

@@ -1,4 +1,4 @@
-"""The pictures of a collection, fetched: listed from its documents, brought, decoded, stored."""
+"""Fetch the pictures of a collection: list those that its documents name, fetch, decode and store them."""
 
 import time
 from collections import Counter
@@ -16,31 +16,31 @@ from ..intake.stage import Progress, batched, silent
 from ..models import Collection, Document, Pair, Picture, Query, digest_of
 from ..models.picture import LONGEST, PROBLEM
 from ..presentation.content import SAMPLE, source_of, source_of_query
-from ..presentation.parts import Part, shown
+from ..presentation.parts import Part, pieces_of
 from ..presentation.versions import latest_of
 from . import sources, store
 from .decoder import Decoder
 
 AT_ONCE = 500  # documents
-LOOKED_THROUGH = 10_000  # pictures of which the hosts are counted
-LINES = 8  # connections at a time
+MOST_COUNTED = 10_000  # pictures whose hosts are counted at most
+CONNECTIONS = 8  # at a time
 SLICE = 20.0  # seconds, after which other jobs have their turn
-SLOW = 5.0  # seconds of a failure that tells of a host without an answer
-MOST_SLOW = 5  # of a host, one after the other
-SHOWN = 60  # characters of data: that are kept
-NO_FILE = "No file of this name has come. Send a ZIP with it."
+SLOW = 5.0  # seconds; a failure that takes longer is of a host that does not answer
+MOST_SLOW = 5  # such failures of a host in a row
+SHOWN = 60  # characters of a data: address that are kept
+NO_FILE = "No file of this name was sent. Send a ZIP that has it."
 
 State = Picture.State
 
 
 class Unfinished(Exception):
-    """The time of this turn is over, and some pictures remain."""
+    """The time of this turn is over, and pictures remain."""
 
 
 class Fetching:
-    """One turn, of SLICE seconds. `bring` gets the bytes of an address; it raises ValueError.
+    """One turn of SLICE seconds. `bring` returns the bytes at an address and raises ValueError.
 
-    A turn does something before it ends, so that turns come to an end.
+    Each turn does at least one step, so that repeated turns finish the work.
     """
 
     def __init__(
@@ -54,14 +54,14 @@ class Fetching:
         self.collection, self.progress = collection, progress
         self.bring = bring or (lambda source: sources.from_web(source, settings.PULL_HOSTS))
         self.end = time.monotonic() + (SLICE if seconds is None else seconds)
-        self.worked = False  # in this turn
-        self.unpacked = 0  # the last picture that was looked for in the ZIPs
-        self.slow: dict[str, int] = {}  # host -> failures without an answer, one after the other
+        self.worked = False  # whether this turn has done a step
+        self.unpacked = 0  # the id of the last picture that was looked for in the ZIPs
+        self.slow: dict[str, int] = {}  # host -> failures without an answer in a row
 
     def list_sources(self) -> None:
-        """Add the pictures that the presentation shows of documents and queries and that are not listed yet.
+        """Add the pictures that the presentation shows and that are not listed yet.
 
-        Those that are in the document itself are decoded at once. Raises Unfinished; the next turn goes on.
+        Pictures with a data: address are decoded at once. Raises Unfinished; the next turn continues.
         """
         presented = latest_of(self.collection)
         with Decoder() as decoder:
@@ -73,7 +73,7 @@ class Fetching:
     def _list(self, parts: Sequence[Part], some: list[tuple[str, dict]], decoder: Decoder) -> None:
         named: dict[str, tuple[str, str]] = {}  # digest -> source and key
         for key, row in some:
-            for source in (each for piece in shown(parts, row) for each in piece.items):
+            for source in (each for piece in pieces_of(parts, row) for each in piece.items):
                 named.setdefault(digest_of(source), (source, key))
         known = set(self._all.filter(digest__in=named).values_list("digest", flat=True))
         rows = []
@@ -90,9 +90,9 @@ class Fetching:
         Picture.objects.bulk_create(rows, ignore_conflicts=True)
 
     def unpack(self, files: Iterable[tuple[str, Path | BinaryIO]], after: int = 0) -> None:
-        """Take the pictures that are in ZIPs and not here, behind the one with the id `after`.
+        """Decode the missing pictures that the ZIPs have, from the one behind the id `after` on.
 
-        Raises ValueError for what is not a ZIP, and Unfinished.
+        Raises ValueError for a file that is not a ZIP, and Unfinished.
         """
         rows = self._all.filter(pk__gt=after).exclude(state=State.READY).order_by("pk")
         with Decoder() as decoder, sources.zipped(files) as content:
@@ -107,18 +107,18 @@ class Fetching:
         """Fetch the wanted pictures. Raises Unfinished."""
         rows = self._all.filter(state=State.WANTED).order_by("pk")
         whole, done = rows.count(), 0
-        with Decoder() as decoder, ThreadPoolExecutor(LINES) as lines:
-            while some := list(rows[: 2 * LINES]):
+        with Decoder() as decoder, ThreadPoolExecutor(CONNECTIONS) as pool:
+            while some := list(rows[: 2 * CONNECTIONS]):
                 self._hurry()
-                for row, content in self._brought(lines, some):
+                for row, content in self._as_fetched(pool, some):
                     self._decode(decoder, row, content)
                     self._save(row)
                     done += 1
                     self.progress("fetching pictures", done / max(whole, done), done)
 
-    def _brought(self, lines: ThreadPoolExecutor, rows: list[Picture]) -> Iterator[tuple[Picture, Callable]]:
-        """Each row as soon as its bytes are there, with a function that returns them or raises ValueError."""
-        futures: dict[Future, Picture] = {lines.submit(self._bring, row.source): row for row in rows}
+    def _as_fetched(self, pool: ThreadPoolExecutor, rows: list[Picture]) -> Iterator[tuple[Picture, Callable]]:
+        """Each row when its request has ended, with a function that returns its bytes or raises ValueError."""
+        futures: dict[Future, Picture] = {pool.submit(self._bring, row.source): row for row in rows}
         for future in as_completed(futures):
             yield futures[future], future.result
 
@@ -140,14 +140,14 @@ class Fetching:
         return content
 
     def _decode(self, decoder: Decoder, row: Picture, content: Callable[[], bytes | None]) -> bool:
-        """Whether there was something: then the row is ready or refused."""
+        """Make the row ready, or refused if its bytes are no picture. False if `content` returns None."""
         try:
-            found = content()
-            if found is None:
+            data = content()
+            if data is None:
                 return False
-            made = decoder.made(found)
-            row.small, row.large = store.keep(made.small), store.keep(made.large)
-            row.width, row.height = made.width, made.height
+            decoded = decoder.decode(data)
+            row.small, row.large = store.keep(decoded.small), store.keep(decoded.large)
+            row.width, row.height = decoded.width, decoded.height
             row.state, row.problem = State.READY, ""
         except ValueError as error:
             row.state, row.problem = State.REFUSED, as_sentence(error)[:PROBLEM]
@@ -171,13 +171,13 @@ class Fetching:
 
 
 def try_again(collection: Collection) -> int:
-    """Want again what was refused, but for pictures in documents, which stay what they are. Returns how many."""
+    """Mark refused pictures as wanted, and return their number. Those with a data: address stay refused."""
     refused = collection.pictures.filter(state=State.REFUSED).exclude(source__istartswith="data:")
     return refused.update(state=State.WANTED, problem="")
 
 
 def _documents(collection: Collection) -> Iterator[tuple[str, dict]]:
-    """The documents of the pool, and the first of all, which the preview shows; each with its key."""
+    """The key and source of the first documents, which the preview shows, and of those in the pool."""
     first = list(collection.documents.order_by("pk")[:SAMPLE])
     pooled = Pair.objects.filter(query__collection=collection).order_by().values("document")
     rows = Document.objects.filter(pk__in=pooled).exclude(pk__in=[each.pk for each in first])
@@ -191,8 +191,8 @@ def _queries(collection: Collection) -> Iterator[tuple[str, dict]]:
 
 
 def unlisted_hosts(collection: Collection) -> Counter[str]:
-    """The hosts of pictures that are not here and that no operator has listed, with the number of pictures."""
+    """The number of missing pictures by host, for the hosts that the operator has not listed."""
     rows = collection.pictures.exclude(state=State.READY).filter(source__istartswith="http")
-    hosts = Counter(map(sources.host_of, rows.values_list("source", flat=True)[:LOOKED_THROUGH]))
+    hosts = Counter(map(sources.host_of, rows.values_list("source", flat=True)[:MOST_COUNTED]))
     listed = {each.lower() for each in settings.PULL_HOSTS}
     return Counter({host: n for host, n in hosts.most_common() if host and host not in listed})

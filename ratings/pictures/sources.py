@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote, unquote_to_bytes, urldefrag, urljoin, urlsplit
 
-from ..pull.fetching import LedOn, Limits, fetched
+from ..pull.fetching import Limits, Redirected, fetched
 from ..pull.places import checked_place
 from .decoding import MOST_BYTES, Unusable
 
@@ -26,7 +26,7 @@ def is_address(source: str) -> bool:
 
 
 def is_inside(source: str) -> bool:
-    """Whether the source is the picture itself."""
+    """Whether the source is a data: address, which holds the picture itself."""
     return source[:5].lower() == "data:"
 
 
@@ -38,14 +38,14 @@ def host_of(source: str) -> str:
 
 
 def from_web(source: str, allowed: Sequence[str]) -> bytes:
-    """The bytes at an address on a listed host, or where it leads on to, on listed hosts. Raises ValueError."""
+    """The bytes at an address, after redirects. All hosts on the way must be listed. Raises ValueError."""
     url = source
     for _ in range(MOST_STEPS):
         try:
             return _at(url, allowed)
-        except LedOn as led:
-            url = urljoin(url, led.location)
-    raise ValueError(f"it leads on {MOST_STEPS} times, at last to {url!r:.200}")
+        except Redirected as redirect:
+            url = urljoin(url, redirect.location)
+    raise ValueError(f"it is redirected {MOST_STEPS} times, at last to {url!r:.200}")
 
 
 def _at(url: str, allowed: Sequence[str]) -> bytes:
@@ -72,10 +72,10 @@ def from_inside(source: str) -> bytes:
 
 @contextmanager
 def zipped(files: Iterable[tuple[str, Path | BinaryIO]]) -> Iterator[Callable[[str], bytes | None]]:
-    """A function from a source to the bytes of its file in one of the ZIPs; None where none has it.
+    """A function that returns the bytes of a source from the ZIPs, or None if no ZIP has its file.
 
-    The name of a file is that of the source; of an address it is the address without https://. A source without a
-    folder may lie in any folder, if one file alone has its name. Raises ValueError for what is not a ZIP.
+    The path of a file is the source; that of an address is the address without https://. The file of a source
+    without a folder may be in any folder if its name is unique. Raises ValueError for a file that is not a ZIP.
     """
     with ExitStack() as stack:
         by_path: dict[str, tuple[zipfile.ZipFile, zipfile.ZipInfo]] = {}
@@ -101,7 +101,7 @@ def zipped(files: Iterable[tuple[str, Path | BinaryIO]]) -> Iterator[Callable[[s
 
 
 def _unpacked(zip: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """Raises Unusable. No more than a picture may have is unpacked, whatever the ZIP says."""
+    """The bytes of a file. No more than MOST_BYTES are unpacked, whatever the ZIP says. Raises Unusable."""
     try:
         with zip.open(entry) as file:
             content = file.read(MOST_BYTES + 1)

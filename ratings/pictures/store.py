@@ -1,4 +1,4 @@
-"""The files of pictures, on Django's storage "pictures": each under the SHA-256 of its content."""
+"""The files of pictures in Django's storage "pictures", each under the SHA-256 of its content."""
 
 import time
 from collections.abc import Iterator
@@ -18,26 +18,26 @@ _swept_at = time.monotonic()
 
 
 def keep(content: bytes) -> str:
-    """Store the file, and return its digest. One that lies there whole is not written again."""
+    """Store the file and return its digest. A file that is complete is not written again."""
     digest = sha256(content).hexdigest()
     storage, name = storages["pictures"], name_of(digest)
     if storage.exists(name):
         if storage.size(name) == len(content):
             return digest
-        storage.delete(name)  # of a process that died while it wrote
+        storage.delete(name)  # a process died while it wrote this file
     saved = storage.save(name, ContentFile(content))
-    if saved != name:  # another process was faster
+    if saved != name:  # another process has stored it meanwhile
         storage.delete(saved)
     return digest
 
 
 def opened(digest: str) -> File:
-    """The file. Raises OSError where it is gone."""
+    """The file. Raises OSError if it is gone."""
     return storages["pictures"].open(name_of(digest))
 
 
 def sent(picture: Picture, size: str) -> FileResponse:
-    """The answer with a picture that is ready. Raises Http404 for another size, and where the file is gone."""
+    """The response with a picture that is ready. Raises Http404 for an unknown size or a missing file."""
     if size not in Picture.Size.values:
         raise Http404("A picture is small or large.")
     try:
@@ -46,17 +46,17 @@ def sent(picture: Picture, size: str) -> FileResponse:
         raise Http404("The file of this picture is gone.") from error
 
 
-def is_there(digest: str) -> bool:
+def exists(digest: str) -> bool:
     return storages["pictures"].exists(name_of(digest))
 
 
 def name_of(digest: str) -> str:
-    """Its name in the storage, in one of 256 folders."""
+    """The name of its file in the storage, in one of 256 folders."""
     return f"{digest[:2]}/{digest}.webp"
 
 
 def sweep() -> int:
-    """Delete the files that no picture has. Returns how many."""
+    """Delete the files that no picture refers to, and return their number."""
     storage, gone = storages["pictures"], 0
     before = datetime.now(UTC) - UNUSED
     for folder in _folders():
@@ -70,7 +70,7 @@ def sweep() -> int:
     return gone
 
 
-def sweep_now_and_then() -> None:
+def sweep_if_due() -> None:
     global _swept_at
     if time.monotonic() - _swept_at > SWEPT_EVERY:
         _swept_at = time.monotonic()

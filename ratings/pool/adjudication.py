@@ -1,7 +1,7 @@
-"""Find the pairs on which raters disagree, decide the grade of a pair, and withdraw a decision. Ratings stay.
+"""Adjudication: find the pairs on which raters disagree, decide the grade of a pair, and withdraw a decision.
 
-If two people decide a pair at the same time, the unique index of adjudications refuses the second, who gets to see
-the decision of the first.
+Ratings stay as they are. If two people decide a pair at the same time, the unique index refuses the second, who
+then sees the decision of the first.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class Adjudicated(Exception):
 
     def __init__(self, current: Adjudication) -> None:
         self.current = current
-        super().__init__(f"The pair is already adjudicated: {quoted(current)}. Withdraw that first.")
+        super().__init__(f"The pair is already adjudicated: {summary(current)}. Withdraw that first.")
 
 
 class NotAdjudicated(Exception):
@@ -30,7 +30,7 @@ class NotAdjudicated(Exception):
 
     def __init__(self, current: Adjudication | None) -> None:
         self.current = current
-        what = f"was adjudicated anew: {quoted(current)}" if current else "is not adjudicated"
+        what = f"was adjudicated again: {summary(current)}" if current else "is not adjudicated"
         super().__init__(f"The pair {what}. Nothing was withdrawn.")
 
 
@@ -89,7 +89,7 @@ def withdraw(pair: Pair, *, reason: str, actor, seen: int | None = None, now: da
     """
     reason = _stripped(reason)
     standing = Adjudication.objects.filter(pair=pair)
-    # The number of deleted rows decides which of two people withdrew it.
+    # If two people withdraw it at once, only one of them deletes a row.
     if not (standing if seen is None else standing.filter(pk=seen)).delete()[0]:
         raise NotAdjudicated(standing.first())
     decided = RatingEvent.objects.filter(pair=pair, kind=Kind.ADJUDICATE).latest("pk")
@@ -97,8 +97,8 @@ def withdraw(pair: Pair, *, reason: str, actor, seen: int | None = None, now: da
     audit.note(audit.Act.DECISION_WITHDRAWN, pair.query.collection, about=pair)
 
 
-def quoted(adjudication: Adjudication) -> str:
-    """The grade, who decided it, when and why, as text for a message."""
+def summary(adjudication: Adjudication) -> str:
+    """The decision for a message: grade, person, date and reason."""
     by = f" by {adjudication.actor.get_username()}" if adjudication.actor else ""
     return f"{adjudication.grade}{by} on {adjudication.created_at:%Y-%m-%d} ({adjudication.reason})"
 

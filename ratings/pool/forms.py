@@ -9,17 +9,17 @@ from ..models import Anchor, Collection, Grade, Pair, System
 
 
 class DistanceForm(forms.Form):
-    """How far apart the grades of a pair must lie to be listed: more than `steps` steps of the scale."""
+    """The distance between the grades of listed pairs: more than `steps` steps of the scale."""
 
     steps = forms.TypedChoiceField(label="Pairs with", coerce=int)
 
     def __init__(self, steps: str, *, scale: Sequence[Grade]) -> None:
         self.scale = scale
-        # With two grades nothing lies more than one step apart.
+        # On a scale of two grades none are more than one step apart.
         self.usual = 1 if len(scale) > 2 else 0
         super().__init__({"steps": steps or self.usual})
         field = self.fields["steps"]
-        field.choices = [(number, apart(number)) for number in range(max(1, len(scale) - 1))]
+        field.choices = [(number, distance_words(number)) for number in range(max(1, len(scale) - 1))]
         field.error_messages["invalid_choice"] = (
             f"“%(value)s” is not a distance on this scale: steps can be 0 to {field.choices[-1][0]}."
         )
@@ -30,7 +30,7 @@ class DistanceForm(forms.Form):
 
     @property
     def words(self) -> str:
-        return apart(self.steps_apart)
+        return distance_words(self.steps_apart)
 
     @property
     def keep(self) -> str:
@@ -38,7 +38,7 @@ class DistanceForm(forms.Form):
         return "" if self.steps_apart == self.usual else f"?steps={self.steps_apart}"
 
 
-def apart(steps: int) -> str:
+def distance_words(steps: int) -> str:
     if steps == 0:
         return "grades that differ"
     return f"grades more than {steps} step{'s' if steps > 1 else ''} apart"
@@ -47,7 +47,9 @@ def apart(steps: int) -> str:
 class WithReason(forms.Form):
     """The form of an act that is stored with its reason."""
 
-    reason = forms.CharField(max_length=5_000, error_messages={"required": "Say why: the reason is kept with it."})
+    reason = forms.CharField(
+        max_length=5_000, error_messages={"required": "Give a reason. It is stored with the decision."}
+    )
 
 
 class AdjudicationForm(WithReason):
@@ -107,7 +109,7 @@ class PlanForm(forms.Form):
 
 
 class MoreForm(forms.Form):
-    """The least number of ratings of every pair of the pool."""
+    """How many ratings every pair of the pool should have at least."""
 
     more = forms.IntegerField(
         label="Ratings of every pair that is in the pool already",
@@ -158,9 +160,9 @@ class PairsForm(forms.Form):
                 pairs = pairs.filter(document__key=keys[1])
             ids = list(pairs.values_list("pk", flat=True)) if len(keys) <= 2 else []
             if not ids:
-                meant = f"“{line.strip()[:80]}”"
+                typed = f"“{line.strip()[:80]}”"
                 raise forms.ValidationError(
-                    f"Line {number}: {meant} names no pair of the pool. Write the id of a query, or the ids of a"
+                    f"Line {number}: {typed} names no pair of the pool. Write the id of a query, or the ids of a"
                     " query and a document with a blank between them. Nothing was changed."
                 )
             pair_ids += ids
@@ -243,12 +245,12 @@ class FindPairForm(forms.Form):
         self.collection = collection
 
     def clean_query(self) -> int:
-        return self.known(self.collection.queries, self.cleaned_data["query"], "query")
+        return self.id_of(self.collection.queries, self.cleaned_data["query"], "query")
 
     def clean_document(self) -> int:
-        return self.known(self.collection.documents, self.cleaned_data["document"], "document")
+        return self.id_of(self.collection.documents, self.cleaned_data["document"], "document")
 
-    def known(self, rows, key: str, what: str) -> int:
+    def id_of(self, rows, key: str, what: str) -> int:
         pk = rows.filter(key=key).values_list("pk", flat=True).first()
         if pk is None:
             raise forms.ValidationError(f"There is no {what} “{key[:80]}” in this collection.")

@@ -9,8 +9,8 @@ from ..models import Collection
 
 
 @transaction.atomic
-def settle(collection: Collection, **wanted: Any) -> None:
-    """Save only these fields: others may have changed meanwhile."""
+def save_settings(collection: Collection, **wanted: Any) -> None:
+    """Save these fields only, since others may have changed meanwhile. Changes are noted in the audit."""
     before = Collection.objects.values(*wanted).get(pk=collection.pk)
     changed = {name: [str(before[name]), str(value)] for name, value in wanted.items() if value != before[name]}
     Collection.objects.filter(pk=collection.pk).update(**wanted)

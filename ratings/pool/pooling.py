@@ -26,7 +26,7 @@ from ..models import (
 
 @dataclass(frozen=True)
 class Pooled:
-    """The result of a pool, with the contribution of each system."""
+    """The result of pooling, with the contribution of each system."""
 
     pairs: int
     new_assignments: int
@@ -36,7 +36,7 @@ class Pooled:
 
 @transaction.atomic
 def pool(collection: Collection, *, depth: int, wanted: int, systems: Sequence[System] | None = None) -> Pooled:
-    """The pool that was made: `wanted` ratings of every document that a system ranks in its first `depth` places.
+    """The result of wanting `wanted` ratings of every document in the first `depth` places of a system.
 
     Reads each ranking once. The same pool again adds nothing. A deeper pool, or one with a new system, adds what
     is missing. Raises ValueError if `depth` or `wanted` is below 1.
@@ -72,8 +72,8 @@ def plan(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
     """What `pool` would add with the same arguments. Three queries besides those for the systems."""
     chosen = list(systems if systems is not None else collection.systems.all())
     tops = _tops(chosen, depth, wanted)
-    standing = _standing(collection)
-    known = {key: standing[key] for key in tops.by if key in standing}
+    states = _pair_states(collection)
+    known = {key: states[key] for key in tops.by if key in states}
     missing = len(tops.by) - len(known)
     return Plan(
         pairs=len(tops.by),
@@ -87,7 +87,7 @@ def plan(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
 
 def plan_more(collection: Collection, wanted: int) -> Plan:
     """What `want_more` would add."""
-    pairs = [pair for pair in _standing(collection).values() if pair.wanted and not pair.retired]
+    pairs = [pair for pair in _pair_states(collection).values() if pair.wanted and not pair.retired]
     return Plan(len(pairs), 0, 0, sum(pair.lacks(wanted) for pair in pairs), {}, {})
 
 
@@ -189,9 +189,7 @@ def retire(collection: Collection, pair_ids: Sequence[int]) -> int:
 
 @transaction.atomic
 def bring_back(collection: Collection, pair_ids: Sequence[int]) -> int:
-    """How many retired pairs were brought back. Warm-ups stay retired, because raters have learned their
-    grades.
-    """
+    """How many retired pairs were brought back. Warm-ups stay retired, as raters have learned their grades."""
     pairs = Pair.objects.filter(pk__in=pair_ids).exclude(anchor__use=Anchor.Use.WARM_UP)
     back = queue.unretire(list(pairs.order_by("pk").values_list("pk", flat=True)))
     if back:
@@ -227,7 +225,7 @@ def _tops(systems: Sequence[System], depth: int, wanted: int) -> _Tops:
 
 
 @dataclass
-class _Standing:
+class _PairState:
     """How many ratings a pair has or wants."""
 
     wanted: int
@@ -238,16 +236,14 @@ class _Standing:
         return 0 if self.retired else max(0, wanted - self.ratings)
 
 
-def _standing(collection: Collection) -> dict[tuple[int, int], _Standing]:
-    """(query id, document id) → its standing, for all pairs of the collection. Three queries, each of one
-    table.
-    """
+def _pair_states(collection: Collection) -> dict[tuple[int, int], _PairState]:
+    """(query id, document id) → its state, for all pairs of the collection. Three queries, each of one table."""
     pairs = Pair.objects.filter(query__collection=collection)
-    standing, by_id = {}, {}
+    states, by_id = {}, {}
     for pk, query_id, document_id, wanted, retired in pairs.values_list(
         "pk", "query", "document", "wanted", "retired_at"
     ):
-        standing[query_id, document_id] = by_id[pk] = _Standing(wanted, retired is not None)
+        states[query_id, document_id] = by_id[pk] = _PairState(wanted, retired is not None)
     assigned = Assignment.objects.filter(collection=collection, extra=False).order_by()
     own = Assignment.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"))
     # Surplus grades, such as imported ones, will fill new assignments.
@@ -257,4 +253,4 @@ def _standing(collection: Collection) -> dict[tuple[int, int], _Standing]:
     for rows in (assigned, surplus):
         for pair_id, n in rows.values("pair").annotate(n=Count("pk")).values_list("pair", "n"):
             by_id[pair_id].ratings += n
-    return standing
+    return states

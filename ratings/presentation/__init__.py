@@ -1,1 +1,1 @@
-"""How a document and a query are shown: an ordered list of parts, versioned as guidelines are."""
+"""How documents and queries are shown: an ordered list of parts, in versions like the guidelines."""

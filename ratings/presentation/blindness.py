@@ -1,4 +1,4 @@
-"""What no presentation may show: rank, score and system, which a rater must not know."""
+"""Refuse presentations that show rank, score or system, which a rater must not know."""
 
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
@@ -6,14 +6,14 @@ from typing import Any
 
 from ..models import Collection, Document, Ranking
 from .content import source_of
-from .parts import Presented, is_missing, plain, value_at
+from .parts import Presented, is_missing, text_of, value_at
 
-RANKINGS, DEPTH = 20, 20  # of each system, and documents of each, that are compared
+RANKINGS, DEPTH = 20, 20  # rankings of each system that are compared, and documents of each ranking
 FEWEST = 3  # documents of a ranking that have the member
 
 
-def refuse_telling(collection: Collection, presented: Presented) -> None:
-    """Raises ValueError for a part whose values are a rank, a score or a system. `Part` refuses them by name."""
+def refuse_revealing(collection: Collection, presented: Presented) -> None:
+    """Raise ValueError for a part whose values are ranks, scores or systems. `Part` refuses them by name."""
     paths = list(dict.fromkeys(part.path for part in presented.document))
     names = set(collection.systems.values_list("name", flat=True))
     for system in collection.systems.all():
@@ -21,14 +21,14 @@ def refuse_telling(collection: Collection, presented: Presented) -> None:
         documents = Document.objects.in_bulk({pk for row in rows for pk in row.documents[:DEPTH].tolist()})
         sources = {pk: source_of(document) for pk, document in documents.items()}
         for path in paths:
-            if what := _told(path, rows, sources, names):
+            if fact := _revealed(path, rows, sources, names):
                 raise ValueError(
-                    f"{path} is not shown: in most rankings of {system.name} it is the document's {what}"
+                    f"{path} is not shown: in most rankings of {system.name} it is the document's {fact}"
                 )
 
 
-def _told(path: str, rows: Iterable[Ranking], sources: Mapping[int, dict], names: set[str]) -> str:
-    """What the member is in more than half of the rankings: "rank", "score", "system" or nothing."""
+def _revealed(path: str, rows: Iterable[Ranking], sources: Mapping[int, dict], names: set[str]) -> str:
+    """What the member reveals in more than half of the rankings: "rank", "score", "system", or "" for nothing."""
     counts = {"rank": 0, "score": 0, "system": 0}
     compared = 0
     for row in rows:
@@ -45,8 +45,8 @@ def _told(path: str, rows: Iterable[Ranking], sources: Mapping[int, dict], names
         compared += 1
         counts["rank"] += _all(own, lambda value, rank, _: _number(value) in (rank, rank - 1))
         counts["score"] += _all(own, lambda value, _, score: score is not None and _number(value) == score)
-        counts["system"] += _all(own, lambda value, *_: plain(value) in names)
-    return next((what for what, count in counts.items() if compared and count > compared / 2), "")
+        counts["system"] += _all(own, lambda value, *_: text_of(value) in names)
+    return next((fact for fact, count in counts.items() if compared and count > compared / 2), "")
 
 
 def _all(rows: list[tuple], fits: Callable[..., bool]) -> bool:
@@ -55,6 +55,6 @@ def _all(rows: list[tuple], fits: Callable[..., bool]) -> bool:
 
 def _number(value: Any) -> float | None:
     try:
-        return float(Decimal(plain(value)))
+        return float(Decimal(text_of(value)))
     except (InvalidOperation, OverflowError, ValueError):
         return None

@@ -1,12 +1,12 @@
-"""What the documents of a collection have: the paths that a presentation can name."""
+"""The members of documents and queries, which the paths of a presentation name."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..models import Collection, Document, Query
-from .parts import is_missing, plain, tells
+from .parts import is_missing, is_revealing, text_of
 
-SAMPLE = 200  # documents that are looked at
+SAMPLE = 200  # documents that are read
 MOST_PATHS = 60
 EXAMPLE = 80  # characters
 
@@ -27,7 +27,7 @@ def source_of_query(query: Query) -> dict[str, Any]:
 
 
 def sample_of(collection: Collection) -> list[dict[str, Any]]:
-    """The first documents that have more than a key, by the names that paths begin with. One query."""
+    """The members of the first documents that have more than a key. One query."""
     documents = collection.documents.exclude(title="", body="", url="", fields={}).order_by("pk")
     return [source_of(document) for document in documents[:SAMPLE]]
 
@@ -37,25 +37,25 @@ def queries_of(collection: Collection) -> list[dict[str, Any]]:
 
 
 def members_of(sources: Iterable[Mapping[str, Any]]) -> list[Member]:
-    """The paths with a value, in the order in which they come first."""
+    """The paths that have a value, in the order of their first occurrence."""
     sources = list(sources)
     counts: dict[str, int] = {}
     examples: dict[str, str] = {}
     for source in sources:
         for path, value in _paths(source):
             counts[path] = counts.get(path, 0) + 1
-            examples.setdefault(path, plain(value)[:EXAMPLE])
+            examples.setdefault(path, text_of(value)[:EXAMPLE])
     return [Member(path, count / len(sources), examples[path]) for path, count in counts.items()][:MOST_PATHS]
 
 
 def _paths(source: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     for name, value in source.items():
-        if is_missing(value) or tells(name):
+        if is_missing(value) or is_revealing(name):
             continue
         yield name, value
         if isinstance(value, Mapping):
             yield from (
                 (f"{name}.{inner}", each)
                 for inner, each in value.items()
-                if not (is_missing(each) or tells(inner))
+                if not (is_missing(each) or is_revealing(inner))
             )

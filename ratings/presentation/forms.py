@@ -1,4 +1,4 @@
-"""The form of a presentation: its parts as rows, each with a place."""
+"""The form of a presentation: its parts as rows, each with its place."""
 
 from django import forms
 
@@ -9,9 +9,7 @@ CHOICES = [(name, kind.title) for name, kind in KINDS.items()]
 
 class PartForm(forms.Form):
     place = forms.IntegerField(label="Place", min_value=0, max_value=999, required=False)
-    kind = forms.ChoiceField(
-        label="Kind", choices=[(name, kind.title) for name, kind in KINDS.items()], required=False
-    )
+    kind = forms.ChoiceField(label="Kind", choices=CHOICES, required=False)
     path = forms.CharField(label="From", max_length=200, required=False)
     label = forms.CharField(label="Label", max_length=60, required=False)
     unit = forms.CharField(label="Unit", max_length=60, required=False)
@@ -23,7 +21,7 @@ class PartForm(forms.Form):
             try:
                 self.part = Part.read({name: cleaned[name] for name in Part.__dataclass_fields__})
             except ValueError as error:
-                raise forms.ValidationError(f"Not understood: {error}.") from error
+                raise forms.ValidationError(f"Correct this part: {error}.") from error
         return cleaned
 
     part: Part | None = None
@@ -32,7 +30,7 @@ class PartForm(forms.Form):
 class BasePartForms(forms.BaseFormSet):
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The parts of a valid form by their places; rows without a path are none."""
+        """The parts of a valid form, in the order of their places. Rows without a path are skipped."""
         rows = [form for form in self.forms if form.part and not form.cleaned_data.get("DELETE")]
         places = [form.cleaned_data["place"] for form in rows]
         order = sorted(zip(places, rows, strict=True), key=lambda row: (row[0] is None, row[0] or 0))

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import nh3
 
-# Names of members that no part shows, in lower case: raters must not know rank, score or system.
-TELLING = {"rank", "_rank", "ranking", "position", "score", "_score", "system", "run", "run_tag", "run_id"}
+# Names of members that no part shows, in lower case. Raters must not know rank, score or system.
+REVEALING = {"rank", "_rank", "ranking", "position", "score", "_score", "system", "run", "run_tag", "run_id"}
 LONGEST = 200_000  # characters of a text that are shown
 MOST = 100  # items of a list, rows of a table
 MOST_PICTURES = 12  # of a part
@@ -41,22 +41,22 @@ class Part:
     opens: bool = False  # a link, or the links of a rich text, can be opened
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a path that names rank, score or system."""
-        if any(map(tells, steps(self.path))):
+        """Raise ValueError if the path names rank, score or system."""
+        if any(map(is_revealing, steps(self.path))):
             raise ValueError(f"{self.path} is not shown: raters must not know rank, score or system")
 
     @classmethod
-    def read(cls, given: Any) -> "Part":
+    def read(cls, value: Any) -> "Part":
         """The part of a JSON object. Raises ValueError."""
-        if not isinstance(given, dict):
-            raise ValueError(f"{given!r:.80} is not an object with kind and path")
-        if odd := given.keys() - cls.__dataclass_fields__.keys():
-            raise ValueError(f"a part has no member {sorted(odd)[0]!r:.80}")
+        if not isinstance(value, dict):
+            raise ValueError(f"{value!r:.80} is not an object with kind and path")
+        if unknown := value.keys() - cls.__dataclass_fields__.keys():
+            raise ValueError(f"a part has no member {sorted(unknown)[0]!r:.80}")
         types = {"opens": bool}
-        for name, value in given.items():
-            if not isinstance(value, types.get(name, str)):
-                raise ValueError(f"the member {name} of a part is {value!r:.80}")
-        part = cls(**{"kind": "", "path": ""} | given)
+        for name, member in value.items():
+            if not isinstance(member, types.get(name, str)):
+                raise ValueError(f"the member {name} of a part is {member!r:.80}")
+        part = cls(**{"kind": "", "path": ""} | value)
         if part.kind not in KINDS:
             raise ValueError(f"the kind {part.kind!r:.80} is none of {', '.join(KINDS)}")
         if not steps(part.path):
@@ -83,13 +83,13 @@ class Presented:
     query: tuple[Part, ...] = ()
 
     @classmethod
-    def read(cls, given: Any) -> "Presented":
+    def read(cls, value: Any) -> "Presented":
         """The presentation of a JSON object. Raises ValueError."""
-        if not isinstance(given, dict) or given.keys() - {"document", "query"}:
+        if not isinstance(value, dict) or value.keys() - {"document", "query"}:
             raise ValueError('a presentation is an object with the lists "document" and "query"')
         parts = {}
         for name in ("document", "query"):
-            rows = given.get(name, [])
+            rows = value.get(name, [])
             if not isinstance(rows, list) or len(rows) > MOST_PARTS:
                 raise ValueError(f"{name} is not a list of at most {MOST_PARTS} parts")
             parts[name] = tuple(map(Part.read, rows))
@@ -105,8 +105,8 @@ class Presented:
         return {name: [part.as_json() for part in getattr(self, name)] for name in ("document", "query")}
 
 
-class Shown(NamedTuple):
-    """What a part shows. Which of the members are used depends on the kind."""
+class Piece(NamedTuple):
+    """What a part shows of one document or query. The kind decides which members are used."""
 
     kind: str
     label: str = ""
@@ -119,25 +119,25 @@ class Shown(NamedTuple):
 
 def steps(path: str) -> list[str | int]:
     """The names and indexes of a path; [] for an invalid one."""
-    found, at = [], 0
+    names, at = [], 0
     while at < len(path):
-        if found and path[at] == ".":
+        if names and path[at] == ".":
             at += 1
         step = _step.match(path, at)
-        if not step or (not found and step[2]):
+        if not step or (not names and step[2]):
             return []
-        found.append(step[1] if step[1] else int(step[2]))
+        names.append(step[1] if step[1] else int(step[2]))
         at = step.end()
-    return found
+    return names
 
 
 def is_missing(value: Any) -> bool:
     return value in (None, "", [], {})
 
 
-def tells(name: Any) -> bool:
-    """Whether a member of this name would tell rank, score or system."""
-    return isinstance(name, str) and name.casefold() in TELLING
+def is_revealing(name: Any) -> bool:
+    """Whether a member of this name would reveal rank, score or system."""
+    return isinstance(name, str) and name.casefold() in REVEALING
 
 
 def last_name(path: str) -> str:
@@ -146,7 +146,7 @@ def last_name(path: str) -> str:
 
 
 def value_at(source: Mapping[str, Any], path: str) -> Any:
-    """The value of a member by its path; None where there is none. A whole path may also be a member's name."""
+    """The value at a path; None if there is none. A member may also have the whole path as its name."""
     if path in source:
         return source[path]
     value: Any = source
@@ -162,36 +162,36 @@ def value_at(source: Mapping[str, Any], path: str) -> Any:
     return value
 
 
-def shown(parts: Iterable[Part], source: Mapping[str, Any]) -> list[Shown]:
-    """What the parts show of a document or a query. A part without a value is left out."""
-    found = []
+def pieces_of(parts: Iterable[Part], source: Mapping[str, Any]) -> list[Piece]:
+    """The pieces of a document or a query. A part without a value has none."""
+    pieces = []
     for part in parts:
         value = value_at(source, part.path)
         if not is_missing(value) and (piece := KINDS[part.kind].show(part, value, source)):
-            found.append(piece)
-    return found
+            pieces.append(piece)
+    return pieces
 
 
-def plain(value: Any) -> str:
-    """A value as text: members of a list with commas, those of an object with their names, but for `TELLING`."""
+def text_of(value: Any) -> str:
+    """A value as text: members of a list or an object with commas between them, without those of `REVEALING`."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(filter(None, map(plain, value)))
+        return ", ".join(filter(None, map(text_of, value)))
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {text}" for name, each in _untelling(value) if (text := plain(each)))
+        return ", ".join(f"{name}: {text}" for name, each in _allowed(value) if (text := text_of(each)))
     return str(value).strip()
 
 
-def _untelling(value: Mapping) -> list[tuple]:
-    return [(name, each) for name, each in value.items() if not tells(name)]
+def _allowed(value: Mapping) -> list[tuple]:
+    return [(name, each) for name, each in value.items() if not is_revealing(name)]
 
 
 def number(value: Any) -> str:
-    """A number with commas between thousands; another value as `plain`."""
-    text = plain(value)
+    """A number with commas between thousands; another value as `text_of`."""
+    text = text_of(value)
     try:
         exact = Decimal(text)
     except InvalidOperation:
@@ -202,8 +202,8 @@ def number(value: Any) -> str:
 
 
 def day(value: Any) -> str:
-    """A date as 2 March 2026, of ISO 8601, seconds or milliseconds since 1970; another value as `plain`."""
-    text = plain(value)
+    """A date such as 2 March 2026, from ISO 8601 or seconds or milliseconds since 1970; else as `text_of`."""
+    text = text_of(value)
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
             moment = datetime.fromtimestamp(value / 1000 if abs(value) > 1e11 else value, UTC).date()
@@ -215,9 +215,9 @@ def day(value: Any) -> str:
 
 
 def clean(html: str, *, opens: bool = False) -> str:
-    """HTML of allowed elements only, without attributes. Links are inert unless `opens`.
+    """The HTML reduced to allowed elements without attributes. Links are inert unless `opens`.
 
-    One that names no host stays inert: it would lead to a page of ours.
+    A link that names no host stays inert, because it would lead to a page of this server.
     """
     links = {
         "tags": TAGS,
@@ -251,89 +251,89 @@ def _cut(text: str) -> tuple[str, int]:
     return text[:LONGEST], max(len(text) - LONGEST, 0)
 
 
-def _text(part: Part, value: Any, _: Mapping) -> Shown | None:
-    text, left_out = _cut(plain(value))
-    return Shown(part.kind, part.label, text, left_out=left_out) if text else None
+def _text(part: Part, value: Any, _: Mapping) -> Piece | None:
+    text, left_out = _cut(text_of(value))
+    return Piece(part.kind, part.label, text, left_out=left_out) if text else None
 
 
-def _field(part: Part, value: Any, _: Mapping) -> Shown | None:
-    text, left_out = _cut(plain(value))
-    return Shown("field", part.name, text, left_out=left_out) if text else None
+def _field(part: Part, value: Any, _: Mapping) -> Piece | None:
+    text, left_out = _cut(text_of(value))
+    return Piece("field", part.name, text, left_out=left_out) if text else None
 
 
-def _date(part: Part, value: Any, _: Mapping) -> Shown | None:
+def _date(part: Part, value: Any, _: Mapping) -> Piece | None:
     text = day(value)[:LONGEST]
-    return Shown("field", part.name, text) if text else None
+    return Piece("field", part.name, text) if text else None
 
 
-def _number(part: Part, value: Any, source: Mapping) -> Shown | None:
+def _number(part: Part, value: Any, source: Mapping) -> Piece | None:
     named = _from_path.fullmatch(part.unit)
-    unit = plain(value_at(source, named[1])) if named else part.unit
+    unit = text_of(value_at(source, named[1])) if named else part.unit
     text = number(value)[:LONGEST]
-    return Shown("field", part.name, f"{text}\N{NO-BREAK SPACE}{unit}".strip()) if text else None
+    return Piece("field", part.name, f"{text}\N{NO-BREAK SPACE}{unit}".strip()) if text else None
 
 
-def _items(part: Part, value: Any, _: Mapping) -> Shown | None:
-    texts = [text for each in (value if isinstance(value, list) else [value]) if (text := plain(each)[:LONGEST])]
+def _items(part: Part, value: Any, _: Mapping) -> Piece | None:
+    texts = [text for each in (value if isinstance(value, list) else [value]) if (text := text_of(each)[:LONGEST])]
     if not texts:
         return None
-    return Shown(part.kind, part.label, items=tuple(texts[:MOST]), left_out=max(len(texts) - MOST, 0))
+    return Piece(part.kind, part.label, items=tuple(texts[:MOST]), left_out=max(len(texts) - MOST, 0))
 
 
-def _rich(part: Part, value: Any, _: Mapping) -> Shown | None:
-    text, left_out = _cut(plain(value))
+def _rich(part: Part, value: Any, _: Mapping) -> Piece | None:
+    text, left_out = _cut(text_of(value))
     html = clean(text, opens=part.opens)
-    return Shown("rich", part.label, html=html, left_out=left_out) if html else None
+    return Piece("rich", part.label, html=html, left_out=left_out) if html else None
 
 
-def _link(part: Part, value: Any, _: Mapping) -> Shown | None:
-    text, left_out = _cut(plain(value))
+def _link(part: Part, value: Any, _: Mapping) -> Piece | None:
+    text, left_out = _cut(text_of(value))
     href = text if part.opens and _web.fullmatch(text) else ""
-    return Shown("link", part.label, text, href=href, left_out=left_out) if text else None
+    return Piece("link", part.label, text, href=href, left_out=left_out) if text else None
 
 
 def sources_of(value: Any) -> list[str]:
-    """The sources of pictures that a value names: texts, or objects such as {"url": …}, or a list of them."""
-    found = []
+    """The sources of pictures that a value names: a text, an object such as {"url": …}, or a list of these."""
+    sources = []
     for each in value if isinstance(value, list) else [value]:
         if isinstance(each, Mapping):
             each = next((each[name] for name in NAMING if isinstance(each.get(name), str)), None)
         if isinstance(each, str) and each.strip():
-            found.append(each.strip())
-    return list(dict.fromkeys(found))
+            sources.append(each.strip())
+    return list(dict.fromkeys(sources))
 
 
-def _pictures(part: Part, value: Any, _: Mapping) -> Shown | None:
+def _pictures(part: Part, value: Any, _: Mapping) -> Piece | None:
     sources = sources_of(value)
     if not sources:
         return None
     left_out = max(len(sources) - MOST_PICTURES, 0)
-    return Shown("image", part.label, items=tuple(sources[:MOST_PICTURES]), left_out=left_out)
+    return Piece("image", part.label, items=tuple(sources[:MOST_PICTURES]), left_out=left_out)
 
 
-def _table(part: Part, value: Any, _: Mapping) -> Shown | None:
-    """Rows of name and value of an object, or the values of each object of a list."""
+def _table(part: Part, value: Any, _: Mapping) -> Piece | None:
+    """A row for each member of an object, or for each object of a list."""
     if isinstance(value, Mapping):
-        rows = [(str(name), plain(each)) for name, each in _untelling(value)]
+        rows = [(str(name), text_of(each)) for name, each in _allowed(value)]
     elif isinstance(value, list):
         rows = [
-            tuple(plain(cell) for _, cell in _untelling(each)) if isinstance(each, Mapping) else (plain(each),)
+            tuple(text_of(cell) for _, cell in _allowed(each)) if isinstance(each, Mapping) else (text_of(each),)
             for each in value
         ]
     else:
-        rows = [(part.name, plain(value))]
+        rows = [(part.name, text_of(value))]
     named = isinstance(value, Mapping) or not isinstance(value, list)  # the first cell is a name
     rows = [tuple(cell[:LONGEST] for cell in row[:MOST]) for row in rows if any(row[named:])]
     if not rows:
         return None
-    return Shown("table", part.label, items=tuple(rows[:MOST]), left_out=max(len(rows) - MOST, 0))
+    return Piece("table", part.label, items=tuple(rows[:MOST]), left_out=max(len(rows) - MOST, 0))
 
 
 class Kind(NamedTuple):
-    """A kind of part: its name on pages, and what makes a part of it out of a value."""
+    """A kind of part: its name on pages, and the function that makes a piece of a value."""
 
     title: str
-    show: Callable[[Part, Any, Mapping], Shown | None]
+    show: Callable[[Part, Any, Mapping], Piece | None]
 
 
 KINDS: dict[str, Kind] = {

@@ -1,18 +1,18 @@
-"""The pictures that documents and queries name, as pages show them."""
+"""The pictures of documents and queries on pages."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from ..models import Picture, digest_of
-from .parts import Part, Shown, shown
+from .parts import Part, Piece, pieces_of
 
 Pictures = Mapping[str, Picture]  # by the digest of the source
 NONE: Pictures = {}
 
 
 class Framed(NamedTuple):
-    """A picture on a page. Without addresses it is missing, and `problem` says so."""
+    """A picture on a page. A missing one has no addresses but a `problem`."""
 
     alt: str
     token: UUID | None = None
@@ -24,18 +24,18 @@ class Framed(NamedTuple):
 
 
 def pictures_of(collection_id: int, parts: Iterable[Part], sources: Iterable[Mapping[str, Any]]) -> Pictures:
-    """The rows of all pictures that the parts show of these documents or queries. One query; none without any."""
+    """The pictures that the parts show of these documents or queries. One query; none if there are no pictures."""
     parts = [part for part in parts if part.kind == "image"]
-    digests = {digest_of(each) for source in sources for piece in shown(parts, source) for each in piece.items}
+    digests = {digest_of(each) for source in sources for piece in pieces_of(parts, source) for each in piece.items}
     if not digests:
         return NONE
     rows = Picture.objects.filter(collection=collection_id, digest__in=digests)
     return {row.digest: row for row in rows}
 
 
-def framed(piece: Shown, title: str, pictures: Pictures) -> list[Framed]:
-    """The pictures of a piece, with the title of the document as their text."""
-    found = []
+def framed(piece: Piece, title: str, pictures: Pictures) -> list[Framed]:
+    """The pictures of a piece, with the title of the document as alternative text."""
+    frames = []
     for place, source in enumerate(piece.items, 1):
         alt = title or "Picture"
         if len(piece.items) > 1:
@@ -43,10 +43,10 @@ def framed(piece: Shown, title: str, pictures: Pictures) -> list[Framed]:
         row = pictures.get(digest_of(source))
         if row and row.state == Picture.State.READY:
             sizes = (row.address(size) for size in Picture.Size.values)
-            found.append(Framed(alt, row.token, *sizes, row.width, row.height))
+            frames.append(Framed(alt, row.token, *sizes, row.width, row.height))
         else:
             refused = row and row.state == Picture.State.REFUSED
-            found.append(
+            frames.append(
                 Framed(alt, problem="The picture is missing" if refused else "The picture is not here yet")
             )
-    return found
+    return frames

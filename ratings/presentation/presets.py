@@ -1,10 +1,10 @@
-"""Presentations to start from, and a proposal made from a collection's own documents."""
+"""Presentations to start from, and a proposal made from the documents of a collection."""
 
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .parts import Part, Presented, is_missing, plain, sources_of, tells
+from .parts import Part, Presented, is_missing, is_revealing, sources_of, text_of
 
 WEB_PAGE = Presented((Part("title", "title"), Part("link", "url"), Part("text", "body")))
 PRESETS = {
@@ -45,15 +45,16 @@ _code = re.compile(r"code|snippet|source", re.IGNORECASE)
 
 
 def proposal(documents: Iterable[Mapping[str, Any]]) -> Presented:
-    """A presentation of what these documents have: title, address, pictures, short members, the body,
-    then long members."""
+    """A presentation of the members that these documents have: title, address, pictures, short members, the body,
+    then long members.
+    """
     documents = list(documents)
     values: dict[str, list] = {}
     for document in documents:
         for name, value in document.items():
             if not is_missing(value):
                 values.setdefault(name, []).append(value)
-    own = [name for name in values if name not in ("title", "body", "url") and not tells(name)]
+    own = [name for name in values if name not in ("title", "body", "url") and not is_revealing(name)]
     parts = [Part("title", "title")] if "title" in values or not values.get("body") else []
     parts += [Part("link", "url")] if "url" in values else []
     members = [_part_of(name, values[name]) for name in own[:MOST_MEMBERS]]
@@ -82,17 +83,17 @@ def _part_of(name: str, values: list) -> Part:
         if _date.search(name) and first > 1e8:  # seconds since 1970
             return Part("date", name)
         return Part("number" if _price.search(name) else "field", name)
-    if all(_day.match(plain(value)) for value in values[:20]):
+    if all(_day.match(text_of(value)) for value in values[:20]):
         return Part("date", name)
     if _has_markup(values):
         return Part("rich", name)
-    if _code.search(name) and any("\n" in plain(value) for value in values):
+    if _code.search(name) and any("\n" in text_of(value) for value in values):
         return Part("code", name)
-    return Part("text" if max(len(plain(value)) for value in values) > LONG else "field", name)
+    return Part("text" if max(len(text_of(value)) for value in values) > LONG else "field", name)
 
 
 def _are_pictures(name: str, values: list) -> bool:
-    """Whether every value names a file of a picture, or the member is called so and every value has an address."""
+    """Whether each value names a picture file, or the member is named so and each value is an address."""
     sources = [source for value in values for source in sources_of(value)]
     if len(sources) < len(values) or not sources:
         return False

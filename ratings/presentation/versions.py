@@ -1,10 +1,10 @@
-"""Publish a version of the presentation, and read the one that counts."""
+"""Publish a version of the presentation, and read versions."""
 
 from ..audit import Act, note
 from ..database import versions
 from ..database.versions import Outdated, Unchanged
 from ..models import Collection, Presentation
-from .blindness import refuse_telling
+from .blindness import refuse_revealing
 from .parts import Presented
 from .presets import WEB_PAGE
 
@@ -12,7 +12,7 @@ __all__ = ["Outdated", "Unchanged", "publish", "presented_in"]
 
 
 def presented_in(collection_id: int, version: int | None) -> Presented:
-    """The presentation of a version; a web page where there is none. One query, without a version none."""
+    """The presentation of a version; `WEB_PAGE` if there is none. One query, without a version none."""
     if not version:
         return WEB_PAGE
     row = Presentation.objects.filter(collection=collection_id, version=version).first()
@@ -25,13 +25,15 @@ def latest_of(collection: Collection) -> Presented:
 
 
 def publish(collection: Collection, presented: Presented, *, base: int) -> Presentation:
-    """The new version, based on version `base` (0: there was none).
+    """Publish a version and return it. `base` is the version that was edited, 0 for none.
 
-    Raises Outdated and Unchanged, and ValueError for a part that tells rank, score or system.
+    Raises Outdated and Unchanged, and ValueError for a part that reveals rank, score or system.
     """
-    refuse_telling(collection, presented)
+    refuse_revealing(collection, presented)
 
-    def noted(made: Presentation) -> None:
-        note(Act.PRESENTATION, collection, about=f"version {made.version}")
+    def note_version(version: Presentation) -> None:
+        note(Act.PRESENTATION, collection, about=f"version {version.version}")
 
-    return versions.publish(collection.presentations, {"content": presented.as_json()}, base=base, note=noted)
+    return versions.publish(
+        collection.presentations, {"content": presented.as_json()}, base=base, note=note_version
+    )

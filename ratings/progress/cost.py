@@ -1,4 +1,4 @@
-"""What the rating has cost and what the rest will cost, at a given rate. Nothing of it is stored.
+"""The costs of rating so far and of the rest, at a given rate. Nothing of it is stored.
 
 The time of every act counts, including changes and undone acts. An answer is a pair that a rater has rated;
 changes and undone acts make no further answer. Imported ratings count only if they came with their time.
@@ -63,12 +63,12 @@ class Costs:
         return self.ratings + self.gold + self.repeats + self.warm_ups
 
     @property
-    def still(self) -> Part:
+    def remaining(self) -> Part:
         return self.left + self.mixed
 
     @property
     def whole(self) -> Part:
-        return self.so_far + self.still
+        return self.so_far + self.remaining
 
 
 def costs(collection: Collection, counted: Progress) -> Costs:
@@ -97,7 +97,7 @@ def costs(collection: Collection, counted: Progress) -> Costs:
         "warm_ups": took.get(Kind.WARM_UP, _Acts()),
     }
     rated = took.get(Kind.GRADE, _Acts()) + took.get(Kind.CANNOT, _Acts())
-    times["ratings"] = rated + imported.timed_alone - times["gold"]
+    times["ratings"] = rated + imported.timed_only - times["gold"]
     whole = sum(times.values(), _Acts())
     mean = whole.seconds / whole.timed if whole.timed else None
     left = counted.extent.left
@@ -111,16 +111,16 @@ def costs(collection: Collection, counted: Progress) -> Costs:
 
 
 def mixed_in(collection: Collection, ratings: int) -> int:
-    """The greatest number of gold pairs and repeats that come with so many ratings."""
+    """The most gold pairs and repeats that come with so many ratings."""
     work = 1 - collection.gold_share - collection.repeat_share
     return round(ratings / work) - ratings if work > 0 else 0
 
 
 def gold_lasts(share: float, gold: int, pairs: int) -> int | None:
-    """About how many answers a rater gives until they have met all gold of the pool, in orders not by query.
+    """About how many answers a rater gives until they have seen all gold of the pool, in orders not by query.
 
-    None if gold lasts to the end, because it is at least its share of the pairs. Gold that comes at its own turn
-    counts as part of the share (`queue.mixing`), so a rater meets gold at its share until none is left.
+    None if gold lasts to the end, as at least its share of the pairs is gold. Gold that comes in its own turn
+    counts towards the share (`queue.mixing`), so a rater gets gold at its share until none is left.
     """
     return None if gold >= share * pairs else round(gold / share)
 
@@ -147,7 +147,7 @@ class _Acts:
         return cls(row["timed"], row["n"] - row["timed"], row["seconds"] or 0.0)
 
     @property
-    def timed_alone(self) -> "_Acts":
+    def timed_only(self) -> "_Acts":
         return _Acts(self.timed, 0, self.seconds)
 
     def __add__(self, other: "_Acts") -> "_Acts":

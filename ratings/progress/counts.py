@@ -1,7 +1,7 @@
 """The counts of a collection and of each rater: how much was rated, how fast and how consistently.
 
-Everything is counted from assignments, ratings, checks and events when it is needed. No counter is stored, so none
-can be wrong. The number of database queries does not depend on the data.
+Everything is counted from assignments, ratings, checks and events when it is needed. No counter is stored that
+could be wrong. The number of database queries does not depend on the data.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ TIMED_KINDS = (Kind.GRADE, Kind.IMPORT)
 State = Assignment.State
 
 TIMED = 200  # latest acts of a rater that make the pace
-LOOKED_THROUGH = 1_000  # latest grades of a rater that make the pace of each grade
+LOOKED_THROUGH = 1_000  # grades of a rater that make the pace of each grade
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Work:
 class Progress:
     extent: Extent
     by_day: dict[date, int]  # present grades, by the day of the rater's first rating of the pair
-    beside: int  # how many of these fill no wanted rating: extra gold, and surplus
+    surplus: int  # how many of these fill no wanted rating, such as extra gold
     works: dict[int, Work]  # by id of the rater, in the order of their names
     passed: dict[int, set[int]]  # pair → raters who put it off or cannot judge it, without a grade since
     broken: dict[int, set[int]]  # pair → raters who say that its text is missing or broken
@@ -118,7 +118,7 @@ class Progress:
         return sum((work.repeats for work in self.works.values()), Share())
 
     def hints(self, work: Work) -> list[str]:
-        """What an admin should look at in a rater's work. There are no hints for fewer than ENOUGH answers."""
+        """Hints for an admin to look at a rater's work. There are none for fewer than ENOUGH answers."""
         pace, usual = work.pace, self.pace
         fast = pace and pace.n >= ENOUGH and pace.middle < usual.middle / 3
         return [
@@ -133,13 +133,13 @@ def progress(collection: Collection, *, now: datetime | None = None) -> Progress
     works = _works(collection.raters)
     # With a list in place of a subquery SQLite scans the table, which takes half the time of the index.
     ratings = Rating.objects.filter(rater__in=list(works)).order_by()
-    passed, broken = _count(works, ratings)
+    passed, broken = _add_counts(works, ratings)
     held, extra, expired = _leases(collection, works, now or timezone.now())
     done, by_day = _done(collection, works), _by_day(ratings)
     return Progress(
         extent=Extent(done=done, held=held, open=still_wanted(collection).count() - held - extra),
         by_day=by_day,
-        beside=max(0, sum(by_day.values()) - done),
+        surplus=max(0, sum(by_day.values()) - done),
         works=works,
         passed=passed,
         broken=broken,
@@ -147,7 +147,7 @@ def progress(collection: Collection, *, now: datetime | None = None) -> Progress
     )
 
 
-def left(collection: Collection) -> int:
+def ratings_left(collection: Collection) -> int:
     """The number of wanted ratings that are still missing. Two queries, answered by indexes."""
     waiting = still_wanted(collection)
     return waiting.count() - waiting.filter(leased_until__isnull=False, extra=True).count()
@@ -181,14 +181,14 @@ class GradeGiven:
 def work_of(rater: Rater) -> Work:
     """The work of one rater as `progress` counts it, without leases. Seven queries."""
     works = _works(rater.collection.raters.filter(pk=rater.pk))
-    _count(works, Rating.objects.filter(rater=rater).order_by())
+    _add_counts(works, Rating.objects.filter(rater=rater).order_by())
     return works[rater.pk]
 
 
 def grades_given(rater: Rater) -> list[GradeGiven]:
-    """How the rater gives each grade, in the order of the scale. Five queries."""
-    given = RatingEvent.objects.filter(rater=rater, kind__in=[Kind.GRADE, Kind.IMPORT], value__isnull=False)
-    latest = list(given.order_by("-pk").values_list("value", "seconds")[:LOOKED_THROUGH])
+    """How often and how fast the rater gives each grade, in the order of the scale. Five queries."""
+    grading = RatingEvent.objects.filter(rater=rater, kind__in=[Kind.GRADE, Kind.IMPORT], value__isnull=False)
+    latest = list(grading.order_by("-pk").values_list("value", "seconds")[:LOOKED_THROUGH])
     everybody = list(rater.collection.raters.values_list("pk", flat=True))
     own, everyone = (
         dict(ratings.values_list("grade").annotate(n=Count("pk")))
@@ -227,9 +227,7 @@ def repeats(rater_ids: Sequence[int]) -> QuerySet:
 
 
 def hits(rater_ids: Sequence[int]) -> dict[str, dict[int, Share]]:
-    """Rater id → the share of gold hits, as "gold", and of repeats with the same grade, as "repeats". Two
-    queries.
-    """
+    """{"gold": rater id → share of hits, "repeats": rater id → share with the same grade}. Two queries."""
     ratings = Rating.objects.filter(rater__in=rater_ids).order_by()
     answered = {
         "gold": (gold_answers(ratings), Q(grade=F("pair__anchor__grade"))),
@@ -276,8 +274,8 @@ def _works(raters: QuerySet) -> dict[int, Work]:
     }
 
 
-def _count(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
-    """Two dicts, pair → raters: who passed it, and who reported it as broken. Adds the counts to the works."""
+def _add_counts(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
+    """Two dicts, pair → raters: those who passed it, and those who reported it broken. Adds counts to `works`."""
     for rater_id, n in ratings.values_list("rater").annotate(n=Count("pk")):
         works[rater_id].graded = n
     passed, broken = _passed(works, ratings)
@@ -297,7 +295,7 @@ def _by_day(ratings: QuerySet) -> dict[date, int]:
 
 
 def _passed(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
-    """Two dicts as in `_count`. Adds to the works what raters could not judge or put off."""
+    """Two dicts as in `_add_counts`. Adds to `works` what raters could not judge or put off."""
     passed: dict[int, set[int]] = {}
     broken: dict[int, set[int]] = {}
     for pair_id, rater_id, reason in ratings.filter(grade__isnull=True).values_list("pair", "rater", "reason"):

@@ -32,14 +32,14 @@ def forecast(progress: Progress, today: date) -> Forecast | str:
     if not progress.extent.left:
         return "Nothing is left to rate."
     if not progress.by_day:
-        return "Nobody has graded anything yet: there is no pace to look at."
+        return "No forecast: nobody has graded anything yet."
     since = today - timedelta(days=LOOKED_BACK)
     # Days before the first grade do not count, such as a pause after an import of old ratings.
     days = (today - min((day for day in progress.by_day if day >= since), default=since)).days
     if days < FEWEST_DAYS:
         return f"No forecast before {FEWEST_DAYS} complete days of rating."
     # The part of the grades that fills wanted ratings.
-    filling = 1 - progress.beside / progress.graded
+    filling = 1 - progress.surplus / progress.graded
     counts = [filling * progress.by_day.get(today - timedelta(days=back), 0) for back in range(1, days + 1)]
     if not any(counts):
         return f"No forecast: nobody has graded anything in the last {days} days."

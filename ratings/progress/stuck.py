@@ -1,5 +1,6 @@
-"""What keeps a collection from being done: expired leases, pairs that several raters passed, pairs that nobody may
-rate, and broken documents. Each list has its first entries and the number of all.
+"""What keeps the rating of a collection from being done. Each list has its first entries and the number of all.
+
+These are expired leases, pairs that several raters passed, pairs that nobody may rate, and broken documents.
 """
 
 from collections.abc import Iterable
@@ -14,7 +15,7 @@ from .counts import Progress, Work, still_wanted
 
 LISTED = 20
 PASSED_BY = 2  # a pair counts as stuck once so many raters put it off or could not judge it
-LOOKED_AT = 1_000  # the most pairs of a kind that are read
+MOST_READ = 1_000  # pairs of a kind
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,10 @@ def stuck(collection: Collection, progress: Progress) -> Stuck:
     unreachable = _unreachable(collection, workers)
     oldest = Assignment.objects.filter(pk__in=list(progress.expired)[:LISTED])
     leases = list(oldest.values_list("pk", "pair", "rater"))
-    reported = sorted(progress.broken, key=lambda pair: (-len(progress.broken[pair]), pair))[:LOOKED_AT]
-    first = list(_light(unreachable.order_by("pk"))[: LISTED + 1])
+    reported = sorted(progress.broken, key=lambda pair: (-len(progress.broken[pair]), pair))[:MOST_READ]
+    first = list(_for_lists(unreachable.order_by("pk"))[: LISTED + 1])
     shown = [*passed[:LISTED], *(pair for _, pair, _ in leases), *reported]
-    pairs = {pair.pk: pair for pair in _light(Pair.objects.filter(pk__in=set(shown)))}
+    pairs = {pair.pk: pair for pair in _for_lists(Pair.objects.filter(pk__in=set(shown)))}
     broken: dict[Document, int] = {}
     for pair in (pairs[pk] for pk in reported if not pairs[pk].retired_at):
         broken[pair.document] = broken.get(pair.document, 0) + len(progress.broken[pair.pk])
@@ -81,7 +82,7 @@ def stuck(collection: Collection, progress: Progress) -> Stuck:
 def _still_passed(collection: Collection, passed: dict[int, set[int]]) -> list[int]:
     """The pairs that several raters passed and that still want a grade, those of most raters first."""
     several = [pair for pair, raters in passed.items() if len(raters) >= PASSED_BY]
-    several = sorted(several, key=lambda pair: (-len(passed[pair]), pair))[:LOOKED_AT]
+    several = sorted(several, key=lambda pair: (-len(passed[pair]), pair))[:MOST_READ]
     wanted = still_wanted(collection).filter(pair__in=several).order_by().values_list("pair", flat=True)
     still = set(wanted)
     return [pair for pair in several if pair in still]
@@ -109,6 +110,6 @@ def _unreachable(collection: Collection, workers: Iterable[Work]) -> QuerySet:
     return Pair.objects.filter(pk__in=lost.order_by().values("pair"))
 
 
-def _light(pairs: QuerySet) -> QuerySet:
-    """The pairs with the columns that lists show."""
+def _for_lists(pairs: QuerySet) -> QuerySet:
+    """The pairs with only the columns that lists show."""
     return pairs.select_related("query", "document").defer("document__body", "document__fields")

@@ -1,6 +1,6 @@
-"""Rankings from a search engine: the first results of its answer to each query, over HTTP.
+"""Pull rankings from a search engine over HTTP: the first results for each query.
 
-It is off until IDEALIST_PULL_HOSTS lists hosts. No other code of Idealist sends HTTP requests.
+It is off until IDEALIST_PULL_HOSTS lists hosts. Pictures and judges send their requests through it, too.
 """
 
 from .dialects import PRESETS, Dialect

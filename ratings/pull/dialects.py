@@ -1,4 +1,4 @@
-"""The dialect of an engine's requests and answers: templates and paths. No socket, no database."""
+"""The dialects of search engines: templates of requests, and paths into answers. No socket, no database."""
 
 import json
 import math
@@ -24,8 +24,8 @@ class Hit(NamedTuple):
 class Dialect:
     """The requests and answers of one kind of engine.
 
-    In `body` and `parameters` {query}, {need}, {key} and {depth} are placeholders. A path is names and list
-    indexes with dots between them; of several paths with | between them the first that exists counts.
+    In `body` and `parameters` {query}, {need}, {key} and {depth} are placeholders. A path consists of names
+    and list indexes with dots between them. Of several paths with | between them the first that exists counts.
     """
 
     hits: str
@@ -43,33 +43,38 @@ class Dialect:
     def method(self) -> str:
         return "GET" if self.body is None else "POST"
 
-    def target(self, path: str, query: str, asked: Mapping[str, str | int]) -> str:
+    def target(self, path: str, query: str, parameters: Mapping[str, str | int]) -> str:
         """The path of a request, with the parameters of the URL and then those of the dialect."""
-        own = urlencode({name: _filled(value, asked) for name, value in self.parameters.items()})
+        own = urlencode({name: _filled(value, parameters) for name, value in self.parameters.items()})
         joined = "&".join(filter(None, [query, own]))
         return f"{path}?{joined}" if joined else path
 
-    def content(self, asked: Mapping[str, str | int]) -> bytes | None:
-        return None if self.body is None else json.dumps(_filled(self.body, asked)).encode()
+    def content(self, parameters: Mapping[str, str | int]) -> bytes | None:
+        return None if self.body is None else json.dumps(_filled(self.body, parameters)).encode()
 
     def read(self, answer: bytes, depth: int) -> list[Hit]:
-        """The first `depth` hits. Raises ValueError with the place that has another shape."""
+        """The first `depth` hits. Raises ValueError that names the place of an unexpected value."""
         try:
             document = strict_json.loaded(answer.decode("utf-8-sig"), what="answer")
         except UnicodeDecodeError as error:
             raise ValueError(f"the answer is not UTF-8 at byte {error.start + 1}") from error
         for path in self.partial:
             if (value := _at(document, path)) is not _NOTHING and value:
-                shown = values.shown(value)
-                raise ValueError(f"the answer is not whole: {path} is {shown}. Ask again when the engine is well")
+                shown = values.quoted(value)
+                raise ValueError(
+                    f"the answer is incomplete: {path} is {shown}. Pull again once the engine is in order"
+                )
         hits = _at(document, self.hits)
         if hits is _NOTHING and self.count and _at(document, self.count) == 0:
             return []
         if hits is _NOTHING:
             names = ", ".join(map(repr, list(document)[:6])) or "nothing"
-            raise ValueError(f"the answer has nothing at {self.hits}; it has {names}. Say where with --hits")
+            raise ValueError(
+                f"the answer has nothing at {self.hits}; it has {names}. Say where the results are with --hits"
+            )
         if not isinstance(hits, list):
-            raise ValueError(f"at {self.hits} there is {values.shown(hits)} and not a list. Say where with --hits")
+            problem = f"at {self.hits} there is {values.quoted(hits)} and not a list"
+            raise ValueError(f"{problem}. Say where the results are with --hits")
         return [self._hit(hit, place) for place, hit in enumerate(hits[:depth], 1)]
 
     def _hit(self, hit: Any, place: int) -> Hit:
@@ -77,19 +82,19 @@ class Dialect:
         if isinstance(key, int) and not isinstance(key, bool):
             key = str(key)
         if not isinstance(key, str):
-            shown = "nothing" if key in (_NOTHING, None) else values.shown(key)
-            raise ValueError(f"hit {place} has {shown} at {self.id} for its id. Say where with --id")
+            shown = "nothing" if key in (_NOTHING, None) else values.quoted(key)
+            raise ValueError(f"hit {place} has {shown} at {self.id} for its id. Say where its id is with --id")
         values.checked_key(key, f"id of hit {place}", values.DOCUMENT_KEY_LENGTH)
         title, text, url = (_text(hit, path) for path in (self.title, self.text, self.url))
         return Hit(key, self._score(hit, place), title, text, url)
 
     def _score(self, hit: Any, place: int) -> float | None:
-        """The score; None where the engine returns none, as when it sorts by another field."""
+        """The score; None if the engine returns none, as when it sorts by another field."""
         score = _at(hit, self.score) if self.score else None
         if score is _NOTHING or score is None:
             return None
         if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
-            raise ValueError(f"hit {place} has {values.shown(score)} at {self.score}, which is not a score")
+            raise ValueError(f"hit {place} has {values.quoted(score)} at {self.score}, which is not a score")
         return float(score)
 
 
@@ -131,34 +136,34 @@ PRESETS = {
 }
 
 
-def _filled(template: Any, asked: Mapping[str, str | int]) -> Any:
-    """The template with its placeholders filled. A text that is just {depth} becomes the number."""
+def _filled(template: Any, parameters: Mapping[str, str | int]) -> Any:
+    """The template with its placeholders filled. A text that is only {depth} becomes the number."""
     if isinstance(template, dict):
-        return {name: _filled(value, asked) for name, value in template.items()}
+        return {name: _filled(value, parameters) for name, value in template.items()}
     if isinstance(template, list):
-        return [_filled(value, asked) for value in template]
+        return [_filled(value, parameters) for value in template]
     if not isinstance(template, str):
         return template
-    for name, value in asked.items():
+    for name, value in parameters.items():
         if template == f"{{{name}}}":
             return value
-    return "".join(_pieces(template, asked))
+    return "".join(_pieces(template, parameters))
 
 
-def _pieces(template: str, asked: Mapping[str, str | int]) -> Iterator[str]:
-    """The pieces of a filled text, in one pass, so that a query that contains {depth} is sent as it is."""
+def _pieces(template: str, parameters: Mapping[str, str | int]) -> Iterator[str]:
+    """The pieces of a filled text. One pass makes them, so that a {depth} inside a query is not filled."""
     at = 0
     while (start := template.find("{", at)) >= 0:
         end = template.find("}", start)
         name = template[start + 1 : end] if end > 0 else ""
         yield template[at:start]
-        yield str(asked[name]) if name in asked else "{"
-        at = end + 1 if name in asked else start + 1
+        yield str(parameters[name]) if name in parameters else "{"
+        at = end + 1 if name in parameters else start + 1
     yield template[at:]
 
 
 def _at(value: Any, paths: str) -> Any:
-    """The value at the first path that exists; _NOTHING where none does."""
+    """The value at the first path that exists; _NOTHING if none does."""
     for path in paths.split("|"):
         inner = value
         for step in path.split("."):

@@ -18,20 +18,20 @@ QUOTED = 200  # characters of an error answer in a message
 
 
 class Refused(ValueError):
-    """There is no usable answer. The message has the problem and the cure."""
+    """There is no usable answer. The message says the problem and the cure."""
 
 
-class LedOn(Refused):
-    """The answer is a redirect, which is not followed. `location` is where it leads, as the answer has it."""
+class Redirected(Refused):
+    """The answer is a redirect, which is not followed. `location` is its Location header."""
 
     def __init__(self, location: str) -> None:
         self.location = location
-        shown = (location or "nowhere")[:QUOTED]
-        super().__init__(f"it leads on to {shown!r}. No redirect is followed; give that URL if it is meant")
+        target = (location or "nowhere")[:QUOTED]
+        super().__init__(f"it redirects to {target!r}. No redirect is followed; give that URL if it is meant")
 
 
-class Silent(Refused):
-    """There was no whole answer in time."""
+class TimedOut(Refused):
+    """No complete answer came in time."""
 
 
 class Unreachable(Refused):
@@ -40,7 +40,7 @@ class Unreachable(Refused):
 
 @dataclass
 class Limits:
-    """The limits for one answer and for all together, and the counters of the latter. `pause` sleeps."""
+    """Limits of one answer and of all together, with the counters for the latter. `pause` sleeps."""
 
     seconds: float = 30.0
     bytes: int = 20_000_000
@@ -48,18 +48,18 @@ class Limits:
     total_bytes: int = 2_000_000_000
     pause: Callable[[float], None] = time.sleep
     begun: float = field(default_factory=time.monotonic)
-    taken: int = 0
+    received: int = 0  # bytes of all answers
 
     def time_left(self) -> float:
-        """The seconds that are left for all requests. Raises Refused if there are none."""
+        """The seconds that remain for all requests. Raises Refused if none do."""
         left = self.begun + self.total_seconds - time.monotonic()
         if left <= 0:
             raise Refused(f"all together took longer than {self.total_seconds:g} seconds. Raise --total-seconds")
         return left
 
     def count(self, size: int) -> None:
-        self.taken += size
-        if self.taken > self.total_bytes:
+        self.received += size
+        if self.received > self.total_bytes:
             raise Refused(f"all answers together are larger than {self.total_bytes / 1e6:,.0f} MB. Ask for less")
 
 
@@ -68,23 +68,23 @@ def fetched(
 ) -> bytes:
     """The body of an answer with status 200, after retries where the server is overloaded. Raises Refused."""
     for number in range(1, TRIES + 1):
-        status, said, content = answered(place, method, target, body, headers, limits)
+        status, head, content = response_of(place, method, target, body, headers, limits)
         if status == 200:
             return content
         if status not in RETRIED or number == TRIES:
             break
-        limits.pause(min(_pause(said.get("Retry-After"), number), limits.time_left()))
+        limits.pause(min(_pause(head.get("Retry-After"), number), limits.time_left()))
     if 300 <= status < 400:
-        raise LedOn(said.get("Location", ""))
+        raise Redirected(head.get("Location", ""))
     message = content[:QUOTED].decode(errors="replace").strip()
     cure = "Check URL, body and authorization"
     if status in RETRIED:
-        cure = f"It said so {TRIES} times; ask later or for fewer queries"
+        cure = f"It did so {TRIES} times. Try later, or with fewer queries"
     meaning = http.client.responses.get(status, "")
     raise Refused(f"it answers {status} {meaning}: {message!r}. {cure}")
 
 
-def answered(
+def response_of(
     place: Place, method: str, target: str, body: bytes | None, headers: Mapping[str, str], limits: Limits
 ) -> tuple[int, http.client.HTTPMessage, bytes]:
     """The status, headers and body of the answer to one request, whatever the status. Raises Refused."""
@@ -98,12 +98,12 @@ def answered(
         return answer.status, answer.headers, _content(answer, limits)
     except TimeoutError as error:
         limits.time_left()  # raises Refused if the time for all requests has run out
-        raise Silent(f"there is no whole answer after {limits.seconds:g} seconds. Raise --seconds") from error
+        raise TimedOut(f"there is no complete answer after {limits.seconds:g} seconds. Raise --seconds") from error
     except ssl.SSLError as error:
         raise Refused(f"its certificate or TLS is not accepted ({error.reason or error})") from error
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        problem = f"it cannot be talked to ({reason[:QUOTED]}). Check that it runs and speaks HTTP"
+        problem = f"it cannot be reached ({reason[:QUOTED]}). Check that it runs and speaks HTTP"
         raise Unreachable(problem) from error
     finally:
         connection.hang_up()
@@ -119,19 +119,19 @@ def _content(answer: http.client.HTTPResponse, limits: Limits) -> bytes:
                 f"the answer is larger than {limits.bytes / 1e6:g} MB. Ask for less of each, or raise --size"
             )
         pieces.append(piece)
-    if answer.length:  # what `read` of a part does not tell
+    if answer.length:  # `read` with a size does not report a cut-off answer
         raise http.client.IncompleteRead(b"", answer.length)
     return b"".join(pieces)
 
 
 def _pause(retry_after: str | None, number: int) -> float:
-    """The seconds that the server asks for, or 1, 2, 4, …"""
+    """The seconds to wait: those that the server asks for, or 1, 2, 4, …"""
     seconds = float(retry_after) if retry_after and retry_after.isdecimal() else 2.0 ** (number - 1)
     return min(seconds, LONGEST_PAUSE)
 
 
 class _Connection(http.client.HTTPConnection):
-    """A connection to the checked address, with a deadline for everything."""
+    """A connection to the checked address, with one deadline for all that happens on it."""
 
     def __init__(self, place: Place, end: float) -> None:
         super().__init__(place.host, place.port)

@@ -43,31 +43,31 @@ class Place(NamedTuple):
 
 
 def checked_place(url: str, allowed: Sequence[str]) -> Place:
-    """The place of a URL. Raises ValueError where requests may not go there. One DNS lookup."""
+    """The place of a URL, after one DNS lookup. Raises ValueError if requests may not go there."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
         raise ValueError(f"The URL {url!r} cannot be read: {error}. Give one such as https://host/path") from error
     if parts.scheme not in PORTS or not host:
-        raise ValueError(f"The URL {url!r} is none of http:// or https:// with a host")
+        raise ValueError(f"The URL {url!r} is not an http:// or https:// address with a host")
     if parts.username is not None or parts.password is not None:
         raise ValueError("The URL has a name or password in it. Put that into an environment variable")
     if any(not "!" <= character <= "~" for character in url):
         raise ValueError(f"The URL {url!r} has a blank or a character that must be written as %…")
     if parts.fragment:
-        raise ValueError(f"The URL {url!r} has a # in it, which is never sent")
+        raise ValueError(f"The URL {url!r} has a #, and what follows it is never sent. Leave it out")
     if port == 0:
-        raise ValueError(f"The URL {url!r} has the port 0, where nobody can listen")
+        raise ValueError(f"The URL {url!r} has the port 0, on which no server listens")
     port = port or PORTS[parts.scheme]
-    _refuse_strangers(host, allowed)
+    _refuse_unlisted(host, allowed)
     address = _address_of(host, port, allowed)
     return Place(host, port, parts.scheme == "https", parts.path or "/", parts.query, address)
 
 
-def _refuse_strangers(host: str, allowed: Sequence[str]) -> None:
+def _refuse_unlisted(host: str, allowed: Sequence[str]) -> None:
     if not allowed:
-        raise ValueError(f"Nothing is fetched from anywhere until {SETTING} lists the hosts, such as {host}")
+        raise ValueError(f"No host may be asked until {SETTING} lists it, such as {host}")
     literal = _literal(host)
     listed = _is_in(literal, allowed) if literal else host.lower() in {each.lower() for each in allowed}
     if not listed:
@@ -80,7 +80,7 @@ def _address_of(host: str, port: int, allowed: Sequence[str]) -> str:
     except (OSError, UnicodeError) as error:
         raise ValueError(f"The host {host} is not found ({getattr(error, 'strerror', None) or error})") from error
     addresses = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in entries))
-    fit = [address for address in addresses if _may_be_asked(ipaddress.ip_address(address.split("%")[0]), allowed)]
+    fit = [address for address in addresses if _is_allowed(ipaddress.ip_address(address.split("%")[0]), allowed)]
     if not fit:
         raise ValueError(
             f"The host {host} is at {', '.join(addresses)}, which is no public address. If that is meant, add the"
@@ -89,12 +89,12 @@ def _address_of(host: str, port: int, allowed: Sequence[str]) -> str:
     return fit[0]
 
 
-def _may_be_asked(address: Address, allowed: Sequence[str]) -> bool:
-    reached = _reached(address)
-    return _is_in(address, allowed) or _is_in(reached, allowed) or _is_public(reached)
+def _is_allowed(address: Address, allowed: Sequence[str]) -> bool:
+    destination = _destination(address)
+    return _is_in(address, allowed) or _is_in(destination, allowed) or _is_public(destination)
 
 
-def _reached(address: Address) -> Address:
+def _destination(address: Address) -> Address:
     """The address at which packets arrive: the IPv4 address of an IPv4-mapped or NAT64 one."""
     if address.version == 6 and address in NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)

@@ -1,4 +1,4 @@
-"""Send the queries of a collection to an engine, and import its results as the rankings of a system."""
+"""Send the queries of a collection to a search engine, and import its results as the rankings of a system."""
 
 import json
 import tempfile
@@ -54,9 +54,10 @@ def pull(
     keep_first: bool = False,
     progress: Progress = silent,
 ) -> Report:
-    """Import the first `depth` results for each query, or for `queries`, after all answers have come.
-    Documents that have a text already keep it. Raises ValueError for an unknown query or an impossible name, and
-    Refused where an answer cannot be used.
+    """Import the first `depth` results of each query, or of the given ones, and return the report.
+
+    The import begins when all answers are there. Documents that already have a text keep it. Raises ValueError for
+    an unknown query or an invalid name, and Refused for an unusable answer.
     """
     values.checked_key(system, "name of the system", values.SYSTEM_NAME_LENGTH)
     to_send = _queries(collection, system, list(queries))
@@ -66,40 +67,40 @@ def pull(
             hits = engine.hits(query, depth)
             run.writelines(line.encode() for line in tables.write_run_as_json(_lines(query, hits, system)))
             _write_texts(documents, hits, seen)
-            progress("asking", done / len(to_send), done)
-        return _imported(collection, system, run, documents, keep_first, progress)
+            progress("asking the engine", done / len(to_send), done)
+        return _import(collection, system, run, documents, keep_first, progress)
 
 
 def _queries(collection: Collection, system: str, keys: list[str]) -> list[Query]:
-    """The queries to send, in their order. Raises ValueError, also for a query that has a ranking already."""
+    """The queries to send, in order. Raises ValueError for an unknown query and one that already has a ranking."""
     rows = collection.queries.order_by("pk")
     if keys:
         rows = rows.filter(key__in=keys)
     queries = list(rows)
     if missing := [key for key in keys if key not in {query.key for query in queries}]:
-        raise ValueError(f"{collection.slug} has no query {values.shown(missing[0])}")
+        raise ValueError(f"{collection.slug} has no query {values.quoted(missing[0])}")
     if not queries:
         raise ValueError(f"{collection.slug} has no queries: use import_queries first")
     ranked = Ranking.objects.filter(system__collection=collection, system__name=system)
     if before := ranked.filter(query__in=queries).select_related("query").first():
         raise ValueError(
-            f"{system} has a ranking for query {before.query.key} already, and a ranking is never overwritten."
+            f"{system} already has a ranking for query {before.query.key}, and a ranking is never overwritten."
             " Give the new version its own name with --system, or name other queries with --query"
         )
     return queries
 
 
 def _lines(query: Query, hits: list[Hit], system: str) -> Iterator[RunLine]:
-    """The results as rows. Without scores they get 1 / rank. Raises Refused where only some have a score."""
+    """The results as rows; without scores, each gets 1 / rank. Raises Refused if only some have a score."""
     lacking = [rank for rank, hit in enumerate(hits, 1) if hit.score is None]
     if lacking and len(lacking) < len(hits):
-        raise Refused(f"Query {query.key}: hit {lacking[0]} has no score, and others have one")
+        raise Refused(f"Query {query.key}: hit {lacking[0]} has no score, though others have one")
     for rank, hit in enumerate(hits, 1):
         yield RunLine(0, query.key, hit.document, rank, 1 / rank if hit.score is None else hit.score, system)
 
 
 def _write_texts(file: BinaryIO, hits: list[Hit], seen: set[str]) -> None:
-    """Write the texts of documents that are not in `seen`, as import_documents reads them."""
+    """Write the texts of documents that are not in `seen`, in the format of import_documents."""
     for hit in hits:
         if hit.document not in seen and (hit.title or hit.body or hit.url):
             row = {"id": hit.document, "title": hit.title, "body": hit.body, "url": hit.url}
@@ -107,12 +108,12 @@ def _write_texts(file: BinaryIO, hits: list[Hit], seen: set[str]) -> None:
         seen.add(hit.document)
 
 
-def _imported(
+def _import(
     collection: Collection, system: str, run: BinaryIO, documents: BinaryIO, keep_first: bool, progress: Progress
 ) -> Report:
-    """The report on two imports. The order of the results is the ranking, whatever their scores.
+    """Import texts and rankings, and return the report. The rank of a result is its place, whatever its score.
 
-    The texts come first: if the process dies between the imports, the next pull finds them and goes on.
+    The texts are imported first. If the process then dies, the next pull finds them and continues.
     """
     report = Report()
     if not run.tell():
@@ -127,23 +128,23 @@ def _imported(
         report = intake.import_run(collection, [Source("the answers", run)], **choices, progress=progress)
     finally:
         written = report.changed and not report.refused
-        stay = [] if written else _taken_back(texts)
-    report.warnings += texts.warnings + [f"The texts that came with it stay. {sentence}" for sentence in stay]
+        obstacles = [] if written else _undo_texts(texts)
+    report.warnings += texts.warnings + [f"The texts that came with it stay. {sentence}" for sentence in obstacles]
     report.facts += [f"Texts: {fact}" for fact in texts.facts if written]
     return report
 
 
 def _texts(collection: Collection, documents: BinaryIO, progress: Progress) -> Report:
     with tempfile.TemporaryFile() as new:
-        _put_new(collection, documents, new)
+        _copy_new(collection, documents, new)
         if not new.tell():
             return Report()
         new.seek(0)
         return intake.import_documents(collection, [Source("the texts", new)], format="jsonl", progress=progress)
 
 
-def _taken_back(texts: Report) -> list[str]:
-    """Undo the import of texts that no result needs. Returns the obstacles to that."""
+def _undo_texts(texts: Report) -> list[str]:
+    """Undo the import of texts that no result needs, and return the obstacles to that."""
     job = Job.objects.filter(pk=texts.job, state=Job.State.PUBLISHED).first()
     obstacles = undone(job) if job else []
     if job and not obstacles:
@@ -152,11 +153,11 @@ def _taken_back(texts: Report) -> list[str]:
     return obstacles
 
 
-def _put_new(collection: Collection, documents: BinaryIO, new: BinaryIO) -> None:
-    """Copy the documents that have no text in the database."""
+def _copy_new(collection: Collection, documents: BinaryIO, new: BinaryIO) -> None:
+    """Copy to `new` the documents that have no text in the database."""
     documents.seek(0)
     for lines in batched(documents, 1_000):
         keys = [json.loads(line)["id"] for line in lines]
         with_text = collection.documents.filter(key__in=keys).exclude(title="", body="")
-        known = set(with_text.values_list("key", flat=True))
-        new.writelines(line for line, key in zip(lines, keys, strict=True) if key not in known)
+        have_text = set(with_text.values_list("key", flat=True))
+        new.writelines(line for line, key in zip(lines, keys, strict=True) if key not in have_text)

@@ -19,14 +19,14 @@ SLUG = "trail-advice"
 
 
 def prepare() -> None:
-    """At each start of the server: load the sample where nothing is there yet, and make a new key to it."""
+    """Load the sample into an empty database, and make a new key to it. Called at each start of the server."""
     if visits.allowed():
         load_on_first_start()
     visits.new_key()
 
 
 def load_on_first_start() -> bool:
-    """Load the sample with its accounts, if there is no collection and never was the sample; True if it did."""
+    """Load the sample with its accounts if there is no collection and never was a sample; True if it did."""
     with transaction.atomic():
         if Collection.written.exists() or get_user_model().objects.filter(username__in=visits.NAMES).exists():
             return False
@@ -46,12 +46,12 @@ def load() -> Collection:
         )
     guidelines = (FOLDER / "guidelines.md").read_text(encoding="utf-8")
     Guidelines.objects.create(collection=collection, version=1, text=guidelines)
-    _imported(intake.import_queries, collection, "queries.tsv")
-    _imported(intake.import_documents, collection, "documents.jsonl")
-    _imported(intake.import_run, collection, "systems.run")
+    _import(intake.import_queries, collection, "queries.tsv")
+    _import(intake.import_documents, collection, "documents.jsonl")
+    _import(intake.import_run, collection, "systems.run")
     # The pool comes first, so that the ratings fill its assignments.
     pooling.pool(collection, depth=about["depth"], wanted=about["ratings_wanted"])
-    _imported(intake.import_ratings, collection, "ratings.csv")
+    _import(intake.import_ratings, collection, "ratings.csv")
     return collection
 
 
@@ -66,7 +66,7 @@ def make_accounts() -> None:
         Membership.objects.get_or_create(collection=collection, user=user, defaults={"role": role})
 
 
-def _imported(load: Callable, collection: Collection, name: str) -> None:
+def _import(load: Callable, collection: Collection, name: str) -> None:
     with opened(str(FOLDER / name)) as source:
         report = load(collection, [source])
     if report.refused:

@@ -1,4 +1,4 @@
-"""Change the scale of a collection, and say beforehand what the change does. Ratings keep their grades."""
+"""Change the scale of a collection, and tell the consequences beforehand. Ratings keep their grades."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Outdated(Exception):
 
 @dataclass(frozen=True)
 class Use:
-    """What uses a grade and thereby keeps it from being removed: ratings, anchors and others."""
+    """The ratings, anchors and decisions that use a grade, and so keep it from being removed."""
 
     ratings: int = 0
     anchors: int = 0
@@ -29,10 +29,10 @@ class Use:
         return bool(self.ratings or self.anchors or self.decisions)
 
     @property
-    def kept(self) -> str:
-        """The second half of a sentence about a grade that stays."""
+    def effect(self) -> str:
+        """What the change means for the uses of the grade: the second half of a sentence."""
         if not self:
-            return "nothing rests on it"
+            return "nothing uses it"
         one = self.ratings + self.anchors + self.decisions == 1
         return f"{self} {'has it and keeps it' if one else 'have it and keep it'}"
 
@@ -87,7 +87,7 @@ class Change:
 def change(collection: Collection, wanted: Change, *, base: int) -> None:
     """Apply the change to version `base` of the scale. Raises Outdated, and then changes nothing.
 
-    Each change makes a new version of the scale. Numbers are computed anew.
+    A change of grades makes a new version of the scale. Numbers are computed again.
     """
     # The collection is locked first, as in a save of a rating.
     now = Collection.objects.select_for_update().get(pk=collection.pk)
@@ -122,8 +122,8 @@ def _write(collection: Collection, wanted: Change) -> None:
     Grade.objects.bulk_create(Grade(collection=collection, **step._asdict()) for step in wanted.added)
 
 
-def told(collection: Collection, scale: list[Grade], wanted: Change, used: Mapping[int, Use]) -> list[str]:
-    """Sentences that say what the change does to existing ratings and numbers; none if it changes nothing."""
+def consequences(collection: Collection, scale: list[Grade], wanted: Change, used: Mapping[int, Use]) -> list[str]:
+    """The consequences for ratings and numbers, as sentences; none if the change has none."""
     return [
         *_of_grades(wanted, used),
         *_of_ends(steps_of(scale), wanted.steps(scale)),
@@ -133,15 +133,15 @@ def told(collection: Collection, scale: list[Grade], wanted: Change, used: Mappi
 
 def _of_grades(wanted: Change, used: Mapping[int, Use]) -> Iterator[str]:
     for grade in wanted.removed:
-        yield f"{grade} goes. Nothing rests on it; earlier acts in the history keep its number."
+        yield f"{grade} is removed. Nothing uses it; earlier acts in the history keep its value."
     for grade, step in wanted.written.items():
-        kept = used.get(grade.pk, Use()).kept
+        effect = used.get(grade.pk, Use()).effect
         if step.label != grade.label:
-            yield f"{grade} is called {step} from now on: {kept}."
+            yield f"{grade} is called {step} from now on: {effect}."
         if step.meaning != grade.meaning:
-            yield f"{step} is explained otherwise: {kept}."
+            yield f"{step} gets another meaning: {effect}."
     for step in wanted.added:
-        yield f"{step} is new. Who rated before could not choose it, and their ratings stay as they are."
+        yield f"{step} is new. Earlier ratings could not choose it, and stay as they are."
 
 
 def _of_ends(before: list[Step], after: list[Step]) -> Iterator[str]:

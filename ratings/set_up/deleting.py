@@ -1,7 +1,7 @@
 """Delete a collection. It is hidden at once, can be restored for seven days, and is then removed by a worker.
 
-A deleted collection has no slug, which hides it everywhere (`models.collection.SeenManager`) and frees its address
-for another one.
+A deleted collection has no slug, which hides it everywhere (`models.collection.VisibleManager`) and frees its
+address for another one.
 """
 
 import logging
@@ -29,8 +29,8 @@ class Gone(Exception):
     """Somebody else deleted it, restored it or had it removed meanwhile."""
 
 
-def what_goes(collection: Collection) -> dict[str, int]:
-    """Name → how many such rows a deletion hides and a removal deletes. One query for each name."""
+def counts(collection: Collection) -> dict[str, int]:
+    """Name → the number of such rows, which a deletion hides and a removal deletes. One query for each name."""
     return {
         "queries": collection.queries.count(),
         "documents": collection.documents.count(),
@@ -44,9 +44,7 @@ def what_goes(collection: Collection) -> dict[str, int]:
 
 
 def delete(collection: Collection, by: AbstractBaseUser | None = None, *, now: datetime | None = None) -> Deletion:
-    """The deletion, after the collection was hidden from everybody and its running imports cancelled. Raises
-    Gone.
-    """
+    """The deletion of a collection, which is hidden and whose imports are cancelled now. Raises Gone."""
     now = now or timezone.now()
     with transaction.atomic():
         # If two delete it at the same moment, the second finds no slug.
@@ -84,9 +82,7 @@ def _restored(deletion: Deletion, slug: str) -> Collection:
 
 @transaction.atomic
 def remove_now(deletion: Deletion) -> bool:
-    """Whether it will be removed without the seven days. It will not if it was restored or the removal has
-    begun.
-    """
+    """Whether its removal begins now, before the seven days are over; False if restored or being removed."""
     begun = bool(Deletion.objects.filter(pk=deletion.pk, removing=False).update(removing=True))
     if begun:
         note(Act.REMOVED, deletion.collection)
@@ -112,11 +108,11 @@ def _remove(collection: Collection) -> None:
     try:
         remove_collection(collection)
     except IntegrityError as error:  # an act that had begun before the deletion ended just now
-        log.warning("Collection %s is removed at the next look: %s", collection.pk, error)
+        log.warning("Collection %s is removed at the next try: %s", collection.pk, error)
 
 
 def _forget_admin_log(collection: Collection) -> None:
-    """Delete what the log of Django's admin says of the collection and of its raters, with their names."""
+    """Delete the entries about the collection and its raters, with their names, from the log of Django's admin."""
     entries = LogEntry.objects.filter(content_type__app_label="ratings")
     raters = list(map(str, collection.raters.values_list("pk", flat=True)))
     of_it = Q(content_type__model="collection", object_id=str(collection.pk))

@@ -18,8 +18,8 @@ from .scales import (
     LONGEST_MEANING,
     PRESETS,
     Step,
-    never_relevant,
     read,
+    relevance_problem,
     step,
     steps_of,
     usual_relevant_from,
@@ -118,7 +118,7 @@ class DeletionForm(forms.Form):
         label="The download",
         choices=[("kept", "I have downloaded everything"), ("unneeded", "I do not need the download")],
         widget=forms.RadioSelect,
-        error_messages={"required": "Download everything first, or say that you do not need it."},
+        error_messages={"required": "Download everything first, or choose that you do not need it."},
     )
     name = forms.CharField(
         label="Its name, to confirm",
@@ -170,7 +170,7 @@ class NewCollectionForm(CopyForm):
         return cleaned
 
     def _scale(self) -> list[Step]:
-        """The steps, which are kept as `scale`; none where they are refused."""
+        """The steps, which `cleaned_data` gets as `scale`; none if they are refused."""
         preset = self.cleaned_data.get("preset")
         if preset != OWN:
             scale = list(BY_NAME[preset].steps) if preset else []
@@ -186,11 +186,11 @@ class NewCollectionForm(CopyForm):
         return scale
 
     def _settle_relevant(self, scale: list[Step]) -> None:
-        given: Decimal | None = self.cleaned_data["relevant_from"]
-        if given is None:
+        typed: Decimal | None = self.cleaned_data["relevant_from"]
+        if typed is None:
             preset = BY_NAME.get(self.cleaned_data["preset"])
             self.cleaned_data["relevant_from"] = preset.relevant_from if preset else usual_relevant_from(scale)
-        elif problem := never_relevant(scale, given):
+        elif problem := relevance_problem(scale, typed):
             self.add_error("relevant_from", capfirst(as_sentence(problem)))
 
     @property
@@ -231,7 +231,7 @@ class GradeForm(forms.Form):
 
 
 class NewGradeForm(forms.Form):
-    """A grade to be added: `step`, which is None where all is empty or something is wrong."""
+    """A grade to be added as `step`, which is None if the form is empty or invalid."""
 
     step: Step | None = None
 
@@ -256,7 +256,7 @@ class NewGradeForm(forms.Form):
 
 
 class ScaleForm(forms.Form):
-    """The whole scale: its grades, new ones, and what is relevant. `wanted` is the change that it asks for."""
+    """The whole scale: its grades, new ones, and the threshold of relevance. `wanted` is the change."""
 
     base = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
     relevant_from = relevant_field(
@@ -278,10 +278,10 @@ class ScaleForm(forms.Form):
             form.full_clean()
         self._refuse_twins()
         if any(form.errors for form in (*self.grades, *self.new)):
-            raise forms.ValidationError("Correct what is marked below.")
+            raise forms.ValidationError("Correct the marked fields below.")
         if not self.errors:
             self.wanted = self._wanted(cleaned["relevant_from"])
-            if problem := never_relevant(self.wanted.steps(self.scale), cleaned["relevant_from"]):
+            if problem := relevance_problem(self.wanted.steps(self.scale), cleaned["relevant_from"]):
                 self.add_error("relevant_from", capfirst(as_sentence(problem)))
         return cleaned
 

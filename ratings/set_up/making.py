@@ -29,7 +29,7 @@ def make(
     relevant_from: Decimal | None = None,
     by: AbstractBaseUser | None = None,
 ) -> Collection:
-    """The new collection. If `by` is given, they become its admin, and it gets first guidelines.
+    """The new collection. With `by`, this person becomes its admin, and it gets first guidelines.
 
     Raises ValidationError by field of Collection, also if somebody takes the slug at the same moment.
     """
@@ -55,9 +55,7 @@ def make(
 
 @transaction.atomic
 def describe(collection: Collection, *, name: str, description: str) -> None:
-    """Change the name and the description of a collection. Its slug stays, so that links and scripts still
-    work.
-    """
+    """Change the name and the description of a collection. Its slug stays, so links and scripts still work."""
     Collection.objects.filter(pk=collection.pk).update(name=name, description=description)
     note(Act.DESCRIBED, collection, about=name)
 

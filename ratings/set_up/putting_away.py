@@ -12,8 +12,9 @@ from ..models import Collection
 
 @transaction.atomic
 def put_away(collection: Collection, *, now: datetime | None = None) -> bool:
-    """Whether the collection was put away; False if it was already. What raters hold is given back, and what they
-    still send is kept.
+    """Whether the collection was put away now; False if it was already.
+
+    The leases of raters end. Ratings that they still send are kept.
     """
     in_use = Collection.objects.filter(pk=collection.pk, put_away_at=None)
     if not in_use.update(put_away_at=now or timezone.now()):
@@ -26,7 +27,7 @@ def put_away(collection: Collection, *, now: datetime | None = None) -> bool:
 
 @transaction.atomic
 def take_out(collection: Collection) -> bool:
-    """Whether the collection was taken out; False if it was not put away."""
+    """Whether the collection was taken out now; False if it was not put away."""
     away = Collection.objects.filter(pk=collection.pk, put_away_at__isnull=False)
     if not away.update(put_away_at=None):
         return False

@@ -1,4 +1,4 @@
-"""Sample files: small, of every kind and in the usual formats, and good to import as they are."""
+"""Sample files: small ones of every kind in the usual formats. They can be imported as they are."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,5 +42,5 @@ def of_kind(kind: str) -> list[Sample]:
 def content(sample: Sample, scale: Iterable[Decimal]) -> bytes:
     """The file. Ratings have the ends of the scale, or 0 and 1 where there is none."""
     grades = list(scale) or [Decimal(0), Decimal(1)]
-    low, high = (values.plain(end).encode() for end in (min(grades), max(grades)))
+    low, high = (values.grade_text(end).encode() for end in (min(grades), max(grades)))
     return (FOLDER / sample.name).read_bytes().replace(LOW, low).replace(HIGH, high)

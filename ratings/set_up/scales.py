@@ -46,14 +46,14 @@ def step(value: str, label: str = "", meaning: str = "") -> Step:
     label, meaning = label.strip(), meaning.strip()
     number = values.grade(value.strip().replace("−", "-"))
     if len(label) > LONGEST_LABEL:
-        raise ValueError(f"the label {values.shown(label)} is longer than {LONGEST_LABEL} characters")
+        raise ValueError(f"the label {values.quoted(label)} is longer than {LONGEST_LABEL} characters")
     if len(meaning) > LONGEST_MEANING:
-        raise ValueError(f"the meaning {values.shown(meaning)} is longer than {LONGEST_MEANING:,} characters")
+        raise ValueError(f"the meaning {values.quoted(meaning)} is longer than {LONGEST_MEANING:,} characters")
     return Step(number, label, meaning)
 
 
 def read(text: str) -> list[Step]:
-    """The steps of lines such as `3: Perfect: Answers it fully.`, lowest first; blank lines are passed over.
+    """The steps of lines such as `3: Perfect: Answers it fully.`, lowest first; blank lines are skipped.
 
     Raises ValueError with the first line that is wrong.
     """
@@ -64,7 +64,7 @@ def read(text: str) -> list[Step]:
         try:
             found = step(*line.split(":", 2))
             if found.value in steps:
-                raise ValueError(f"the value {found.short} stands there twice")
+                raise ValueError(f"the value {found.short} appears twice")
         except ValueError as error:
             raise ValueError(f"in line {number} {error}. Write {LINE}") from error
         steps[found.value] = found
@@ -83,8 +83,8 @@ def usual_relevant_from(steps: Sequence[Step]) -> Decimal:
     return min((value for value in numbers if value > 0), default=max(numbers, default=Decimal(1)))
 
 
-def never_relevant(steps: Sequence[Step], relevant_from: Decimal) -> str:
-    """The problem where no grade is relevant, without a full stop; "" otherwise."""
+def relevance_problem(steps: Sequence[Step], relevant_from: Decimal) -> str:
+    """The problem if no grade would be relevant, without a full stop; "" for none."""
     if not steps or relevant_from <= max(each.value for each in steps):
         return ""
     highest = max(steps)

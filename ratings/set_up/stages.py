@@ -1,4 +1,4 @@
-"""What a collection still lacks before people can rate: its stages, and the state of each in a sentence.
+"""The stages of setting up a collection until people can rate, and the state of each in a sentence.
 
 Nothing of it is stored. A stage is done as soon as it has anything; `look` says what is still wrong with it.
 """
@@ -31,18 +31,18 @@ from ..models import (
 )
 from ..people.members import OPEN
 from ..pool import pooling
-from ..progress.counts import left, pace
+from ..progress.counts import pace, ratings_left
 from ..templatetags.figures import hours
 
 NAMES = ("scale", "queries", "documents", "presentation", "runs", "pool", "guidelines", "people")
-LOOKED_THROUGH = 1_000  # the most documents that are checked for a text
+MOST_CHECKED = 1_000  # documents that are checked for a text
 MOST_PLANNED = 2_000  # the most rankings for which the page plans a pool; more take too long
 DEPTH = 10
 
 
 @dataclass(frozen=True)
 class Stage:
-    """`page`, with `asked` behind its address, is where `act` is done."""
+    """One stage. `act` is done on `page`, whose address gets the query string `parameters`."""
 
     name: str
     title: str
@@ -50,7 +50,7 @@ class Stage:
     state: str
     act: str
     page: str
-    asked: str = ""
+    parameters: str = ""
     look: str = ""  # what is done but still wrong
 
 
@@ -59,7 +59,7 @@ def done(collection: Collection) -> dict[str, bool]:
     of = {"collection": OuterRef("pk")}
     invited = Invitation.objects.filter(OPEN, **of, expires_at__gt=timezone.now())
     rated = Exists(Rating.objects.filter(rater__collection=OuterRef("pk")))
-    there = {
+    conditions = {
         "scale": Exists(Grade.objects.filter(**of)),
         "queries": Exists(Query.objects.filter(**of)),
         "documents": Exists(Document.objects.filter(**of)),
@@ -71,7 +71,7 @@ def done(collection: Collection) -> dict[str, bool]:
         "guidelines": Exists(Guidelines.objects.filter(**of)),
         "people": Exists(Rater.objects.filter(**of)) | Exists(invited),
     }
-    flags = {f"has_{name}": ExpressionWrapper(Q(found), BooleanField()) for name, found in there.items()}
+    flags = {f"has_{name}": ExpressionWrapper(Q(found), BooleanField()) for name, found in conditions.items()}
     row = Collection.objects.filter(pk=collection.pk).order_by().values(**flags).get()
     return {name: bool(row[f"has_{name}"]) for name in NAMES}
 
@@ -86,7 +86,7 @@ def stages(collection: Collection) -> list[Stage]:
     found = done(collection)
     scale = list(collection.grades.all())
     systems = list(collection.systems.all())
-    told = {
+    texts = {
         "scale": _scale(collection, scale),
         "queries": _queries(collection),
         "documents": _documents(collection),
@@ -96,7 +96,7 @@ def stages(collection: Collection) -> list[Stage]:
         "guidelines": _guidelines(collection, scale),
         "people": _people(collection),
     }
-    return [Stage(name=name, done=found[name], **told[name]) for name in NAMES]
+    return [Stage(name=name, done=found[name], **texts[name]) for name in NAMES]
 
 
 def _scale(collection: Collection, scale: list[Grade]) -> dict:
@@ -113,23 +113,23 @@ def _queries(collection: Collection) -> dict:
     n = collection.queries.count()
     state = f"{counted(n, 'query', 'queries')}." if n else "What people search for, and what they want."
     act = "Bring more queries" if n else "Bring queries"
-    return {"title": "Queries", "state": state, "act": act, "page": "imports", "asked": "?kind=queries"}
+    return {"title": "Queries", "state": state, "act": act, "page": "imports", "parameters": "?kind=queries"}
 
 
 def _documents(collection: Collection) -> dict:
     n = collection.documents.count()
     bare = ExpressionWrapper(Q(title="", body="", fields={}), BooleanField())
-    rows = collection.documents.annotate(bare=bare).order_by("key").values_list("bare", flat=True)[:LOOKED_THROUGH]
+    rows = collection.documents.annotate(bare=bare).order_by("key").values_list("bare", flat=True)[:MOST_CHECKED]
     textless = sum(map(bool, rows))
     state = f"{counted(n, 'document')}." if n else "What can be found: an id, a title and a text."
     look = ""
-    if textless and textless == min(n, LOOKED_THROUGH):
+    if textless and textless == min(n, MOST_CHECKED):
         look = "They have no text, so raters would see nothing."
     elif textless:
         look = "Some have no text."
     act = "Bring their texts" if look else "Bring more documents" if n else "Bring documents"
-    told = {"title": "Documents", "state": state, "look": look, "act": act}
-    return told | {"page": "imports", "asked": "?kind=documents"}
+    texts = {"title": "Documents", "state": state, "look": look, "act": act}
+    return texts | {"page": "imports", "parameters": "?kind=documents"}
 
 
 def _presentation(collection: Collection) -> dict:
@@ -141,11 +141,11 @@ def _presentation(collection: Collection) -> dict:
     )
     missing = collection.pictures.filter(state=Picture.State.REFUSED).count() if latest else 0
     act = "Change what is shown" if latest else "Choose what is shown"
-    told = {"title": "Presentation", "state": shown, "act": act, "page": "presentation"}
+    texts = {"title": "Presentation", "state": shown, "act": act, "page": "presentation"}
     if missing:
         look = f"{counted(missing, 'picture')} {'is' if missing == 1 else 'are'} missing."
-        return told | {"look": look, "act": "See which", "page": "pictures"}
-    return told
+        return texts | {"look": look, "act": "See which", "page": "pictures"}
+    return texts
 
 
 def _runs(collection: Collection, systems: list[System]) -> dict:
@@ -154,23 +154,23 @@ def _runs(collection: Collection, systems: list[System]) -> dict:
     if systems:
         state = f"{counted(len(systems), 'system')} with {counted(n, 'ranking')}."
     act = "Bring more runs" if systems else "Bring runs"
-    return {"title": "Runs", "state": state, "act": act, "page": "imports", "asked": "?kind=results"}
+    return {"title": "Runs", "state": state, "act": act, "page": "imports", "parameters": "?kind=results"}
 
 
 def _pool(collection: Collection, systems: list[System], *, rated: bool) -> dict:
-    told = {"title": "Pool", "act": "Choose what is rated", "page": "pool"}
-    waiting, speed = left(collection), pace(collection)
+    texts = {"title": "Pool", "act": "Choose what is rated", "page": "pool"}
+    waiting, speed = ratings_left(collection), pace(collection)
     if waiting:
         cost = f", about {hours(speed.hours(waiting))}" if speed else "; the hours are known after some grades"
-        return told | {"state": f"{counted(waiting, 'rating')} wanted{cost}.", "act": "Change the pool"}
+        return texts | {"state": f"{counted(waiting, 'rating')} wanted{cost}.", "act": "Change the pool"}
     if rated:
-        return told | {"state": "Nothing waits to be rated. Ratings are here.", "act": "Change the pool"}
+        return texts | {"state": "Nothing waits to be rated. Ratings are here.", "act": "Change the pool"}
     if not systems:
-        return told | {"state": "What raters are asked: the top of what the systems return. It needs runs."}
-    asked = "&".join([f"?depth={DEPTH}&wanted=1", *(f"systems={system.pk}" for system in systems)])
+        return texts | {"state": "What raters are asked: the top of what the systems return. It needs runs."}
+    parameters = "&".join([f"?depth={DEPTH}&wanted=1", *(f"systems={system.pk}" for system in systems)])
     planned = _planned(collection, systems)
     cost = f" The first {DEPTH} places are {counted(planned, 'pair')}." if planned else ""
-    return told | {"state": f"No rating is wanted yet.{cost}", "asked": f"{asked}#plan"}
+    return texts | {"state": f"No rating is wanted yet.{cost}", "parameters": f"{parameters}#plan"}
 
 
 def _planned(collection: Collection, systems: list[System]) -> int:
@@ -183,7 +183,7 @@ def _planned(collection: Collection, systems: list[System]) -> int:
 def _guidelines(collection: Collection, scale: list[Grade]) -> dict:
     latest = collection.latest_guidelines()
     if not latest:
-        state, act = "What raters are told: what each grade means, with examples.", "Write guidelines"
+        state, act = "What raters are texts: what each grade means, with examples.", "Write guidelines"
     elif latest.text == first_text(scale):
         state, act = "A heading for each grade, as made at first. Add your own examples.", "Edit the guidelines"
     else:

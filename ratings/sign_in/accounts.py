@@ -1,4 +1,4 @@
-"""The account of a person whom the provider knows: found, joined or made."""
+"""The account of a person whom the provider knows: find it, tie an existing one to the person, or create one."""
 
 import re
 from itertools import count
@@ -18,52 +18,52 @@ LONGEST_NAME = 140  # leaves room for a number
 
 @transaction.atomic
 def account_of(person: Person) -> AbstractBaseUser:
-    """The account of the person, with the roles of their groups. Raises Refused for a closed one.
+    """The account of the person, with the roles of their groups. Raises Refused for a closed account.
 
-    By issuer and subject alone: names and addresses change, and are given to others.
+    Only issuer and subject identify a person, because names and addresses can change and pass to others.
     """
     ties = SocialAccount.objects.select_for_update(of=("self",))
-    known = ties.filter(provider=person.provider, uid=person.uid).first()
-    user = known.user if known else tied(person)
+    tie = ties.filter(provider=person.provider, uid=person.uid).first()
+    user = tie.user if tie else tie_account(person)
     if not user.is_active:
         raise Refused(f"the account {user} is closed")
-    if known and person.address and user.email != person.address:
+    if tie and person.address and user.email != person.address:
         user.email = person.address
         user.save(update_fields=["email"])
-    groups.settle(user, person.groups)
+    groups.apply(user, person.groups)
     return user
 
 
-def tied(person: Person) -> AbstractBaseUser:
-    """An account that is tied to the person from now on: one with their address, or a new one."""
-    user = with_address(person) or made(person)
+def tie_account(person: Person) -> AbstractBaseUser:
+    """Tie an account to the person and return it: the one with their address, or a new one."""
+    user = with_address(person) or new_account(person)
     facts = {"iss": person.issuer, "sub": person.subject}
     SocialAccount.objects.create(user=user, provider=person.provider, uid=person.uid, extra_data=facts)
     return user
 
 
 def with_address(person: Person) -> AbstractBaseUser | None:
-    """The one account with the person's verified address, where the operator joins accounts by it.
+    """The only account with the person's verified address, if the operator allows that; None otherwise.
 
-    Never that of a superuser, whom a provider makes by a group alone; nor one that is tied to somebody, who had
-    the address before.
+    It is never the account of a superuser, since a provider makes superusers by a group alone. Nor is it one that
+    is tied to another person, who may have had the address before.
     """
     if not person.address or not settings.JOIN_BY_ADDRESS:
         return None
-    found = get_user_model().objects.filter(email__iexact=person.address, is_superuser=False)
-    found = found.exclude(socialaccount__provider=person.provider)[:2]
-    return found[0] if len(found) == 1 else None
+    users = get_user_model().objects.filter(email__iexact=person.address, is_superuser=False)
+    users = users.exclude(socialaccount__provider=person.provider)[:2]
+    return users[0] if len(users) == 1 else None
 
 
-def made(person: Person) -> AbstractBaseUser:
+def new_account(person: Person) -> AbstractBaseUser:
     """A new account without a password."""
     return get_user_model().objects.create_user(unused_name(person.name), email=person.address)
 
 
 def unused_name(suggested: str) -> str:
-    """The name that the provider suggests, or the same with a number where somebody has it."""
+    """The name that the provider suggests, with a number if it is taken."""
     accounts = get_user_model().objects
     wanted = re.sub(r"[^\w.@+-]", "", suggested)[:LONGEST_NAME] or "person"
     names = (wanted if number == 1 else f"{wanted}-{number}" for number in count(1))
-    # The sample's accounts open to whoever looks around.
+    # Visitors sign in to the sample's accounts without a password, so their names are not given out.
     return next(n for n in names if n not in visits.NAMES and not accounts.filter(username__iexact=n).exists())

@@ -1,7 +1,7 @@
-"""The one way from a known person to a session: the second factor first, where they have one.
+"""Start the session of a person who has shown who they are, after the second factor if they have one.
 
-Passwords, invitations, links and the provider all end here. allauth keeps who waits for a second factor, in the
-session of nobody, and calls the adapter below when it was given.
+Passwords, invitations, links and the provider all end here. While a person has yet to give the second factor,
+allauth keeps their name in an anonymous session. When they have given it, allauth calls the adapter below.
 """
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -26,23 +26,23 @@ PASSWORD, LINK, PROVIDER = "password", "link", "provider"  # how a person showed
 def enter(
     request: HttpRequest, user: AbstractBaseUser, how: str, next_page: str = "", *, second_factor: bool = False
 ) -> HttpResponse:
-    """A redirect to the next page, signed in; or to the page that asks for a second factor, if none was given."""
+    """Sign the person in and redirect to the next page, or redirect to the page that asks for a second factor."""
     if request.user.is_authenticated:
         logout(request)
-    clear_login(request)  # of somebody who did not go on
-    # Who just signed in need not show once more who they are to set up a second factor.
+    clear_login(request)  # of a sign-in that was not finished
+    # A person who has just signed in can set up a second factor without signing in again.
     record_authentication(request, user, how, reauthenticated=True, second_factor=second_factor)
     return perform_login(request, Login(user=user, redirect_url=safe(request, next_page)))
 
 
 def safe(request: HttpRequest, address: str) -> str:
-    """The address if it is one of this server, or the first page."""
-    fine = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
-    return address if fine else resolve_url(settings.LOGIN_REDIRECT_URL)
+    """The address if it is on this server, otherwise the first page."""
+    is_safe = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
+    return address if is_safe else resolve_url(settings.LOGIN_REDIRECT_URL)
 
 
 class Adapter(DefaultAccountAdapter):
-    """allauth's hooks: no sign-up, no messages of its own, and a session of this house."""
+    """allauth's hooks: no sign-up, no messages of allauth, and sessions of `people.sessions`."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
@@ -66,7 +66,7 @@ class Adapter(DefaultAccountAdapter):
         return response
 
     def add_message(self, *args, **kwargs) -> None:
-        """None: the pages say what was done."""
+        """Add nothing: the pages say what was done."""
 
     def get_reauthentication_methods(self, user: AbstractBaseUser | AnonymousUser) -> list[dict]:
         methods = super().get_reauthentication_methods(user)

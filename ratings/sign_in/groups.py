@@ -1,6 +1,6 @@
-"""Roles by the groups of the provider: given at each sign-in, and taken back when the group is gone.
+"""Roles by the groups of the provider: granted at each sign-in, and revoked when the person has left the group.
 
-What somebody gave by hand is not touched.
+Roles that were granted by hand are not changed.
 """
 
 from django.conf import settings
@@ -11,20 +11,20 @@ from ..audit import Act, note
 from ..models import Collection, Membership, Role, SuperuserByGroup
 from ..people import members
 
-RANKS = [Role.RATER, Role.ANALYST, Role.ADMIN]  # of two roles in one collection the later counts
+RANKS = [Role.RATER, Role.ANALYST, Role.ADMIN]  # of two roles in one collection the later one counts
 
 
-def settle(user: AbstractBaseUser, groups: frozenset[str]) -> None:
-    """Give the person what their groups give, and take back what former groups gave. Call it in a transaction."""
-    get_user_model().objects.select_for_update().get(pk=user.pk)  # two sign-ins at once take turns
-    given = [role for group in groups for role in settings.GROUP_ROLES.get(group, ())]
-    settle_superuser(user, ("", "superuser") in given)
-    settle_memberships(user, [(slug, role) for slug, role in given if slug])
+def apply(user: AbstractBaseUser, groups: frozenset[str]) -> None:
+    """Grant the roles of the person's groups, and revoke those of former groups. Call it in a transaction."""
+    get_user_model().objects.select_for_update().get(pk=user.pk)  # simultaneous sign-ins take turns
+    roles = [role for group in groups for role in settings.GROUP_ROLES.get(group, ())]
+    apply_superuser(user, ("", "superuser") in roles)
+    apply_memberships(user, [(slug, role) for slug, role in roles if slug])
     user.refresh_from_db(fields=["is_staff"])  # the acts above have changed the row
     members.settle_staff(user)
 
 
-def settle_superuser(user: AbstractBaseUser, wanted: bool) -> None:
+def apply_superuser(user: AbstractBaseUser, wanted: bool) -> None:
     by_group = SuperuserByGroup.objects.filter(user=user)
     if wanted and not user.is_superuser:
         SuperuserByGroup.objects.get_or_create(user=user)
@@ -35,9 +35,9 @@ def settle_superuser(user: AbstractBaseUser, wanted: bool) -> None:
     note(Act.SUPERUSER if wanted else Act.SUPERUSER_NO_MORE, about=user, by=user, by_group=True)
 
 
-def settle_memberships(user: AbstractBaseUser, given: list[tuple[str, str]]) -> None:
-    given.sort(key=lambda one: RANKS.index(one[1]))
-    roles = dict(given)
+def apply_memberships(user: AbstractBaseUser, granted: list[tuple[str, str]]) -> None:
+    granted.sort(key=lambda each: RANKS.index(each[1]))
+    roles = dict(granted)
     collections = {each.pk: each for each in Collection.objects.filter(slug__in=roles)}
     for membership in Membership.objects.filter(user=user):
         collection = collections.pop(membership.collection_id, None)

@@ -1,4 +1,4 @@
-"""Links that sign a person in once, made by a command: for the day on which the provider is away."""
+"""Links that sign a person in once. A command makes them, for when the provider does not answer."""
 
 from datetime import timedelta
 
@@ -10,12 +10,12 @@ LONGEST = timedelta(minutes=10)
 
 
 def key_for(user: AbstractBaseUser) -> str:
-    """The key of a link. Any sign-in makes it void, the one by it, too."""
+    """The key of a link, which is valid until the next sign-in of the person, by the link or otherwise."""
     return signing.dumps([user.pk, str(user.last_login)], salt=__name__).replace(":", "~")
 
 
-def opened_by(key: str) -> AbstractBaseUser | None:
-    """The person of the link, locked until the end of the transaction; None where it is void."""
+def person_of(key: str) -> AbstractBaseUser | None:
+    """The person of the link, locked until the end of the transaction; None if the link is invalid."""
     try:
         pk, last_login = signing.loads(key.replace("~", ":"), salt=__name__, max_age=LONGEST)
     except signing.BadSignature:

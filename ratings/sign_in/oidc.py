@@ -1,8 +1,8 @@
 """Sign-in at a provider of OpenID Connect: authorization code with PKCE, state and nonce.
 
-allauth makes the state and the verifier of PKCE and exchanges the code. It asks for no nonce, checks neither the
-signature of a token that came over TLS nor whose the discovery document is, and takes other scopes and parameters
-from the visitor's address. Here each of these is closed.
+allauth makes the state and the verifier of PKCE and exchanges the code. But it asks for no nonce, does not check
+the signature of a token that came over TLS nor the issuer of the discovery document, and takes scopes and
+parameters from the visitor's address. This module closes each of these gaps.
 """
 
 import secrets
@@ -27,13 +27,13 @@ from ..people import throttle
 from .person import Away, Person, Refused, digest
 
 ID = "oidc"
-# Only those with a public key: a token signed with HS256 and that key as the secret would fit, too.
+# Only algorithms with a public key: otherwise a token signed by HS256 with that key as secret would be accepted.
 ALGORITHMS = [kind + bits for kind in ("RS", "PS", "ES") for bits in ("256", "384", "512")] + ["EdDSA"]
 LEEWAY = 60  # seconds by which clocks may differ
 EVENT = "http://schemas.openid.net/event/backchannel-logout"
-LATEST = 600  # seconds after which a logout token is too old, however long it says that it holds
+LATEST = 600  # seconds after which a logout token is too old, whatever its expiry
 
-# What comes of an answer that is cut off, no JSON, or JSON of another shape.
+# The errors of an answer that is cut off, is not JSON, or is JSON of another shape.
 BROKEN = (requests.RequestException, OAuth2Error, ValueError, KeyError, TypeError, AttributeError)
 
 
@@ -68,7 +68,7 @@ class Adapter(DefaultSocialAccountAdapter):
         return secrets.token_urlsafe(24)  # 192 bits; allauth's own have 95
 
     def get_requests_session(self) -> requests.Session:
-        """A session that waits for some seconds and follows no redirect: the issuer names each place."""
+        """A session with a timeout that follows no redirect, because the issuer names each address itself."""
         session = super().get_requests_session()
         session.max_redirects = 0
         return session
@@ -95,17 +95,19 @@ def provider(request: HttpRequest) -> Provider:
 def address_to_sign_in(request: HttpRequest, next_page: str) -> str:
     """The provider's address to send the visitor to. Raises Away and Refused."""
     nonce = secrets.token_urlsafe(24)
-    # Who is signed in shows again who they are: the provider must not wave them through.
-    asked = {"nonce": nonce} | ({"prompt": "login"} if request.user.is_authenticated else {})
+    # A person who is already signed in must show again who they are, so the provider must ask.
+    params = {"nonce": nonce} | ({"prompt": "login"} if request.user.is_authenticated else {})
     try:
-        sent = provider(request).redirect(request, "login", next_url=next_page, auth_params=asked, nonce=nonce)
+        redirect = provider(request).redirect(
+            request, "login", next_url=next_page, auth_params=params, nonce=nonce
+        )
     except BROKEN as error:
         raise Away from error
-    return sent["Location"]
+    return redirect["Location"]
 
 
 def person_of(request: HttpRequest) -> Person:
-    """The person whom the provider sent back with a code. Raises Away and Refused. A state works once."""
+    """The person whom the provider sent back with a code. Each state works once. Raises Away and Refused."""
     state = statekit.unstash_state(request, provider_id=ID, state_id=request.GET.get("state", ""))
     if state is None:
         raise Refused("the state is unknown, used or old")
@@ -143,22 +145,22 @@ def verified_address(claims: dict) -> str:
 
 
 def groups_in(claims: dict) -> frozenset[str]:
-    """The names of the groups, by the claim of the settings. Dots lead into nested claims."""
+    """The names of the groups in the claim of the settings. Dots in its name lead into nested claims."""
     name = settings.OIDC["groups_claim"]
-    found = claims.get(name)
-    if found is None:
-        found = claims
+    value = claims.get(name)
+    if value is None:
+        value = claims
         for part in name.split("."):
-            found = found.get(part) if isinstance(found, dict) else None
-    listed = [found] if isinstance(found, str) else found if isinstance(found, list) else []
+            value = value.get(part) if isinstance(value, dict) else None
+    listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     return frozenset(group for group in listed if isinstance(group, str))
 
 
 def gave_second_factor(claims: dict) -> bool:
-    """Whether the ID token says so, by a value of `acr` or `amr` that the settings name."""
+    """Whether `acr` or `amr` of the ID token has a value that the settings name."""
     methods = claims.get("amr")
-    named = [claims.get("acr"), *(methods if isinstance(methods, list) else [])]
-    return any(isinstance(value, str) and value in settings.PROVIDER_SECOND_FACTOR for value in named)
+    values = [claims.get("acr"), *(methods if isinstance(methods, list) else [])]
+    return any(isinstance(value, str) and value in settings.PROVIDER_SECOND_FACTOR for value in values)
 
 
 def keys(endpoints: Endpoints) -> list[dict]:
@@ -173,8 +175,8 @@ def fetched(address: str, **headers: str) -> dict:
 
 
 def verified(id_token: str, published: list[dict], issuer: str, nonce: str) -> dict:
-    """The claims of an ID token: by the provider, for this server, for this try, in time. Raises Refused."""
-    claims = signed(id_token, published, issuer, "sub", "nonce")
+    """The claims of an ID token of the provider that is valid for this server and this sign-in. Raises Refused."""
+    claims = claims_of(id_token, published, issuer, "sub", "nonce")
     if not constant_time_compare(str(claims["nonce"]), nonce):
         raise Refused("the token is of another try: its nonce is wrong")
     client = settings.OIDC["client"]
@@ -184,11 +186,11 @@ def verified(id_token: str, published: list[dict], issuer: str, nonce: str) -> d
     return claims
 
 
-def signed(token: str, published: list[dict], issuer: str, *needed: str) -> dict:
-    """The claims of a token: by the provider, for this server, in time, with what is needed. Raises Refused."""
+def claims_of(token: str, published: list[dict], issuer: str, *needed: str) -> dict:
+    """The claims of a valid token of the provider for this server, with the needed ones. Raises Refused."""
     error = None
     try:
-        for key in fitting(token, published):
+        for key in fitting_keys(token, published):
             try:
                 return jwt.decode(
                     token,
@@ -206,8 +208,8 @@ def signed(token: str, published: list[dict], issuer: str, *needed: str) -> dict
     raise Refused("the token is signed with no key of the provider") from error
 
 
-def fitting(token: str, published: list[dict]) -> Iterator[jwt.PyJWK]:
-    """The published keys that can have signed the token, by its header."""
+def fitting_keys(token: str, published: list[dict]) -> Iterator[jwt.PyJWK]:
+    """The published keys that can have signed the token, according to its header."""
     header = jwt.get_unverified_header(token)
     algorithm = header.get("alg")
     if algorithm not in ALGORITHMS:
@@ -221,23 +223,23 @@ def fitting(token: str, published: list[dict]) -> Iterator[jwt.PyJWK]:
             and key.get("use", "sig") == "sig"
             and key.get("alg", algorithm) == algorithm
         ):
-            made = jwt.PyJWK.from_dict(key, algorithm)
-            if kind == "RSA" and made.key.key_size < settings.OIDC_RSA_BITS:
+            fitting = jwt.PyJWK.from_dict(key, algorithm)
+            if kind == "RSA" and fitting.key.key_size < settings.OIDC_RSA_BITS:
                 raise Refused(
-                    f"the provider's key has {made.key.key_size} bits, fewer than IDEALIST_OIDC_RSA_BITS"
+                    f"the provider's key has {fitting.key.key_size} bits, fewer than IDEALIST_OIDC_RSA_BITS"
                 )
-            yield made
+            yield fitting
 
 
 def with_userinfo(claims: dict, endpoints: Endpoints, access_token: str) -> dict:
-    """The claims, with those that only the userinfo endpoint gives. It must speak of the same person."""
+    """The claims, with those that only the userinfo endpoint has. It must be about the same person."""
     address = endpoints.openid_config.get("userinfo_endpoint")
     if not address:
         return claims
     more = fetched(address, Authorization=f"Bearer {access_token}")
     if more.get("sub") != claims["sub"]:
         raise Refused("the userinfo is of somebody else")
-    for name in ("acr", "amr"):  # how this sign-in went, which only its signed token says
+    for name in ("acr", "amr"):  # only the signed token says how the person signed in
         more.pop(name, None)
     if "email" in claims:  # an address and whether it is verified belong together
         more.pop("email_verified", None)
@@ -245,25 +247,25 @@ def with_userinfo(claims: dict, endpoints: Endpoints, access_token: str) -> dict
 
 
 def address_to_sign_out(request: HttpRequest, id_token: str) -> str:
-    """The provider's address to end the session there, or "" where it names none or is away."""
+    """The provider's address to end the session there; "" if it names none or does not answer."""
     try:
         end = Endpoints(request, ID).openid_config.get("end_session_endpoint")
     except (*BROKEN, Refused):
         return ""
     back = request.build_absolute_uri(reverse("home"))
-    asked = {"id_token_hint": id_token, "client_id": settings.OIDC["client"], "post_logout_redirect_uri": back}
-    return f"{end}{'&' if '?' in end else '?'}{urlencode(asked)}" if end else ""
+    params = {"id_token_hint": id_token, "client_id": settings.OIDC["client"], "post_logout_redirect_uri": back}
+    return f"{end}{'&' if '?' in end else '?'}{urlencode(params)}" if end else ""
 
 
 def signed_out(request: HttpRequest, token: str) -> tuple[str, str]:
-    """Whom and which session a logout token ends, each as a digest or "". Raises Away and Refused.
+    """The digests of person and session in a logout token, of which one may be "". Raises Away and Refused.
 
-    The provider sends it by itself (OpenID Connect Back-Channel Logout 1.0). A token works once.
+    The provider sends the token unasked (OpenID Connect Back-Channel Logout 1.0). A token works once.
     """
-    fits(token)
+    check_logout_token(token)
     try:
         endpoints = Endpoints(request, ID)
-        claims = signed(token, keys(endpoints), endpoints.openid_config["issuer"], "jti")
+        claims = claims_of(token, keys(endpoints), endpoints.openid_config["issuer"], "jti")
     except BROKEN as error:
         raise Away from error
     if "nonce" in claims:
@@ -281,8 +283,8 @@ def signed_out(request: HttpRequest, token: str) -> tuple[str, str]:
     return who, session
 
 
-def fits(token: str) -> None:
-    """Refuse what is no logout token for this server before the provider is asked for its keys. Raises Refused."""
+def check_logout_token(token: str) -> None:
+    """Raise Refused if this is no logout token for this server, before the provider is asked for its keys."""
     try:
         claims = jwt.decode(token, options={"verify_signature": False})
     except jwt.PyJWTError as wrong:

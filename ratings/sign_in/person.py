@@ -1,4 +1,4 @@
-"""Who somebody is, as a provider says it: what OpenID Connect and SAML have in common."""
+"""A person as the provider describes them, by OpenID Connect or by SAML."""
 
 import hashlib
 import json
@@ -7,41 +7,41 @@ from typing import Any
 
 
 class Refused(Exception):
-    """The provider's answer does not hold."""
+    """The provider's answer is not valid."""
 
 
 class Away(Exception):
-    """The provider does not answer, or not as a provider does."""
+    """The provider does not answer, or its answer is none of a provider."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Person:
-    """What the provider says of a person, and where they wanted to go."""
+    """What the provider says of a person, and the page to which they wanted to go."""
 
     provider: str  # "oidc" or "saml"
     issuer: str
     subject: str
-    name: str  # that the provider suggests
-    address: str  # that the provider has verified, or ""
+    name: str  # suggested by the provider
+    address: str  # verified by the provider, or ""
     groups: frozenset[str]
     second_factor: bool = False  # whether the provider says that it asked for one
-    session: str = ""  # the name of the session there
+    session: str = ""  # the name of the session at the provider
     signs_out_as: str = ""  # the person's name in a sign-out, where it is not the subject
-    hint: Any = None  # what the provider wants to hear at a sign-out here
+    hint: Any = None  # what the provider is sent when the person signs out here
     next: str = ""
 
     @property
     def uid(self) -> str:
-        """Unique among all providers: the same subject of another issuer is another person."""
+        """An id that is unique among all providers: the same subject of another issuer is another person."""
         return digest(self.issuer, self.subject)
 
     @property
     def to_sign_out(self) -> tuple[str, str, str, Any]:
-        """What a session keeps, so that the provider can end it, and that it ends there, too."""
+        """What a session keeps for sign-outs: one at the provider ends it here, and one here ends it there."""
         session = self.session and digest(self.issuer, self.session)
         return digest(self.issuer, self.signs_out_as or self.subject), session, self.provider, self.hint
 
 
 def digest(issuer: str, name: str) -> str:
-    """64 characters for a name that an issuer gave: of a person, or of a session."""
+    """64 characters that stand for the name of a person or a session at an issuer."""
     return hashlib.sha256(json.dumps([issuer, name]).encode()).hexdigest()

@@ -1,7 +1,7 @@
-"""Recovery codes: ten, shown once, of which the database has hashes alone.
+"""Recovery codes. A person gets ten, which are shown once; the database has only their hashes.
 
 allauth computes its codes from a seed, which anybody with the database and SECRET_KEY could do, too. These have
-120 random bits, so that a plain hash is enough: nobody finds a code by trying.
+120 random bits, so that a simple hash suffices: nobody can find a code by trying.
 """
 
 import base64
@@ -17,18 +17,18 @@ BYTES = 15  # 24 characters in Base32
 HASHES = "hashes"  # the name in the data of a factor
 
 
-def make_anew(user: AbstractBaseUser) -> list[str]:
-    """New codes in place of all former ones, as people write them. `user` must have a row of codes."""
+def renew(user: AbstractBaseUser) -> list[str]:
+    """Replace all codes and return the new ones, as people write them. `user` must have a row of codes."""
     codes = [base64.b32encode(secrets.token_bytes(BYTES)).decode() for _ in range(NUMBER)]
-    # allauth takes no code of a row with this empty list, and needs no seed.
+    # With this empty list allauth itself accepts no code of the row, and needs no seed.
     data = {"migrated_codes": [], HASHES: [hashed(code) for code in codes]}
     Authenticator.objects.filter(user=user, type=Authenticator.Type.RECOVERY_CODES).update(data=data)
     return ["-".join(code[at : at + 4] for at in range(0, len(code), 4)) for code in codes]
 
 
 @transaction.atomic
-def used(user: AbstractBaseUser, typed: str) -> Authenticator | None:
-    """The row of the codes, without the code that was typed; None where it is none of them. A code works once."""
+def use(user: AbstractBaseUser, typed: str) -> Authenticator | None:
+    """Use up the typed code and return the row of codes; None if it is not one of them."""
     rows = Authenticator.objects.select_for_update().filter(user=user, type=Authenticator.Type.RECOVERY_CODES)
     row, digest = rows.first(), hashed(typed)
     if row is None or digest not in row.data.get(HASHES, ()):
@@ -38,12 +38,12 @@ def used(user: AbstractBaseUser, typed: str) -> Authenticator | None:
     return row
 
 
-def left(user: AbstractBaseUser) -> int:
-    """How many codes the person can still use. One database query."""
+def remaining(user: AbstractBaseUser) -> int:
+    """The number of codes that the person can still use. One database query."""
     row = Authenticator.objects.filter(user=user, type=Authenticator.Type.RECOVERY_CODES).first()
     return len(row.data.get(HASHES, ())) if row else 0
 
 
 def hashed(code: str) -> str:
-    """Hyphens, spaces and small letters change nothing."""
+    """The hash of a code, for which hyphens, spaces and letter case do not matter."""
     return hashlib.sha256("".join(filter(str.isalnum, code)).upper().encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Middleware: who needs a second factor and has none sets one up first."""
+"""Middleware that sends a person who needs a second factor and has none to set one up first."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ OPEN = {
 
 
 class SecondFactorRequired:
-    """API tokens are not asked: they are made behind this gate, for one purpose and a time."""
+    """Requests with an API token pass: a person makes it after this check, with limited scope and time."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,11 +1,11 @@
 """Sign-in at a provider of SAML 2.0: its browser profile, with a request by redirect and an answer by form.
 
-python3-saml reads the provider's metadata, validates schemas and verifies signatures; allauth says which
-attributes hold what. Neither remembers an assertion, ties it to a browser, or insists that it says for whom, where
-and how long it holds. Here each of these is closed.
+python3-saml reads the provider's metadata, validates schemas and verifies signatures; allauth maps attributes to
+fields. Neither remembers an assertion, ties it to a browser, or requires it to state its audience, recipient and
+expiry. This module closes each of these gaps.
 
-An answer comes from another site, so that the browser sends no cookie with it. What it says is kept for a minute
-under a random key, and the browser is led to a page of this site, where its cookie shows that it asked.
+An answer comes from another site, so the browser sends no cookie with it. Its content is kept for a minute under a
+random key, and the browser is redirected to a page of this site, where its cookie shows that it sent the request.
 
 Needs requirements-saml.lock: config/sign_in.py refuses the settings without it.
 """
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 ID = "saml"
 LEEWAY = 60  # seconds by which clocks may differ
-KEPT = 60  # seconds between the answer and the page that it leads to
+KEPT = 60  # seconds between the answer and the page to which it redirects
 LATEST = 600  # seconds after which a request to sign out is too old
-LONGEST = 86_400  # seconds for which an assertion may hold: so long it is remembered
+LONGEST = 86_400  # seconds for which an assertion may be valid, and is remembered
 SAML, BEARER = "urn:oasis:names:tc:SAML:2.0:", "urn:oasis:names:tc:SAML:2.0:cm:bearer"
 NAMES = {
     "samlp": SAML + "protocol",
@@ -57,7 +57,7 @@ TRANSIENT = SAML + "nameid-format:transient"
 
 
 class Metadata(NamedTuple):
-    """What the provider says of itself."""
+    """The provider's metadata."""
 
     idp: dict  # as python3-saml has it
     ends: datetime | None
@@ -65,7 +65,7 @@ class Metadata(NamedTuple):
 
 
 def metadata() -> Metadata:
-    """What the provider's metadata says. Raises Away where it cannot be had, Refused where it cannot be used."""
+    """The provider's metadata. Raises Away if it cannot be fetched, and Refused if it cannot be used."""
     from onelogin.saml2.idp_metadata_parser import OneLogin_Saml2_IdPMetadataParser
     from onelogin.saml2.xml_utils import OneLogin_Saml2_XML
 
@@ -73,16 +73,16 @@ def metadata() -> Metadata:
         root = OneLogin_Saml2_XML.to_etree(metadata_text())
     except (requests.RequestException, OSError) as error:
         raise Away from error
-    except (ValueError, SyntaxError) as error:  # lxml's error is one of syntax
+    except (ValueError, SyntaxError) as error:  # lxml raises SyntaxError
         raise Refused(f"the provider's metadata is no XML: {error}") from error
     if len(root.xpath("//md:IDPSSODescriptor", namespaces=NAMES)) != 1:
         raise Refused("the provider's metadata does not describe one provider")
-    found = OneLogin_Saml2_IdPMetadataParser.parse(root).get("idp", {})
-    signing = found.pop("x509certMulti", {}).get("signing") or [found.pop("x509cert", None)]
+    idp = OneLogin_Saml2_IdPMetadataParser.parse(root).get("idp", {})
+    signing = idp.pop("x509certMulti", {}).get("signing") or [idp.pop("x509cert", None)]
     for name in ("singleSignOnService", "singleLogoutService"):
-        if not is_safe(found.get(name, {}).get("url", "")):
-            found.pop(name, None)
-    if not found.get("entityId") or "singleSignOnService" not in found or not all(signing):
+        if not is_safe(idp.get(name, {}).get("url", "")):
+            idp.pop(name, None)
+    if not idp.get("entityId") or "singleSignOnService" not in idp or not all(signing):
         raise Refused(
             "the provider's metadata lacks a name, a certificate to sign, or an HTTPS address for redirects"
         )
@@ -93,7 +93,7 @@ def metadata() -> Metadata:
         raise Refused(f"the provider's metadata cannot be read: {error}") from error
     if ends and ends < datetime.now(UTC):
         raise Refused(f"the provider's metadata held until {ends:%Y-%m-%d}")
-    return Metadata(found | {"x509certMulti": {"signing": signing}}, ends, certificates)
+    return Metadata(idp | {"x509certMulti": {"signing": signing}}, ends, certificates)
 
 
 def metadata_text() -> bytes:
@@ -119,7 +119,7 @@ def moment(text: str) -> datetime:
     return read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
 
 
-def described(request: HttpRequest, idp: dict | None = None) -> dict:
+def toolkit_settings(request: HttpRequest, idp: dict | None = None) -> dict:
     """The settings of python3-saml: this server, and the provider."""
     address = request.build_absolute_uri
     security = {
@@ -148,7 +148,7 @@ def toolkit(request: HttpRequest) -> "OneLogin_Saml2_Auth":
     from onelogin.saml2.auth import OneLogin_Saml2_Auth
     from onelogin.saml2.errors import OneLogin_Saml2_Error
 
-    seen = {
+    facts = {
         "https": "on" if request.is_secure() else "off",
         "http_host": request.get_host(),
         "script_name": request.META.get("SCRIPT_NAME", ""),
@@ -159,7 +159,7 @@ def toolkit(request: HttpRequest) -> "OneLogin_Saml2_Auth":
         "validate_signature_from_qs": True,
     }
     try:
-        return OneLogin_Saml2_Auth(seen, described(request, metadata().idp))
+        return OneLogin_Saml2_Auth(facts, toolkit_settings(request, metadata().idp))
     except OneLogin_Saml2_Error as error:
         raise Refused(f"the provider's metadata cannot be used: {error}") from error
 
@@ -168,13 +168,13 @@ def own_metadata(request: HttpRequest) -> bytes:
     """The metadata of this server, which the operator gives to the provider."""
     from onelogin.saml2.settings import OneLogin_Saml2_Settings
 
-    return OneLogin_Saml2_Settings(described(request), sp_validation_only=True).get_sp_metadata()
+    return OneLogin_Saml2_Settings(toolkit_settings(request), sp_validation_only=True).get_sp_metadata()
 
 
 def address_to_sign_in(request: HttpRequest, next_page: str) -> str:
     """The provider's address to send the visitor to. Raises Away and Refused."""
     auth = toolkit(request)
-    # Who is signed in shows again who they are: the provider must not wave them through.
+    # A person who is already signed in must show again who they are, so the provider must ask.
     address = auth.login(return_to="", force_authn=request.user.is_authenticated)
     statekit.stash_state(request, provider_id=ID, state_id=auth.get_last_request_id(), state={"next": next_page})
     return address
@@ -183,33 +183,33 @@ def address_to_sign_in(request: HttpRequest, next_page: str) -> str:
 # The answer
 
 
-def received(request: HttpRequest) -> str:
-    """The key under which the person of this answer is kept for a minute. Raises Away and Refused."""
+def store_answer(request: HttpRequest) -> str:
+    """Keep the person of this answer for a minute, and return the key. Raises Away and Refused."""
     auth = toolkit(request)
     assertion = verified(auth, request)
-    issuer, answered = auth.get_settings().get_idp_data()["entityId"], in_response_to(assertion)
-    if not answered and not settings.SAML["unsolicited"]:
+    issuer, request_id = auth.get_settings().get_idp_data()["entityId"], in_response_to(assertion)
+    if not request_id and not settings.SAML["unsolicited"]:
         raise Refused("nobody asked for the answer: the provider began by itself")
-    held = holds_for(assertion, request.build_absolute_uri(reverse("saml_assertion")))
-    if not throttle.first_use("assertion", digest(issuer, assertion.get("ID")), held + 2 * LEEWAY):
+    valid_for = holds_for(assertion, request.build_absolute_uri(reverse("saml_assertion")))
+    if not throttle.first_use("assertion", digest(issuer, assertion.get("ID")), valid_for + 2 * LEEWAY):
         raise Refused("the assertion was used before")
     key = secrets.token_urlsafe(24)
-    caches["tries"].set(place_of(key), (answered, facts_of(request, auth, issuer)), timeout=KEPT)
+    caches["tries"].set(cache_key(key), (request_id, facts_of(request, auth, issuer)), timeout=KEPT)
     return key
 
 
-def place_of(key: str) -> str:
+def cache_key(key: str) -> str:
     return f"saml:{salted_hmac(__name__, key, algorithm='sha256').hexdigest()}"
 
 
 def verified(auth: "OneLogin_Saml2_Auth", request: HttpRequest):
-    """The one assertion of the answer, signed by the provider. Raises Refused."""
+    """The only assertion of the answer, signed by the provider. Raises Refused."""
     from onelogin.saml2.response import OneLogin_Saml2_Response
 
     try:
-        # As XML, since the toolkit looks first at what is not verified yet.
+        # The structure comes first, because the toolkit reads parts before it verifies them.
         root = OneLogin_Saml2_Response(auth.get_settings(), request.POST["SAMLResponse"]).get_xml_document()
-        is_plain(root)
+        check_structure(root)
         auth.process_response()
     except Refused:
         raise
@@ -223,8 +223,8 @@ def verified(auth: "OneLogin_Saml2_Auth", request: HttpRequest):
     return assertion
 
 
-def is_plain(root) -> None:
-    """Refuse an answer in which what is signed could be another part than what is read. Raises Refused."""
+def check_structure(root) -> None:
+    """Raise Refused if the signed part of the answer could be another one than the part that is read."""
     named = root.xpath("//@*[local-name()='ID' or local-name()='Id' or local-name()='id']")
     if len(set(named)) < len(named):
         raise Refused("two parts of the answer have one name")
@@ -253,20 +253,20 @@ def confirmations(assertion) -> Iterator:
 
 
 def in_response_to(assertion) -> str:
-    """The request that was answered, "" for none, as the signed assertion says. Raises Refused."""
-    said = {data.get("InResponseTo", "") for data in confirmations(assertion)}
+    """The id of the request that was answered, "" for none, by the signed assertion. Raises Refused."""
+    ids = {data.get("InResponseTo", "") for data in confirmations(assertion)}
     around = assertion.getparent().get("InResponseTo", "")
-    if said != {around}:  # that of the answer around it may be unsigned
+    if ids != {around}:  # the attribute of the answer around the assertion may be unsigned
         raise Refused("the assertion answers another request than the answer around it")
     return around
 
 
 def holds_for(assertion, here: str) -> int:
-    """For how many seconds the assertion holds. It must say where, for whom and how long. Raises Refused."""
+    """The seconds for which the assertion is valid. It must name recipient, audience, expiry. Raises Refused."""
     now = time.time()
     entity = here.removesuffix(reverse("saml_assertion")) + reverse("saml_metadata")
-    said = list(confirmations(assertion))
-    if not said or any(data.get("Recipient") != here for data in said):
+    data = list(confirmations(assertion))
+    if not data or any(each.get("Recipient") != here for each in data):
         raise Refused("the assertion is for another address")
     if assertion.getparent().get("Destination", here) != here:
         raise Refused("the answer is for another address")
@@ -276,7 +276,7 @@ def holds_for(assertion, here: str) -> int:
         raise Refused("the assertion is for another audience")
     try:
         begins = assertion.xpath("saml:Conditions/@NotBefore", namespaces=NAMES)
-        ends = [moment(data.get("NotOnOrAfter", "")) for data in said]
+        ends = [moment(each.get("NotOnOrAfter", "")) for each in data]
         ends += map(moment, assertion.xpath("saml:Conditions/@NotOnOrAfter", namespaces=NAMES))
         begin = max((moment(text).timestamp() for text in begins), default=0)
     except ValueError as error:
@@ -290,7 +290,7 @@ def holds_for(assertion, here: str) -> int:
 
 
 def facts_of(request: HttpRequest, auth: "OneLogin_Saml2_Auth", issuer: str) -> dict:
-    """What the assertion says of the person, as the arguments of Person. Raises Refused."""
+    """The arguments of Person, from the assertion. Raises Refused."""
     app = SocialApp(provider=ID, client_id=ID, settings={"attribute_mapping": mapping()})
     reader, attributes = SAMLProvider(request, app=app), auth.get_attributes()
     fields, subject, name = reader.extract_common_fields(auth), reader.extract_uid(auth), auth.get_nameid()
@@ -316,7 +316,7 @@ def facts_of(request: HttpRequest, auth: "OneLogin_Saml2_Auth", issuer: str) -> 
 
 
 def session_of(name: str | None, index: str) -> str:
-    """The name of a session: by its index alone it is known only among those of its person."""
+    """The name of a session, with that of its person, because an index is unique only for one person."""
     return json.dumps([name, index])
 
 
@@ -329,12 +329,12 @@ def mapping() -> dict[str, list[str]]:
 
 
 def person_of(request: HttpRequest, key: str) -> Person:
-    """The person whom the provider sent back, in the browser that asked. Raises Refused. A key works once."""
-    place = place_of(key)
-    answered, facts = caches["tries"].get(place) or ("", None)
-    if facts is None or not caches["tries"].delete(place):  # of two at once one deletes it
+    """The person whom the provider sent back to this browser. Each key works once. Raises Refused."""
+    name = cache_key(key)
+    request_id, facts = caches["tries"].get(name) or ("", None)
+    if facts is None or not caches["tries"].delete(name):  # of two at once one deletes it
         raise Refused("the answer is unknown, used or old")
-    state = statekit.unstash_state(request, provider_id=ID, state_id=answered) if answered else {}
+    state = statekit.unstash_state(request, provider_id=ID, state_id=request_id) if request_id else {}
     if state is None:
         raise Refused("the answer is to a request that this browser did not send, or was used, or is old")
     return Person(**facts, next=state.get("next", ""))
@@ -344,7 +344,7 @@ def person_of(request: HttpRequest, key: str) -> Person:
 
 
 def address_to_sign_out(request: HttpRequest, hint: list) -> str:
-    """The provider's address to end the session there, or "" where it names none or is away."""
+    """The provider's address to end the session there; "" if it names none or does not answer."""
     try:
         auth = toolkit(request)
     except (Away, Refused):
@@ -358,13 +358,13 @@ def address_to_sign_out(request: HttpRequest, hint: list) -> str:
         name_id_format=kind,
         nq=qualifier,
         spnq=of_server,
-        session_index=escape(session),  # which python3-saml puts into the XML as it is
+        session_index=escape(session),  # python3-saml puts it into the XML unescaped
     )
 
 
 def signed_out(request: HttpRequest) -> tuple[list[tuple[str, str]], str]:
-    """Whom and which sessions the provider ends, as digests, and where to answer. Raises Away and Refused."""
-    from onelogin.saml2.logout_request import OneLogin_Saml2_Logout_Request as Asked
+    """The digests of person and session of each sign-out, and the address to answer. Raises Away and Refused."""
+    from onelogin.saml2.logout_request import OneLogin_Saml2_Logout_Request as LogoutRequest
     from onelogin.saml2.xml_utils import OneLogin_Saml2_XML
 
     auth = toolkit(request)
@@ -374,8 +374,8 @@ def signed_out(request: HttpRequest) -> tuple[list[tuple[str, str]], str]:
         answer = auth.process_slo(keep_local_session=True)
         text = auth.get_last_request_xml()
         root = OneLogin_Saml2_XML.to_etree(text)
-        issuer, issued = Asked.get_issuer(root), moment(root.get("IssueInstant")).timestamp()
-        name, indexes = Asked.get_nameid(root), Asked.get_session_indexes(root)
+        issuer, issued = LogoutRequest.get_issuer(root), moment(root.get("IssueInstant")).timestamp()
+        name, indexes = LogoutRequest.get_nameid(root), LogoutRequest.get_session_indexes(root)
     except Exception as error:  # as in verified()
         raise Refused(f"the request cannot be read: {type(error).__name__}: {error}"[:200]) from error
     if auth.get_errors():

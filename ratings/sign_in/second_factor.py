@@ -28,30 +28,30 @@ def has_one(user: AbstractBaseUser) -> bool:
 
 
 def is_missing(request: HttpRequest) -> bool:
-    """Whether the person has a role that needs a second factor, and none."""
+    """Whether the person has a role that needs a second factor, but no second factor."""
     if not settings.SECOND_FACTOR or given_at_provider(request, request.user):
         return False
     return bool(members.roles_of(request.user) & settings.SECOND_FACTOR) and not has_one(request.user)
 
 
 def given_at_provider(request: HttpRequest, user: AbstractBaseUser) -> bool:
-    """Whether the person signed in at a provider that says it asked for a second factor."""
+    """Whether the person signed in at a provider that says that it asked for a second factor."""
     return any(each.get("second_factor") for each in get_authentication_records(request, user))
 
 
 def is_fresh(request: HttpRequest) -> bool:
-    """Whether the person showed a short while ago who they are."""
+    """Whether the person has recently shown who they are."""
     records = [r for r in get_authentication_records(request, request.user) if r.get("reauthenticated")]
     return bool(records) and timezone.now().timestamp() - records[-1]["at"] < REAUTHENTICATION_TIMEOUT
 
 
-def can_show_again(request: HttpRequest) -> bool:
-    """Whether the person has a password or a factor to show who they are; others sign in anew."""
+def can_reauthenticate(request: HttpRequest) -> bool:
+    """Whether the person has a password or a factor to show who they are. Others must sign in again."""
     return bool(account_adapter().get_reauthentication_methods(request.user))
 
 
 def remove_all(user: AbstractBaseUser) -> int:
-    """Remove all second factors and recovery codes of a person; how many there were."""
+    """Remove all second factors and recovery codes of a person, and return their number."""
     removed = Authenticator.objects.filter(user=user).delete()[0]
     if removed:
         note(Act.SIGN_IN, about=user, removed="all second factors")
@@ -59,13 +59,13 @@ def remove_all(user: AbstractBaseUser) -> int:
 
 
 def unreadable() -> int:
-    """How many factors have a secret that cannot be decrypted with the present keys. One database query."""
+    """The number of factors whose secret cannot be decrypted with the present keys. One database query."""
     every = Authenticator.objects.values_list("data", flat=True).iterator()
     return sum(not secrets_at_rest.is_readable(data) for data in every)
 
 
 def note_change(signal: Signal, user: AbstractBaseUser, authenticator: Authenticator, **more) -> None:
-    """Note what a person changed. A receiver of allauth's signals."""
+    """Note a change in the audit. A receiver of allauth's signals."""
     did = {signals.authenticator_added: "added", signals.authenticator_removed: "removed"}.get(signal, "made anew")
     note(Act.SIGN_IN, about=user, **{did: authenticator.type})
 
@@ -98,20 +98,20 @@ class Adapter(DefaultMFAAdapter):
         return user.get_username()
 
 
-class Once:
-    """A code of the app works once, on all processes and machines.
+class OneTimeCode:
+    """A form field whose codes work once, on all processes and machines.
 
-    allauth notes used codes in a cache, and here each process has its own.
+    allauth notes used codes in a cache, of which each process here has its own.
     """
 
     def clean_code(self) -> str:
         typed = self.cleaned_data["code"]
-        if row := recovery_codes.used(self.user, typed):
+        if row := recovery_codes.use(self.user, typed):
             self.authenticator = row
             return typed
         try:
             code = super().clean_code()
-        except secrets_at_rest.Unreadable as error:  # the log says why, and the cure
+        except secrets_at_rest.Unreadable as error:  # the log says the cause and the cure
             raise Adapter().validation_error("incorrect_code") from error
         if self.authenticator.type == Authenticator.Type.TOTP and not throttle.first_use(
             str(self.user.pk), normalize_user_code(code)
@@ -122,9 +122,9 @@ class Once:
         return code
 
 
-class CodeForm(Once, AuthenticateForm):
+class CodeForm(OneTimeCode, AuthenticateForm):
     pass
 
 
-class CodeAgainForm(Once, ReauthenticateForm):
+class CodeAgainForm(OneTimeCode, ReauthenticateForm):
     pass

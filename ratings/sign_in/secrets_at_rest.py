@@ -1,6 +1,6 @@
-"""Secrets of second factors as the database has them: encrypted by Fernet, with a key derived from SECRET_KEY.
+"""Encrypt the secrets of second factors for the database, by Fernet with a key derived from SECRET_KEY.
 
-Who reads the database alone, or a backup of it, can make no code.
+A person who has only the database, or a backup of it, cannot make codes.
 """
 
 import base64
@@ -32,7 +32,7 @@ def decrypt(text: str) -> str:
         return keys().decrypt(text.removeprefix(MARK).encode()).decode()
     except InvalidToken as error:
         log.error(
-            "A second factor cannot be read, since SECRET_KEY is another. Name the former key in "
+            "A second factor cannot be decrypted, because SECRET_KEY has changed. Name the former key in "
             "SECRET_KEY_FORMER, or remove the factor by the command remove_second_factor."
         )
         raise Unreadable from error
@@ -50,7 +50,7 @@ def is_readable(data: dict) -> bool:
 
 
 def renew(data: dict) -> bool:
-    """Encrypt what stands in the data of a factor by the key of today; whether that changed anything."""
+    """Encrypt the secrets in the data of a factor with the current key. Returns whether that changed anything."""
     old = {name: data[name] for name in SECRETS & data.keys() if not is_current(data[name])}
     data.update({name: encrypt(decrypt(text)) for name, text in old.items()})
     return bool(old)
@@ -65,7 +65,7 @@ def is_current(text: str) -> bool:
 
 
 def keys() -> MultiFernet:
-    """The key of SECRET_KEY, which encrypts, and those of former ones, which still decrypt."""
+    """The key of SECRET_KEY, which encrypts, and those of former ones, which only decrypt."""
     return MultiFernet(
         [Fernet(key_of(secret)) for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
     )

@@ -1,6 +1,6 @@
-"""What is told of tries to sign in: on the log all of them, in the audit those that no stranger can make many of.
+"""Record tries to sign in: all of them in the log, and a limited number of refused ones in the audit.
 
-What somebody typed as a name is never told unless it is the name of an account: it may be their password.
+A name that was typed is recorded only if it is the name of an account, because it may be a password.
 """
 
 import logging
@@ -18,7 +18,7 @@ log = logging.getLogger("idealist.sign_in")
 
 
 def succeeded(request: HttpRequest, user: AbstractBaseUser) -> None:
-    """Note a sign-in, and by what the person showed who they are."""
+    """Note a sign-in, and the means by which the person showed who they are."""
     ways = [record["method"] for record in get_authentication_records(request, user)]
     note(Act.SIGNED_IN, about=user, by=user, ways=ways)
 
@@ -26,30 +26,30 @@ def succeeded(request: HttpRequest, user: AbstractBaseUser) -> None:
 def refused(
     request: HttpRequest, why: str, user: AbstractBaseUser | None = None, act: Act = Act.SIGN_IN_REFUSED
 ) -> None:
-    """Tell the log of a refused try, and the audit while this minute has room, so that nobody fills it."""
-    tell(request, why, user, act)
+    """Record a refused try in the log and, up to a limit per minute, in the audit, so that nobody can fill it."""
+    log_refusal(request, why, user, act)
     try:
         throttle.begin_refusal()
         note(act, about=user or "an unknown name", why=why)
     except throttle.TooMany:
-        pass  # the log has it
+        pass  # it is in the log
     except (DatabaseError, ConnectionError) as error:
-        log.error("This refusal is on the log alone, since the audit could not be written: %s", error)
+        log.error("This refusal is only in the log, because the audit could not be written: %s", error)
 
 
 def wrong_password(sender: object, credentials: dict, request: HttpRequest | None = None, **more: object) -> None:
-    """Tell of a wrong name or password. A receiver of user_login_failed."""
+    """Record a wrong name or password. A receiver of user_login_failed."""
     if request is not None:
         users = get_user_model().objects.filter(username=credentials.get("username") or "")
         refused(request, "wrong password" if (user := users.first()) else "unknown name", user)
 
 
 def limited(request: HttpRequest) -> None:
-    """Tell the log alone of a try beyond the limit."""
-    tell(request, "too many tries")
+    """Record a try beyond the limit in the log only."""
+    log_refusal(request, "too many tries")
 
 
-def tell(
+def log_refusal(
     request: HttpRequest, why: str, user: AbstractBaseUser | None = None, act: Act = Act.SIGN_IN_REFUSED
 ) -> None:
     account = user.get_username() if user else "an unknown name"

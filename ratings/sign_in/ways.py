@@ -1,4 +1,4 @@
-"""Which protocol the provider of the settings speaks."""
+"""The module for the protocol of the provider in the settings."""
 
 from types import ModuleType
 
@@ -7,6 +7,6 @@ from django.conf import settings
 from . import oidc, saml
 
 
-def offered() -> ModuleType | None:
-    """The module that speaks it: both have an `ID`, `address_to_sign_in` and `address_to_sign_out`."""
+def provider_module() -> ModuleType | None:
+    """The module, which has an `ID`, `address_to_sign_in` and `address_to_sign_out`; None without a provider."""
     return saml if settings.SAML else oidc if settings.OIDC else None

@@ -1,8 +1,8 @@
-"""Filters for shares and times, rounded to what is known of them."""
+"""Filters for shares and times, rounded to their significant digits."""
 
 from django import template
 
-from ..desk.shown import left_words
+from ..desk.content import left_words
 
 register = template.Library()
 
@@ -12,7 +12,7 @@ register.filter("left", left_words)
 
 @register.filter
 def percent(value: float | None) -> str:
-    """87 %, never rounded to 0 % or 100 % where it is neither; "–" for None."""
+    """A share as 87 %, never rounded to 0 % or 100 % unless it is that; "–" for None."""
     if value is None:
         return "–"
     if 0 < value < 0.005:
@@ -24,7 +24,7 @@ def percent(value: float | None) -> str:
 
 @register.filter
 def seconds(value: float) -> str:
-    """9.1 s, 45 s, 3.5 min."""
+    """A time as 9.1 s, 45 s or 3.5 min."""
     if value < 9.95:
         return f"{value:.1f} s"
     return f"{value:.0f} s" if value < 119.5 else f"{value / 60:.1f} min"
@@ -32,7 +32,7 @@ def seconds(value: float) -> str:
 
 @register.filter
 def hours(value: float) -> str:
-    """Two significant digits: 40 minutes, 3.5 hours, 1,200 hours."""
+    """A time with two significant digits, as 40 minutes, 3.5 hours or 1,200 hours."""
     if value < 0.95:
         minutes = max(1, round(60 * value))
         return f"{minutes} minute{'' if minutes == 1 else 's'}"

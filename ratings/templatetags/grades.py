@@ -1,4 +1,4 @@
-"""The chip of a grade: its number on a tone, so that no grade is told by colour alone."""
+"""The chip of a grade: its number on a tone, so that colour alone shows no grade."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -36,7 +36,7 @@ def written(value: float | Decimal) -> str:
 
 @register.inclusion_tag("_grade.html")
 def chip(value: "Grade | float | Decimal | None", scale: Iterable = (), label: str = "") -> dict:
-    """A chip for a grade or a judgment; None and nan are unjudged. `label` where no name is printed beside it."""
+    """A chip for a grade or a judgment; None and nan are unjudged. `label` is for chips without a name."""
     if isinstance(value, Grade):
         value = value.value
     steps = [step.value if isinstance(step, Grade) else step for step in scale]

@@ -1,4 +1,4 @@
-"""How many probes of a judge got through."""
+"""The tag `probes_of`: how many probes of a judge got through."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""The tag `unfinished`: whether a collection still lacks something, for the navigation of its admins."""
+"""The tag `unfinished`: whether the set-up of a collection is unfinished, for the navigation of its admins."""
 
 from django import template
 

@@ -132,7 +132,7 @@ def make_round(
 def make_asked(collection: Collection, *pairs: Pair, name: str = "llama") -> JudgeRun:
     """A run of a new judge, which gave each of the pairs the highest grade."""
     version, _ = versions.make_version(
-        versions.make_judge(collection, name), versions.Wish("llama3", "http://127.0.0.1:9/v1")
+        versions.make_judge(collection, name), versions.VersionSettings("llama3", "http://127.0.0.1:9/v1")
     )
     n = len(pairs)
     run = JudgeRun.objects.create(version=version, choice="pool", state="done", most_calls=n, pairs=n, graded=n)

@@ -123,7 +123,7 @@ def test_a_document_that_was_never_given_is_not_there(client, collection):
     pair = make_pair(collection)
     refused = save(client, pair.token)
     assert refused.status_code == 404
-    assert "never given" in refused.json()["error"]
+    assert "never assigned" in refused.json()["error"]
 
 
 def test_late_work_is_kept_like_any_other(client, collection, alice):

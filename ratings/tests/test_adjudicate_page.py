@@ -259,8 +259,8 @@ def test_a_decision_is_saved_with_its_reason_and_goes_on_to_the_next_pair(world)
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        ({"reason": ""}, "Say why: the reason is kept with it."),
-        ({"reason": " \n "}, "Say why: the reason is kept with it."),
+        ({"reason": ""}, "Give a reason. It is stored with the decision."),
+        ({"reason": " \n "}, "Give a reason. It is stored with the decision."),
         ({"reason": "a\x00b"}, "Null characters are not allowed."),
         ({"reason": "x" * 5001}, "at most 5000 characters"),
         ({"value": ""}, "Choose a grade."),
@@ -381,7 +381,7 @@ def test_only_the_decision_that_was_seen_is_withdrawn(world):
     world.decide(pair, "0", "on a second look")
     response = world.withdraw(pair, seen, "this one is wrong")
     assert response.status_code == 409
-    assert "adjudicated anew: 0 Irrelevant by dora" in text(response)
+    assert "adjudicated again: 0 Irrelevant by dora" in text(response)
     assert ">this one is wrong</textarea>" in response.content.decode()
     assert Adjudication.objects.get().grade.plain == "0"
 

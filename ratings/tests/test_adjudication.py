@@ -99,7 +99,7 @@ def test_only_what_was_seen_is_withdrawn():
     withdraw(pair, reason="no", actor=None, seen=seen.pk)
     anew = adjudicate(pair, grade(collection, "0"), reason="now it is", actor=None)
     another = anew.pk + 1
-    with pytest.raises(NotAdjudicated, match=r"anew: 0 Irrelevant on .* \(now it is\)"):
+    with pytest.raises(NotAdjudicated, match=r"again: 0 Irrelevant on .* \(now it is\)"):
         withdraw(pair, reason="no", actor=None, seen=another)
     assert Adjudication.objects.get() == anew
 

@@ -59,7 +59,7 @@ def test_the_same_file_again_changes_nothing_and_what_departs_is_changed(file):
     command("anchors", "hills", file(FILE))
     before = list(Anchor.objects.order_by("pk").values()), list(Pair.objects.order_by("pk").values())
     out, _, _ = command("anchors", "hills", file(FILE + "q1,a,3.0,gold,\n"))
-    assert out == ("3 anchors: 0 new, 0 changed, 3 unchanged.\n1 line said again what an earlier line says.\n")
+    assert out == ("3 anchors: 0 new, 0 changed, 3 unchanged.\n1 line repeats an earlier one.\n")
     assert (list(Anchor.objects.order_by("pk").values()), list(Pair.objects.order_by("pk").values())) == before
     # A gold pair becomes a warm-up and the warm-up gold, so that it can be rated again.
     other = HEADER + "q1,a,3,warm-up,Just so.\nq1,b,-1,gold,\n"
@@ -119,7 +119,7 @@ def test_a_file_without_a_header_that_fits_is_refused(file):
     _, err, refused = command("anchors", "hills", file("query,document,grade\nq1,a,3\n"))
     assert refused and "line 1: the header 'query,document,grade' lacks kind" in err
     _, err, refused = command("anchors", "hills", file(""))
-    assert refused and "there is nothing in it" in err
+    assert refused and "it holds nothing to import" in err
 
 
 def test_standard_input_is_a_file(monkeypatch):

@@ -112,7 +112,7 @@ def test_places_in_words_are_places_of_the_batch(caller):
     answer = caller.post(f"{HILLS}/rankings", one_ranking("aba"))
     (error,) = answer.json()["errors"]
     assert error["pointer"] == "/rankings/0/documents/2"
-    assert error["detail"] == "document a of this ranking of new stands already at /rankings/0/documents/0."
+    assert error["detail"] == "document a of this ranking of new already appears at /rankings/0/documents/0."
     assert error["cure"] == 'Keep one of the two. If the better place counts, send true as "keep_first".'
     assert caller.post(f"{HILLS}/rankings", one_ranking("aba") | {"keep_first": True}).status_code == 200
 
@@ -201,7 +201,7 @@ def test_what_is_not_as_described_is_refused_at_its_place(caller, path, body, pl
         (b"null", "not an object"),
         (b"{", "The body is not JSON"),
         (b"[1]", "The body is [1], not an object."),
-        (b'{"queries": [{"key": "q", "key": "r"}]}', "The name 'key' stands twice in one object."),
+        (b'{"queries": [{"key": "q", "key": "r"}]}', "The name 'key' appears twice in one object."),
         (b'{"queries": [{"key": NaN}]}', "NaN is not a JSON number."),
         (b'{"queries": [{"key": "\\u0000"}]}', "holds a NUL"),
         (b'{"queries": [{"key": "\\ud800"}]}', "half a surrogate pair"),

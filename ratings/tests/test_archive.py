@@ -219,7 +219,7 @@ def with_picture(content: bytes, name: str) -> bytes:
         (b"<script>alert(1)</script>", "", "it is not WebP"),
         (WEBP[:40], "", "it is not WebP"),
         (WEBP, "d" * 64, "its name is not the SHA-256"),
-        (WEBP, "../" + PICTURE, "not of an archive"),
+        (WEBP, "../" + PICTURE, "which no archive has"),
     ],
 )
 def test_a_picture_of_an_archive_is_one_that_idealist_makes(tmp_path, content, name, said):
@@ -364,7 +364,12 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("member", "before", "after", "said"),
     [
-        ("grades", '"value":"0.5"', '"value":"-1"', "grades.jsonl, line 2: the entry -1 stands already on line 1"),
+        (
+            "grades",
+            '"value":"0.5"',
+            '"value":"-1"',
+            "grades.jsonl, line 2: the entry -1 already appears on line 1",
+        ),
         ("grades", '"value":"0.5"', '"value":"1e9"', "line 2: the field value: the grade '1e9' has more than 6"),
         ("queries", '"weight":0.1', '"weight":-1', "line 2: the field weight: -1 is not a number from 0 on"),
         ("queries", '"weight":0.1', '"weight":NaN', "queries.jsonl, line 2: NaN is not a JSON number"),
@@ -393,7 +398,7 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
         ("raters", '"imported"', '"robot"', "line 2: the field kind: 'robot' is none of person, imported"),
         ("raters", '"imported"', '"machine"', "line 2: the field kind: a machine is not a rater"),
         ("queries_of_raters", '"query":"q10"', '"query":"q11"', "line 1: the file queries.jsonl has no q11"),
-        ("pairs", "0000000002", "0000000001", "000-000000000001 stands already on line 1"),
+        ("pairs", "0000000002", "0000000001", "000-000000000001 already appears on line 1"),
         ("rounds", '"number":2', '"number":3', "rounds.jsonl, line 2: the number is 3"),
         ("rounds", '"systems":["bm25"]', '"systems":null', "line 1: the field aim: the systems are missing"),
         ("rounds", '"gains":[0,0.5]', '"gains":["0"]', "line 1: the field aim: ['0'] is not a list of gains"),
@@ -415,7 +420,7 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
             '"query":"=q2"',
             "drawn.jsonl, line 2: the file pairs.jsonl has no =q2 and -d2",
         ),
-        ("drawn", '"round":2', '"round":1', "line 2: the entry 1 and 1 stands already on line 1"),
+        ("drawn", '"round":2', '"round":1', "line 2: the entry 1 and 1 already appears on line 1"),
         ("drawn", '"unit":null', '"unit":1', "line 1: a pair must have a unit, a key"),
         ("drawn", '"key":1e-07', '"key":null', "line 2: a pair must have a unit, a key"),
         ("drawn", '"rate":0.1', '"rate":0.0', "line 2: a pair must have a unit, a key"),
@@ -446,7 +451,7 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
         ("events", '"undoes":1', '"undoes":2', "events.jsonl, line 2: the file events.jsonl has no 2"),
         ("events", '"number":5', '"number":6', "events.jsonl, line 5: the number is 6"),
         ("events", '"undoes":1', '"undoes":null', "line 2: an event must name the event"),
-        ("events", '"import":1', '"import":null', "imports.jsonl, line 1: no event is of this import"),
+        ("events", '"import":1', '"import":null', "imports.jsonl, line 1: no event belongs to this import"),
         ("checks", '"event":5', '"event":9', "checks.jsonl, line 1: the file events.jsonl has no 9"),
         (
             "collection",
@@ -488,7 +493,7 @@ BOMB = packed(HILLS | {"documents": " " * 150_000_000})
     [
         (b"PK no zip", "it is not a complete ZIP"),
         (GOOD[:-400], "it is not a complete ZIP"),
-        (entry_added(GOOD, "../../evil.py"), "it has the file '../../evil.py', which is not of an archive"),
+        (entry_added(GOOD, "../../evil.py"), "it has the file '../../evil.py', which no archive has"),
         (entry_added(GOOD, "/etc/passwd"), "it has the file '/etc/passwd'"),
         (entry_added(b"", "notes.txt"), "it has no manifest.json"),
         (packed({name: HILLS[name] for name in list(HILLS)[:-1]}), "checks.jsonl: the file is missing"),
@@ -517,11 +522,11 @@ def test_a_manifest_that_tells_of_other_lines_is_refused_before_room_is_made_for
     told = manifest_of(GOOD)["members"]
     told[4]["lines"] = 10**15
     assert (
-        "queries.jsonl: there are 2 lines, and it must have 1,000,0"
+        "queries.jsonl: it has 2 lines, and must have 1,000,0"
         in restored(tmp_path, packed(HILLS, members=told))[0]
     )
     refused = restored(tmp_path, packed(HILLS | {"collection": HILLS["collection"] * 2}))
-    assert "collection.jsonl: there are 2 lines, and it must have 1" in refused[0]
+    assert "collection.jsonl: it has 2 lines, and must have 1" in refused[0]
     assert not Collection.objects.exists()
 
 
@@ -561,7 +566,7 @@ def test_commands_take_a_collection_out_and_in_and_refuse_a_name_that_is_taken(t
     assert manifest_of(path.read_bytes())["snapshot"] in out.getvalue()
     with pytest.raises(Refused, match=r"There is a collection 'hills' already.*--slug. Nothing was written"):
         call_command("import_collection", str(path), slug="hills")
-    with pytest.raises(Refused, match="'a b' cannot stand in an address"):
+    with pytest.raises(Refused, match="'a b' cannot be part of an address"):
         call_command("import_collection", str(path), slug="a b")
     with pytest.raises(Refused, match="No such file or directory. Nothing was written"):
         call_command("import_collection", str(tmp_path / "none.zip"), slug="new")
@@ -569,7 +574,7 @@ def test_commands_take_a_collection_out_and_in_and_refuse_a_name_that_is_taken(t
     err = io.StringIO()
     with pytest.raises(Refused, match="Nothing was written"):
         call_command("import_collection", str(path), slug="new", stderr=err)
-    assert "line 2: the entry =q2 and d1 and rater 1f and repeat stands already on line 1" in err.getvalue()
+    assert "line 2: the entry =q2 and d1 and rater 1f and repeat already appears on line 1" in err.getvalue()
     path.write_bytes(packed(HILLS))
     call_command("import_collection", str(path), slug="new", stdout=out, stderr=err)
     assert "Collection new made, with 2 queries, 2 documents, 1 system, 2 raters, 2 ratings." in out.getvalue()

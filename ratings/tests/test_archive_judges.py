@@ -171,7 +171,9 @@ def test_what_was_made_and_asked_here_comes_back_and_goes_on(tmp_path, settings)
     samples.take_rated(run.version.judge)
     uses.switch_on(run.version, "expected")
     other = versions.make_judge(collection, "other")
-    wish = versions.Wish("m", "http://127.0.0.1:9/v1", sampling={"x": -0.0, "y": 1e22, "z": 1e-7, "s": "ü"})
+    wish = versions.VersionSettings(
+        "m", "http://127.0.0.1:9/v1", sampling={"x": -0.0, "y": 1e22, "z": 1e-7, "s": "ü"}
+    )
     version, _ = versions.make_version(other, wish)
     waiting = runs.start(version, "rated", {}, runs.Limits(5))
     first = written(collection.slug)
@@ -195,7 +197,7 @@ def refused(tmp_path, **members: str) -> list[str]:
 @pytest.mark.parametrize(
     ("member", "before", "after", "said"),
     [
-        ("judges", "=gpt 4", "llama", "judges.jsonl, line 2: the entry llama stands already on line 1"),
+        ("judges", "=gpt 4", "llama", "judges.jsonl, line 2: the entry llama already appears on line 1"),
         (
             "judge_versions",
             '"llama","version"',
@@ -212,7 +214,12 @@ def refused(tmp_path, **members: str) -> list[str]:
         ("judge_versions", '"0.1"', '"0.2"', "line 1: the fingerprint is not"),
         ("judge_versions", SHA, "x", "line 1: the field prompt_sha256: 'x' is not a SHA-256"),
         ("judge_versions", '"top_p":1', '"messages":1', "the field sampling: The parameter 'messages' is set"),
-        ("judge_versions", "http://", "file://", "line 1: the address 'file://127.0.0.1:9/v1' is none of http"),
+        (
+            "judge_versions",
+            "http://",
+            "file://",
+            "line 1: the address 'file://127.0.0.1:9/v1' does not begin with http",
+        ),
         ("judge_versions", '["-1","0.5"]', '["-1","x"]', "line 1: the field scale: the grade 'x'"),
         ("judge_uses", '"version":1', '"version":2', "line 1: the file judge_versions.jsonl has no llama and 2"),
         ("judge_uses", '"expected"', '"gold"', "line 1: the field use: 'gold' is none of expected"),
@@ -220,7 +227,7 @@ def refused(tmp_path, **members: str) -> list[str]:
         ("judge_runs", '"calls":4', '"calls":10', "line 1: it made more calls than it may"),
         ("judge_runs", '"number":2', '"number":3', "judge_runs.jsonl, line 2: the number is 3"),
         ("machine_grades", '"run":2', '"run":3', "line 3: the file judge_runs.jsonl has no 3 and llama and 1"),
-        ("machine_grades", '"repeat":2', '"repeat":1', "-d2 and 1 stands already on line 1"),
+        ("machine_grades", '"repeat":2', '"repeat":1', "-d2 and 1 already appears on line 1"),
         ("machine_grades", '"value":"0.5"', '"value":null', "line 1: a graded pair needs a value"),
         ("machine_grades", '"refusal"', '""', "line 2: a graded pair needs a value"),
         ("machine_grades", '"refusal"', '"shy"', "line 2: the field problem: 'shy' is none of"),
@@ -262,7 +269,7 @@ def test_the_command_and_the_page_take_judges_along_where_they_are_asked_to(tmp_
     assert b"".join(client.get(address)) == plain.read_bytes()
     assert judges_of(plain.read_bytes()) == {}
     call_command("import_collection", str(path), slug="new", stdout=out, stderr=io.StringIO())
-    assert "2 ratings, 2 judges, 3 pairs for them." in out.getvalue()
+    assert "2 ratings, 2 judges, 3 pairs asked." in out.getvalue()
     Judge.objects.all()  # of either collection
     assert Judge.objects.filter(collection__slug="new").count() == 2
 

@@ -214,5 +214,5 @@ def test_no_other_job_is_there(root):
 
 def test_the_name_that_is_given_is_checked_as_by_command():
     assert archive.wrong_slug("hills") == ""
-    assert "cannot stand in an address" in archive.wrong_slug("")
-    assert "cannot stand in an address" in archive.wrong_slug("x" * 81)
+    assert "cannot be part of an address" in archive.wrong_slug("")
+    assert "cannot be part of an address" in archive.wrong_slug("x" * 81)

@@ -317,7 +317,7 @@ def test_who_asked_for_a_copy_and_superusers_see_it_and_nobody_else(maker, colle
     [
         ({"name": ""}, "Give it a name"),
         ({"name": "Copy", "slug": "hills"}, "There is a collection &#x27;hills&#x27; already."),
-        ({"name": "Copy", "slug": "a b"}, "cannot stand in an address"),
+        ({"name": "Copy", "slug": "a b"}, "cannot be part of an address"),
     ],
 )
 def test_a_wrong_name_of_a_copy_is_told(maker, collection, sent, problem):
@@ -402,7 +402,7 @@ def test_the_page_says_what_goes_and_offers_the_download(admin):
     [
         ({"name": "hills"}, "That is not its name. Type: Hills"),
         ({"name": ""}, "Type the name of the collection."),
-        ({"download": ""}, "Download everything first, or say that you do not need it."),
+        ({"download": ""}, "Download everything first, or choose that you do not need it."),
         ({"download": "perhaps"}, "Select a valid choice."),
     ],
 )
@@ -449,7 +449,7 @@ def root_once() -> Client:
 def test_restored_it_is_where_it_was(client, collection):
     client.post(DELETE + "confirm/", sent())
     response = client.post(f"/deleted/{Deletion.objects.get().pk}/restore/", follow=True)
-    assert "Hills is here again, as it was." in text(response)
+    assert "Hills is restored, as it was." in text(response)
     assert client.get("/collections/hills/").status_code == 200
     assert 'id="deleted"' not in client.get("/").content.decode()
 
@@ -467,7 +467,7 @@ def test_a_second_restoring_is_told(client, collection, monkeypatch):
     client.post(DELETE + "confirm/", sent())
     deletion = Deletion.objects.get()
     Deletion.objects.update(removing=True)
-    assert "Nothing was done: it was restored, or is being removed." in text(
+    assert "Nothing changed: the collection is restored already, or is being removed." in text(
         client.post(f"/deleted/{deletion.pk}/restore/", follow=True)
     )
     deleting.remove_due()

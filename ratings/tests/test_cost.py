@@ -127,7 +127,7 @@ def test_what_is_left_goes_by_the_mean_and_its_interval_and_gold_and_repeats_sta
     # Eight are left; a fifth of the work is something else: 8 / 0.8 = 10.
     assert (cost.left.answers, cost.left.hours) == (8, pytest.approx(72 / 3600))
     assert (cost.left.least, cost.left.most) == pytest.approx((8 * 1.160144 / 3600, 8 * 16.839856 / 3600))
-    assert (cost.mixed.answers, cost.still.answers) == (2, 10)
+    assert (cost.mixed.answers, cost.remaining.answers) == (2, 10)
     assert cost.whole.most == pytest.approx(10 * 16.839856 / 3600)
 
 

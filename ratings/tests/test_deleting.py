@@ -138,12 +138,12 @@ def test_its_token_and_its_invitation_open_nothing():
     admin = make_member(collection, "admin", Role.ADMIN)
     _, key = tokens.make(admin, collection, name="build", scopes=["read"], days=7)
     ((_, invitation),) = members.invite(collection, ["anna"], role=Role.RATER, days=7, by=admin)
-    assert tokens.opened_by(key) and members.invitation_of(invitation)
+    assert tokens.valid_token(key) and members.invitation_of(invitation)
     deletion = deleted(collection)
-    assert tokens.opened_by(key) is None and members.invitation_of(invitation) is None
-    assert not tokens.own(admin).exists()
+    assert tokens.valid_token(key) is None and members.invitation_of(invitation) is None
+    assert not tokens.tokens_of(admin).exists()
     deleting.restore(deletion)
-    assert tokens.opened_by(key) and members.invitation_of(invitation) and tokens.own(admin).exists()
+    assert tokens.valid_token(key) and members.invitation_of(invitation) and tokens.tokens_of(admin).exists()
 
 
 def test_a_copy_of_the_row_that_was_read_before_cannot_bring_it_back(whole):

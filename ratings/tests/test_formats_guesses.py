@@ -10,7 +10,7 @@ import pytest
 
 from ratings.formats.header import delimiter_of, names_columns
 from ratings.formats.refusal import Refusal
-from ratings.formats.registry import Seen, kind_of, recognised
+from ratings.formats.registry import KindGuess, kind_of, recognised
 from ratings.formats.rows import DocumentLine, RatingLine, RunLine
 from ratings.formats.source import Reading, Source
 
@@ -122,7 +122,7 @@ def test_lines_that_are_queries_and_no_more_are_offered_as_such():
 
 def test_a_header_that_stands_again_is_no_row():
     refused, *rows = rows_of("queries", "id,query\n1,red\nid,query\n2,blue\n")
-    assert (refused.line, refused.problem) == (3, "the header stands here again")
+    assert (refused.line, refused.problem) == (3, "the header is repeated here")
     assert [row.key for row in rows] == ["1", "2"]
 
 
@@ -256,7 +256,7 @@ def test_a_column_that_is_usual_for_something_else_is_no_rater():
 
 def test_of_two_columns_of_grades_none_is_taken():
     refusal = refusal_of("ratings", "query,docid,rating,label\nred,p1,1,2\n")
-    assert "'rating' or in 'label'" in refusal.problem and "grade" in offered(refusal)[0][1]
+    assert "'rating' or 'label'" in refusal.problem and "grade" in offered(refusal)[0][1]
     rows = rows_of("ratings", "query,docid,rating,label\nred,p1,1,2\n", columns={"grade": "label"})
     assert rows[0].grade == 2
     assert rows_of("ratings", "query,docid,score,rating\nred,p1,7.5,2\n")[0].grade == 2
@@ -374,4 +374,4 @@ def test_what_is_in_a_file_is_guessed_only_where_it_can_be_nothing_else(text, su
 
 
 def test_a_file_that_shows_nothing_is_of_no_kind():
-    assert kind_of(source("Some words.\n"), has_queries=True) == Seen(None, False)
+    assert kind_of(source("Some words.\n"), has_queries=True) == KindGuess(None, False)

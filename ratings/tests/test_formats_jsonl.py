@@ -53,8 +53,8 @@ def test_a_document_without_text_and_a_null_title_are_taken():
         ('{"id": "a b"}', "the id 'a b' has a blank or a control character"),
         ('{"id": ""}', "the id is empty"),
         ('{"id": "%s"}' % ("d" * 501), "is longer than 500 characters"),
-        ('{"id": "a", "id": "b"}', "the name 'id' stands twice in one object"),
-        ('{"id": "a", "x": {"y": 1, "y": 2}}', "the name 'y' stands twice in one object"),
+        ('{"id": "a", "id": "b"}', "the name 'id' appears twice in one object"),
+        ('{"id": "a", "x": {"y": 1, "y": 2}}', "the name 'y' appears twice in one object"),
         ('{"id": "a", "text": ["x"]}', "the text ['x'] is not a string"),
         ('{"id": "a", "x": NaN}', "NaN is not a JSON number"),
         ('{"id": "a", "x": -Infinity}', "-Infinity is not a JSON number"),
@@ -71,7 +71,7 @@ def test_a_line_that_is_no_document_is_refused(line, problem):
     assert good.key == "z"
     assert (refusal.file, refusal.line) == ("d.jsonl", 2)
     assert problem in refusal.problem
-    assert refusal.cured().startswith('A line is one object such as {"id": "d1"')
+    assert refusal.cure_text().startswith('A line is one object such as {"id": "d1"')
 
 
 def test_an_escaped_backslash_and_a_whole_surrogate_pair_are_plain_text():

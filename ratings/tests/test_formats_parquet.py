@@ -71,7 +71,7 @@ def test_a_row_that_is_no_rating_is_refused_with_its_number():
 
 def test_a_list_where_a_text_should_stand_is_refused():
     (refusal,) = rows_of(made({"query": ["q"], "docid": [["a"]], "grade": [1]}))
-    assert "['a'] stands where a text or a number should" in refusal.problem
+    assert "['a'] is given where a text or a number is expected" in refusal.problem
 
 
 @pytest.mark.parametrize("cut", [5, 100, 300])
@@ -87,7 +87,7 @@ def test_a_column_that_stands_twice_is_refused():
     file = io.BytesIO()
     pq.write_table(pa.Table.from_arrays([pa.array(["q"])] * 2, names=["query", "query"]), file)
     (refusal,) = rows_of(file.getvalue())
-    assert refusal.problem == "the column 'query' stands twice"
+    assert refusal.problem == "the column 'query' appears twice"
 
 
 def test_rows_that_are_too_large_are_refused(monkeypatch):

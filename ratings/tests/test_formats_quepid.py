@@ -129,10 +129,10 @@ def test_results_of_an_unknown_query_are_refused():
         ('{"query_text": "q", "doc_id": "d", "judgements": 1}', "the judgements are 1, not a list"),
         ('{"query_text": "q", "doc_id": "d", "judgements": [1]}', "the judgement is 1, not an object"),
         ('{"query_text": "q", "doc_id": "d", "judgements": [{"rating": "x"}]}', "'x' is not a decimal number"),
-        ('{"query_text": "q", "doc_id": "d", "judgements": [{"rating": true}]}', "True stands where a text or"),
+        ('{"query_text": "q", "doc_id": "d", "judgements": [{"rating": true}]}', "True is given where a text or"),
         (
             '{"query_text": "q", "doc_id": "d", "judgements": [{"rating": 1, "unrateable": true}]}',
-            "a judgement of document d is unrateable and is 1 as well",
+            "a judgement of document d is unrateable and has the rating 1",
         ),
     ],
 )
@@ -142,7 +142,7 @@ def test_a_pair_that_cannot_be_read_is_refused_where_it_begins(pair, problem):
     good, refusal = quepid.read_book_ratings(source(text))
     assert good.document == "z"
     assert (refusal.line, problem in refusal.problem) == (3, True)
-    assert refusal.cured() == "Correct it, or export it from Quepid again."
+    assert refusal.cure_text() == "Correct it, or export it from Quepid again."
 
 
 def test_a_query_with_two_information_needs_is_refused():

@@ -133,7 +133,7 @@ def zipped(*names: str, content: bytes | str = "") -> bytes:
 )
 def test_what_people_send_by_mistake_is_called_by_its_name(kind, content, problem, cure):
     refusal = recognised(source(content, "x.run"), kind, DEFAULTS[kind])
-    assert refusal.problem.startswith(f"it is {problem}") and cure in refusal.cured()
+    assert refusal.problem.startswith(f"it is {problem}") and cure in refusal.cure_text()
     with pytest.raises(Refused) as refused:
         kind_of(source(content, "x.run"), has_queries=True)
     assert refused.value.refusals == [refusal]

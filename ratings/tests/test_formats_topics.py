@@ -38,7 +38,7 @@ def test_a_line_that_is_no_query_is_refused(line, problem):
     assert good.key == "0"
     assert (refusal.file, refusal.line) == ("t", 2)
     assert problem in refusal.problem
-    assert refusal.cured().startswith("A line is KEY, a tab, the query")
+    assert refusal.cure_text().startswith("A line is KEY, a tab and the query")
 
 
 def test_sgml_topics_leave_their_parts_open_and_put_labels_before_them():
@@ -86,7 +86,7 @@ def test_broken_sgml_is_refused_where_its_topic_begins(text, line, problem):
     refusal = next(item for item in topics_of(text) if isinstance(item, Refusal))
     assert refusal.line == line
     assert problem in refusal.problem
-    assert "top>" in refusal.cured()
+    assert "top>" in refusal.cure_text()
 
 
 def test_xml_topics_with_a_number_a_query_a_question_and_a_narrative():

@@ -76,7 +76,7 @@ def test_a_line_that_is_no_result_is_refused_with_its_line(line, problem):
     assert (good.document, last.document) == ("z", "y")
     assert (refusal.file, refusal.line) == ("a.txt", 2)
     assert problem in refusal.problem
-    assert refusal.cured() == "A run has six columns: query, Q0, document, rank, score, system."
+    assert refusal.cure_text() == "A run has six columns: query, Q0, document, rank, score, system."
 
 
 def test_qrels_have_four_columns_and_any_decimal_grade():
@@ -239,9 +239,11 @@ def test_a_line_that_names_the_columns_is_to_be_removed():
     run, row = run_of("query Q0 document rank score tag\n1 Q0 a 1 2 s\n")
     qrels, grade = qrels_of("query iteration document grade\n1 0 a 1\n")
     assert (row.line, grade.line) == (2, 2)
-    assert all(refusal.cured().endswith("If this line names the columns, remove it.") for refusal in (run, qrels))
+    assert all(
+        refusal.cure_text().endswith("If this line names the columns, remove it.") for refusal in (run, qrels)
+    )
     others = run_of("q1 Q0 a one two s\nrun\n") + qrels_of("q1 0 a good\n1 0\n")
-    assert len(others) == 4 and not any("remove" in other.cured() for other in others)
+    assert len(others) == 4 and not any("remove" in other.cure_text() for other in others)
 
 
 def test_a_mark_between_files_that_were_put_together_is_called_what_it_is():

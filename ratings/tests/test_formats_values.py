@@ -65,8 +65,8 @@ def test_keys_are_opaque_and_kept_exactly():
 
 
 def test_values_are_shown_on_one_line_and_cut():
-    assert values.shown("a\nb\x1b[0m") == r"'a\nb\x1b[0m'"
-    assert values.shown("x" * 100) == "'" + "x" * 59 + "… (100 characters)"
+    assert values.quoted("a\nb\x1b[0m") == r"'a\nb\x1b[0m'"
+    assert values.quoted("x" * 100) == "'" + "x" * 59 + "… (100 characters)"
 
 
 def test_a_key_is_made_of_a_text_that_has_none():
@@ -86,4 +86,4 @@ def test_different_texts_have_different_keys_and_each_is_one(first, second):
 
 def test_a_grade_is_plain_without_zeros_behind_its_point():
     texts = ["2", "0.500000000", "-1.250", "100", "0E-9", "1E+2"]
-    assert [values.plain(Decimal(text)) for text in texts] == ["2", "0.5", "-1.25", "100", "0", "100"]
+    assert [values.grade_text(Decimal(text)) for text in texts] == ["2", "0.5", "-1.25", "100", "0", "100"]

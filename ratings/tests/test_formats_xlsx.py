@@ -105,7 +105,7 @@ def test_of_several_sheets_one_must_be_said():
     assert offered(refusal) == [("sheet", None)]
     assert rows_of(content, sheet="Sheet")[1] == (2, ["x"])
     (refusal,) = rows_of(content, sheet="sheet")
-    assert "there is no sheet 'sheet'; there are 'Sheet', 'Other'" in refusal.problem
+    assert "there is no sheet 'sheet'; the sheets are 'Sheet', 'Other'" in refusal.problem
     assert rows_of(made(("a",), Notes="hidden")) == [(1, ["a"])]
     assert xlsx.sheets_of(source(content)) == ["Sheet", "Other"]
 

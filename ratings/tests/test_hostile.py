@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from ratings.models import Picture, digest_of
-from ratings.presentation.html import drawn
+from ratings.presentation.html import render_document
 from ratings.presentation.parts import KINDS, LONGEST, REL, TAGS, Part, Presented
 
 from .cast import make_collection, make_member
@@ -63,7 +63,7 @@ def test_no_hostile_text_becomes_an_element_an_attribute_or_an_address():
     for payload in payloads():
         pictures = {digest_of(payload.strip()): here}
         for opens, known in ((False, {}), (True, pictures)):
-            html = drawn(presented(payload, opens), document_of(payload), known).html
+            html = render_document(presented(payload, opens), document_of(payload), known).html
             assert complaints(html) == [], payload[:200]
 
 
@@ -78,7 +78,7 @@ def test_what_would_be_hostile_is_seen(html):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_ten_million_characters_are_cut_and_told(kind):
-    html = drawn(Presented((Part(kind, "x"),)), {"x": "<p>word</p> " * 850_000}).html
+    html = render_document(Presented((Part(kind, "x"),)), {"x": "<p>word</p> " * 850_000}).html
     assert len(html) < 10 * LONGEST
     if kind in ("text", "rich", "field", "link", "code"):
         assert "characters are not shown." in html

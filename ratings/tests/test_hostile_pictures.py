@@ -39,7 +39,7 @@ def test_each_is_decoded_or_refused_and_takes_little_memory(files):
     with Decoder() as decoder:
         for name, content in files.items():
             try:
-                made = decoder.made(content)
+                made = decoder.decode(content)
             except decoding.Unusable as error:
                 assert not GOOD.search(name), f"{name}: {error}"
                 assert str(error).startswith("it "), name
@@ -55,15 +55,15 @@ def test_a_decoder_that_dies_or_hangs_gives_a_reason_and_another_goes_on(monkeyp
     monkeypatch.setattr("ratings.pictures.decoder._serve", serve)
     good = picture("PNG")
     with Decoder(seconds=2) as decoder:
-        for content, said in ((b"die", DIED), (b"hang", "it is not decoded after 2 seconds")):
+        for content, said in ((b"die", DIED), (b"hang", "it was not decoded within 2 seconds")):
             monkeypatch.setattr(decoder, "seconds", 60)
-            decoder.made(good)
+            decoder.decode(good)
             before = decoder._process.pid
             monkeypatch.setattr(decoder, "seconds", 2)
             with pytest.raises(decoding.Unusable, match=said):
-                decoder.made(content)
+                decoder.decode(content)
             monkeypatch.setattr(decoder, "seconds", 60)
-            assert decoder.made(good).width == 120
+            assert decoder.decode(good).width == 120
             assert decoder._process.pid != before
 
 

@@ -77,11 +77,11 @@ def test_a_collection_may_wait_for_its_scale_and_is_named_as_its_slug():
     ("arguments", "said"),
     [
         (["hills"], "There is a collection 'hills' already. Choose another name."),
-        (["two words"], "The name 'two words' cannot stand in an address."),
+        (["two words"], "The name 'two words' cannot be part of an address."),
         (["x" * 81], "Use at most 80 letters, digits, - and _."),
         (
             ["a", "--grades", "0:No,0.0:Never"],
-            "In --grades, '0.0:Never' has a value that stands there already.",
+            "In --grades, '0.0:Never' repeats a value.",
         ),
         (["a", "--grades", "low:Bad"], "In --grades, the grade 'low' is not a decimal number."),
         (["a", "--grades", "1234567"], "more than 6 digits before the point"),
@@ -115,7 +115,7 @@ def test_twenty_refusals_are_printed_and_the_others_counted(file):
     lines = err.split("\n")
     assert lines[0] == (
         f"{path}, line 2: there is no tab in 'one'."
-        " A line is KEY, a tab, the query, and after another tab, if you like, the information need."
+        " A line is KEY, a tab and the query. After another tab it may have the information need."
     )
     assert lines[20:] == ["and 1,234 more", "Nothing was written."]
     assert (out, refused) == ("", True)
@@ -335,7 +335,7 @@ def test_files_of_trec_eval_are_imported_or_refused(shared, file):
     done("import_queries", "trec", file("301\ta\n302\tb\n303\tc\n"))
     out, err, refused = command("import_qrels", "trec", data / "qrels.test.with-comments")
     assert not refused
-    assert "3 comments (lines that begin with #) passed over." in out
+    assert "3 comments (lines that begin with #) skipped." in out
     _, err, refused = command("import_qrels", "trec", data / "qrels.rel_level", "--rater", "levels")
     assert refused and "line 19: the grade 4 is not on the scale of the collection. The scale is 0, 1." in err
     # Between tabs the last column may be a name with blanks; between blanks it ends at the first.
@@ -389,7 +389,7 @@ def test_quepid_is_imported_and_its_repeated_document_refused(shared):
     _, err, refused = command("import_run", "shop", path)
     assert refused
     assert (
-        f"{path}, line 222: document 2047224 of this ranking of with-vector stands already on line 212."
+        f"{path}, line 222: document 2047224 of this ranking of with-vector already appears on line 212."
         " Keep one of the two. If the better place counts, give --keep-first.\n"
     ) in err
     done("import_run", "shop", path, "--keep-first")

@@ -224,7 +224,7 @@ def test_of_two_columns_for_the_text_of_a_query_somebody_says_which(file, header
     make_collection("shop", queries=[])
     rows = f"{header}\n" + ",".join("abc"[: header.count(",") + 1]) + "\n"
     _, err, refused = command("import_queries", "shop", file(rows, "queries.csv"), header="yes")
-    assert refused and "the text may stand in 'query' or in 'text'" in err and "--columns" in err
+    assert refused and "the text may be in the column 'query' or 'text'" in err and "--columns" in err
 
 
 def test_documents_come_from_a_book(collection, file):
@@ -274,4 +274,4 @@ def test_runs_come_back_as_they_were(collection, tmp_path, format):
 def test_parquet_goes_into_a_file_only(collection):
     _, err, refused = command("export_ratings", "hills", "--format", "parquet")
     assert refused
-    assert err == "Parquet is no text: give --output FILE."
+    assert err == "Parquet is not text. Give --output FILE."

@@ -33,7 +33,7 @@ RATINGS = "q_id,docid,who,label\nq1,a,Ann,3\nq1,b,Ann,7\nq2,a,Ben,0\nq2,b,Ben,go
 @pytest.fixture(autouse=True)
 def own_folder(settings, tmp_path, monkeypatch) -> None:
     settings.DATA_DIR = tmp_path
-    jobs.tell_alive()
+    jobs.record_heartbeat()
     monkeypatch.setattr(db_worker, "close_old_connections", lambda: None)
 
 
@@ -81,7 +81,7 @@ def test_two_files_of_one_system_are_refused_and_the_page_offers_what_they_can_b
     work()
     job = Job.objects.get()
     html = page(admin, job)
-    assert "The system Anserini stands in one.run, too." in html
+    assert "The system Anserini is in one.run, too." in html
     assert "choose “the name of its file” under “What names a system”" in html and "“Name of the system”" in html
     assert "choose “its lines, and each file is a part of them”" in html and "--system" not in html
     how = {"kind": "results", "system": "x", "system_from": "file"}
@@ -126,7 +126,7 @@ def test_what_waits_says_for_what(admin, collection):
         Job.objects.filter(pk=other.pk).update(**changed)
         assert admin.get(told).json()["waits"] == "It waits for a worker.", "it is dead, or no worker's"
     Job.objects.filter(pk=other.pk).update(state="cancelled", staging=True)
-    assert "first removes what another import left" in admin.get(told).json()["waits"]
+    assert "first removes the rest of another import" in admin.get(told).json()["waits"]
     waiting.update(state="running")
     assert admin.get(told).json()["waits"] == ""
 
@@ -525,7 +525,7 @@ def test_refusals_speak_of_what_is_on_the_page(admin, collection, kind, text, sa
 def test_utf_16_without_its_mark_is_offered_as_such_and_read(admin, collection):
     send(admin, "", ("a.qrels", "q1 0 a 3\n".encode("utf-16-le")))
     job = Job.objects.get()
-    assert job.is_asked  # nothing is seen of it, but it is not sent back
+    assert job.needs_kind  # nothing is seen of it, but it is not sent back
     act(admin, "check_import", job, {"kind": "ratings"})
     work()
     assert "choose “utf-16-le” under “Encoding”." in page(admin, Job.objects.get())
@@ -549,7 +549,7 @@ def test_sentences_of_the_page_agree_in_number(admin, collection):
     assert "2 documents are made with their id alone, and get their text when it comes." in page(admin, job)
     act(admin, "start_import", job)
     work()
-    assert "are kept by key alone until documents are imported that bring the text." in page(admin, job)
+    assert "are kept by key alone until an import of documents brings the text." in page(admin, job)
     html = page(admin, sent(admin, "ratings", text + " \n"))
     assert "2 ratings are here already, the same, and left as they are." in html
 

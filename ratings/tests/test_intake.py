@@ -107,8 +107,8 @@ def test_a_repeated_query_is_refused_with_both_lines_and_files():
     before = record()
     report = intake.import_queries(collection, sources("q1\ta\nq2\tb\nq1\ta\n", "q2\tc\n"))
     assert refused(report) == [
-        "file1, line 3: query q1 stands already on line 1. Keep one of the two.",
-        "file2, line 1: query q2 stands already on line 2 of file1. Keep one of the two.",
+        "file1, line 3: query q1 already appears on line 1. Keep one of the two.",
+        "file2, line 1: query q2 already appears on line 2 of file1. Keep one of the two.",
     ]
     assert record() == before
 
@@ -123,7 +123,7 @@ def test_one_bad_line_in_the_last_file_keeps_all_files_out():
 
 def test_an_empty_file_is_refused():
     assert refused(intake.import_queries(make_collection(), sources(""))) == [
-        "file1: there is nothing in it. Check that this is the file you meant."
+        "file1: it holds nothing to import. Check that this is the file you meant."
     ]
 
 
@@ -182,7 +182,9 @@ def test_a_changed_document_keeps_its_id():
 def test_a_repeated_document_is_refused_and_nothing_written():
     collection = make_collection(documents="")
     report = intake.import_documents(collection, sources('{"id": "a"}\n', '{"id": "b"}\n{"id": "a", "n": 1}\n'))
-    assert refused(report) == ["file2, line 2: document a stands already on line 1 of file1. Keep one of the two."]
+    assert refused(report) == [
+        "file2, line 2: document a already appears on line 1 of file1. Keep one of the two."
+    ]
     assert collection.documents.count() == 0
 
 
@@ -191,7 +193,7 @@ def test_a_document_that_repeats_identically_is_taken_once():
     text = '{"id": "a", "title": "A"}\n'
     report = intake.import_documents(collection, sources(text + '{"id": "b"}\n' + text, text))
     assert not report.refused and (report.counts["new"], report.counts["duplicates"]) == (2, 2)
-    assert "2 lines said again what an earlier line says." in report.facts
+    assert "2 lines repeat an earlier one." in report.facts
     assert collection.documents.get(key="a").title == "A"
 
 
@@ -220,7 +222,7 @@ def test_documents_that_a_run_names_first_are_made_with_their_key_alone():
     assert collection.documents.get(key="b").body == ""
     assert report.counts["documents"] == 1
     assert (
-        "1 document was not known and is kept by key alone until documents are imported that bring the text."
+        "1 document was not known and is kept by key alone until an import of documents brings the text."
         in report.facts
     )
 
@@ -275,7 +277,7 @@ def test_system_renames_one_tag_and_refuses_two():
     assert [s.name for s in System.objects.all()] == ["v2"]
     report = intake.import_run(collection, sources(RUN, "q1 Q0 c 3 1 dense\n"), system="v3")
     assert refused(report) == [
-        "file2, line 1: system dense is another than bm25, and one name is given for both."
+        "file2, line 1: system dense differs from bm25, and one name was chosen for both."
         " Import one system at a time. If they are several systems, leave --system out."
     ]
 
@@ -330,7 +332,7 @@ def test_a_rank_that_stands_twice_orders_nothing(order):
     text = "q1 Q0 a 1 2 s\nq1 Q0 b 1 1 s\n"
     (refusal,) = refused(intake.import_run(collection, sources(text), order=order))
     assert refusal.startswith("file1, line 2: ranks and scores of s contradict each other 1 time")
-    assert refusal.endswith(": rank 1 stands already on line 1. If the score counts, give --order score.")
+    assert refusal.endswith(": rank 1 already appears on line 1. If the score counts, give --order score.")
     intake.import_run(collection, sources(text), order="score")
     assert ranked(collection, "s", "q1") == ["a", "b"]
 
@@ -365,7 +367,7 @@ def test_a_document_twice_in_one_ranking_is_refused_with_both_lines():
     collection = make_collection()
     report = intake.import_run(collection, sources("q1 Q0 a 1 2 s\nq1 Q0 b 2 1 s\nq1 Q0 a 3 0 s\n"))
     assert refused(report) == [
-        "file1, line 3: document a of this ranking of s stands already on line 1."
+        "file1, line 3: document a of this ranking of s already appears on line 1."
         " Keep one of the two. If the better place counts, give --keep-first."
     ]
 
@@ -384,7 +386,7 @@ def test_two_files_that_name_one_system_are_refused_until_it_is_said_what_they_a
     for order in (None, "rank", "score"):
         report = intake.import_run(collection, sources(ONE, other), order=order, keep_first=keep_first)
         (said,) = refused(report)
-        assert said.startswith("file2, line 1: the system s stands in file1, too. ")
+        assert said.startswith("file2, line 1: the system s is in file1, too. ")
         assert all(way in said for way in ("--system-from file", "--system NAME", "--system-from tag"))
     assert not collection.systems.exists()
 
@@ -420,7 +422,7 @@ def test_parts_of_one_system_have_no_query_together(said):
     collection = make_collection(queries=["q1", "q2", "q3"])
     for keep_first in (False, True):
         (refusal,) = refused(intake.import_run(collection, sources(ONE, TWO), keep_first=keep_first, **said))
-        assert refusal.startswith("file2, line 1: query q1 of s stands already on line 1 of file1. ")
+        assert refusal.startswith("file2, line 1: query q1 of s already appears on line 1 of file1. ")
         assert "--system-from file" in refusal
     report = intake.import_run(collection, sources(ONE, "q3 Q0 c 1 1 s\n"), **said)
     assert report.counts["new"] == 3 and collection.systems.get().rankings.count() == 3
@@ -431,8 +433,8 @@ def test_a_file_that_is_sent_twice_is_read_once(said):
     collection = make_collection()
     report = intake.import_run(collection, sources(ONE, ONE.replace(" ", "\t"), ONE), **said)
     assert report.counts["new"] == 2 and not report.refused
-    assert "file2: the same results of s as in file1; passed over." in report.facts
-    assert "file3: the same results of s as in file1; passed over." in report.facts
+    assert "file2: the same results of s as in file1; skipped." in report.facts
+    assert "file3: the same results of s as in file1; skipped." in report.facts
     again = intake.import_run(collection, sources(ONE, ONE), **said)
     assert again.counts["unchanged"] == 2 and not again.changed
 
@@ -457,7 +459,7 @@ def test_more_of_the_same_run_is_told_without_a_warning():
 
 
 def test_a_table_that_names_no_system_is_told_how_it_gets_a_name():
-    """And no more: what stands twice in two of them is for another time."""
+    """And no more: what appears twice in two of them is for another time."""
     tables = [source(f"query,document,rank\nq1,{first},1\nq1,b,2\n", f"{first}.csv") for first in "ab"]
     report = intake.import_run(make_collection(), tables)
     assert len(refused(report)) == 2
@@ -473,7 +475,9 @@ def test_two_rankings_of_a_query_in_one_file_are_no_repeat_to_be_merged():
     for order in (None, "rank", "score"):
         report = intake.import_run(collection, sources(ONE + TWO), order=order)
         assert report.refused
-        assert all("a file of its own" in said and "--keep-first" not in said for said in refused(report))
+        assert all(
+            "Put each system in its own file" in said and "--keep-first" not in said for said in refused(report)
+        )
     (said,) = refused(intake.import_run(collection, sources("q1 Q0 a 0 2 s\nq1 Q0 b 0 1 s\n")))
     assert said.endswith("If the score counts, give --order score.")
 
@@ -485,7 +489,7 @@ def test_of_a_document_twice_the_better_place_can_be_kept(order, kept):
     run = "q1 Q0 c 4 1 s\nq1 Q0 a 1 5 s\nq1 Q0 a 2 4 s\nq1 Q0 b 3 3 s\nq1 Q0 c 5 9 s\n"
     report = intake.import_run(collection, sources(run), order=order, keep_first=True)
     assert ranked(collection, "s", "q1") == kept
-    assert report.warnings[0] == "s: 2 results left out, whose document stands at a better place already."
+    assert report.warnings[0] == "s: 2 results left out, as their document has a better place."
     again = intake.import_run(collection, sources(run), order=order, keep_first=True)
     assert again.counts["unchanged"] == 1
 
@@ -532,7 +536,7 @@ def test_runs_and_qrels_wait_for_the_queries():
 
 def test_comments_and_further_columns_are_counted():
     report = intake.import_run(make_collection(), sources("# made by s\nq1 Q0 a 1 2 s more junk\nq2 Q0 a 1 1 s\n"))
-    assert "file1: 1 comment (line that begins with #) passed over." in report.facts
+    assert "file1: 1 comment (line that begins with #) skipped." in report.facts
     assert "file1: 1 line with more than six columns; the rest was ignored." in report.facts
 
 
@@ -652,7 +656,7 @@ def test_a_changed_grade_is_changed_and_counted():
 def test_a_line_said_twice_is_counted_and_one_that_says_something_else_is_refused():
     collection = make_collection()
     report = intake.import_qrels(collection, sources("q1 0 a 3\nq1 0 a 3\nq2 0 a 1\n"))
-    assert "1 line said again what an earlier line says." in report.facts
+    assert "1 line repeats an earlier one." in report.facts
     report = intake.import_qrels(collection, sources("q1 0 c 3\n", "q2 0 c 3\nq1 0 c 2\n"))
     assert refused(report) == [
         "file2, line 2: document c has another grade for the same query on line 1 of file1. Keep one of the two."

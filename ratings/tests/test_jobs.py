@@ -123,7 +123,7 @@ def test_what_kills_every_worker_is_given_up():
     job = asked(make_collection())
     Job.objects.update(deaths=5)
     work()
-    said = "It was begun 5 times, and each time the worker died."
+    said = "It was started 5 times, and each time the worker died."
     assert (now_of(job).state, now_of(job).message) == ("failed", said)
 
 
@@ -199,7 +199,7 @@ def test_files_that_nobody_came_back_to_are_forgotten_and_the_import_says_so():
     assert [(uploads.folder() / job.files[0]["stored"]).exists() for job in (old, new)] == [False, True]
     jobs.start(old, {})
     work()
-    assert (now_of(old).state, now_of(old).message) == ("failed", "The file is no longer kept. Send it again.")
+    assert (now_of(old).state, now_of(old).message) == ("failed", "The file is no longer stored. Send it again.")
 
 
 def test_undo_hides_at_once_and_a_worker_removes():
@@ -219,7 +219,7 @@ def test_undo_hides_at_once_and_a_worker_removes():
 def test_who_works_is_heard_of_again_and_again(monkeypatch):
     monkeypatch.setattr(jobs, "BEAT", 0.02)
     job = Job.objects.create(collection=make_collection(), kind="results", state="running", attempt=1)
-    with jobs.beating(job):
+    with jobs.heartbeat(job):
         deadline = time.monotonic() + 20
         while now_of(job).beat_at is None and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -233,7 +233,7 @@ def test_who_tells_it_by_their_work_needs_no_heartbeat(monkeypatch):
     told = timezone.now() + timedelta(seconds=1)
     job.mine().update(beat_at=told)
     monkeypatch.setattr(jobs, "BEAT", 0.02)
-    with jobs.beating(job):
+    with jobs.heartbeat(job):
         time.sleep(0.2)
     assert now_of(job).beat_at == told
 

@@ -57,7 +57,7 @@ def server():
 
 def judge_of(collection: Collection, url: str = "http://127.0.0.1:9/v1", **wish):
     judge = versions.make_judge(collection, "llama")
-    return versions.make_version(judge, versions.Wish("llama3", url, **wish))[0]
+    return versions.make_version(judge, versions.VersionSettings("llama3", url, **wish))[0]
 
 
 def pool_of(texts: dict[str, str]) -> Collection:
@@ -144,17 +144,17 @@ def test_everything_else_is_no_grade(content, problem):
 
 def test_the_prompt_has_the_scale_and_the_guidelines_and_a_place_for_each_pair():
     steps = [prompts.Step("0", "No"), prompts.Step("1", "Yes", "It answers")]
-    text = prompts.written("scale", steps, "Read all of it. {document}")
+    text = prompts.version_prompt("scale", steps, "Read all of it. {document}")
     assert "1 = Yes: It answers\n0 = No" in text and "Read all of it. document" in text
     assert text.count("{query}") == text.count("{document}") == 1
-    assert "Give 1 if it is and 0 if it is not" in prompts.written("binary", steps, "")
-    assert prompts.told_scale("binary", [prompts.Step("-1"), *steps]) == ["-1", "1"]
+    assert "Give 1 if it is and 0 if it is not" in prompts.version_prompt("binary", steps, "")
+    assert prompts.answer_values("binary", [prompts.Step("-1"), *steps]) == ["-1", "1"]
 
 
 @pytest.mark.parametrize("own", ["", "Only {query}", "{query} {query} {document}"])
 def test_an_own_prompt_needs_each_place_once(own):
     with pytest.raises(ValueError, match="must have"):
-        prompts.written("own", [prompts.Step("0")], "", own)
+        prompts.version_prompt("own", [prompts.Step("0")], "", own)
 
 
 def test_data_stays_behind_its_fence():
@@ -176,10 +176,10 @@ def test_a_judge_sees_the_words_of_the_parts_and_nothing_else():
 def test_an_unchanged_version_is_the_same_and_any_change_makes_a_new_one(settings):
     collection = make_collection()
     judge = versions.make_judge(collection, "llama")
-    first, new = versions.make_version(judge, versions.Wish("llama3", "http://127.0.0.1:9/v1"))
+    first, new = versions.make_version(judge, versions.VersionSettings("llama3", "http://127.0.0.1:9/v1"))
     assert new and first.number == 1 and first.scale == GRADES and first.parser == answers.PARSER
     same = {"model": "llama3", "endpoint": "http://127.0.0.1:9/v1"}
-    assert versions.make_version(judge, versions.Wish(**same)) == (first, False)
+    assert versions.make_version(judge, versions.VersionSettings(**same)) == (first, False)
     changes = [
         {"model": "llama4"},
         {"endpoint": "http://127.0.0.1:9/v2"},
@@ -193,13 +193,13 @@ def test_an_unchanged_version_is_the_same_and_any_change_makes_a_new_one(setting
         {"price_in": Decimal("0.15")},
         {"price_out": Decimal("0.6")},
     ]
-    made = [versions.make_version(judge, versions.Wish(**same | change)) for change in changes]
+    made = [versions.make_version(judge, versions.VersionSettings(**same | change)) for change in changes]
     assert [(version.number, new) for version, new in made] == [(n, True) for n in range(2, 13)]
     assert len({version.fingerprint for version, _ in made} | {first.fingerprint}) == 12
     collection.guidelines.create(version=1, text="Read.")
-    after, new = versions.make_version(judge, versions.Wish(**same))
+    after, new = versions.make_version(judge, versions.VersionSettings(**same))
     assert new and after.guidelines_version == 1 and "Read." in after.prompt
-    assert versions.make_version(judge, versions.Wish(**same)) == (after, False)
+    assert versions.make_version(judge, versions.VersionSettings(**same)) == (after, False)
 
 
 def test_a_version_is_written_once():
@@ -215,7 +215,7 @@ def test_a_version_is_written_once():
     ("wish", "said"),
     [
         ({"model": " "}, "names the model"),
-        ({"endpoint": "ftp://host"}, "none of http"),
+        ({"endpoint": "ftp://host"}, "does not begin with http"),
         ({"sees": ("score",)}, "shows no score"),
         ({"sampling": {"model": "x"}}, "set for every call"),
         ({"sampling": {"stop": ["x"]}}, "no text, number"),
@@ -226,7 +226,7 @@ def test_a_version_is_written_once():
 def test_an_impossible_version_is_refused(wish, said):
     judge = versions.make_judge(make_collection(), "llama")
     with pytest.raises(ValueError, match=said):
-        versions.make_version(judge, versions.Wish(**{"model": "m", "endpoint": "http://h"} | wish))
+        versions.make_version(judge, versions.VersionSettings(**{"model": "m", "endpoint": "http://h"} | wish))
 
 
 # Runs
@@ -410,7 +410,7 @@ def test_a_wrong_key_stops_the_run_and_leaves_the_pairs(server):
 def test_a_redirect_is_not_followed(server):
     found = server(lambda handler, _: handler.send(b"", 302, Location="http://example.org/"))
     run = worked(started(judge_of(pool_of({"a": "x"}), found.url)))
-    assert run.state == "failed" and "no redirect is followed" in run.message
+    assert run.state == "failed" and "redirects are not followed" in run.message
 
 
 def test_a_host_that_nobody_listed_is_not_asked(settings):
@@ -424,7 +424,7 @@ def test_a_paused_run_stores_what_was_under_way_and_goes_on(server):
     found = server(lambda handler, _: handler.say('{"grade": 1}'))
     version = judge_of(collection, found.url)
     run = started(version, limits=runs.Limits(100, concurrency=1))
-    work, heard = runs._Work._heard, []
+    work, heard = runs._Work._record, []
 
     def hears(self, item, outcome) -> None:
         heard.append(item)
@@ -433,7 +433,7 @@ def test_a_paused_run_stores_what_was_under_way_and_goes_on(server):
         work(self, item, outcome)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs._Work, "_heard", hears)
+        patch.setattr(runs._Work, "_record", hears)
         run = worked(run)
     assert run.state == "paused" and 2 <= run.graded == run.calls == found.asked.total() < 6
     assert runs.resume(run) and worked(run).state == "done"
@@ -477,8 +477,8 @@ def test_a_judge_whose_sample_nobody_rated_is_not_asked_about_more():
     collection = make_collection()
     pair = make_pair(collection)
     version = judge_of(collection)
-    assert "Nobody knows yet" in gate.refusal(version.judge, "pool")
-    with pytest.raises(ValueError, match="Nobody knows yet"):
+    assert "This judge is not measured yet" in gate.refusal(version.judge, "pool")
+    with pytest.raises(ValueError, match="This judge is not measured yet"):
         runs.start(version, "pool", {}, ENDLESS)
     sample = JudgeSample.objects.create(judge=version.judge, seed=1)
     SampledPair.objects.create(sample=sample, query=pair.query, document=pair.document, probability=0.5)
@@ -532,7 +532,7 @@ def test_the_command_asks_and_says_what_came_of_it(server):
     found = server(lambda handler, text: handler.say('{"grade": 2}' if text == "good" else "no"))
     collection = pool_of({"a": "good", "b": "bad"})
     command = ["judge", "hills", "llama", "--model", "llama3", "--url", found.url, "--pairs", "pool"]
-    with pytest.raises(Refused, match="Nobody knows yet .* Nothing was asked."):
+    with pytest.raises(Refused, match="This judge is not measured yet .* Nothing was asked."):
         said_by(*command)
     free(collection.judges.get())
     assert "2 calls about 2 pairs" in said_by(*command, "--estimate") and not found.asked

@@ -42,7 +42,7 @@ def test_from_a_name_to_a_graded_run_and_its_log(server):  # noqa: F811
     asked |= {"concurrency": "2", "per_minute": "0"}
     own = reverse("judge", args=["hills", judge.pk])
     page = client.get(own, asked)
-    assert page.status_code == 400 and "Nobody knows yet what this judge is worth" in page.content.decode()
+    assert page.status_code == 400 and "This judge is not measured yet" in page.content.decode()
     free(judge)
     page = client.get(own, asked)
     plan = page.context["plan"]
@@ -72,10 +72,10 @@ def test_from_a_name_to_a_graded_run_and_its_log(server):  # noqa: F811
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"sampling": "x"}, "Not understood"),
+        ({"sampling": "x"}, "Give a JSON object"),
         ({"sampling": '{"model": "x"}'}, "set for every call"),
         ({"template": "own", "own": "no place"}, "must have"),
-        ({"endpoint": "file:///etc"}, "none of http"),
+        ({"endpoint": "file:///etc"}, "does not begin with http"),
         ({"sees": ["secret"]}, "not one of the available choices"),
     ],
 )

@@ -30,7 +30,7 @@ def test_a_ranking_comes_back_as_it_was_written():
 
 def test_an_id_that_does_not_fit_is_refused_not_cut():
     collection = make_collection()
-    with pytest.raises(ValueError, match="cannot be kept"):
+    with pytest.raises(ValueError, match="cannot be stored"):
         Ranking.objects.create(
             system=collection.systems.create(name="bm25"), query=collection.queries.first(), documents=[2**32]
         )

@@ -149,7 +149,7 @@ def test_without_the_condition_in_the_update_all_six_join(monkeypatch):
     invitation = invited_now(collection)
     users = [make_user(f"user{i}") for i in range(6)]
     barrier = threading.Barrier(6)
-    monkeypatch.setattr(members, "_taken", unguarded)
+    monkeypatch.setattr(members, "_accepted", unguarded)
     # Outside a transaction: on SQLite a transaction would queue them up and hide the race.
     unlocked = members.accept.__wrapped__
     race(users, lambda user: unlocked(invitation, user))

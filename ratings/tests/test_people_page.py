@@ -114,7 +114,7 @@ def test_an_admin_sees_the_tokens_of_members_and_ends_one(world):
     assert found == [("rate it", "anna", "works"), ("read it", "carla", "idle")]
     assert "does not work: its owner may not" in text(page) and key not in page.content.decode()
     assert "rate it: the token no longer works." in text(world.post("revoke_token_of_member", token.pk))
-    assert tokens.opened_by(key) is None
+    assert tokens.valid_token(key) is None
     assert [str(token) for token, _ in world.get().context["tokens"]] == ["read it"]
 
 
@@ -124,7 +124,7 @@ def test_a_token_for_another_collection_is_not_there(world):
     token, key = tokens.make(user, elsewhere, name="build", scopes=["read"], days=7)
     assert "build" not in text(world.get())
     assert world.post("revoke_token_of_member", token.pk).status_code == 404
-    assert tokens.opened_by(key) == token
+    assert tokens.valid_token(key) == token
 
 
 def test_a_long_list_comes_in_pages(world, monkeypatch):

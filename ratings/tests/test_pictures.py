@@ -17,7 +17,7 @@ from ratings.pictures import decoding, store
 from ratings.pictures.fetching import Fetching
 from ratings.presentation import versions
 from ratings.presentation.parts import Part, Presented
-from ratings.pull.fetching import LedOn
+from ratings.pull.fetching import Redirected
 
 SHOWING = Presented((Part("title", "title"), Part("image", "image"), Part("image", "more", "Views")))
 
@@ -59,7 +59,7 @@ def fetched(shop, bring=None, **choices) -> dict[str, Picture]:
 
 @pytest.mark.parametrize("kind", decoding.FORMATS)
 def test_a_picture_of_each_format_becomes_two_of_ours(kind):
-    made = decoding.made(picture_of((2000, 1000), kind=kind))
+    made = decoding.decode(picture_of((2000, 1000), kind=kind))
     assert (made.width, made.height) == (480, 240)
     assert decoding.checked(made.small) == (480, 240)
     assert decoding.checked(made.large) == (1600, 800)
@@ -84,7 +84,7 @@ def test_a_picture_of_each_format_becomes_two_of_ours(kind):
 def test_what_is_no_picture_is_refused_with_the_reason(content, said):
     with pytest.raises(decoding.Unusable, match=said):
         # Large pictures are made here, not where all tests are read.
-        decoding.made(content() if callable(content) else content)
+        decoding.decode(content() if callable(content) else content)
 
 
 def test_nothing_else_of_a_file_is_kept():
@@ -92,7 +92,7 @@ def test_nothing_else_of_a_file_is_kept():
     exif[0x010E] = "secret place"
     exif[0x0112] = 6  # turned by a quarter
     polyglot = picture_of((300, 100), kind="JPEG", exif=exif, comment=b"<script>") + b"<script>alert(1)</script>"
-    made = decoding.made(polyglot)
+    made = decoding.decode(polyglot)
     assert (made.width, made.height) == (100, 300)
     for content in (made.small, made.large):
         assert b"script" not in content and b"secret" not in content
@@ -106,7 +106,10 @@ def test_pictures_are_listed_once_and_fetched(shop):
     assert asked == ["https://cdn.example.org/1.png"]
     ready, missing = rows["https://cdn.example.org/1.png"], rows["two.png"]
     assert (ready.state, ready.width, ready.height, ready.named_by) == ("ready", 480, 300, "a")
-    assert (missing.state, missing.problem) == ("refused", "No file of this name has come. Send a ZIP with it.")
+    assert (missing.state, missing.problem) == (
+        "refused",
+        "No file of this name was sent. Send a ZIP that has it.",
+    )
     assert decoding.checked(store.opened(ready.small).read()) == (480, 300)
 
 
@@ -151,7 +154,7 @@ def test_a_picture_that_lies_elsewhere_is_fetched_from_listed_hosts_alone(shop, 
     def answered(place, method, target, *_):
         asked.append(f"{place.host} {target}")
         if isinstance(answer := places[asked[-1]], str):
-            raise LedOn(answer)
+            raise Redirected(answer)
         return answer
 
     monkeypatch.setattr("ratings.pictures.sources.fetched", answered)
@@ -163,7 +166,7 @@ def test_a_picture_that_lies_elsewhere_is_fetched_from_listed_hosts_alone(shop, 
     problems = {row.named_by: row.problem for row in shop.pictures.all()}
     assert problems["1"] == ""
     assert "169.254.169.254 is not in IDEALIST_PULL_HOSTS" in problems["2"]
-    assert "it leads on 4 times, at last to" in problems["3"]
+    assert "it is redirected 4 times, at last to" in problems["3"]
     assert {each.partition(" ")[0] for each in asked} == {"cdn.example.org"}
 
 
@@ -214,7 +217,7 @@ def test_files_that_no_picture_has_are_swept_after_a_day(shop, monkeypatch):
     assert store.sweep() == 0
     monkeypatch.setattr(store, "UNUSED", store.timedelta(days=-1))
     assert store.sweep() == 1
-    assert (store.is_there(unused), store.is_there(row.small), store.is_there(row.large)) == (False, True, True)
+    assert (store.exists(unused), store.exists(row.small), store.exists(row.large)) == (False, True, True)
 
 
 def test_a_host_that_does_not_answer_is_not_asked_for_ever(shop, monkeypatch):
@@ -224,7 +227,7 @@ def test_a_host_that_does_not_answer_is_not_asked_for_ever(shop, monkeypatch):
 
     def bring(source):
         asked.append(source)
-        raise ValueError("there is no whole answer")
+        raise ValueError("there is no complete answer")
 
     rows = fetched(shop, bring)
     assert len(asked) <= 16  # those of the first round are under way at once
@@ -331,7 +334,7 @@ def test_the_page_tells_what_is_missing_and_why(admin, shop, django_assert_max_n
         page = admin.get("/collections/shop/pictures/").content.decode()
     assert "0 of 2 pictures are here, 2 are missing." in page
     assert "IDEALIST_PULL_HOSTS=cdn.example.org,other.example" in page
-    assert "No file of this name has come." in page
+    assert "No file of this name was sent." in page
 
 
 def test_an_admin_sends_a_zip_and_tries_again(admin, shop, tmp_path):

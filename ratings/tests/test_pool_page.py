@@ -259,7 +259,7 @@ def test_holes_are_told_by_query_and_wanted_with_one_click(world):
     assert "2 of 3" in text(page) and "1. Title a 2. Title b" in text(page)
     assert "Want 3 pairs" in text(page)
     response = world.post("want_holes", system=world.bm25.pk, depth=3, wanted=2)
-    assert "6 ratings newly wanted of what bm25 returned unjudged." in text(world.client.get(response.url))
+    assert "6 ratings newly wanted, for the holes of bm25." in text(world.client.get(response.url))
     page = world.get("holes", system=world.bm25.pk, depth=3)
     assert "3 are wanted already" in text(page) and "Want 3" not in text(page)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ratings import queue
 from ratings.models import Document, Presentation, RatingEvent
 from ratings.presentation import blindness, versions
-from ratings.presentation.html import drawn, html_of
+from ratings.presentation.html import html_of, render_document
 from ratings.presentation.parts import (
     KINDS,
     LONGEST,
@@ -21,9 +21,9 @@ from ratings.presentation.parts import (
     clean,
     day,
     number,
-    plain,
-    shown,
+    pieces_of,
     steps,
+    text_of,
     value_at,
 )
 from ratings.presentation.presets import PRESETS, WEB_PAGE, proposal
@@ -82,7 +82,7 @@ def test_what_is_no_path_is_refused(path):
     ],
 )
 def test_any_value_has_a_text(value, text):
-    assert plain(value) == text
+    assert text_of(value) == text
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_date_is_written_out_and_what_is_none_stays(value, text):
 
 
 def of(kind: str, path: str, **more):
-    return shown([Part(kind, path, **more)], LAMP)
+    return pieces_of([Part(kind, path, **more)], LAMP)
 
 
 def test_each_kind_shows_its_value():
@@ -136,12 +136,12 @@ def test_each_kind_shows_its_value():
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_missing_takes_no_room(kind):
     for value in (None, "", [], {}, [None], "  "):
-        assert drawn(Presented((Part(kind, "x"),)), {"x": value}).html == ""
+        assert render_document(Presented((Part(kind, "x"),)), {"x": value}).html == ""
 
 
 def test_what_is_left_out_of_a_long_value_is_told():
     many = {"x": ["item"] * (MOST + 2), "y": "a" * (LONGEST + 1)}
-    (items,), (text,) = shown([Part("list", "x")], many), shown([Part("text", "y")], many)
+    (items,), (text,) = pieces_of([Part("list", "x")], many), pieces_of([Part("text", "y")], many)
     assert (len(items.items), items.left_out, len(text.text), text.left_out) == (MOST, 2, LONGEST, 1)
     assert "2 more entries are not shown." in html_of([items])
     assert "1 more character is not shown." in html_of([text])
@@ -156,7 +156,7 @@ anything = st.recursive(
 
 @given(anything, st.sampled_from(list(KINDS)), st.sampled_from(["x", "x.a", "x[0]", "x[0].a", "x.a.b"]))
 def test_no_value_of_a_document_is_an_error(value, kind, path):
-    found = drawn(Presented((Part(kind, path),)), {"x": value})
+    found = render_document(Presented((Part(kind, path),)), {"x": value})
     assert "<script" not in found.html
 
 
@@ -217,7 +217,9 @@ def test_deeply_nested_html_of_two_hundred_thousand_characters_is_cleaned():
 
 @pytest.mark.parametrize("kind", set(KINDS) - {"rich"})
 def test_all_but_rich_text_is_escaped(kind):
-    html = drawn(Presented((Part("text", "y"), Part(kind, "x", label="<b>"))), {"y": "y", "x": "<img src=x>"}).html
+    html = render_document(
+        Presented((Part("text", "y"), Part(kind, "x", label="<b>"))), {"y": "y", "x": "<img src=x>"}
+    ).html
     assert "<img" not in html and "<b>" not in html
 
 
@@ -262,7 +264,7 @@ def test_what_is_no_presentation_is_refused_with_the_reason(given, said):
 def test_what_an_object_has_of_rank_score_and_system_is_left_out(kind):
     value = {"Rank": 7321, "colour": "red", "inner": {"score": 7321}}
     for x in (value, [value]):
-        html = drawn(Presented((Part(kind, "x"),)), {"x": x}).html
+        html = render_document(Presented((Part(kind, "x"),)), {"x": x}).html
         assert "red" in html and "7321" not in html
 
 
@@ -423,4 +425,4 @@ def test_the_paths_of_the_documents_are_listed_without_those_that_tell(admin, sh
 
 def test_the_comparison_with_rankings_reads_a_bounded_number_of_them(shop, django_assert_max_num_queries):
     with django_assert_max_num_queries(8):
-        blindness.refuse_telling(shop, of_paths("title", "price", "url"))
+        blindness.refuse_revealing(shop, of_paths("title", "price", "url"))

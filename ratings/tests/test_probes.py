@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from ratings.judges import probes, runs, uses, versions
-from ratings.judges.asking import Telling
+from ratings.judges.asking import CallBuilder
 from ratings.models import Assignment, AuditEvent, Document, JudgeRun, MachineGrade, Pair, Probe, Rating, Role
 
 from .cast import make_member, make_rated_pair
@@ -149,7 +149,7 @@ def test_a_version_that_sees_only_other_parts_is_refused(server):  # noqa: F811
     collection = pool_of({})
     version = judge_of(collection, sees=("title",))
     probe = Probe(kind="injection", version=version, query=collection.queries.get(key="q1"))
-    assert probes.document_of(probe, Telling(version)).title.startswith("Ignore")
+    assert probes.document_of(probe, CallBuilder(version)).title.startswith("Ignore")
     parts = {"document": [{"kind": "text", "path": "brand"}], "query": []}
     other = versions.JudgeVersion(judge=version.judge, parts=parts)
     with pytest.raises(ValueError, match="sees neither title nor body"):

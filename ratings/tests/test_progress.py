@@ -13,13 +13,13 @@ from django.utils import timezone
 
 from ratings import queue
 from ratings.models import Anchor, Assignment, Check, Rating, RatingEvent, Role
-from ratings.progress.counts import Extent, grades_given, left, pace, progress, work_of
+from ratings.progress.counts import Extent, grades_given, pace, progress, ratings_left, work_of
 from ratings.progress.counts import Progress as Counted
 from ratings.progress.figures import Pace, Share
 from ratings.progress.forecast import forecast
 from ratings.progress.stuck import stuck
 from ratings.templatetags.figures import hours, percent, seconds
-from ratings.views.progress import burn_up, in_words
+from ratings.views.progress import burn_up, forecast_sentence
 
 from .cast import NOW, grade, make_collection, make_member, make_pair, make_rater
 
@@ -172,7 +172,7 @@ def test_a_forecast_spans_two_standard_errors_of_the_mean_day():
     assert (expected.days, expected.pace) == (5, 3)
     assert (round(expected.slow, 3), round(expected.fast, 3)) == (2.106, 3.894)
     assert (expected.early, expected.late) == (TODAY + 4 * DAY, TODAY + 6 * DAY)
-    assert in_words(expected, counted(back(3)), TODAY) == (
+    assert forecast_sentence(expected, counted(back(3)), TODAY) == (
         "At the pace of the last 5 days, 3 a day, the 12 left may be done between 24 March and 26 March."
     )
 
@@ -182,7 +182,9 @@ def test_days_without_a_grade_count_and_today_does_not():
     expected = forecast(counted(days), TODAY)
     assert (expected.days, expected.pace) == (10, 2)
     assert expected.slow <= 0 and expected.late is None
-    assert "at the soonest; days differ too much to say the latest" in in_words(expected, counted(days), TODAY)
+    assert "at the soonest; days differ too much to say the latest" in forecast_sentence(
+        expected, counted(days), TODAY
+    )
 
 
 def test_a_pause_before_the_work_of_these_weeks_is_no_part_of_its_pace():
@@ -198,7 +200,7 @@ def test_what_fills_no_wanted_rating_does_not_speed_up_the_forecast():
     ("by_day", "left", "said"),
     [
         (back(3, 3, 3, 3, 3), 0, "Nothing is left"),
-        ({}, 5, "no pace to look at"),
+        ({}, 5, "nobody has graded anything"),
         (back(3, 3, 3, 3), 5, "No forecast before 5 complete days"),
         ({TODAY - 40 * DAY: 9}, 5, "nobody has graded anything in the last 28 days"),
         (back(1, 1, 1, 1, 1), 4_000, "more than ten years"),
@@ -206,7 +208,7 @@ def test_what_fills_no_wanted_rating_does_not_speed_up_the_forecast():
 )
 def test_where_there_is_no_forecast_it_says_why(by_day, left, said):
     given = counted(by_day, left)
-    assert said in in_words(forecast(given, TODAY), given, TODAY)
+    assert said in forecast_sentence(forecast(given, TODAY), given, TODAY)
     assert given.by_day == {} or burn_up(given, forecast(given, TODAY), TODAY)["cone"] == ""
 
 
@@ -236,7 +238,7 @@ def test_wanted_ratings_are_done_held_or_open(world):
     assert world.count().extent == Extent(done=1, held=1, open=6)
     later = NOW + HOUR  # the lease has run out
     assert world.count(later).extent == Extent(done=1, held=0, open=7)
-    assert left(world.collection) == 7
+    assert ratings_left(world.collection) == 7
     assert "7 ratings to go" in text(world.get())
     assert world.count().works[world.boris.pk].held == 1
     assert world.count(later).works[world.boris.pk].expired == 1
@@ -247,10 +249,10 @@ def test_gold_beside_the_number_wanted_is_counted_apart(world):
     facts = {"pair": pair, "query_id": pair.query_id, "collection": world.collection, "extra": True}
     Assignment.objects.create(**facts, rater=world.anna, state="leased", leased_until=NOW + HOUR)
     assert world.count().extent == Extent(done=0, held=0, open=9)
-    assert left(world.collection) == 9
+    assert ratings_left(world.collection) == 9
     queue.save(world.anna, pair, queue.Submission(grade=grade(world.collection, "2")), now=NOW)
     now = world.count()
-    assert (now.extent, now.graded, now.beside) == (Extent(done=0, held=0, open=9), 1, 1)
+    assert (now.extent, now.graded, now.surplus) == (Extent(done=0, held=0, open=9), 1, 1)
 
 
 def test_surplus_stands_beside(world):
@@ -258,7 +260,7 @@ def test_surplus_stands_beside(world):
     for rater in (world.anna, world.boris, clara):
         world.grades(rater, "a", "1")
     now = world.count()
-    assert (now.extent.done, now.beside, now.by_day) == (2, 1, {NOW.date(): 3})
+    assert (now.extent.done, now.surplus, now.by_day) == (2, 1, {NOW.date(): 3})
 
 
 def test_a_retired_pair_is_not_waited_for_and_its_ratings_stay(world):
@@ -408,7 +410,7 @@ def test_a_pair_is_given_to_the_rater_who_is_chosen_and_comes_next(world):
     assert (response.status_code, response.url) == (302, reverse("progress", args=["hills"]))
     assert "boris gets “Title b”" in text(world.client.get(response.url))
     assert [task.pair for task in queue.held(world.boris)] == [world.pairs["b"]]
-    assert "Nothing was given: boris has it" in text(world.client.get(world.post("give", **sent).url))
+    assert "Nothing was given: boris holds this pair" in text(world.client.get(world.post("give", **sent).url))
 
 
 def test_only_pairs_and_active_raters_of_the_collection_are_given(world):

@@ -377,8 +377,8 @@ def test_the_command_lists_imports_and_undoes_one(tmp_path, capsys):
 
 def taken_in(collection: Collection, text: str) -> Job:
     """Qrels, or ratings with a head."""
-    take_in = intake.import_ratings if "," in text else intake.import_qrels
-    report = take_in(collection, [source(text)])
+    run_import = intake.import_ratings if "," in text else intake.import_qrels
+    report = run_import(collection, [source(text)])
     assert not report.refused
     return Job.objects.get(pk=report.job)
 

@@ -273,11 +273,11 @@ def of(**hit):
 
 HOSTILE = {
     "endless": (endless, "the answer is larger than 1 MB"),
-    "slow body": (slow_body, "there is no whole answer after 0.5 seconds. Raise --seconds"),
-    "slow head": (slow_head, "there is no whole answer after 0.5 seconds"),
+    "slow body": (slow_body, "there is no complete answer after 0.5 seconds. Raise --seconds"),
+    "slow head": (slow_head, "there is no complete answer after 0.5 seconds"),
     "redirect": (
         lambda handler: handler.send(b"", 302, Location="http://127.0.0.1:1/secret"),
-        "it leads on to 'http://127.0.0.1:1/secret'. No redirect is followed",
+        "it redirects to 'http://127.0.0.1:1/secret'. No redirect is followed",
     ),
     "not found": (lambda handler: handler.send(b"<h1>no</h1>", 404), "it answers 404 Not Found: '<h1>no</h1>'"),
     "no JSON": (lambda handler: handler.send(b"<html>"), "is not JSON: Expecting value at character 1"),
@@ -286,13 +286,13 @@ HOSTILE = {
     "not UTF-8": (lambda handler: handler.send(b'{"a": "\xff"}'), "the answer is not UTF-8 at byte 8"),
     "no hits": (
         lambda handler: handler.send({"took": 1}),
-        "nothing at hits.hits; it has 'took'. Say where with --hits",
+        "nothing at hits.hits; it has 'took'. Say where the results are with --hits",
     ),
     "hits are text": (
         lambda handler: handler.send({"hits": {"hits": "x"}}),
         "at hits.hits there is 'x' and not a list",
     ),
-    "no id": (of(_score=1.0), "hit 1 has nothing at _id for its id. Say where with --id"),
+    "no id": (of(_score=1.0), "hit 1 has nothing at _id for its id. Say where its id is with --id"),
     "id is a list": (of(_id=["a"]), "hit 1 has ['a'] at _id for its id"),
     "id with a blank": (of(_id="a b"), "the id of hit 1 'a b' has a blank"),
     "NaN": (
@@ -311,13 +311,16 @@ HOSTILE = {
         lambda handler: handler.send({"hits": {"hits": [{"_id": "a", "_score": 2}, {"_id": "b"}]}}),
         "hit 2 has",
     ),
-    "not whole": (lambda handler: handler.send({"timed_out": True}), "the answer is not whole: timed_out is True"),
+    "not whole": (
+        lambda handler: handler.send({"timed_out": True}),
+        "the answer is incomplete: timed_out is True",
+    ),
     "compressed": (
         lambda handler: handler.send(b"x", Content_Encoding="gzip"),
         "compressed though none was asked for",
     ),
-    "no HTTP": (lambda handler: handler.wfile.write(b"SSH-2.0-x\r\n"), "it cannot be talked to"),
-    "hangs up": (lambda handler: handler.connection.shutdown(socket.SHUT_RDWR), "it cannot be talked to"),
+    "no HTTP": (lambda handler: handler.wfile.write(b"SSH-2.0-x\r\n"), "it cannot be reached"),
+    "hangs up": (lambda handler: handler.connection.shutdown(socket.SHUT_RDWR), "it cannot be reached"),
 }
 
 
@@ -405,7 +408,7 @@ def test_what_cannot_be_is_said_before_anybody_is_asked(engine):
     assert "No such file" in refused(found.url, "--body", "/nowhere.json")
     intake.import_run(collection, [Source("run", io.BytesIO(b"q1 Q0 a 1 2 live\n"))])
     with pytest.raises(
-        Refused, match="live has a ranking for query q1 already, and a ranking is never overwritten"
+        Refused, match="live already has a ranking for query q1, and a ranking is never overwritten"
     ):
         asked(found.url)
     assert found.asked == []
@@ -435,7 +438,7 @@ def test_tls_that_is_none_is_refused(engine):
         (
             "https://es.example.org/",
             [],
-            "Nothing is fetched from anywhere until IDEALIST_PULL_HOSTS lists the hosts",
+            "No host may be asked until IDEALIST_PULL_HOSTS lists it",
         ),
         (
             "https://es.example.org/",
@@ -451,8 +454,8 @@ def test_tls_that_is_none_is_refused(engine):
         ("http://six/", ["six"], "is at ::1, which is no public address"),
         ("http://nobody/", ["nobody"], "The host nobody is not found"),
         ("http://es.example.org:0/", ["es.example.org"], "has the port 0"),
-        ("ftp://es.example.org/", ["es.example.org"], "is none of http:// or https:// with a host"),
-        ("file:///etc/passwd", [""], "is none of http:// or https:// with a host"),
+        ("ftp://es.example.org/", ["es.example.org"], "is not an http:// or https:// address with a host"),
+        ("file:///etc/passwd", [""], "is not an http:// or https:// address with a host"),
         ("http://user:secret@es.example.org/", ["es.example.org"], "has a name or password in it"),
         ("http://es.example.org/a b", ["es.example.org"], "has a blank or a character that must be written"),
         ("http://es.example.org/\r\nX: y", ["es.example.org"], "has a blank or a character"),

@@ -8,12 +8,12 @@ from ratings.formats.refusal import Option, Place, Refusal
 from ratings.management.refusals import line_of
 from ratings.management.refusals import words as on_command
 from ratings.models import Job
-from ratings.views.refusals import fields_for, on_page
+from ratings.views.refusals import fields_for, with_page_cure
 from ratings.views.refusals import words as words_on_page
 
 WORDED = [
     ("results", Option("order", "score"), "give --order score", "choose “the score” under “What orders"),
-    ("results", Option("keep_first", True), "give --keep-first", "tick “Where a document stands twice"),
+    ("results", Option("keep_first", True), "give --keep-first", "tick “Where a document appears twice"),
     ("results", Option("system"), "give --system NAME", "fill in “Name of the system”"),
     ("results", Option("system", ""), "leave --system out", "leave “Name of the system” empty"),
     ("results", Option("system_from", ""), "leave --system-from out", "choose “its lines, and"),
@@ -60,28 +60,30 @@ def test_each_option_has_words_for_commands_and_for_the_page(kind, option, comma
 def test_what_helps_is_said_in_sentences_and_only_what_a_command_knows():
     rank, qrels = Option("order", "rank", "the rank counts"), Option("kind", "qrels", "these are qrels")
     sheet = Option("sheet")
-    refusal = Refusal("a", 3, "rank 2 stands already", ("Look.", rank, qrels, sheet), Place("a", 1))
+    refusal = Refusal("a", 3, "rank 2 already appears", ("Look.", rank, qrels, sheet), Place("a", 1))
     assert line_of(refusal, {"order"}) == (
-        "a, line 3: rank 2 stands already on line 1. Look. If the rank counts, give --order rank."
+        "a, line 3: rank 2 already appears on line 1. Look. If the rank counts, give --order rank."
     )
     assert line_of(refusal, {"files", "sheet"}).endswith(
         "Look. If these are qrels, use import_qrels. Give --sheet NAME."
     )
     assert line_of(refusal, ()).endswith("on line 1. Look.")
-    said = on_page(refusal, fields_for(Job(kind="results")))
-    assert said.sentence == "Rank 2 stands already on line 1."
-    assert said.cured().startswith("Look. If the rank counts, choose “the rank” under “What orders")
+    said = with_page_cure(refusal, fields_for(Job(kind="results")))
+    assert said.sentence == "Rank 2 already appears on line 1."
+    assert said.cure_text().startswith("Look. If the rank counts, choose “the rank” under “What orders")
 
 
 def test_another_file_is_named():
-    assert Refusal("a", 3, "it stands already", (), Place("b", 1)).sentence == "It stands already on line 1 of b."
+    assert (
+        Refusal("a", 3, "it already appears", (), Place("b", 1)).sentence == "It already appears on line 1 of b."
+    )
 
 
 @pytest.mark.parametrize(
     "refusal",
     [
         Refusal("a", 0, "it is a PDF", ("Give the data behind it.",)),
-        Refusal("a", 3, "it stands already", ("Look.", Option("columns", {"key": None}, "so")), Place("b", 1)),
+        Refusal("a", 3, "it already appears", ("Look.", Option("columns", {"key": None}, "so")), Place("b", 1)),
     ],
 )
 def test_the_parts_are_kept_in_the_report_of_a_job(refusal):

@@ -412,7 +412,7 @@ def test_who_believes_any_good_signature_is_deceived_by_them(provider):
 
 @pytest.mark.parametrize("wrap", WRAPPED, ids=lambda each: each.__name__)
 def test_the_library_alone_refuses_what_is_wrapped_too(provider, wrap, monkeypatch):
-    monkeypatch.setattr(saml, "is_plain", lambda root: None)
+    monkeypatch.setattr(saml, "check_structure", lambda root: None)
     client = Client()
     root = answer_of(provider, client)
     wrap(root)

@@ -107,7 +107,7 @@ def test_a_check_writes_nothing_and_says_what_each_act_does(world):
     said = told(page)
     assert page.status_code == 200
     assert "2 Good is called 2 Fine from now on: 3 ratings have it and keep it." in said
-    assert "0 Irrelevant is explained otherwise: nothing rests on it." in said
+    assert "0 Irrelevant gets another meaning: nothing uses it." in said
     assert "4 Ideal is new. Who rated before could not choose it" in said
     assert "The highest grade becomes 4 Ideal: ERR and RBP" in said
     assert "The scale becomes version 2" in said and "Frozen evaluations stay as they are." in said
@@ -216,7 +216,7 @@ def test_of_two_who_change_it_the_second_is_told(world):
     sent = world.form(of_2={"label": "Fine"})
     world.post("save_scale", world.form(of_2={"label": "First"}))
     page = world.client.post(reverse("save_scale", args=["hills"]), sent, follow=True)
-    assert "changed meanwhile. Below is what it is now." in page.content.decode()
+    assert "changed meanwhile. Its state now is below." in page.content.decode()
     assert "2 First" in world.scale() and world.now().scale_version == 2
 
 

@@ -45,7 +45,7 @@ def anna():
 def with_app(user):
     totp.TOTP.activate(user, SECRET)
     RecoveryCodes.activate(user)
-    recovery_codes.make_anew(user)
+    recovery_codes.renew(user)
 
 
 def code(steps: int = 0) -> str:
@@ -111,7 +111,7 @@ def test_a_code_holds_for_the_thirty_seconds_of_its_display_and_no_longer(anna, 
 
 
 def test_a_recovery_code_works_once(anna):
-    one = recovery_codes.make_anew(anna)[0]
+    one = recovery_codes.renew(anna)[0]
     first, second = Client(), Client()
     password(first), password(second)
     assert given(first, one).status_code == 302
@@ -136,7 +136,7 @@ def test_recovery_codes_and_passkeys_are_counted_with_them(anna):
         given(client, text)
     for _ in range(2):
         client.post(reverse("mfa_authenticate"), {"credential": "{}"})
-    assert given(client, recovery_codes.make_anew(anna)[0]).status_code == 429
+    assert given(client, recovery_codes.renew(anna)[0]).status_code == 429
     assert client.post(reverse("mfa_authenticate"), {"credential": "{}"}).status_code == 429
 
 
@@ -219,29 +219,29 @@ def test_an_app_is_set_up_with_a_code_and_recovery_codes_follow():
     right = totp.format_hotp_value(totp.hotp_value(secret, int(time.time()) // 30))
     assert client.post(reverse("mfa_activate_totp"), {"code": "x"}).status_code == 200
     shown = client.post(reverse("mfa_activate_totp"), {"code": right}).context["codes"]
-    assert len(set(shown)) == 10 and recovery_codes.left(get_user_model().objects.get()) == 10
+    assert len(set(shown)) == 10 and recovery_codes.remaining(get_user_model().objects.get()) == 10
     row = Authenticator.objects.get(type="recovery_codes")
     assert row.data == {"migrated_codes": [], "hashes": [recovery_codes.hashed(each) for each in shown]}
     assert client.get(reverse("mfa_index")).context["codes_left"] == 10
 
 
 def test_new_recovery_codes_take_the_place_of_the_old_and_are_shown_once(anna):
-    old = recovery_codes.make_anew(anna)
+    old = recovery_codes.renew(anna)
     client = Client()
     password(client)
     given(client, code())
     new = client.post(reverse("mfa_generate_recovery_codes")).context["codes"]
-    assert not set(old) & set(new) and recovery_codes.left(anna) == 10
+    assert not set(old) & set(new) and recovery_codes.remaining(anna) == 10
     assert new[0] not in client.get(reverse("mfa_index")).content.decode()
     second = Client()
     password(second)
     assert [given(second, each).status_code for each in (old[0], new[0].lower().replace("-", " "))] == [200, 302]
-    assert recovery_codes.left(anna) == 9
+    assert recovery_codes.remaining(anna) == 9
 
 
 def test_of_a_recovery_code_the_database_has_a_hash_of_120_bits(anna):
     """With 112 bits or more a plain hash is enough, says the standard."""
-    (one, *others) = recovery_codes.make_anew(anna)
+    (one, *others) = recovery_codes.renew(anna)
     assert len(one.replace("-", "")) * 5 >= 112
     stored = str(Authenticator.objects.get(type="recovery_codes").data)
     assert not any(code.replace("-", "") in stored for code in (one, *others)) and "seed" not in stored

@@ -228,7 +228,7 @@ def test_the_navigation_costs_one_query(client, new, django_assert_num_queries):
 def desk(settings, tmp_path, monkeypatch) -> None:
     """A folder for what is sent, and a worker that is called by hand."""
     settings.DATA_DIR = tmp_path
-    jobs.tell_alive()
+    jobs.record_heartbeat()
     monkeypatch.setattr(db_worker, "close_old_connections", lambda: None)
 
 

@@ -26,7 +26,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 
 from ratings import queue
-from ratings.desk import shown
+from ratings.desk import content as shown
 from ratings.models import Anchor, Assignment, Check, Collection, Document, Pair, Rating
 from ratings.queue import mixing
 
@@ -465,9 +465,9 @@ def test_a_count_that_rises_by_what_was_chosen_for_certain_would_be_seen(monkeyp
         greedy = rows.filter(pair__drawn__kind="greedy").count()
         return {**shown_before(outlook), "left": f"about {1_000 + 2 * greedy - rows.count()}"}
 
-    shown_before = shown.outlook_shown
+    shown_before = shown.outlook_json
     for module in ("ratings.views.acts", "ratings.views.rate"):
-        monkeypatch.setattr(f"{module}.outlook_shown", leaking)
+        monkeypatch.setattr(f"{module}.outlook_json", leaking)
     monkeypatch.setitem(globals(), "ORDERS", ("decisive",))
     assert auc(table(play(CONTROL, monkeypatch, probes=False), "greedy")) > 0.8
 
@@ -482,8 +482,8 @@ def test_a_count_that_rises_by_what_is_held_would_be_seen(monkeypatch):
         wanted = Assignment.objects.filter(**alice, extra=False, state="done").count()
         return {**shown_before(outlook), "left": f"about {1_000 + beside - wanted}"}
 
-    shown_before = shown.outlook_shown
+    shown_before = shown.outlook_json
     for module in ("ratings.views.acts", "ratings.views.rate"):
-        monkeypatch.setattr(f"{module}.outlook_shown", leaking)
+        monkeypatch.setattr(f"{module}.outlook_json", leaking)
     monkeypatch.setitem(globals(), "ORDERS", ("random", "depth"))
     assert auc(table(play(CONTROL, monkeypatch, probes=False), "beside")) > 0.8

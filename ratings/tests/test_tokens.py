@@ -196,7 +196,7 @@ def test_last_use_is_written_once_a_minute(collection):
     now = timezone.now()
     for seconds, written in ((0, 0), (59, 0), (61, 61)):
         token.refresh_from_db()
-        tokens.used(token, now=now + timedelta(seconds=seconds))
+        tokens.record_use(token, now=now + timedelta(seconds=seconds))
         token.refresh_from_db()
         assert token.last_used_at == now + timedelta(seconds=written)
 

@@ -116,9 +116,9 @@ def test_where_it_is_off_nobody_is_in_and_no_token_of_a_visitor_opens(settings):
     client.post(AS_ADMIN)
     user = client.get("/").context["user"]
     _, opens = tokens.make(user, Collection.objects.get(), name="nightly", scopes=[Scope.READ], days=1)
-    assert tokens.opened_by(opens)
+    assert tokens.valid_token(opens)
     settings.DEMO = False  # the next start is for others
-    assert tokens.opened_by(opens) is None
+    assert tokens.valid_token(opens) is None
     assert name_of(client) == ""
     assert client.post(AS_ADMIN).status_code == 404
 

@@ -1,6 +1,6 @@
-"""What a rater does: claim, save, put off, undo, stop. One address each, for forms and for the desk's script.
+"""The acts of a rater: claim, save, put off, undo, stop. One address each, for forms and for the desk's script.
 
-Who asks for JSON gets it, with a status that says what became of the act; all others get a page.
+A request that accepts JSON gets it, with a status that tells the outcome; any other request gets a page.
 """
 
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from .. import queue
+from ..desk.content import FATES, Showing, outlook_json, rating_json, saved_json, task_json
 from ..desk.forms import ClaimForm, RatingForm, comment_of
 from ..desk.preferences import in_list
-from ..desk.shown import FATES, Showing, outlook_shown, rating_shown, saved_shown, task_shown
 from ..models import Rater
 from ..people.access import account_key, of_rater, wants_json
 from .rate import answer_page, desk, task_or_404
@@ -44,24 +44,24 @@ def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 
 @act_of_rater
 def claim(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """Claim tasks. The script gets the tasks that it does not have yet, and the order of all.
+    """Claim tasks. Returns the tasks that the script does not have yet, and the order of all.
 
-    To count the outlook takes longer than to claim, so it is sent only on demand or when tasks run out.
+    Counting the outlook takes longer than claiming, so it is sent only on demand or when tasks run out.
     """
     if not wants_json(request):
         return next_page(request, rater)
     form = ClaimForm(request.POST)
     if not form.is_valid():
-        return refused(form)
+        return refusal(form)
     count, have = form.cleaned_data["count"], form.cleaned_data["have"]
     tasks = queue.claim(rater, count)
     counted = form.cleaned_data["outlook"] or len(tasks) < count
     showing = Showing.of(rater, tasks)
     return JsonResponse(
         {
-            "tasks": [task_shown(task, showing) for task in tasks if str(task.token) not in have],
+            "tasks": [task_json(task, showing) for task in tasks if str(task.token) not in have],
             "order": [str(task.token) for task in tasks],
-            "outlook": outlook_shown(queue.outlook(rater)) if counted else None,
+            "outlook": outlook_json(queue.outlook(rater)) if counted else None,
             "guidelines": rater.guidelines_now or 0,
         }
     )
@@ -72,13 +72,13 @@ def save_rating(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse
     task = task_or_404(rater, token)
     form = RatingForm(request.POST, collection=rater.collection)
     if not form.is_valid():
-        return refused(form) if wants_json(request) else desk(request, rater, task, form=form, status=400)
+        return refusal(form) if wants_json(request) else desk(request, rater, task, form=form, status=400)
     try:
         saved = queue.save(rater, task, form.submission)
     except queue.Conflict as conflict:
-        return conflict_shown(request, rater, task, form, conflict.current)
+        return conflict_answer(request, rater, task, form, conflict.current)
     if wants_json(request):
-        return JsonResponse({"key": text_of(form.submission.client_key), **saved_shown(saved)})
+        return JsonResponse({"key": text_of(form.submission.client_key), **saved_json(saved)})
     if saved.answer:
         return answer_page(request, rater, task, saved)
     if saved.fate in FATES:
@@ -100,9 +100,9 @@ def undo_rating(request: HttpRequest, rater: Rater) -> HttpResponse:
     key = sent_key(request, "client_key")
     task = queue.undo(rater, act=sent_key(request, "act"), client_key=key)
     if wants_json(request):
-        shown = task_shown(task, Showing.of(rater, [task])) if task else None
-        revision = {"revision": shown["base_revision"]} if shown else {}
-        return JsonResponse({"key": text_of(key), "task": shown, **revision})
+        content = task_json(task, Showing.of(rater, [task])) if task else None
+        revision = {"revision": content["base_revision"]} if content else {}
+        return JsonResponse({"key": text_of(key), "task": content, **revision})
     if task is None:
         messages.info(request, "There is nothing to undo.")
         return redirect("rate", rater.collection.slug)
@@ -116,19 +116,19 @@ def stop_rating(request: HttpRequest, rater: Rater) -> HttpResponse:
 
 
 def next_page(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """Claim the next document, or as many as can be held for the list, and redirect to the desk."""
+    """A redirect to the desk, after the next document is claimed, or as many as the list can hold."""
     queue.claim(rater, queue.MOST_HELD if in_list(request) else 1)
     return redirect("rate", rater.collection.slug)
 
 
-def refused(form) -> JsonResponse:
+def refusal(form) -> JsonResponse:
     return JsonResponse({"error": " ".join(e for errors in form.errors.values() for e in errors)}, status=400)
 
 
-def conflict_shown(request, rater, task, form, current) -> HttpResponse:
+def conflict_answer(request, rater, task, form, current) -> HttpResponse:
     if not wants_json(request):
         return desk(request, rater, task, form=form, conflict=current or "withdrawn", status=409)
-    stored = {"current": rating_shown(current), "revision": current.revision if current else 0}
+    stored = {"current": rating_json(current), "revision": current.revision if current else 0}
     return JsonResponse({"error": "This rating was changed in another window.", **stored}, status=409)
 
 

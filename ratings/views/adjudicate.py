@@ -21,7 +21,7 @@ from ..models import Adjudication, Collection, Pair, Rating, RatingEvent
 from ..people.access import admin_page, record_act
 from ..pool import adjudication
 from ..pool.forms import AdjudicationForm, DistanceForm, WithdrawalForm, WithReason
-from ..presentation.html import drawn_in
+from ..presentation.html import render_current
 from .pages import frame, paged
 
 AT_ONCE = 50
@@ -32,13 +32,13 @@ def with_distance(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
     """A decorator: call view(request, collection, distance, …) with the distance of the address."""
 
     @wraps(view)
-    def answered(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
+    def wrapped(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
         distance = DistanceForm(request.GET.get("steps", ""), scale=list(collection.grades.all()))
         if not distance.is_valid():
-            return render(request, "ratings/adjudicate.html", page(collection, distance), status=400)
+            return render(request, "ratings/adjudicate.html", base_context(collection, distance), status=400)
         return view(request, collection, distance, **kwargs)
 
-    return answered
+    return wrapped
 
 
 @admin_page
@@ -47,14 +47,14 @@ def adjudicate(request: HttpRequest, collection: Collection, distance: DistanceF
     """Pairs whose raters disagree, the biggest difference first."""
     # A list, because a count costs the database as much as the rows.
     disputed = list(inbox(collection, distance).values_list("pair", "spread"))
-    context = page(collection, distance) | paged(request, disputed, AT_ONCE)
+    context = base_context(collection, distance) | paged(request, disputed, AT_ONCE)
     spreads = dict(context["page"].object_list)
-    pairs = listed(spreads)
+    pairs = pair_rows(spreads)
     context["rows"] = [pairs[pk] | {"spread": spread} for pk, spread in spreads.items()]
     context["open"] = context["page"].paginator.count
     context["decided"] = decisions(collection).count()
     if not context["open"]:
-        context["lack"] = lack(collection, distance)
+        context["lack"] = why_empty(collection, distance)
     return render(request, "ratings/adjudicate.html", context)
 
 
@@ -63,9 +63,9 @@ def adjudicate(request: HttpRequest, collection: Collection, distance: DistanceF
 def adjudicated(request: HttpRequest, collection: Collection, distance: DistanceForm) -> HttpResponse:
     """The adjudicated pairs, the latest first."""
     latest = decisions(collection).select_related("grade", "actor").order_by("-pk")
-    context = page(collection, distance) | paged(request, latest, AT_ONCE)
+    context = base_context(collection, distance) | paged(request, latest, AT_ONCE)
     shown = list(context["page"].object_list)
-    pairs = listed([decision.pair_id for decision in shown])
+    pairs = pair_rows([decision.pair_id for decision in shown])
     context["rows"] = [pairs[decision.pair_id] | {"decision": decision} for decision in shown]
     context["open"] = inbox(collection, distance).count()
     context["decided"] = context["page"].paginator.count
@@ -95,7 +95,7 @@ def save_adjudication(
     if not decided and adjudication.latest_act(pair) != sent["seen"]:
         return pair_page(request, collection, distance, pair, form=form, refused=CHANGED, status=409)
     # Read before the decision, which takes the pair out of the inbox.
-    place = place_of(pair, collection, distance)
+    place = place_in_inbox(pair, collection, distance)
     try:
         adjudication.adjudicate(pair, sent["grade"], reason=sent["reason"], actor=request.user)
     except adjudication.Adjudicated as error:
@@ -132,9 +132,9 @@ def pair_life(request: HttpRequest, collection: Collection, distance: DistanceFo
     events = list(pair.events.select_related("rater", "actor", "undone_by"))
     number = {event.pk: place for place, event in enumerate(events, start=1)}
     labels = {grade.value: grade.label for grade in distance.scale}
-    context = page(collection, distance) | {
+    context = base_context(collection, distance) | {
         "pair": pair,
-        "acts": [act_shown(event, number, labels) for event in events],
+        "acts": [act_row(event, number, labels) for event in events],
     }
     return render(request, "ratings/pair_life.html", context)
 
@@ -149,13 +149,13 @@ def pair_page(
     refused: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """The page of a pair, to decide or decided; a refused form is shown as it was filled in."""
+    """The page of a pair, decided or not. A refused form keeps what was filled in."""
     ratings = without_names(pair.ratings.select_related("grade"))
     grades = [rating["grade"].value for rating in ratings if rating["grade"]]
     guidelines = collection.latest_guidelines()
-    context = page(collection, distance) | {
+    context = base_context(collection, distance) | {
         "pair": pair,
-        "shown": drawn_in(collection, pair.document),
+        "shown": render_current(collection, pair.document),
         "ratings": ratings,
         "mean": mean(grades) if grades else None,
         "graded": len(grades),
@@ -165,12 +165,12 @@ def pair_page(
         "guidelines_version": guidelines.version if guidelines else 0,
         "form": form,
         "refused": refused,
-        **place_of(pair, collection, distance),
+        **place_in_inbox(pair, collection, distance),
     }
     return render(request, "ratings/adjudicate_pair.html", context, status=status)
 
 
-def page(collection: Collection, distance: DistanceForm) -> dict:
+def base_context(collection: Collection, distance: DistanceForm) -> dict:
     """The context of every page of adjudication."""
     return {**frame(collection, "adjudicate"), "distance": distance, "scale": distance.scale}
 
@@ -183,8 +183,8 @@ def decisions(collection: Collection) -> QuerySet:
     return Adjudication.objects.filter(pair__query__collection=collection)
 
 
-def listed(pks: Iterable[int]) -> dict[int, dict]:
-    """The rows of a list of these pairs, by id. Three queries."""
+def pair_rows(pks: Iterable[int]) -> dict[int, dict]:
+    """Pair id -> the pair and its ratings without names. Three queries."""
     pairs = Pair.objects.filter(pk__in=pks).select_related("query", "document")
     pairs = pairs.defer("document__body", "document__fields").prefetch_related("ratings__grade")
     return {pair.pk: {"pair": pair, "ratings": without_names(pair.ratings.all())} for pair in pairs}
@@ -196,8 +196,8 @@ def pair_of(collection: Collection, token: UUID) -> Pair:
     return get_object_or_404(pairs, token=token, query__collection=collection)
 
 
-def place_of(pair: Pair, collection: Collection, distance: DistanceForm) -> dict:
-    """The number of the pair in the inbox, the number of all, and the tokens next to it. One query."""
+def place_in_inbox(pair: Pair, collection: Collection, distance: DistanceForm) -> dict:
+    """The number of the pair in the inbox, the size of the inbox, and the tokens before and after. One query."""
     tokens = list(inbox(collection, distance).values_list("pair__token", flat=True))
     if pair.token not in tokens:
         return {"number": None, "open": len(tokens), "previous": None, "next": None}
@@ -212,7 +212,7 @@ def place_of(pair: Pair, collection: Collection, distance: DistanceForm) -> dict
 
 
 def without_names(ratings: Iterable[Rating]) -> list[dict]:
-    """Ratings without their raters, sorted by what they say alone: the highest grade first."""
+    """Ratings without their raters, the highest grade first. Only their content decides the order."""
     contents = [
         {"grade": rating.grade, "reason": rating.get_reason_display(), "comment": rating.comment}
         for rating in ratings
@@ -225,10 +225,8 @@ def without_names(ratings: Iterable[Rating]) -> list[dict]:
     return sorted(contents, key=key)
 
 
-def lack(collection: Collection, distance: DistanceForm) -> str:
-    """Why the inbox is empty: smaller (there are smaller differences), agreed, or single (no pair has two
-    grades).
-    """
+def why_empty(collection: Collection, distance: DistanceForm) -> str:
+    """Why the inbox is empty: "smaller" differences only, all "agreed", or "single" grades only."""
     if distance.steps_apart and adjudication.disputed(collection, distance.scale, 0).exists():
         return "smaller"
     grades = Rating.objects.filter(pair__query__collection=collection, grade__isnull=False)
@@ -236,8 +234,8 @@ def lack(collection: Collection, distance: DistanceForm) -> str:
     return "agreed" if several.exists() else "single"
 
 
-def act_shown(event: RatingEvent, number: dict[int, int], labels: dict[Decimal, str]) -> dict:
-    """A row of the history; an undo and what it undoes name each other by number."""
+def act_row(event: RatingEvent, number: dict[int, int], labels: dict[Decimal, str]) -> dict:
+    """A row of the history. An undo has the number of the act that it undoes, and that act has the undo's."""
     undone_by = getattr(event, "undone_by", None)
     return {
         "number": number[event.pk],

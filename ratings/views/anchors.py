@@ -1,4 +1,4 @@
-"""The pages of anchors: warm-ups and gold pairs, and what raters answered."""
+"""The pages of anchors: warm-ups and gold pairs, and how often raters hit their grades."""
 
 from uuid import UUID
 
@@ -13,18 +13,18 @@ from ..people.access import admin_act, admin_page, record_act
 from ..pool.anchors import remove_anchor as remove
 from ..pool.anchors import set_anchor
 from ..pool.forms import AnchorForm, FindPairForm, SuggestedForm
-from ..presentation.html import drawn_in
+from ..presentation.html import render_current
 from ..progress.figures import Share
 from .adjudicate import pair_of, without_names
 from .pages import frame
 
 SUGGESTED = 20
-AGREEING = 2  # a pair is suggested from so many raters on, if all gave one grade
+AGREEING = 2  # the fewest raters of a suggested pair; all of them gave the same grade
 
 
 @admin_page
 def anchors(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """The anchors with the answers of raters, and suggestions for more."""
+    """The anchors with the shares of raters' hits, and suggestions for more."""
     return anchors_page(request, collection, FindPairForm(collection=collection))
 
 
@@ -75,7 +75,7 @@ def anchors_page(
         "pair__document__body", "pair__document__fields"
     )
     rows: dict[str, list] = {Anchor.Use.WARM_UP: [], Anchor.Use.GOLD: []}
-    hits = answers(collection)
+    hits = hit_shares(collection)
     for each in known:
         rows[each.use].append((each, hits.get(each.pk, Share())))
     warmed = {each.grade_id for each, _ in rows[Anchor.Use.WARM_UP]}
@@ -87,7 +87,7 @@ def anchors_page(
         "missing": [grade for grade in scale if grade.pk not in warmed] if warmed else [],
         "form": form,
         "asked": asked,
-        "suggested": suggested(collection, asked.chosen, scale),
+        "suggested": suggested_pairs(collection, asked.chosen, scale),
     }
     return render(request, "ratings/anchors.html", context, status=status)
 
@@ -110,7 +110,7 @@ def anchor_page(
         **frame(collection, "anchors"),
         "scale": scale,
         "pair": pair,
-        "shown": drawn_in(collection, pair.document),
+        "shown": render_current(collection, pair.document),
         "anchor": known,
         "form": form,
         "chosen": next((grade.pk for grade in scale if chosen in (grade.value, grade.plain)), None),
@@ -119,8 +119,11 @@ def anchor_page(
     return render(request, "ratings/anchor.html", context, status=status)
 
 
-def answers(collection: Collection) -> dict[int, Share]:
-    """By anchor, the share of hits since it was made. "Cannot judge" is no answer. Two queries."""
+def hit_shares(collection: Collection) -> dict[int, Share]:
+    """Anchor id -> the share of answers since it was made that hit its grade. Two queries.
+
+    "Cannot judge" counts as no answer.
+    """
     rated = Rating.objects.filter(
         pair__query__collection=collection,
         pair__anchor__use=Anchor.Use.GOLD,
@@ -141,7 +144,7 @@ def answers(collection: Collection) -> dict[int, Share]:
     return {row["anchor"]: Share(row["hits"], row["n"]) for rows in (rated, warmed) for row in rows}
 
 
-def suggested(collection: Collection, grade: Grade | None, scale: list[Grade]) -> list[dict]:
+def suggested_pairs(collection: Collection, grade: Grade | None, scale: list[Grade]) -> list[dict]:
     """Pairs whose raters all gave the same grade, most raters first. Two queries."""
     raters = list(collection.raters.values_list("pk", flat=True))
     agreed = Rating.objects.filter(rater__in=raters, pair__anchor__isnull=True).order_by()

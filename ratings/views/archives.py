@@ -15,7 +15,7 @@ from ..imports import jobs, uploads
 from ..imports.forms import ArchiveForm, SlugForm
 from ..models import Job
 from ..people.access import of_archives
-from .job_pages import cancel, heading, no_worker, progress, refusals_of, waits
+from .job_pages import cancel, heading, no_worker_warning, progress, refusals_of, waiting_reason
 from .pages import paged
 
 AT_ONCE = 50
@@ -52,7 +52,7 @@ def send_archive(request: HttpRequest, known: QuerySet[Job]) -> HttpResponse:
 @of_archives
 def archive_job(request: HttpRequest, known: QuerySet[Job], pk: int) -> HttpResponse:
     job = get_object_or_404(known, pk=pk)
-    return job_page(request, job, SlugForm(initial={"slug": job.options.get("slug") or suggested(job)}))
+    return job_page(request, job, SlugForm(initial={"slug": job.options.get("slug") or suggested_slug(job)}))
 
 
 @require_POST
@@ -63,7 +63,7 @@ def start_archive(request: HttpRequest, known: QuerySet[Job], pk: int) -> HttpRe
     if not form.is_valid():
         return job_page(request, job, form)
     if not jobs.start(job, {"slug": form.cleaned_data["slug"]}):
-        messages.warning(request, "It is running or has ended: nothing changed.")
+        messages.warning(request, "The import is running or has ended, so nothing changed.")
     return redirect("archive_job", pk)
 
 
@@ -81,12 +81,17 @@ def archive_progress(request: HttpRequest, known: QuerySet[Job], pk: int) -> Jso
 
 
 def archives_page(request: HttpRequest, known: QuerySet[Job], form: ArchiveForm) -> HttpResponse:
-    context = {"section": "archives", "form": form, "no_worker": no_worker(), **paged(request, known, AT_ONCE)}
+    context = {
+        "section": "archives",
+        "form": form,
+        "no_worker": no_worker_warning(),
+        **paged(request, known, AT_ONCE),
+    }
     return render(request, "ratings/archives.html", context, status=400 if form.errors else 200)
 
 
 def job_page(request: HttpRequest, job: Job, form: SlugForm) -> HttpResponse:
-    """A job that runs, that is checked, with its contents and a form for the slug, or that is over."""
+    """The page of a job in any state. A checked job has its contents and a form for the slug."""
     report = job.report
     refusals = refusals_of(job)
     offers = job.state in (State.CHECKED, State.REFUSED, State.FAILED) and "stored" in job.files[0]
@@ -94,7 +99,7 @@ def job_page(request: HttpRequest, job: Job, form: SlugForm) -> HttpResponse:
         "section": "archives",
         "job": job,
         "heading": heading(job, "Making", "Made"),
-        "waits": waits(job),
+        "waits": waiting_reason(job),
         "report": report,
         "refusals": refusals[:LISTED],
         "more": report.get("refused", 0) - min(len(refusals), LISTED),
@@ -104,7 +109,7 @@ def job_page(request: HttpRequest, job: Job, form: SlugForm) -> HttpResponse:
     return render(request, "ratings/archive.html", context, status=400 if form.errors else 200)
 
 
-def suggested(job: Job) -> str:
+def suggested_slug(job: Job) -> str:
     """A slug made of the file's name, without the snapshot id that an export appends."""
     name = job.files[0]["name"].removesuffix(".zip")
     return slugify(re.sub(r"-[0-9a-f]{12}$", "", name))[:80]

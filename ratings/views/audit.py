@@ -1,4 +1,4 @@
-"""The page of the audit, for superusers: who did what, where and when, with filters, and as CSV."""
+"""The page of the audit, for superusers: who changed what, where and when, with filters, and as CSV."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -26,13 +26,16 @@ class FilterForm(forms.Form):
     who = forms.CharField(label="Who", required=False, max_length=150, help_text="The name of an account.")
     act = forms.ChoiceField(label="What", required=False, choices=[("", "everything"), *Act.choices])
     slug = forms.CharField(
-        label="Collection", required=False, max_length=80, help_text="What it was called in addresses at the time."
+        label="Collection",
+        required=False,
+        max_length=80,
+        help_text="Its short name, as in addresses at that time.",
     )
     since = forms.DateField(label="From", required=False, widget=forms.DateInput({"type": "date"}))
     until = forms.DateField(label="To", required=False, widget=forms.DateInput({"type": "date"}))
 
-    def chosen(self, events: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
-        """Those that the valid fields ask for. Days are those of UTC."""
+    def filtered(self, events: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
+        """The events that match the valid fields. Days begin and end in UTC."""
         sent = self.cleaned_data
         for lookup, value in (("name", sent.get("who")), ("act", sent.get("act")), ("slug", sent.get("slug"))):
             events = events.filter(**{lookup: value}) if value else events
@@ -46,10 +49,10 @@ class FilterForm(forms.Form):
 @require_safe
 @of_audit
 def audit(request: HttpRequest, events: QuerySet[AuditEvent]) -> HttpResponse:
-    """The latest events, or those before the one of the address."""
+    """The latest events, or those before the event in the address."""
     form = FilterForm(request.GET, auto_id="audit_%s")
     status = 200 if form.is_valid() else 400
-    found = form.chosen(events)
+    found = form.filtered(events)
     before = request.GET.get("before", "")
     if before.isdecimal() and len(before) < 18:
         found = found.filter(pk__lt=int(before))
@@ -68,10 +71,10 @@ def audit(request: HttpRequest, events: QuerySet[AuditEvent]) -> HttpResponse:
 @require_safe
 @of_audit
 def audit_csv(request: HttpRequest, events: QuerySet[AuditEvent]) -> FileResponse:
-    """All events that the filters of the address ask for, the oldest first."""
+    """All events that match the filters in the address, the oldest first."""
     form = FilterForm(request.GET)
     form.is_valid()
-    found = form.chosen(events).order_by("pk").iterator(chunk_size=IN_PIECES)
+    found = form.filtered(events).order_by("pk").iterator(chunk_size=IN_PIECES)
     return downloads.sent(downloads.whole(spreadsheet.written(table(found))), "audit.csv")
 
 

@@ -1,4 +1,4 @@
-"""The page of a collection as a whole: what it is called, and the acts on all of it."""
+"""The page of a collection's settings: its name and description, and acts on the whole of it."""
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -51,7 +51,7 @@ def take_out(request: HttpRequest, collection: Collection) -> HttpResponse:
 @require_POST
 @of_source
 def copy_collection(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """Queue a copy, of which the person who asks becomes the admin."""
+    """Queue a copy. The person who asks for it becomes its admin."""
     form = CopyForm(request.POST, auto_id=IDS)
     if not form.is_valid():
         return collection_page(request, collection, copy=form)
@@ -61,7 +61,7 @@ def copy_collection(request: HttpRequest, collection: Collection) -> HttpRespons
 
 @admin_page
 def deletion(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """What goes with the collection, and what is asked before."""
+    """The page that asks to confirm a deletion, with counts of what would be deleted."""
     return deletion_page(request, collection, DeletionForm(collection=collection))
 
 
@@ -86,7 +86,7 @@ def collection_page(
     about: DescriptionForm | None = None,
     copy: CopyForm | None = None,
 ) -> HttpResponse:
-    """The page with the form that was refused, if one was: 400."""
+    """The page; with a refused form its status is 400."""
     context = {
         **frame(collection, "collection"),
         "about": about or DescriptionForm(collection=collection),
@@ -100,7 +100,7 @@ def deletion_page(request: HttpRequest, collection: Collection, form: DeletionFo
     context = {
         **frame(collection, "collection"),
         "form": form,
-        "n": deleting.what_goes(collection),
+        "n": deleting.counts(collection),
         "days": deleting.KEPT.days,
     }
     return render(request, "ratings/deletion.html", context, status=400 if form.errors else 200)

@@ -1,4 +1,4 @@
-"""The page of a copy of a collection: how far it is, and what became of it."""
+"""The page of a job that copies a collection: its progress and its outcome."""
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -7,7 +7,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from ..models import Collection, Job, Role
 from ..people.access import of_copies
-from .job_pages import cancel, heading, progress, refusals_of, waits
+from .job_pages import cancel, heading, progress, refusals_of, waiting_reason
 
 
 @require_safe
@@ -17,7 +17,7 @@ def copy_job(request: HttpRequest, known: QuerySet[Job], pk: int) -> HttpRespons
     context = {
         "job": job,
         "heading": heading(job, "Copying", "Copied"),
-        "waits": waits(job),
+        "waits": waiting_reason(job),
         "refusals": refusals_of(job),
         "source": Collection.objects.visible_to(request.user, Role.ADMIN).filter(pk=job.options["source"]).first(),
     }

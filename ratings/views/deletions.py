@@ -1,4 +1,4 @@
-"""The acts on deleted collections, which the first page lists."""
+"""Restore or remove deleted collections, which the first page lists."""
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -9,29 +9,29 @@ from ..models import Deletion
 from ..people.access import of_deletion
 from ..set_up import deleting
 
-LATE = "Nothing was done: it was restored, or is being removed."
+LATE = "Nothing changed: the collection is restored already, or is being removed."
 
 
 @require_POST
 @of_deletion
 def restore_collection(request: HttpRequest, deletion: Deletion) -> HttpResponse:
-    """Bring it back as it was, at its former address or at one like it."""
+    """Restore the collection at its former address, or at a similar one if that is taken."""
     try:
         collection = deleting.restore(deletion)
     except deleting.Gone:
         messages.error(request, LATE)
         return redirect("home")
     moved = "" if collection.slug == deletion.slug else f" Its address was taken: it is {collection.slug} now."
-    messages.success(request, f"{collection} is here again, as it was.{moved}")
+    messages.success(request, f"{collection} is restored, as it was.{moved}")
     return redirect("collection", collection.slug)
 
 
 @require_POST
 @of_deletion
 def remove_collection(request: HttpRequest, deletion: Deletion) -> HttpResponse:
-    """Have it removed now. Only a superuser may."""
+    """Remove the collection at once. Only superusers may."""
     if not request.user.is_superuser:
-        raise Http404("You remove no collections here.")
+        raise Http404("Only superusers remove collections.")
     if deleting.remove_now(deletion):
         messages.success(request, f"{deletion.collection} is being removed. It cannot be restored any more.")
     else:

@@ -39,7 +39,7 @@ def desk_settings(request: HttpRequest, rater: Rater) -> HttpResponse:
         response = redirect("desk_settings", rater.collection.slug)
         keep(response, form.cleaned_data)
         if form.cleaned_data["shown"] == Shown.LIST and queue.held(rater):
-            # Hold enough to list, and not only the one document of before.
+            # Without the list only one document was held.
             queue.claim(rater, queue.MOST_HELD)
         return response
     scale = list(rater.collection.grades.all())

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_safe
 
 from ..models import Collection, Document, Pair
 from ..people.access import READERS, of_collection
-from ..presentation.html import drawn_in
+from ..presentation.html import render_current
 from .pages import frame
 
 
@@ -19,7 +19,7 @@ def document(request: HttpRequest, collection: Collection, pk: int) -> HttpRespo
     context = {
         **frame(collection, "queries"),
         "document": found,
-        "shown": drawn_in(collection, found),
+        "shown": render_current(collection, found),
         "pairs": pairs[:200],
         "scale": list(collection.grades.all()),
     }

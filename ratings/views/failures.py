@@ -13,20 +13,20 @@ from ..api.problems import ADDRESS, Problem
 from ..database import disk
 from ..people.access import wants_json
 
-# The database is locked for too long, or it, the store of files or the cache of tries cannot be reached.
+# The database is locked for too long, or the database, the file store or the cache of tries cannot be reached.
 AWAY = (OperationalError, InterfaceError, ConnectionError)
 SOON, LATER = 5, 60  # Retry-After in seconds; trouble with a disk needs a person first
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """The handler of all uncaught exceptions, those of session and account middleware included."""
+    """The answer to any uncaught exception, also one of the session and account middleware."""
     error = sys.exc_info()[1]
     trouble = disk.trouble(error)
     return busy(request, trouble) if trouble or isinstance(error, AWAY) else defaults.server_error(request)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django reports a session that could not be written as a bad request (SessionInterrupted)."""
+    """The answer to a bad request; 503 where Django reports one because it could not write the session."""
     if isinstance(exception, SessionInterrupted):
         cause = exception.__context__ and exception.__context__.__context__
         if isinstance(cause, AWAY) or disk.trouble(cause):
@@ -35,9 +35,9 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def busy(request: HttpRequest, trouble: disk.Trouble | None = None) -> HttpResponse:
-    """503, with the sent form and its idempotency key, so that a resend is not counted twice.
+    """The answer 503. Its page has the sent form with its idempotency key, so that it counts once if sent again.
 
-    The page does not name the account, which would take a query.
+    The page does not name the account, as that would take a query.
     """
     reason = disk.MESSAGES.get(trouble, "The server cannot write at this moment.")
     if request.path.startswith(ADDRESS):
@@ -46,7 +46,7 @@ def busy(request: HttpRequest, trouble: disk.Trouble | None = None) -> HttpRespo
     elif wants_json(request):
         response = JsonResponse({"error": reason}, status=503)
     else:
-        sent = [(name, value) for name, value in request.POST.items() if not kept_back(name)]
+        sent = [(name, value) for name, value in request.POST.items() if not is_secret(name)]
         context = {"request": request, "sent": sent, "csrf_token": get_token(request)}
         # If the disk was too full for the upload, neither fields nor files could be read.
         files = bool(request.FILES) or (request.content_type == "multipart/form-data" and not sent)
@@ -56,6 +56,6 @@ def busy(request: HttpRequest, trouble: disk.Trouble | None = None) -> HttpRespo
     return response
 
 
-def kept_back(field: str) -> bool:
-    """Whether a field is left out of the page: passwords and the CSRF token."""
+def is_secret(field: str) -> bool:
+    """Whether the page must not repeat a field: passwords and the CSRF token."""
     return field == "csrfmiddlewaretoken" or "password" in field

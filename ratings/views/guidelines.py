@@ -18,9 +18,9 @@ from .pages import frame
 @require_safe
 @of_collection()
 def guidelines(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """The latest version; for a rater with the changes since the version that they read."""
+    """The latest version. A rater also sees the changes since the version that they read."""
     latest = collection.latest_guidelines()
-    context = page(collection) | {"guidelines": latest}
+    context = base_context(collection) | {"guidelines": latest}
     if latest:
         context["html"] = rendered(latest.text, context["scale"])
     if collection.role == Role.RATER and latest:
@@ -35,7 +35,7 @@ def guidelines(request: HttpRequest, collection: Collection) -> HttpResponse:
 @require_POST
 @of_rater
 def read_guidelines(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """Note that the rater has the version of the form before them. A script gets 204 and no page."""
+    """Record that the rater has seen the version in the form. A script gets 204 and no page."""
     version = request.POST.get("version", "")
     if not version.isdecimal() or len(version) > 9:
         raise Http404("No such version.")
@@ -47,7 +47,7 @@ def read_guidelines(request: HttpRequest, rater: Rater) -> HttpResponse:
 @of_collection()
 def guidelines_versions(request: HttpRequest, collection: Collection) -> HttpResponse:
     """All versions, the latest first."""
-    context = page(collection) | {"versions": collection.guidelines.defer("text")}
+    context = base_context(collection) | {"versions": collection.guidelines.defer("text")}
     return render(request, "ratings/guidelines_versions.html", context)
 
 
@@ -58,7 +58,7 @@ def guidelines_version(request: HttpRequest, collection: Collection, version: in
     written = get_object_or_404(Guidelines, collection=collection, version=version)
     numbers = collection.guidelines.order_by("version")
     earlier = numbers.filter(version__lt=version).last()
-    context = page(collection) | {
+    context = base_context(collection) | {
         "guidelines": written,
         "html": rendered(written.text, collection.grades.all()),
         "since": earlier,
@@ -101,8 +101,8 @@ def editor(
     outdated: Guidelines | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """The form; `outdated` is the version that somebody else saved meanwhile: the base of the next save."""
-    context = page(collection) | {"form": form, "outdated": outdated}
+    """The page with the form. `outdated`: a version that somebody saved meanwhile, the base of the next save."""
+    context = base_context(collection) | {"form": form, "outdated": outdated}
     if preview:
         latest = collection.latest_guidelines()
         context["preview"] = rendered(preview, context["scale"])
@@ -115,5 +115,5 @@ def editor(
     return render(request, "ratings/guidelines_edit.html", context, status=status)
 
 
-def page(collection: Collection) -> dict:
+def base_context(collection: Collection) -> dict:
     return {**frame(collection, "guidelines"), "scale": list(collection.grades.all())}

@@ -1,6 +1,6 @@
 """The pages of imports: send files, see how they are read and what they would change, import, undo.
 
-A page shows the state of one job alone, so a reload, or a browser without scripts, shows the same.
+A page depends only on the state of its job, so a reload, or a browser without scripts, shows the same.
 """
 
 from pathlib import PurePosixPath
@@ -14,14 +14,14 @@ from ..formats.refusal import Refused, counted
 from ..formats.registry import KINDS
 from ..imports import jobs, uploads
 from ..imports.forms import USUAL, HowForm, SendForm
-from ..imports.preview import Preview, kind_seen, preview, refused_files, refused_lines
+from ..imports.preview import Preview, guessed_kind, preview, refused_files, refused_lines
 from ..intake.undoing import remains
 from ..models import MAKERS, Collection, Job
 from ..people.access import admin_act, admin_page, record_act
 from ..set_up.samples import of_kind
-from .job_pages import cancel, heading, kept, no_worker, progress, refusals_of, waits
+from .job_pages import cancel, heading, no_worker_warning, progress, refusals_of, stored_files, waiting_reason
 from .pages import frame, paged
-from .refusals import fields_for, on_page
+from .refusals import fields_for, with_page_cure
 
 AT_ONCE = 50
 LISTED = 100  # refused lines on the page
@@ -41,27 +41,27 @@ def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = SendForm(request.POST, request.FILES)
     if not form.is_valid():
         return imports_page(request, collection, form)
-    files = kept(form)
+    files = stored_files(form)
     if form.errors:
         return imports_page(request, collection, form)
     try:
-        kind = form.cleaned_data["kind"] or what_is_in(files, collection)
+        kind = form.cleaned_data["kind"] or certain_kind(files, collection)
     except Refused as error:
         uploads.forget(files)
         (refusal,) = error.refusals
-        form.add_error("files", f"{refusal.sentence} {refusal.cured()}")
+        form.add_error("files", f"{refusal.sentence} {refusal.cure_text()}")
         return imports_page(request, collection, form)
     if kind is None:
-        job = jobs.ask(collection, files, request.user)
+        job = jobs.await_kind(collection, files, request.user)
     else:
         job = jobs.check(collection, kind, files, USUAL[kind], request.user)
     return redirect("import_job", collection.slug, job.pk)
 
 
-def what_is_in(files: list[dict], collection: Collection) -> str | None:
+def certain_kind(files: list[dict], collection: Collection) -> str | None:
     """The kind of rows in the files; None where that is not certain. Raises OSError, Refused."""
-    seen = kind_seen(files[0], has_queries=collection.queries.exists())
-    return seen.kind if seen.sure else None
+    guess = guessed_kind(files[0], has_queries=collection.queries.exists())
+    return guess.kind if guess.sure else None
 
 
 @admin_page
@@ -73,12 +73,12 @@ def import_job(request: HttpRequest, collection: Collection, pk: int) -> HttpRes
 def check_import(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Check the files again with other options."""
     job = job_of(collection, pk)
-    seen = seen_of(job)
+    seen = preview_of(job)
     form = HowForm(request.POST, job=job, columns=seen.columns, sheets=seen.sheets)
     if not form.is_valid():
         return job_page(request, collection, job, form)
     if not jobs.check_again(job, form.cleaned_data["kind"], form.options):
-        messages.warning(request, "It is running or has ended: nothing changed.")
+        messages.warning(request, "The import is running or has ended, so nothing changed.")
     return redirect("import_job", collection.slug, pk)
 
 
@@ -88,7 +88,7 @@ def start_import(request: HttpRequest, collection: Collection, pk: int) -> HttpR
     leave_out = {"leave_out": True} if job.kind == Job.Kind.RATINGS and "leave_out" in request.POST else {}
     options = {name: value for name, value in job.options.items() if name != "leave_out"}
     if not jobs.start(job, options | leave_out):
-        messages.warning(request, "It is running or has ended: nothing changed.")
+        messages.warning(request, "The import is running or has ended, so nothing changed.")
     return redirect("import_job", collection.slug, pk)
 
 
@@ -100,12 +100,12 @@ def cancel_import(request: HttpRequest, collection: Collection, pk: int) -> Http
 
 @record_act
 def undo_import(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """Undo the whole import, or say what depends on it."""
+    """Undo the whole import, or tell what depends on it."""
     job = job_of(collection, pk)
-    against = jobs.undo(job, request.user)
-    for sentence in against:
+    obstacles = jobs.undo(job, request.user)
+    for sentence in obstacles:
         messages.warning(request, sentence)
-    if not against:
+    if not obstacles:
         ratings = job.kind == Job.Kind.RATINGS
         what = "Each rating is what it was before" if ratings else "Nothing of it is in the record any more"
         messages.success(request, f"Undone. {what}.")
@@ -130,7 +130,7 @@ def refused(request: HttpRequest, collection: Collection, pk: int) -> HttpRespon
     for ending in (".gz", ".bz2", ".zst"):
         name = name.removesuffix(ending)
     response = HttpResponse(text, content_type="text/plain; charset=utf-8")
-    response.headers["Content-Disposition"] = f'attachment; filename="refused-{plain(name)}"'
+    response.headers["Content-Disposition"] = f'attachment; filename="refused-{header_safe(name)}"'
     return response
 
 
@@ -140,22 +140,22 @@ def imports_page(request: HttpRequest, collection: Collection, form: SendForm) -
         "form": form,
         "samples": [(kind, of_kind(kind)) for kind in KINDS],
         **paged(request, imports_of(collection), AT_ONCE),
-        "no_worker": no_worker(),
+        "no_worker": no_worker_warning(),
     }
     return render(request, "ratings/imports.html", context, status=400 if form.errors else 200)
 
 
 def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowForm | None = None) -> HttpResponse:
-    """A job that runs, that is checked, with what it would change, or that is over, with what it changed."""
+    """The page of a job in any state. A checked job has what it would change, one that is over what it changed."""
     report = job.report
     fields = fields_for(job)
-    refusals = [on_page(refusal, fields) for refusal in refusals_of(job)]
+    refusals = [with_page_cure(refusal, fields) for refusal in refusals_of(job)]
     every = report.get("refused", 0) + report.get("left_out", 0)
     context = {
         **frame(collection, "imports"),
         "job": job,
         "heading": heading(job, "Importing", "Imported"),
-        "waits": waits(job),
+        "waits": waiting_reason(job),
         "report": report,
         "refusals": refusals[:LISTED],
         "more": every - min(len(refusals), LISTED),
@@ -165,13 +165,13 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
         "kept": remains(job) if job.state in (State.PUBLISHED, State.UNDONE) else [],
     }
     if job.is_over and job.state not in (State.CANCELLED, State.UNDONE):
-        seen = seen_of(job)
+        seen = preview_of(job)
         context |= {
             "seen": seen,
             "form": form or HowForm(job=job, columns=seen.columns, sheets=seen.sheets),
             "files": list(refused_files(job).items()),
-            "will": will_happen(job) if job.kind else [],
-            "before": sent_before(job),
+            "will": expected_changes(job) if job.kind else [],
+            "before": earlier_import(job),
             "can_leave_out": can_leave_out(job),
         }
     return render(request, "ratings/import.html", context, status=400 if form and form.errors else 200)
@@ -182,12 +182,12 @@ def job_of(collection: Collection, pk: int) -> Job:
 
 
 def imports_of(collection: Collection) -> QuerySet[Job]:
-    """The imports into a collection, without the archive that it came from, and without its pictures."""
+    """The imports of a collection, except the archive or copy that made it and jobs that fetch pictures."""
     return collection.jobs.exclude(kind__in=[*MAKERS, Job.Kind.PICTURES]).select_related("by")
 
 
-def seen_of(job: Job) -> Preview:
-    """A preview of its first file; empty, if the file is no longer stored or a command read it."""
+def preview_of(job: Job) -> Preview:
+    """A preview of the first file; empty if the file is no longer stored or was read by a command."""
     try:
         return preview(job) if "stored" in job.files[0] else Preview()
     except (OSError, ValueError):
@@ -195,13 +195,13 @@ def seen_of(job: Job) -> Preview:
 
 
 def histogram(grades: dict[str, int]) -> list[dict]:
-    """A row for each grade, lowest first, with its share of all and its part of the longest bar, in percent."""
+    """A row for each grade, lowest first: number of ratings, share of all, length of the bar in percent."""
     total, most = sum(grades.values()), max(grades.values(), default=0)
     rows = sorted(((float(value), n) for value, n in grades.items()), key=lambda row: row[0])
     return [{"value": value, "n": n, "share": n / total, "bar": f"{100 * n / most:.1f}"} for value, n in rows]
 
 
-def will_happen(job: Job) -> list[str]:
+def expected_changes(job: Job) -> list[str]:
     """What the checked import would change, in sentences."""
     counts = job.report.get("counts", {})
     new, changed, same = (counts.get(name, 0) for name in ("new", "changed", "unchanged"))
@@ -232,20 +232,20 @@ def will_happen(job: Job) -> list[str]:
 
 
 def can_leave_out(job: Job) -> bool:
-    """Whether an import without the refused lines is offered. The import itself checks it again."""
+    """Whether the page offers an import without the refused lines. The import itself checks this again."""
     report = job.report
     every = len(report.get("refusals", [])) == report.get("refused", 0)
     lines = all(refusal["line"] for refusal in report.get("refusals", []))
     return job.kind == Job.Kind.RATINGS and every and lines and not report.get("cut_off")
 
 
-def sent_before(job: Job) -> Job | None:
-    """An earlier import of files with the same bytes."""
+def earlier_import(job: Job) -> Job | None:
+    """An earlier import of files with the same bytes; None if there is none."""
     sent = {file.get("sha256") for file in job.files}
     earlier = Job.objects.filter(collection=job.collection, kind=job.kind, state=State.PUBLISHED, pk__lt=job.pk)
     return next((one for one in earlier if sent == {file.get("sha256") for file in one.files}), None)
 
 
-def plain(name: str) -> str:
+def header_safe(name: str) -> str:
     """The name with safe characters only, for a quoted string of a header."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name)

@@ -15,9 +15,9 @@ State = Job.State
 NO_WORKER = f"There is no worker, so imports wait. Whoever runs this server can start one: {jobs.START}"
 
 
-def no_worker() -> str:
+def no_worker_warning() -> str:
     """A warning that no worker runs; "" if one does."""
-    return "" if jobs.somebody_works() else NO_WORKER
+    return "" if jobs.has_worker() else NO_WORKER
 
 
 def heading(job: Job, doing: str, done: str) -> str:
@@ -41,8 +41,8 @@ def refusals_of(job: Job) -> list[Refusal]:
     return sorted(refusals, key=lambda each: (names.index(each.file) if each.file in names else -1, each.line))
 
 
-def kept(form: Form) -> list[dict]:
-    """The files of a valid form, stored; none, and the form has an error, where they cannot be."""
+def stored_files(form: Form) -> list[dict]:
+    """The files of a valid form, after they are stored; none, and an error in the form, if they cannot be."""
     try:
         return uploads.keep_all(form.cleaned_data["files"])
     except OSError as error:
@@ -57,25 +57,25 @@ def cancel(request: HttpRequest, job: Job) -> None:
     if jobs.cancel(job):
         messages.success(request, "Cancelled. Nothing of it is in the record.")
     else:
-        messages.warning(request, "It had ended already: see its state.")
+        messages.warning(request, "The job had already ended. Its state says how.")
 
 
-def waits(job: Job) -> str:
-    """A sentence that says why the job waits; "" if it does not."""
-    heard_of = timezone.now() - LEASE
-    left = job.state == State.RUNNING and not job.attended and job.beat_at and job.beat_at < heard_of
-    if (job.state == State.QUEUED or left) and not jobs.somebody_works():
+def waiting_reason(job: Job) -> str:
+    """Why the job waits, as a sentence; "" if it does not."""
+    alive_since = timezone.now() - LEASE
+    abandoned = job.state == State.RUNNING and not job.attended and job.beat_at and job.beat_at < alive_since
+    if (job.state == State.QUEUED or abandoned) and not jobs.has_worker():
         return NO_WORKER
     if job.state != State.QUEUED:
         return ""
-    if Job.objects.filter(state=State.RUNNING, attended=False, beat_at__gt=heard_of).exists():
+    if Job.objects.filter(state=State.RUNNING, attended=False, beat_at__gt=alive_since).exists():
         return "It waits: the worker is busy with something else."
     if Job.objects.staging().exclude(state__in=[State.QUEUED, State.RUNNING]).exists():
-        return "It waits for a worker, which first removes what another import left."
+        return "It waits for a worker, which first removes the rest of another import."
     return "It waits for a worker."
 
 
 def progress(job: Job) -> JsonResponse:
     """The state of the job, for the script of the page."""
     facts = {"state": job.state, "message": job.message, "done": job.done, "share": job.share}
-    return JsonResponse({**facts, "waits": waits(job)})
+    return JsonResponse({**facts, "waits": waiting_reason(job)})

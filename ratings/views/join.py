@@ -45,37 +45,37 @@ def without_referrer(view: Callable[..., HttpResponse]) -> Callable[..., HttpRes
 @require_http_methods(["GET", "HEAD", "POST"])
 @without_referrer
 def join(request: HttpRequest, key: str) -> HttpResponse:
-    """Used, withdrawn, expired and unknown keys all give the same page."""
+    """The page of the invitation. Used, withdrawn, expired and unknown keys all give the same page."""
     invitation = members.invitation_of(key)
     if invitation and invitation.accepted_by_id and invitation.accepted_by == request.user:
-        return redirect(destination(invitation))  # the form or the link a second time
+        return redirect(destination(invitation))  # the form was sent, or the link opened, a second time
     if invitation is None or not members.is_open(invitation):
-        return gone(request)
+        return gone_page(request)
     if request.method != "POST":
-        return shown(request, invitation)
+        return join_page(request, invitation)
     try:
-        return joined(request, invitation)
+        return accept(request, invitation)
     except members.Gone:
-        return gone(request)
+        return gone_page(request)
     except members.MemberAlready:
-        return shown(request, invitation, status=409)
+        return join_page(request, invitation, status=409)
     except throttle.TooMany:
-        return too_many(request, shown(request, invitation, refused=TOO_MANY))
+        return too_many(request, join_page(request, invitation, refused=TOO_MANY))
     except AWAY:
-        return shown(request, invitation, refused=BUSY, status=503)
+        return join_page(request, invitation, refused=BUSY, status=503)
 
 
-def joined(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    """Accept with the signed-in account, with a new one, or with one whose password is sent."""
+def accept(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    """Accept with the signed-in account, with a new one, or with one whose password was sent."""
     by = request.POST.get("by")
     if request.user.is_authenticated:
         # The page may be older than the sign-in: it must have named the account that joins.
         if by != "me":
-            return shown(request, invitation, status=409)
+            return join_page(request, invitation, status=409)
         members.accept(invitation, request.user)
         return welcome(request, invitation)
     if by == "me":
-        return shown(
+        return join_page(
             request, invitation, refused="You were signed out. Sign in below, or make an account.", status=409
         )
     if not settings.PASSWORDS:
@@ -88,35 +88,35 @@ def with_new_account(request: HttpRequest, invitation: Invitation) -> HttpRespon
     tried = throttle.begin(request, request.POST.get("username", ""))
     form = SignUpForm(request.POST, auto_id="new_%s")
     if not form.is_valid():
-        return shown(request, invitation, new=form, status=400)
-    given = form.cleaned_data
+        return join_page(request, invitation, new=form, status=400)
+    sent = form.cleaned_data
     try:
-        user = members.sign_up(invitation, given["username"], given["password"])
+        user = members.sign_up(invitation, sent["username"], sent["password"])
     except members.NameTaken:
         form.add_error("username", NAME_TAKEN)
-        return shown(request, invitation, new=form, status=400)
+        return join_page(request, invitation, new=form, status=400)
     tried.succeeded()
-    return signed_in(request, invitation, user)
+    return sign_in_member(request, invitation, user)
 
 
 def with_account(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     tried = throttle.begin(request, request.POST.get("username", ""))
     form = AuthenticationForm(request, request.POST, auto_id="account_%s")
     if not form.is_valid():
-        return shown(request, invitation, account=form, status=400)
+        return join_page(request, invitation, account=form, status=400)
     tried.succeeded()
     user = form.get_user()
-    if second_factor.has_one(user):  # who gives it comes back here, signed in
+    if second_factor.has_one(user):  # after it, they come back here, signed in
         return entering.enter(request, user, entering.PASSWORD, request.path)
     try:
         members.accept(invitation, user)
     except members.MemberAlready:
         entering.enter(request, user, entering.PASSWORD)
-        return shown(request, invitation, status=409)
-    return signed_in(request, invitation, user)
+        return join_page(request, invitation, status=409)
+    return sign_in_member(request, invitation, user)
 
 
-def signed_in(request: HttpRequest, invitation: Invitation, user: AbstractBaseUser) -> HttpResponse:
+def sign_in_member(request: HttpRequest, invitation: Invitation, user: AbstractBaseUser) -> HttpResponse:
     welcome(request, invitation)
     return entering.enter(request, user, entering.PASSWORD, destination(invitation))
 
@@ -133,7 +133,7 @@ def destination(invitation: Invitation) -> str:
     return invitation.collection.get_absolute_url()
 
 
-def shown(
+def join_page(
     request: HttpRequest,
     invitation: Invitation,
     *,
@@ -160,7 +160,7 @@ def shown(
     return render(request, "ratings/join.html", context, status=status)
 
 
-def gone(request: HttpRequest) -> HttpResponse:
+def gone_page(request: HttpRequest) -> HttpResponse:
     return render(request, "ratings/join_gone.html", status=404)
 
 

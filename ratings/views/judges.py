@@ -13,11 +13,11 @@ from ..judges import sample as samples
 from ..judges.forms import JudgeForm, ProbesForm, ResumeForm, RunForm, SampleForm, StartForm, UseForm, VersionForm
 from ..models import Collection, Judge, JudgeRun, JudgeUse, MachineGrade
 from ..people.access import admin_page, record_act
-from .job_pages import no_worker
+from .job_pages import no_worker_warning
 from .pages import frame, paged
 
 AT_ONCE = 50
-RUNS = 20  # that are listed of a judge, the latest first
+RUNS = 20  # of a judge that are listed, the latest first
 
 
 @admin_page
@@ -49,7 +49,7 @@ def judges_page(request: HttpRequest, collection: Collection, form: JudgeForm, s
 
 @admin_page
 def judge(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """One judge; with `choice` in the address, what a run would cost."""
+    """One judge; with `choice` in the address, also the estimated cost of a run."""
     own = judge_of(collection, pk)
     asked = RunForm(request.GET, judge=own) if "choice" in request.GET else None
     return judge_page(request, own, run=asked)
@@ -61,9 +61,9 @@ def make_judge_version(request: HttpRequest, collection: Collection, pk: int) ->
     form = VersionForm(request.POST, collection=collection)
     if form.is_valid():
         try:
-            made, new = versions.make_version(own, form.wish, request.user)
-            said = f"Version {made.number}" + (" is made." if new else " is just this: nothing is new.")
-            messages.success(request, said)
+            made, new = versions.make_version(own, form.version_settings, request.user)
+            outcome = " is made." if new else " is exactly this already, so none was made."
+            messages.success(request, f"Version {made.number}{outcome}")
             return redirect("judge", collection.slug, own.pk)
         except ValueError as error:
             form.add_error(None, as_sentence(error))
@@ -87,11 +87,13 @@ def draw_judge_sample(request: HttpRequest, collection: Collection, pk: int) -> 
 
 @record_act
 def take_judge_sample(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """Take the pairs that people rated as the sample."""
+    """Use the pairs that people rated as the sample."""
     own = judge_of(collection, pk)
     try:
         samples.take_rated(own, request.user)
-        messages.success(request, "Taken. What the judge is worth will be said of these pairs, which nobody drew.")
+        messages.success(
+            request, "Taken. The judge is measured on these pairs, which are no random sample of the pool."
+        )
     except ValueError as error:
         messages.error(request, as_sentence(error))
     return redirect("judge", collection.slug, own.pk)
@@ -99,7 +101,7 @@ def take_judge_sample(request: HttpRequest, collection: Collection, pk: int) -> 
 
 @record_act
 def use_judge(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """Use the grades of a version for something, or of none."""
+    """Switch the use of a version's grades on, or off."""
     own = judge_of(collection, pk)
     form = UseForm(request.POST, judge=own)
     if not form.is_valid():
@@ -108,7 +110,7 @@ def use_judge(request: HttpRequest, collection: Collection, pk: int) -> HttpResp
     try:
         if version is None:
             changed = uses.switch_off(own, use)
-            messages.success(request, "Its grades are used for this no more." if changed else "Nothing changed.")
+            messages.success(request, "Its grades are no longer used for this." if changed else "Nothing changed.")
         else:
             uses.switch_on(version, use, request.user)
             messages.success(request, f"The grades of version {version.number} are used from now on.")
@@ -173,7 +175,7 @@ def judge_page(
         "can_run": any(each.endpoint for each in made),
     }
     if run and run.is_valid():
-        context |= planned(run)
+        context |= run_estimate(run)
     status = 400 if refused or context.get("problem") else 200
     return render(request, "ratings/judge.html", context, status=status)
 
@@ -196,8 +198,8 @@ def uses_of(own: Judge) -> list[dict]:
     ]
 
 
-def planned(form: RunForm) -> dict:
-    """What the run of a valid form would cost, or why it cannot begin."""
+def run_estimate(form: RunForm) -> dict:
+    """The context of a valid form: the estimated cost of the run, or the problem that keeps it from starting."""
     sent = form.cleaned_data
     if problem := gate.refusal(sent["version"].judge, sent["choice"]):
         return {"problem": as_sentence(problem)}
@@ -212,13 +214,13 @@ def planned(form: RunForm) -> dict:
 
 @admin_page
 def judge_run(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """One run: how far it is, and its call log, of which `problem` in the address is a part."""
+    """One run: its progress and its call log, filtered by `problem` in the address."""
     run = run_of(collection, pk)
     return run_page(request, collection, run, ResumeForm())
 
 
 def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: ResumeForm) -> HttpResponse:
-    rows = run.asked.select_related("query").defer("query__fields").order_by("pk")
+    rows = run.answers.select_related("query").defer("query__fields").order_by("pk")
     if rows.model is MachineGrade:
         rows = rows.select_related("query", "document").defer("document__body", "document__fields")
     asked = request.GET.get("problem", "")
@@ -226,7 +228,7 @@ def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: 
         rows = rows.filter(problem=asked)
     elif asked:
         raise Http404("There is no such reason.")
-    problems = run.asked.exclude(problem="").order_by().values("problem").annotate(n=Count("pk")).order_by("-n")
+    problems = run.answers.exclude(problem="").order_by().values("problem").annotate(n=Count("pk")).order_by("-n")
     labels = dict(MachineGrade.Problem.choices)
     context = {
         **frame(collection, "judges"),
@@ -236,8 +238,8 @@ def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: 
         "share": (run.graded + run.ungraded) / run.pairs if run.pairs else 1,
         "problems": [row | {"label": labels[row["problem"]]} for row in problems],
         "asked": labels.get(asked, ""),
-        "models": list(run.asked.exclude(model="").order_by("model").values_list("model", flat=True).distinct()),
-        "no_worker": no_worker() if run.state in (JudgeRun.State.QUEUED, JudgeRun.State.RUNNING) else "",
+        "models": list(run.answers.exclude(model="").order_by("model").values_list("model", flat=True).distinct()),
+        "no_worker": no_worker_warning() if run.state in (JudgeRun.State.QUEUED, JudgeRun.State.RUNNING) else "",
         **paged(request, rows, AT_ONCE),
     }
     return render(request, "ratings/judge_run.html", context, status=400 if form.errors else 200)
@@ -251,21 +253,21 @@ def change_judge_run(request: HttpRequest, collection: Collection, pk: int) -> H
     act = request.POST.get("act")
     if act == "resume" and form.is_valid():
         try:
-            done, said = runs.resume(run, **form.cleaned_data), "It goes on as soon as a worker takes it up."
+            done, outcome = runs.resume(run, **form.cleaned_data), "It continues as soon as a worker is free."
         except ValueError as error:
             form.add_error("calls", as_sentence(error))
     if form.errors:
         return run_page(request, collection, run, form)
     if act == "pause":
-        done, said = runs.pause(run), "Paused. Calls that are under way end, and are kept."
+        done, outcome = runs.pause(run), "Paused. The answers of calls under way are still kept."
     elif act == "cancel":
-        done, said = runs.cancel(run), "Cancelled. What was answered stays in the log."
+        done, outcome = runs.cancel(run), "Cancelled. The answers so far stay in the log."
     elif act != "resume":
         raise Http404("A run is paused, resumed or cancelled.")
     if done:
-        messages.success(request, said)
+        messages.success(request, outcome)
     else:
-        messages.warning(request, "Nothing changed: see its state.")
+        messages.warning(request, "Nothing changed. The state of the run did not allow it.")
     return redirect("judge_run", collection.slug, run.pk)
 
 
@@ -275,7 +277,7 @@ def judge_log(request: HttpRequest, collection: Collection, pk: int, format: str
     run = run_of(collection, pk)
     if format not in call_log.FORMATS:
         raise Http404("There is no such format.")
-    file = downloads.whole(call_log.FORMATS[format](call_log.rows(run.asked.all())))
+    file = downloads.whole(call_log.FORMATS[format](call_log.rows(run.answers.all())))
     name = f"{collection.slug}-run-{run.pk}.{format}"
     note(Act.EXPORTED, collection, about=name)
     return downloads.sent(file, name)
@@ -283,7 +285,7 @@ def judge_log(request: HttpRequest, collection: Collection, pk: int, format: str
 
 def judge_of(collection: Collection, pk: int) -> Judge:
     own = get_object_or_404(Judge, collection=collection, pk=pk)
-    own.collection = collection  # which knows the role of who asks
+    own.collection = collection  # it carries the role of the signed-in person
     return own
 
 

@@ -13,7 +13,7 @@ from ..people import visits
 @login_not_required
 @require_POST
 def look_around(request: HttpRequest, role: str) -> HttpResponse:
-    if not offered(request) or role not in Role.values:
+    if not has_key(request) or role not in Role.values:
         raise Http404("Looking around needs the sample on this machine, and its key.")
     user = (
         get_user_model().objects.filter(username=visits.username(role), is_active=True, is_superuser=False).first()
@@ -24,19 +24,19 @@ def look_around(request: HttpRequest, role: str) -> HttpResponse:
     return redirect("home")
 
 
-def with_key(request: HttpRequest) -> HttpResponse:
-    """A redirect to the first page, with the key as a cookie if it fits."""
+def redirect_with_cookie(request: HttpRequest) -> HttpResponse:
+    """A redirect to the first page. It sets the key as a cookie if the key is right."""
     response, key = redirect("home"), request.GET["look"]
-    if visits.from_here(request) and visits.fits(key):
+    if visits.is_local(request) and visits.is_key(key):
         response.set_cookie(visits.COOKIE, key, httponly=True, samesite="Lax")
     return response
 
 
-def offered(request: HttpRequest) -> bool:
+def has_key(request: HttpRequest) -> bool:
     """Whether the visitor has the key."""
-    return visits.from_here(request) and visits.fits(request.COOKIES.get(visits.COOKIE, ""))
+    return visits.is_local(request) and visits.is_key(request.COOKIES.get(visits.COOKIE, ""))
 
 
-def possible(request: HttpRequest) -> bool:
-    """Whether the visitor can look around with the key."""
-    return visits.allowed() and visits.from_here(request) and visits.key_file().exists()
+def can_use_key(request: HttpRequest) -> bool:
+    """Whether the visitor could look around if they had the key."""
+    return visits.allowed() and visits.is_local(request) and visits.key_file().exists()

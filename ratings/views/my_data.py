@@ -9,7 +9,7 @@ from ..people import privacy
 
 @require_safe
 def my_data(request: HttpRequest) -> FileResponse:
-    """Made on disk, since there may be a hundred thousand ratings."""
+    """A JSON file. It is written to disk first, since it may hold a hundred thousand ratings."""
     file = downloads.whole(privacy.export(request.user))
     audit.note(audit.Act.EXPORTED, about=f"data about {request.user}")
     return downloads.sent(file, "my-data.json")

@@ -14,7 +14,7 @@ from .sign_in import refused_for_now
 
 
 class Counted:
-    """Pages that are there only where passwords are, and whose tries are counted."""
+    """A page that exists only where people sign in by password. Its tries are counted."""
 
     success_url = reverse_lazy("sign_in")
 

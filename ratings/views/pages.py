@@ -15,7 +15,7 @@ def frame(collection: Collection, section: str) -> dict:
 
 
 def paged(request: HttpRequest, rows: QuerySet | Sequence, at_once: int) -> dict:
-    """`page`, the one that the address asks for or the last, and `numbers`, the links to the others."""
+    """`page`: the one in the address, or the last one; `numbers`: those of the pages to link to."""
     paginator = Paginator(rows, at_once)
     page = paginator.get_page(request.GET.get("page"))
     return {"page": page, "numbers": list(paginator.get_elided_page_range(page.number))}

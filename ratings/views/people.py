@@ -19,15 +19,15 @@ LAST_ADMIN = "{} is the only admin. Make somebody else an admin first."
 @admin_page
 def people_page(request: HttpRequest, collection: Collection) -> HttpResponse:
     """All members and raters, and the invitations."""
-    return listed(request, collection, InviteForm(auto_id="invite_%s"))
+    return people_list_page(request, collection, InviteForm(auto_id="invite_%s"))
 
 
 @admin_act
 def invite(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """Make links, and send or show them this once: they are not stored, so a reload cannot show them."""
+    """Make links, and send or show them once. They are not stored, so a reload cannot show them."""
     form = InviteForm(request.POST, auto_id="invite_%s")
     if not form.is_valid():
-        return listed(request, collection, form, status=400)
+        return people_list_page(request, collection, form, status=400)
     made = members.invite(collection, **form.cleaned_data, by=request.user)
     made = [(invitation, request.build_absolute_uri(reverse("join", args=[key]))) for invitation, key in made]
     sent = mail.send_invitations(made)
@@ -47,10 +47,10 @@ def withdraw_invitation(request: HttpRequest, collection: Collection, pk: int) -
     try:
         members.withdraw(invitation)
     except members.Gone:
-        messages.error(request, f"{name_shown(invitation)}: the invitation was accepted or withdrawn before.")
+        messages.error(request, f"{invitee_name(invitation)}: the invitation was accepted or withdrawn before.")
     else:
         messages.success(
-            request, f"{name_shown(invitation)}: the invitation is withdrawn, and its link no longer works."
+            request, f"{invitee_name(invitation)}: the invitation is withdrawn, and its link no longer works."
         )
     return redirect("people", collection.slug)
 
@@ -66,12 +66,12 @@ def revoke_token(request: HttpRequest, collection: Collection, pk: int) -> HttpR
 
 @admin_page
 def member(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """The page of a member; of one who is or was a rater, a redirect to the rater's page."""
+    """The page of a member; a redirect to the rater's page for one who is or was a rater."""
     membership = member_of(collection, pk)
     rater = collection.raters.filter(user=membership.user_id).first()
     if rater:
         return redirect("rater_settings", collection.slug, rater.pk)
-    return render(request, "ratings/person.html", person(collection, membership, None))
+    return render(request, "ratings/person.html", person_context(collection, membership, None))
 
 
 @admin_act
@@ -127,7 +127,7 @@ def end_sessions(request: HttpRequest, collection: Collection, pk: int) -> HttpR
 def rater_settings(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """A rater: their role if they are a member, what they may rate, and how to erase them."""
     rater = rater_of(collection, pk)
-    return render(request, "ratings/person.html", person(collection, membership_of(rater), rater))
+    return render(request, "ratings/person.html", person_context(collection, membership_of(rater), rater))
 
 
 @admin_act
@@ -135,7 +135,7 @@ def save_terms(request: HttpRequest, collection: Collection, pk: int) -> HttpRes
     rater = rater_of(collection, pk)
     form = TermsForm(request.POST, collection=collection, tags=members.tags_of(collection), auto_id="terms_%s")
     if not form.is_valid():
-        context = person(collection, membership_of(rater), rater, terms=form)
+        context = person_context(collection, membership_of(rater), rater, terms=form)
         return render(request, "ratings/person.html", context, status=400)
     terms = form.cleaned_data
     tag = terms.pop("tag", "")
@@ -170,7 +170,7 @@ def erase_rater(request: HttpRequest, collection: Collection, pk: int) -> HttpRe
     own = rater.user_id == request.user.pk
     form = ErasureForm(request.POST, expected=rater.name, auto_id="erase_%s")
     if not form.is_valid():
-        context = person(collection, membership_of(rater), rater, erasure=form)
+        context = person_context(collection, membership_of(rater), rater, erasure=form)
         return render(request, "ratings/person.html", context, status=400)
     try:
         pseudonym = privacy.erase(rater, comments=form.cleaned_data["comments"])
@@ -181,7 +181,9 @@ def erase_rater(request: HttpRequest, collection: Collection, pk: int) -> HttpRe
     return redirect("home") if own else redirect("people", collection.slug)
 
 
-def listed(request: HttpRequest, collection: Collection, form: InviteForm, *, status: int = 200) -> HttpResponse:
+def people_list_page(
+    request: HttpRequest, collection: Collection, form: InviteForm, *, status: int = 200
+) -> HttpResponse:
     everybody = members.everybody(collection)
     paging = paged(request, everybody, AT_ONCE)
     now = timezone.now()
@@ -202,7 +204,7 @@ def listed(request: HttpRequest, collection: Collection, form: InviteForm, *, st
     return render(request, "ratings/people.html", context, status=status)
 
 
-def person(
+def person_context(
     collection: Collection,
     membership: Membership | None,
     rater: Rater | None,
@@ -210,7 +212,7 @@ def person(
     terms: TermsForm | None = None,
     erasure: ErasureForm | None = None,
 ) -> dict:
-    """The context of the page of a person; a refused form is shown as it was filled in."""
+    """The context of the page of a person. A refused form keeps what was filled in."""
     row = members.with_work([members.Person(name_of(membership, rater), membership, rater)])[0]
     context = frame(collection, "people") | {"person": row, "membership": membership, "rater": rater}
     if membership:
@@ -248,5 +250,5 @@ def rater_of(collection: Collection, pk: int) -> Rater:
     return get_object_or_404(Rater.objects.select_related("collection", "user"), pk=pk, collection=collection)
 
 
-def name_shown(invitation: Invitation) -> str:
+def invitee_name(invitation: Invitation) -> str:
     return invitation.name or "Somebody"

@@ -16,7 +16,7 @@ from ..people.access import admin_act, admin_page
 from ..pictures import store
 from ..pictures.fetching import try_again, unlisted_hosts
 from ..presentation.versions import latest_of
-from .job_pages import kept, progress, waits
+from .job_pages import progress, stored_files, waiting_reason
 from .pages import frame, paged
 
 AT_ONCE = 50
@@ -25,7 +25,7 @@ State = Picture.State
 
 @require_safe
 def picture(request: HttpRequest, token: UUID, size: str) -> FileResponse:
-    """A picture, for everybody who is in its collection. One query beside those of the session."""
+    """A picture, for every member of its collection. One query besides those of the session."""
     mine = Collection.objects.visible_to(request.user)
     found = get_object_or_404(Picture, token=token, state=State.READY, collection__in=mine)
     return store.sent(found, size)
@@ -38,7 +38,7 @@ def pictures(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 @admin_act
 def fetch_pictures(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """Fetch what is not here, and try what was refused once more."""
+    """Fetch the missing pictures, and try the refused ones again."""
     try_again(collection)
     if not jobs.fetch_pictures(collection, request.user):
         messages.warning(request, "The presentation shows no pictures.")
@@ -48,11 +48,11 @@ def fetch_pictures(request: HttpRequest, collection: Collection) -> HttpResponse
 @uploads.takes_files
 @admin_act
 def send_pictures(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """Store ZIPs, and take the pictures that are in them."""
+    """Store ZIPs, and queue a job that takes the pictures from them."""
     form = ZipForm(request.POST, request.FILES)
     if not form.is_valid():
         return pictures_page(request, collection, form)
-    files = kept(form)
+    files = stored_files(form)
     if form.errors:
         return pictures_page(request, collection, form)
     if not jobs.fetch_pictures(collection, request.user, files):
@@ -90,7 +90,7 @@ def pictures_page(request: HttpRequest, collection: Collection, form: ZipForm) -
         "counts": {state: counts.get(state, 0) for state in State.values},
         "all": sum(counts.values()),
         "job": job,
-        "waits": waits(job) if job else "",
+        "waits": waiting_reason(job) if job else "",
         "hosts": unlisted_hosts(collection).most_common(20),
         "listed": settings.PULL_HOSTS,
         **paged(request, missing, AT_ONCE),

@@ -19,7 +19,7 @@ from ..people.access import admin_page, record_act
 from ..pool import judging, pooling
 from ..pool.forms import HolesForm, JudgingForm, MoreForm, PairsForm, PlanForm, WantHolesForm
 from ..progress import cost
-from ..progress.counts import left, pace
+from ..progress.counts import pace, ratings_left
 from ..progress.figures import Pace
 from .pages import frame, paged
 
@@ -30,7 +30,7 @@ NAMED = 5  # holes of a query that are listed
 
 @admin_page
 def pool(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """What is wanted now, and what the pool of the address would add."""
+    """The wanted ratings, and what the pool in the address would add."""
     asked = PlanForm(request.GET, collection=collection) if "depth" in request.GET else None
     more = MoreForm(request.GET) if "more" in request.GET else None
     return pool_page(request, collection, asked=asked, more=more)
@@ -67,28 +67,30 @@ def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
     if not form.is_valid():
         collection.refresh_from_db()
         return pool_page(request, collection, judging=form)
-    judging.settle(collection, **form.cleaned_data)
+    judging.save_settings(collection, **form.cleaned_data)
     messages.success(request, "Saved. It applies from the next document that a rater gets.")
     return redirect("pool", collection.slug)
 
 
 @record_act
 def retire(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """Retire pairs: one by its token, or those that are typed."""
-    return change(
+    """Retire pairs: one by its token, or a typed list."""
+    return change_pairs(
         request, collection, pooling.retire, "Retired", "Nobody gets them any more. Their ratings count."
     )
 
 
 @record_act
 def bring_back(request: HttpRequest, collection: Collection) -> HttpResponse:
-    return change(request, collection, pooling.bring_back, "Brought back", "What is still wanted can be rated.")
+    return change_pairs(
+        request, collection, pooling.bring_back, "Brought back", "What is still wanted can be rated."
+    )
 
 
-def change(
+def change_pairs(
     request: HttpRequest, collection: Collection, act: Callable[[Collection, list[int]], int], did: str, then: str
 ) -> HttpResponse:
-    """Do `act` with the pairs of the form; a refused list is shown as it was typed."""
+    """Apply `act` to the pairs of the form. A refused list is shown as it was typed."""
     if "pair" in request.POST:
         ids = [pair_of(collection, request.POST["pair"]).pk]
     else:
@@ -99,7 +101,7 @@ def change(
     if changed := act(collection, ids):
         messages.success(request, f"{did}: {counted(changed, 'pair')}. {then}")
     else:
-        messages.info(request, "Nothing changed: the pairs are as you want them already, or they are warm-ups.")
+        messages.info(request, "Nothing changed: the pairs are in that state already, or they are warm-ups.")
     return redirect("progress" if request.POST.get("back") == "progress" else "pool", collection.slug)
 
 
@@ -120,9 +122,7 @@ def want_holes(request: HttpRequest, collection: Collection) -> HttpResponse:
     sent = form.cleaned_data
     added = pooling.want_holes(collection, sent["system"], sent["depth"], sent["wanted"])
     jobs.fetch_pictures(collection, request.user)
-    messages.success(
-        request, f"{counted(added, 'rating')} newly wanted of what {sent['system']} returned unjudged."
-    )
+    messages.success(request, f"{counted(added, 'rating')} newly wanted, for the holes of {sent['system']}.")
     return redirect("pool", collection.slug)
 
 
@@ -135,10 +135,10 @@ def pool_page(
     judging: JudgingForm | None = None,
     typed: PairsForm | None = None,
 ) -> HttpResponse:
-    """The page, with a form as it was sent and what it would do. Status 400 if the form is refused."""
+    """The page, with a sent form and what it would do. Status 400 if the form is refused."""
     refused = [form for form in (asked, more, judging, typed) if form and not form.is_valid()]
     speed = pace(collection)
-    waiting = left(collection)
+    waiting = ratings_left(collection)
     retired = Pair.objects.filter(query__collection=collection, retired_at__isnull=False)
     retired = retired.select_related("query", "document", "anchor").order_by("-retired_at", "-pk")
     retired = retired.defer("document__body", "document__fields")
@@ -153,20 +153,20 @@ def pool_page(
         "wanted": wanted,
         "left": waiting,
         "pace": speed,
-        "mixed": mixed_in(collection, waiting, speed),
-        "gold": gold_shown(collection, sum(row["n"] for row in wanted)),
+        "mixed": mixed_in_context(collection, waiting, speed),
+        "gold": gold_context(collection, sum(row["n"] for row in wanted)),
         **paged(request, retired, AT_ONCE),
         "systems": collection.systems.annotate(n=Count("rankings", filter=~Q(rankings__job__staging=True))),
     }
     if asked and asked.is_valid():
-        context["plan"] = plan_shown(pooling.plan(collection, **asked.cleaned_data), speed)
+        context["plan"] = plan_context(pooling.plan(collection, **asked.cleaned_data), speed)
     if more and more.is_valid():
-        context["plan_more"] = plan_shown(pooling.plan_more(collection, more.cleaned_data["more"]), speed)
+        context["plan_more"] = plan_context(pooling.plan_more(collection, more.cleaned_data["more"]), speed)
     return render(request, "ratings/pool.html", context, status=400 if refused else 200)
 
 
 def holes_page(request: HttpRequest, collection: Collection, form: HolesForm) -> HttpResponse:
-    """The holes of the chosen system; a refused form still shows those of its valid fields."""
+    """The holes of the chosen system. A refused form still shows the holes if system and depth are valid."""
     status = 200 if form.is_valid() else 400
     context = {
         **frame(collection, "pool"),
@@ -175,14 +175,14 @@ def holes_page(request: HttpRequest, collection: Collection, form: HolesForm) ->
         "holes": None,
     }
     if {"system", "depth"} <= form.cleaned_data.keys():
-        context |= report(request, collection, form.cleaned_data["system"], form.cleaned_data["depth"])
+        context |= holes_context(request, collection, form.cleaned_data["system"], form.cleaned_data["depth"])
         usual = WantHolesForm(collection=collection, initial={"wanted": most_usual(wanted_by_number(collection))})
         context["want"] = form if "wanted" in form.fields else usual
     return render(request, "ratings/holes.html", context, status=status)
 
 
-def report(request: HttpRequest, collection: Collection, system: System, depth: int) -> dict:
-    """One page of the queries with holes, and what ratings of all holes would cost."""
+def holes_context(request: HttpRequest, collection: Collection, system: System, depth: int) -> dict:
+    """The context of one page of queries with holes, and the cost of rating all holes."""
     found = pooling.holes(collection, system, depth)
     new, speed = sum(row.new for row in found), pace(collection)
     paging = paged(request, found, AT_ONCE)
@@ -211,7 +211,7 @@ def report(request: HttpRequest, collection: Collection, system: System, depth: 
     }
 
 
-def plan_shown(plan: pooling.Plan, speed: Pace | None) -> dict:
+def plan_context(plan: pooling.Plan, speed: Pace | None) -> dict:
     """A plan with its hours and the pairs of each system."""
     return {
         "plan": plan,
@@ -220,16 +220,16 @@ def plan_shown(plan: pooling.Plan, speed: Pace | None) -> dict:
     }
 
 
-def mixed_in(collection: Collection, waiting: int, speed: Pace | None) -> dict:
-    """The greatest number of gold and repeat answers besides the ratings that are left, and their hours."""
+def mixed_in_context(collection: Collection, waiting: int, speed: Pace | None) -> dict:
+    """The most gold and repeat answers that come with the ratings that are left, and their hours."""
     answers = cost.mixed_in(collection, waiting)
     return {"answers": answers, "hours": speed.hours(answers) if speed and answers else None}
 
 
-def gold_shown(collection: Collection, pairs: int) -> dict | None:
-    """How many of the pairs in the pool are gold, and after how many answers a rater may have met it all.
+def gold_context(collection: Collection, pairs: int) -> dict | None:
+    """How many pairs of the pool are gold, and after how many answers a rater may have seen all gold.
 
-    None where it cannot run out: it is not mixed in, or comes query by query.
+    None where gold cannot run out: it is not mixed in, or comes query by query.
     """
     if not collection.gold_share or queue.comes_by_query(collection):
         return None

@@ -15,24 +15,24 @@ from ..people.access import of_collection, wants_json
 from ..presentation import versions as acts
 from ..presentation.content import members_of, queries_of, sample_of, source_of, source_of_query
 from ..presentation.forms import PresentationForm
-from ..presentation.html import drawn, html_of
-from ..presentation.parts import Presented, shown
+from ..presentation.html import html_of, render_document
+from ..presentation.parts import Presented, pieces_of
 from ..presentation.pictures import pictures_of
 from ..presentation.presets import PRESETS, WEB_PAGE, proposal
 from .pages import frame
 
-SEEN = 500  # documents among which the one with much, with little or a random one is sought
+SEARCHED = 500  # documents among which a long, a short or a random one is chosen
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @of_collection(Role.ADMIN)
 def presentation(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """The editor. Preview shows a document and saves nothing; a script asks for it as JSON."""
+    """The editor. A preview shows a document and saves nothing; a script gets it as JSON."""
     latest = collection.latest_presentation()
     if request.method != "POST":
-        begins = _beginning(collection, latest, request.GET.get("start", ""))
-        form = PresentationForm(presented=begins, base=latest.version if latest else 0)
-        return editor(request, collection, form, preview=begins)
+        start = _starting_point(collection, latest, request.GET.get("start", ""))
+        form = PresentationForm(presented=start, base=latest.version if latest else 0)
+        return editor(request, collection, form, preview=start)
     form = PresentationForm(request.POST)
     if not form.is_valid():
         if wants_json(request):
@@ -70,7 +70,7 @@ def editor(
     status: int = 200,
 ) -> HttpResponse:
     latest = collection.latest_presentation()
-    document = chosen(request, collection)
+    document = preview_document(request, collection)
     context = {
         **frame(collection, "presentation"),
         "form": form,
@@ -81,13 +81,13 @@ def editor(
         "members": members_of(sample_of(collection)),
         "members_of_queries": members_of(queries_of(collection)),
         "document": document,
-        "preview": preview_of(collection, preview, document) if preview and document else None,
+        "preview": preview_context(collection, preview, document) if preview and document else None,
     }
     return render(request, "ratings/presentation.html", context, status=status)
 
 
-def _beginning(collection: Collection, latest: Presentation | None, start: str) -> Presented:
-    """The preset or proposal that was asked for; else the latest version, or before the first one the proposal."""
+def _starting_point(collection: Collection, latest: Presentation | None, start: str) -> Presented:
+    """The chosen preset or the proposal; by default the latest version, or the proposal before the first one."""
     if start in PRESETS:
         return PRESETS[start]
     if (start == "proposal" or not latest) and (documents := sample_of(collection)):
@@ -95,7 +95,7 @@ def _beginning(collection: Collection, latest: Presentation | None, start: str) 
     return Presented.read(latest.content) if latest else WEB_PAGE
 
 
-def chosen(request: HttpRequest, collection: Collection) -> Document | None:
+def preview_document(request: HttpRequest, collection: Collection) -> Document | None:
     """The document of the preview: the one of the form, or another that its buttons ask for."""
     documents = Document.objects.filter(collection=collection)
     sent = request.POST.get("document", "")
@@ -104,28 +104,28 @@ def chosen(request: HttpRequest, collection: Collection) -> Document | None:
     if another == "next":
         return documents.filter(pk__gt=pk).order_by("pk").first() or documents.order_by("pk").first()
     if another in ("much", "little"):
-        some = documents.order_by("pk").values("pk", "fields", size=Length("body") + Length("title"))[:SEEN]
+        some = documents.order_by("pk").values("pk", "fields", size=Length("body") + Length("title"))[:SEARCHED]
         sizes = [(row["size"] + 20 * len(row["fields"]), row["pk"]) for row in some]
         pk = (max if another == "much" else min)(sizes, default=(0, 0))[1]
     if another == "random":
-        pk = random.choice([0, *documents.order_by("pk").values_list("pk", flat=True)[:SEEN]])
+        pk = random.choice([0, *documents.order_by("pk").values_list("pk", flat=True)[:SEARCHED]])
     return documents.filter(pk=pk).first() or documents.exclude(body="", title="").order_by("pk").first()
 
 
-def preview_of(collection: Collection, presented: Presented, document: Document) -> dict:
+def preview_context(collection: Collection, presented: Presented, document: Document) -> dict:
     query = Query.objects.filter(collection=collection, pairs__document=document).first()
     query = query or collection.queries.order_by("pk").first()
     source, asked = source_of(document), source_of_query(query) if query else {}
     pictures = pictures_of(collection.pk, (*presented.document, *presented.query), [source, asked])
     return {
         "query": query,
-        "more_of_query": html_of(shown(presented.query, asked), pictures),
-        "document": drawn(presented, source, pictures),
+        "more_of_query": html_of(pieces_of(presented.query, asked), pictures),
+        "document": render_document(presented, source, pictures),
     }
 
 
 def preview_html(request: HttpRequest, collection: Collection, presented: Presented) -> str:
-    document = chosen(request, collection)
+    document = preview_document(request, collection)
     if document is None:
         return ""
-    return render_to_string("ratings/_preview.html", {"preview": preview_of(collection, presented, document)})
+    return render_to_string("ratings/_preview.html", {"preview": preview_context(collection, presented, document)})

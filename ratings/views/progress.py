@@ -1,4 +1,4 @@
-"""The pages of progress, for admins: counts, forecast, costs and what is stuck; and one rater in detail."""
+"""The pages of progress, for admins: counts, forecast, costs and obstacles; and one rater in detail."""
 
 from datetime import date, timedelta
 from decimal import Decimal
@@ -37,7 +37,7 @@ def progress_page(request: HttpRequest, collection: Collection) -> HttpResponse:
         "progress": counted,
         "pace": counted.pace,
         "left": ahead(counted.extent.left, counted.pace),
-        "forecast": in_words(expected, counted, today),
+        "forecast": forecast_sentence(expected, counted, today),
         "chart": burn_up(counted, expected, today),
         "days": by_day(counted),
         "rows": [(work, counted.hints(work)) for work in counted.works.values()],
@@ -65,11 +65,11 @@ def priced(costs: Costs, rate: Rate) -> dict:
         row("Warm-ups", costs.warm_ups),
     ]
     ahead = [row("Ratings that are wanted", costs.left), row("Gold and repeats in addition, at most", costs.mixed)]
-    figures = row("So far", costs.so_far), row("Left", costs.still), row("In all", costs.whole)
+    figures = row("So far", costs.so_far), row("Left", costs.remaining), row("In all", costs.whole)
     return {"costs": costs, "spent": spent, "ahead": ahead, "figures": figures}
 
 
-def in_words(expected: Forecast | str, counted: Progress, today: date) -> str:
+def forecast_sentence(expected: Forecast | str, counted: Progress, today: date) -> str:
     """The forecast as a sentence with its basis. Near dates have their day, far ones only their month."""
     if isinstance(expected, str):
         return expected
@@ -118,7 +118,7 @@ def burn_up(counted: Progress, expected: Forecast | str, today: date) -> dict | 
     line = [point(0, total)]
     for day, n in counted.by_day.items():
         if day >= first:
-            place = min((day - first).days, behind - 1)  # an import may bring a day that is still to come
+            place = min((day - first).days, behind - 1)  # an import may hold a day in the future
             line += [point(place, total), point(place + 1, total + n)]
             total += n
     line.append(point(behind, total))
@@ -136,17 +136,17 @@ def burn_up(counted: Progress, expected: Forecast | str, today: date) -> dict | 
 
 
 def cone(counted: Progress, expected: Forecast, today: date, behind: int, ahead: int, point) -> str:
-    """The polygon from now to the early and the late end, each cut off where the chart ends."""
-    given, top = counted.graded, counted.graded + counted.extent.left
+    """The corners of the polygon from now to the early and the late end, cut off at the edge of the chart."""
+    so_far, top = counted.graded, counted.graded + counted.extent.left
 
     def end(day: date | None, per_day: float) -> tuple[int, float]:
         away = (day - today).days if day else ahead + 1
-        return (away, top) if away <= ahead else (ahead, min(top, given + max(0.0, per_day) * ahead))
+        return (away, top) if away <= ahead else (ahead, min(top, so_far + max(0.0, per_day) * ahead))
 
     early, late = end(expected.early, expected.fast), end(expected.late, expected.slow)
     # If only the early end lies on the chart, the polygon has the corner of the chart.
     ends = [early, (ahead, top), late] if early[1] == top > late[1] else [early, late]
-    return " ".join([point(behind, given), *(point(behind + away, grades) for away, grades in ends)])
+    return " ".join([point(behind, so_far), *(point(behind + away, grades) for away, grades in ends)])
 
 
 @admin_page
@@ -197,14 +197,18 @@ def release(request: HttpRequest, collection: Collection) -> HttpResponse:
         released = queue.release(sent["rater"])
     else:
         leases = Assignment.objects.filter(collection=collection, state=Assignment.State.LEASED)
-        # Not a lease that another rater has taken since the page was opened.
+        # Since the page was opened, another rater may have taken one of these leases; it must stay.
         own = {"rater": sent["rater"]} if sent["rater"] else {"leased_until__lt": timezone.now()}
         one = {"pk": sent["assignment"]} if sent["assignment"] else {}
         released = queue.release(list(leases.filter(**own, **one).values_list("pk", flat=True)))
     if released:
-        messages.success(request, f"{released:,} given back, free for others. A grade that is still sent is kept.")
+        messages.success(
+            request, f"{released:,} given back, free for others. If the rater still sends a grade, it is kept."
+        )
     else:
-        messages.info(request, "Nothing to give back: it was rated, given back or taken by somebody meanwhile.")
+        messages.info(
+            request, "Nothing to give back: meanwhile it was rated, given back, or taken by somebody else."
+        )
     if sent["back"] == "rater" and sent["rater"]:
         return redirect("rater", collection.slug, sent["rater"].pk)
     return redirect("progress", collection.slug)
@@ -221,6 +225,6 @@ def give(request: HttpRequest, collection: Collection) -> HttpResponse:
     if queue.give(pair, chosen):
         messages.success(request, f"{chosen} gets “{pair.document}” for “{pair.query.text}” next.")
     else:
-        reason = f"{chosen} has it or has answered it, or no more grades of it are wanted."
+        reason = f"{chosen} holds this pair or has rated it, or no more ratings of it are wanted."
         messages.info(request, f"Nothing was given: {reason}")
     return redirect("progress", collection.slug)

@@ -1,4 +1,4 @@
-"""To the provider and back. See ratings/sign_in/oidc.py and ratings/sign_in/saml.py."""
+"""Sign-in and sign-out by the provider. See ratings/sign_in/oidc.py and ratings/sign_in/saml.py."""
 
 import logging
 from collections.abc import Callable
@@ -27,8 +27,8 @@ log = logging.getLogger(__name__)
 @require_POST
 def provider(request: HttpRequest) -> HttpResponse:
     """Send the visitor to the provider."""
-    way = ways.offered()
-    offered(way)
+    way = ways.provider_module()
+    require_offered(way)
     try:
         throttle.begin_visit(request, "provider")
         return onward(request, way.address_to_sign_in(request, request.POST.get("next", "")))
@@ -41,20 +41,20 @@ def provider(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @require_safe
 def provider_callback(request: HttpRequest) -> HttpResponse:
-    """Sign in whom the provider sent back. It comes by GET: so the protocol wants it. Its state works once."""
-    offered(settings.OIDC)
-    return signed_in(request, "callback", oidc.person_of)
+    """Sign in the person whom the provider sent back. The protocol demands a GET. Its state works once."""
+    require_offered(settings.OIDC)
+    return sign_in_person(request, "callback", oidc.person_of)
 
 
-@csrf_exempt  # it comes from the provider's page: its signature says so
+@csrf_exempt  # it comes from the provider's page, which its signature proves
 @login_not_required
 @require_POST
 def saml_assertion(request: HttpRequest) -> HttpResponse:
-    """Lead whom the provider sent back, with a form, to the page that signs them in."""
-    offered(settings.SAML)
+    """A redirect to the page that signs the person in. The provider's page sends its answer here as a form."""
+    require_offered(settings.SAML)
     try:
         tried = throttle.begin_visit(request, "assertion")
-        key = saml.received(request)
+        key = saml.store_answer(request)
     except throttle.TooMany:
         return refused_for_now(request)
     except (Away, Refused) as error:
@@ -66,24 +66,24 @@ def saml_assertion(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @require_safe
 def saml_finish(request: HttpRequest, key: str) -> HttpResponse:
-    """Sign in the person of an assertion, in the browser that asked. It comes by GET; its key works once."""
-    offered(settings.SAML)
-    return signed_in(request, "callback", partial(saml.person_of, key=key))
+    """Sign in the person of an assertion, in the browser that asked for it. Its key works once."""
+    require_offered(settings.SAML)
+    return sign_in_person(request, "callback", partial(saml.person_of, key=key))
 
 
 @login_not_required
 @require_safe
 def saml_metadata(request: HttpRequest) -> HttpResponse:
-    offered(settings.SAML)
+    require_offered(settings.SAML)
     return HttpResponse(saml.own_metadata(request), content_type="application/samlmetadata+xml")
 
 
 @login_not_required
 @require_safe
 def saml_sign_out(request: HttpRequest) -> HttpResponse:
-    """End the sessions that the provider names, and go back there. It is signed, comes by GET and works once."""
-    offered(settings.SAML)
-    if "SAMLResponse" in request.GET:  # to a sign-out that began here and is done
+    """End the sessions that the provider names, and redirect there. The signed request works once."""
+    require_offered(settings.SAML)
+    if "SAMLResponse" in request.GET:  # the answer to a sign-out that began here
         return redirect("home")
     try:
         tried = throttle.begin_visit(request, "sign_out")
@@ -99,7 +99,7 @@ def saml_sign_out(request: HttpRequest) -> HttpResponse:
     return HttpResponse(status=302, headers={"Location": back})
 
 
-def signed_in(request: HttpRequest, kind: str, person_of: Callable[[HttpRequest], Person]) -> HttpResponse:
+def sign_in_person(request: HttpRequest, kind: str, person_of: Callable[[HttpRequest], Person]) -> HttpResponse:
     try:
         tried = throttle.begin_visit(request, kind)
         person = person_of(request)
@@ -114,12 +114,12 @@ def signed_in(request: HttpRequest, kind: str, person_of: Callable[[HttpRequest]
     return response
 
 
-@csrf_exempt  # the provider itself sends it: its signature says so
+@csrf_exempt  # the provider sends it, which its signature proves
 @login_not_required
 @require_POST
 def provider_sign_out(request: HttpRequest) -> HttpResponse:
-    """End the sessions that a logout token of the provider names. The provider sends it behind the browser."""
-    offered(settings.OIDC)
+    """End the sessions that a logout token names. The provider sends it directly, not by a browser."""
+    require_offered(settings.OIDC)
     try:
         tried = throttle.begin_visit(request, "sign_out")
         with transaction.atomic():  # a token counts as used only if its sessions have ended
@@ -133,15 +133,15 @@ def provider_sign_out(request: HttpRequest) -> HttpResponse:
     return HttpResponse()
 
 
-def offered(provider: object) -> None:
+def require_offered(provider: object) -> None:
     if not provider:
         raise Http404("There is no such provider here.")
 
 
 def not_signed_out(request: HttpRequest, error: Exception) -> HttpResponse:
-    """The answer to the provider, which is a program. What exactly does not hold stands in the log alone."""
+    """The answer to the provider, which is a program. Only the log has the exact cause."""
     if isinstance(error, Away):
-        log.warning("The provider was away as it ended sessions: %s", told(error))
+        log.warning("The provider could not be reached to end sessions: %s", cause_of(error))
         return HttpResponse(status=503, headers={"Retry-After": str(throttle.WINDOW)})
     log.warning("A sign-out by the provider was refused: %s", error)
     tries.refused(request, "the provider's request does not hold", act=Act.SIGN_OUT_REFUSED)
@@ -149,14 +149,14 @@ def not_signed_out(request: HttpRequest, error: Exception) -> HttpResponse:
 
 
 def not_signed_in(request: HttpRequest, error: Exception) -> HttpResponse:
-    """The page that says why not. What exactly does not hold stands in the log alone."""
+    """The page that tells why. Only the log has the exact cause."""
     away = isinstance(error, Away)
-    log.warning("Sign-in at the provider failed: %s", told(error) if away else error)
+    log.warning("Sign-in at the provider failed: %s", cause_of(error) if away else error)
     if not away:
         tries.refused(request, "the provider's answer does not hold")
     context = {"provider": sign_in.provider(), "away": away}
     return render(request, "ratings/not_signed_in.html", context, status=503 if away else 403)
 
 
-def told(error: Away) -> str:
+def cause_of(error: Away) -> str:
     return f"{type(error.__cause__).__name__}: {error.__cause__}"[:300]

@@ -1,6 +1,4 @@
-"""The pages of a rater: the desk, the page without tasks, their own ratings. `desk.shown` says what they
-contain.
-"""
+"""The pages of a rater: the desk, the page without tasks, their own ratings. For their content see desk/."""
 
 from collections.abc import Sequence
 from uuid import UUID, uuid4
@@ -11,20 +9,20 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from .. import queue
-from ..desk.answers import Said, latest, look_up
+from ..desk.answers import Answer, latest, look_up
+from ..desk.content import (
+    Showing,
+    acts_json,
+    document_json,
+    outlook_json,
+    outlook_words,
+    query_json,
+    task_json,
+    total_of,
+)
 from ..desk.forms import RatingForm
 from ..desk.keys import keys_of, with_keys
 from ..desk.preferences import in_list
-from ..desk.shown import (
-    Showing,
-    acts_shown,
-    document_shown,
-    outlook_shown,
-    outlook_words,
-    query_shown,
-    task_shown,
-    total_shown,
-)
 from ..guidelines.changes import changes
 from ..guidelines.markdown import rendered, section_of
 from ..models import Grade, Rater, Rating, RatingEvent, Reason, Role
@@ -44,7 +42,7 @@ def rate(request: HttpRequest, rater: Rater) -> HttpResponse:
     held = queue.held(rater)
     rows = of_one_query(held) if held and in_list(request) else []
     if rows:
-        return listed(request, rater, rows)
+        return list_page(request, rater, rows)
     if held:
         return desk(request, rater, held[0], held=held)
     outlook, scale = queue.outlook(rater), list(rater.collection.grades.all())
@@ -60,7 +58,7 @@ def rate(request: HttpRequest, rater: Rater) -> HttpResponse:
         "lead": lead,
         "more": more,
         "scale": scale,
-        "last": last_shown(queue.last_acts(rater, 1), scale),
+        "last": last_act(queue.last_acts(rater, 1), scale),
         "client_key": uuid4(),
     }
     return render(request, "ratings/rate_next.html", context)
@@ -83,7 +81,7 @@ def my_ratings(request: HttpRequest, rater: Rater) -> HttpResponse:
         "outlook": queue.outlook(rater),
         "scale": list(rater.collection.grades.all()),
         **paging,
-        "ratings": [own_shown(row) for row in look_up(paging["page"].object_list)],
+        "ratings": [own_rating(row) for row in look_up(paging["page"].object_list)],
     }
     return render(request, "ratings/my_ratings.html", context)
 
@@ -99,14 +97,14 @@ def desk(
     status: int = 200,
 ) -> HttpResponse:
     """The page of one task; `held` are the tasks for its script. A refused form keeps what was sent."""
-    # A rating is changed from "My ratings", and leads back there; a refused form leads where it would have led.
+    # A changed rating leads back to "My ratings". A refused form keeps its destination.
     back = "back" in request.POST if form else task.rating is not None
     comment = form.data.get("comment", "") if form else task.comment
     showing = Showing.of(rater, [task, *(held or [])])
-    context = around(request, rater, task, showing)
+    context = desk_context(request, rater, task, showing)
     context |= {
         "token": task.token,
-        "document": document_shown(task, showing),
+        "document": document_json(task, showing),
         "presentation": showing.version,
         "own": task.rating,
         "warm_up": task.kind == "warm_up",
@@ -123,19 +121,19 @@ def desk(
     context["desk"] |= {
         "back": reverse("my_ratings", args=[rater.collection.slug]) if back else "",
         "tasks": [
-            {**task_shown(task, showing), "comment": comment},
-            *(task_shown(each, showing) for each in (held or [])[1:]),
+            {**task_json(task, showing), "comment": comment},
+            *(task_json(each, showing) for each in (held or [])[1:]),
         ],
     }
     return render(request, "ratings/rate.html", context, status=status)
 
 
-def listed(request: HttpRequest, rater: Rater, tasks: list[Task]) -> HttpResponse:
+def list_page(request: HttpRequest, rater: Rater, tasks: list[Task]) -> HttpResponse:
     """The page of several tasks of one query, each with a form of its own, in the order of the queue."""
     showing = Showing.of(rater, tasks)
-    context = around(request, rater, tasks[0], showing)
+    context = desk_context(request, rater, tasks[0], showing)
     context["in_grid"] = any(part.kind == "image" for part in showing.presented.document)
-    context["desk"]["tasks"] = rows = [task_shown(task, showing) for task in tasks]
+    context["desk"]["tasks"] = rows = [task_json(task, showing) for task in tasks]
     context["rows"] = [
         {**row, "place": str(place), "rating": task.rating, "client_key": uuid4()}
         for place, (row, task) in enumerate(zip(rows, tasks, strict=True), 1)
@@ -146,7 +144,7 @@ def listed(request: HttpRequest, rater: Rater, tasks: list[Task]) -> HttpRespons
 def of_one_query(held: list[Task]) -> list[Task]:
     """The tasks for a list: those of the first task's query, without warm-ups.
 
-    None if the first one is a warm-up, whose known grade is shown right after the answer.
+    Empty if the first one is a warm-up, whose known grade is shown right after the answer.
     """
     first = held[0]
     if first.kind == "warm_up":
@@ -154,8 +152,8 @@ def of_one_query(held: list[Task]) -> list[Task]:
     return [task for task in held if task.pair.query_id == first.pair.query_id and task.kind != "warm_up"]
 
 
-def around(request: HttpRequest, rater: Rater, task: Task, showing: Showing) -> dict:
-    """The context of both forms of the desk but for their documents; `desk` is the data for the script."""
+def desk_context(request: HttpRequest, rater: Rater, task: Task, showing: Showing) -> dict:
+    """The context that the desk and its list share, without documents. `desk` is the data for the script."""
     collection = rater.collection
     guidelines = collection.latest_guidelines()
     outlook = queue.outlook(rater)
@@ -166,7 +164,7 @@ def around(request: HttpRequest, rater: Rater, task: Task, showing: Showing) -> 
     since = collection.guidelines.filter(version=rater.guidelines_read).first() if unread else None
     return {
         **frame(rater, "rate"),
-        "query": query_shown(task, showing),
+        "query": query_json(task, showing),
         "grades": grades,
         "keyed": with_keys(grades),
         "scale": grades,
@@ -178,9 +176,9 @@ def around(request: HttpRequest, rater: Rater, task: Task, showing: Showing) -> 
         "since": since,
         "changes": changes(since.text, guidelines.text) if since else [],
         "undo_key": uuid4(),
-        "last": last_shown(acts, grades),
+        "last": last_act(acts, grades),
         "outlook": outlook,
-        "total": total_shown(outlook),
+        "total": total_of(outlook),
         "desk": {
             "account": account_key(request.user),
             "keys": keys_of(grades),
@@ -192,14 +190,14 @@ def around(request: HttpRequest, rater: Rater, task: Task, showing: Showing) -> 
             "guidelines": version,
             "unread": version if unread else 0,
             "break": collection.break_after,
-            "outlook": outlook_shown(outlook),
-            "last": acts_shown(acts)[::-1],
+            "outlook": outlook_json(outlook),
+            "last": acts_json(acts)[::-1],
         },
     }
 
 
 def reasons_for(showing: Showing) -> list[tuple[str, str]]:
-    """Why a document cannot be judged; a missing picture only where pictures are shown."""
+    """The reasons why a document cannot be judged. A missing picture is one only where pictures are shown."""
     without = () if showing.presented.has_pictures else (Reason.PICTURE,)
     return [(value, label) for value, label in Reason.choices if value not in without]
 
@@ -220,8 +218,8 @@ def answer_page(request: HttpRequest, rater: Rater, task: Task, saved: Saved) ->
         **frame(rater, "rate"),
         "left": warm_ups - place + 1 if outlook.why == "warm_up" else 0,
         "warm_ups": warm_ups,
-        "task": task_shown(task, Showing.of(rater, [task])),
-        "given": last_shown([saved.event], scale),
+        "task": task_json(task, Showing.of(rater, [task])),
+        "given": last_act([saved.event], scale),
         "answer": saved.answer,
         "scale": scale,
     }
@@ -229,7 +227,7 @@ def answer_page(request: HttpRequest, rater: Rater, task: Task, saved: Saved) ->
 
 
 def frame(rater: Rater, section: str) -> dict:
-    """The context of the navigation for raters: of the collection no more than its names."""
+    """The context of the navigation for raters. It has only the names of the collection."""
     collection = rater.collection
     return {
         "collection": {"slug": collection.slug, "name": collection.name},
@@ -241,12 +239,12 @@ def frame(rater: Rater, section: str) -> dict:
 def task_or_404(rater: Rater, token: UUID) -> Task:
     task = queue.task(rater, token)
     if task is None:
-        raise Http404("You were never given this document.")
+        raise Http404("This document was never assigned to you.")
     return task
 
 
-def last_shown(acts: Sequence[RatingEvent], scale: Sequence[Grade]) -> dict | None:
-    """The latest of `acts`: a grade, the number of a grade that the scale no longer has, or a reason."""
+def last_act(acts: Sequence[RatingEvent], scale: Sequence[Grade]) -> dict | None:
+    """The latest of `acts`: its grade, the value of a grade that the scale no longer has, or its reason."""
     if not acts:
         return None
     event = acts[0]
@@ -254,7 +252,7 @@ def last_shown(acts: Sequence[RatingEvent], scale: Sequence[Grade]) -> dict | No
     return {"grade": grade, "given": event.value, "reason": event.get_reason_display()}
 
 
-def own_shown(row: Said) -> dict:
+def own_rating(row: Answer) -> dict:
     return {
         "token": row.token,
         "query": row.pair.query.text,

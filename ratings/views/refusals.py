@@ -11,9 +11,9 @@ from ..imports.forms import WORDS, HowForm
 from ..models import Job
 
 
-def on_page(refusal: Refusal, fields: Mapping[str, forms.Field]) -> Refusal:
+def with_page_cure(refusal: Refusal, fields: Mapping[str, forms.Field]) -> Refusal:
     """The refusal with its cure in words. `fields` are those of `fields_for`."""
-    return replace(refusal, cure=(refusal.cured(lambda option: words(option, fields)),))
+    return replace(refusal, cure=(refusal.cure_text(lambda option: words(option, fields)),))
 
 
 def fields_for(job: Job) -> Mapping[str, forms.Field]:

@@ -1,4 +1,4 @@
-"""The page of the scale: its grades, what rests on them, and what a change does before it is done."""
+"""The page of the scale: its grades, what depends on them, and a preview of a change."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -32,7 +32,7 @@ def save_scale(request: HttpRequest, collection: Collection) -> HttpResponse:
     try:
         changing.change(collection, form.wanted, base=form.cleaned_data["base"])
     except changing.Outdated:
-        messages.error(request, "The scale, or what rests on it, changed meanwhile. Below is what it is now.")
+        messages.error(request, "The scale, or what depends on it, changed meanwhile. Its state now is below.")
         return redirect("scale", collection.slug)
     if collection.scale_version == before:
         messages.success(request, "Saved. The grades are as they were.")
@@ -42,13 +42,13 @@ def save_scale(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 
 def scale_page(request: HttpRequest, collection: Collection, *, sent: bool = False) -> HttpResponse:
-    """The form; sent, with what the change would do, or with what is wrong. Status 400 if it is refused."""
+    """The page of the form. A sent form also shows what the change would do; a refused one has status 400."""
     used = changing.uses(collection)
     form = form_of(collection, request.POST if sent else None, used)
     context = {**frame(collection, "scale"), "form": form, "scale": form.scale}
     if sent and form.is_valid():
         context |= {
-            "told": changing.told(collection, form.scale, form.wanted, used),
+            "told": changing.consequences(collection, form.scale, form.wanted, used),
             "of_grades": form.wanted.of_grades,
             "sent": [(name, value) for name, value in request.POST.items() if name != "csrfmiddlewaretoken"],
         }

@@ -22,10 +22,10 @@ from .sign_in import refused_for_now
 
 
 class Counted:
-    """A view that counts what is sent. What is right gives its try back."""
+    """A view whose tries are counted. A successful one is not."""
 
-    is_check = False  # of who somebody is
-    was_right = False  # even though the answer is a page, such as that of new recovery codes
+    is_check = False  # whether a wrong answer is a failed check of who somebody is
+    was_right = False  # set by a successful view that answers with a page, such as new recovery codes
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
         try:
@@ -43,11 +43,11 @@ class Counted:
         return self.request.user
 
 
-class ShownAgain:
-    """A view for who has just shown who they are. Others show it first."""
+class Reauthenticated:
+    """A view only for people who authenticated just now. Others get a page that asks them to."""
 
     def dispatch(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        if not second_factor.is_fresh(request) and not second_factor.can_show_again(request):
+        if not second_factor.is_fresh(request) and not second_factor.can_reauthenticate(request):
             return render(request, "ratings/show_again.html", {"provider": sign_in.provider()}, status=403)
         return super().dispatch(request, *args, **kwargs)
 
@@ -65,13 +65,13 @@ class WithCodes:
             response = super().form_valid(form)
             if self.did_generate_recovery_codes:
                 self.was_right = True
-                return shown(self.request)
+                return codes_page(self.request)
         return response
 
 
-def shown(request: HttpRequest) -> HttpResponse:
+def codes_page(request: HttpRequest) -> HttpResponse:
     """New recovery codes, on the only page that ever shows them."""
-    return render(request, "ratings/second_factor_codes.html", {"codes": recovery_codes.make_anew(request.user)})
+    return render(request, "ratings/second_factor_codes.html", {"codes": recovery_codes.renew(request.user)})
 
 
 class Index(base.IndexView):
@@ -79,7 +79,7 @@ class Index(base.IndexView):
 
     def get_context_data(self, **kwargs) -> dict:
         missing = second_factor.is_missing(self.request)
-        left = recovery_codes.left(self.request.user)
+        left = recovery_codes.remaining(self.request.user)
         return super().get_context_data(missing=missing, codes_left=left, **kwargs)
 
 
@@ -97,16 +97,16 @@ class Ask(Counted, base.AuthenticateView):
 
 
 class Again:
-    """Shows once more who somebody is, before second factors are changed or sessions ended.
+    """Authenticates somebody once more, before second factors are changed or sessions ended.
 
-    The session has a new key from then on: who knew the former one is no wiser.
+    The session gets a new key, so that whoever knew the former one gains nothing.
     """
 
     template_name = "ratings/second_factor_again.html"
     is_check = True
 
     def form_valid(self, form) -> HttpResponse:
-        response = super().form_valid(form)  # which may be that to an act that waited for it
+        response = super().form_valid(form)  # this may be the answer to an act that waited for it
         self.was_right = True
         self.request.session.cycle_key()
         return response
@@ -130,7 +130,7 @@ class AgainByPasskey(Counted, Again, webauthn.ReauthenticateWebAuthnView):
     pass
 
 
-class AddApp(ShownAgain, Counted, WithCodes, totp.ActivateTOTPView):
+class AddApp(Reauthenticated, Counted, WithCodes, totp.ActivateTOTPView):
     template_name = "ratings/second_factor_app.html"
 
     def get_context_data(self, **kwargs) -> dict:
@@ -138,20 +138,20 @@ class AddApp(ShownAgain, Counted, WithCodes, totp.ActivateTOTPView):
         return context | {"secret": context["form"].secret}
 
 
-class RemoveApp(ShownAgain, totp.DeactivateTOTPView):
+class RemoveApp(Reauthenticated, totp.DeactivateTOTPView):
     def form_valid(self, form) -> HttpResponse:
         messages.success(self.request, "The app is removed.")
         return super().form_valid(form)
 
 
-class AddPasskey(ShownAgain, Counted, WithCodes, webauthn.AddWebAuthnView):
+class AddPasskey(Reauthenticated, Counted, WithCodes, webauthn.AddWebAuthnView):
     template_name = "ratings/second_factor_passkey.html"
 
     def get_context_data(self, **kwargs) -> dict:
         return {"form": self.get_form()} | super().get_context_data() | kwargs
 
 
-class RemovePasskey(ShownAgain, webauthn.RemoveWebAuthnView):
+class RemovePasskey(Reauthenticated, webauthn.RemoveWebAuthnView):
     success_url = reverse_lazy("mfa_index")
 
     def form_valid(self, form) -> HttpResponse:
@@ -159,11 +159,11 @@ class RemovePasskey(ShownAgain, webauthn.RemoveWebAuthnView):
         return super().form_valid(form)
 
 
-class MakeCodes(ShownAgain, allauths.GenerateRecoveryCodesView):
+class MakeCodes(Reauthenticated, allauths.GenerateRecoveryCodesView):
     @transaction.atomic
     def form_valid(self, form) -> HttpResponse:
         flows.generate_recovery_codes(self.request)
-        return shown(self.request)
+        return codes_page(self.request)
 
     def form_invalid(self, form) -> HttpResponse:
         messages.error(self.request, "Recovery codes need a second factor. Set up an app or a passkey first.")

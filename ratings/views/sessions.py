@@ -24,32 +24,32 @@ SHOWN = 100
 def sessions_page(request: HttpRequest) -> HttpResponse:
     valid = sessions.open_of(request.user)
     mine = request.session.session_key
-    held = limits.limits_of(request.user) if settings.SESSION_LIMITS else None
-    for session in valid if held else ():
-        session.expire_date = min(session.expire_date, session.signed_in_at + timedelta(seconds=held[1]))
+    own_limits = limits.limits_of(request.user) if settings.SESSION_LIMITS else None
+    for session in valid if own_limits else ():
+        session.expire_date = min(session.expire_date, session.signed_in_at + timedelta(seconds=own_limits[1]))
     rows = [(session, sessions.name_of(session.pk), session.pk == mine) for session in valid[:SHOWN]]
     rows.sort(key=lambda row: not row[2])
     context = {"rows": rows, "number": len(valid), "others": sum(session.pk != mine for session in valid)}
     return render(request, "ratings/sessions.html", context)
 
 
-def shown_again(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """The view for who has just shown who they are. Others show it first, and come back to the list."""
+def reauthenticated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A decorator: the view only for people who authenticated just now. Others do so first, and come back."""
 
     @wraps(view)
-    def asked(request: HttpRequest) -> HttpResponse:
+    def wrapped(request: HttpRequest) -> HttpResponse:
         if second_factor.is_fresh(request):
             return view(request)
-        if second_factor.can_show_again(request):
+        if second_factor.can_reauthenticate(request):
             ways = account_adapter().get_reauthentication_methods(request.user)
             return redirect(ways[0]["url"] + "?" + urlencode({"next": reverse("sessions")}))
         return render(request, "ratings/show_again.html", {"provider": sign_in.provider()}, status=403)
 
-    return asked
+    return wrapped
 
 
 @require_POST
-@shown_again
+@reauthenticated
 def end_session(request: HttpRequest) -> HttpResponse:
     """End one session."""
     if not sessions.end(request.user, request.POST.get("session", "")):
@@ -59,7 +59,7 @@ def end_session(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@shown_again
+@reauthenticated
 def end_other_sessions(request: HttpRequest) -> HttpResponse:
     number = sessions.end_all(request.user, but=request.session.session_key)
     messages.success(request, f"{number or 'No'} other browser{'' if number == 1 else 's'} signed out.")

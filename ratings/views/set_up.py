@@ -1,4 +1,4 @@
-"""The page of what a collection still lacks, and sample files to begin with."""
+"""The page of the stages of setting up a collection, and sample files to begin with."""
 
 from io import BytesIO
 

@@ -1,4 +1,4 @@
-"""Sign-in, sign-out and the account. These pages, that of an invitation and views/again.py check passwords."""
+"""Sign-in, sign-out and the account. Passwords are checked here, in join.py and in second_factor.py."""
 
 from django.conf import settings
 from django.contrib import messages
@@ -35,7 +35,7 @@ class SignIn(LoginView):
         try:
             self.tried = throttle.begin(request, username)
         except throttle.TooMany:
-            # An empty form: a filled one would check the password, and its page would tell what came of it.
+            # An empty form: a filled one would check the password, and its page would tell whether it is right.
             form = self.get_form_class()(request, initial={"username": username})
             return too_many(request, self.render_to_response(self.get_context_data(form=form, too_many=TOO_MANY)))
         return super().post(request, *args, **kwargs)
@@ -46,20 +46,20 @@ class SignIn(LoginView):
 
 
 class SignOut(LogoutView):
-    """Who came from the provider is sent there to sign out, too, where it has an address for that."""
+    """Sign-out. A person who came from the provider goes there, too, if it has an address for sign-out."""
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        came = request.session.get(sessions.PROVIDER)
+        origin = request.session.get(sessions.PROVIDER)
         response = super().post(request, *args, **kwargs)
-        way = ways.offered()
-        end = way.address_to_sign_out(request, came[3]) if came and way and came[2] == way.ID else ""
+        way = ways.provider_module()
+        end = way.address_to_sign_out(request, origin[3]) if origin and way and origin[2] == way.ID else ""
         return onward(request, end) if end else response
 
 
 def onward(request: HttpRequest, address: str) -> HttpResponse:
     """A page that goes on to the provider by itself.
 
-    A redirect would not do: after a form, browsers refuse those to other sites, as the policy of our pages says.
+    After a form, browsers refuse redirects to other sites, because of the content security policy of our pages.
     """
     return render(request, "ratings/onward.html", {"address": address, "provider": sign_in.provider()})
 

@@ -16,13 +16,13 @@ from .sign_in import refused_for_now
 @require_http_methods(["GET", "HEAD", "POST"])
 @without_referrer
 def sign_in_link(request: HttpRequest, key: str) -> HttpResponse:
-    """Only the button signs in: programs that look at links beforehand do not use them up."""
+    """The page with a button that signs in. A GET does not use the link up, as programs open links, too."""
     try:
         tried = throttle.begin_visit(request, "link")
     except throttle.TooMany:
         return refused_for_now(request)
     with transaction.atomic():
-        user = links.opened_by(key)
+        user = links.person_of(key)
         if user is None:
             raise Http404("This link is used, or older than 10 minutes.")
         tried.succeeded()

@@ -14,15 +14,15 @@ SHOWN = 100
 
 @require_safe
 def tokens_page(request: HttpRequest) -> HttpResponse:
-    return listed(request, TokenForm(user=request.user))
+    return tokens_list(request, TokenForm(user=request.user))
 
 
 @require_POST
 def make_token(request: HttpRequest) -> HttpResponse:
-    """Make a token and show its key this once: it is not stored, so a reload cannot show it."""
+    """Make a token and show its key once. It is not stored, so a reload cannot show it."""
     form = TokenForm(request.POST, user=request.user)
     if not form.is_valid():
-        return listed(request, form, status=400)
+        return tokens_list(request, form, status=400)
     token, key = tokens.make(request.user, **form.cleaned_data)
     return render(request, "ratings/token.html", {"token": token, "key": key})
 
@@ -35,7 +35,7 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("tokens")
 
 
-def listed(request: HttpRequest, form: TokenForm, *, status: int = 200) -> HttpResponse:
-    now, own = timezone.now(), tokens.own(request.user)[:SHOWN]
+def tokens_list(request: HttpRequest, form: TokenForm, *, status: int = 200) -> HttpResponse:
+    now, own = timezone.now(), tokens.tokens_of(request.user)[:SHOWN]
     context = {"tokens": [(token, tokens.state_of(token, now=now)) for token in own], "form": form}
     return render(request, "ratings/tokens.html", context, status=status)

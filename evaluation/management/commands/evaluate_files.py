@@ -1,6 +1,6 @@
 from evaluation import files, record, scores
 from ratings.formats.rankings import ORDERS, SYSTEM_FROM
-from ratings.management.commands._collection_command import OutputCommand, Refused, TellingCommand
+from ratings.management.commands._collection_command import OutputCommand, Refused, ReportingCommand
 
 from .evaluate import FORMATS, add_scoring, changes, chosen, refuse_expected_queries, refuse_format
 
@@ -10,7 +10,7 @@ WITHOUT_INTERVAL = (
 )
 
 
-class Command(TellingCommand, OutputCommand):
+class Command(ReportingCommand, OutputCommand):
     help = "Print what runs score against qrels, straight from TREC files: nothing is imported or written."
 
     def add_arguments(self, parser) -> None:
@@ -54,7 +54,7 @@ class Command(TellingCommand, OutputCommand):
                 found.rankings if expected else None,
             )
         except files.Refused as error:
-            self.tell_refusals(error.refusals, len(error.refusals))
+            self.print_refusals(error.refusals, len(error.refusals))
             raise Refused("Nothing was evaluated.") from error
         except OSError as error:
             raise Refused(f"{error.filename or 'a file'}: {error.strerror or error}.") from error

@@ -1,4 +1,4 @@
-"""Base classes of the commands that import into a collection, export from it or print."""
+"""Base classes of the commands that import into a collection, export from it or print about it."""
 
 import csv
 import os
@@ -25,8 +25,8 @@ from ratings.management.whole_file import whole_file
 from ratings.models import Collection, Job
 
 PRINTED = 20  # refusals
-NO_CHECKS: list[str] = []  # Django's checks load every page, half the time of a short command: `manage check`
-RAW = "of a table: cells as they are, without the apostrophe that keeps a spreadsheet from computing them"
+NO_CHECKS: list[str] = []  # Django's checks load every page, which takes half the time of a short command
+RAW = "of a table: write cells as they are, without the apostrophe that keeps a spreadsheet from computing them"
 
 
 class Refused(CommandError):
@@ -40,51 +40,52 @@ class CollectionCommand(BaseCommand):
         parser.add_argument("slug", help="the collection")
 
     def collection(self, slug: str, *, to_change: bool = False) -> Collection:
-        """The collection. `to_change`: one that is put away is refused."""
-        found = Collection.objects.filter(slug=slug).first()
-        if found is None:
+        """The collection. Raises Refused for an unknown one and, if `to_change`, for one that is put away."""
+        collection = Collection.objects.filter(slug=slug).first()
+        if collection is None:
             raise Refused(f"There is no collection {slug!r}. Make it with create_collection.")
-        if to_change and found.put_away_at:
+        if to_change and collection.put_away_at:
             raise Refused(f"{slug} is put away. Take it out again on its page Collection. Nothing was written.")
-        return found
+        return collection
 
 
-class TellingCommand(BaseCommand):
-    """Prints what an import reports: facts to standard output, warnings and refusals to standard error."""
+class ReportingCommand(BaseCommand):
+    """Prints the report of an import: facts to standard output, warnings and refusals to standard error."""
 
     requires_system_checks = NO_CHECKS
-    known: frozenset[str] = frozenset()  # the names of its options
+    options: frozenset[str] = frozenset()  # the names of its options
 
     def create_parser(self, *args, **kwargs) -> CommandParser:
         parser = super().create_parser(*args, **kwargs)
-        self.known = frozenset(action.dest for action in parser._actions)
+        self.options = frozenset(action.dest for action in parser._actions)
         return parser
 
-    def tell(self, report: Report) -> None:
+    def print_report(self, report: Report) -> None:
+        """Print the report. Raises Refused if it has refusals."""
         for warning in report.warnings:
             self.stderr.write(f"Warning: {warning}", self.style.WARNING)
         in_order = sorted(report.refusals, key=lambda refusal: (refusal.file, refusal.line))
-        self.tell_refusals(in_order, report.refused)
+        self.print_refusals(in_order, report.refused)
         if report.refused:
             raise Refused("Nothing was written.")
         for fact in report.facts:
             self.stdout.write(fact)
 
-    def tell_refusals(self, refusals: Sequence[Refusal], total: int) -> None:
-        """Print the first refusals, and how many more there are."""
+    def print_refusals(self, refusals: Sequence[Refusal], total: int) -> None:
+        """Print the first refusals, and the number of the others."""
         for refusal in refusals[:PRINTED]:
-            self.stderr.write(line_of(refusal, self.known))
+            self.stderr.write(line_of(refusal, self.options))
         if total > PRINTED:
             self.stderr.write(f"and {total - PRINTED:,} more")
 
 
-class ImportCommand(TellingCommand, CollectionCommand):
+class ImportCommand(ReportingCommand, CollectionCommand):
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        said = "plain, packed (gzip, bzip2, Zstandard), or a ZIP or tar of such; - is standard input"
-        parser.add_argument("files", nargs="+", metavar="FILE", help=said)
+        text = "uncompressed, compressed (gzip, bzip2, Zstandard), or a ZIP or tar of such; - is standard input"
+        parser.add_argument("files", nargs="+", metavar="FILE", help=text)
 
-    def take_in(
+    def run_import(
         self,
         intake: Callable[..., Report],
         slug: str,
@@ -92,7 +93,7 @@ class ImportCommand(TellingCommand, CollectionCommand):
         reading: Reading | None = None,
         **choices,
     ) -> None:
-        """Run one of the imports. `choices` are its own."""
+        """Run one of the imports with its own `choices`. Raises Refused."""
         collection = self.collection(slug, to_change=True)
         progress = ProgressLine(self.stderr)
         try:
@@ -108,9 +109,9 @@ class ImportCommand(TellingCommand, CollectionCommand):
             raise Refused(f"{as_sentence(error)} Nothing was written.") from error
         finally:
             progress.clear()
-        # Some facts and warnings came after it was published with its report.
+        # Some facts and warnings were added after the job was saved with its report.
         Job.objects.filter(pk=report.job).update(report=report.as_json())
-        self.tell(report)
+        self.print_report(report)
         jobs.fetch_pictures(collection, None)
 
 
@@ -124,29 +125,29 @@ class ImportRowsCommand(ImportCommand):
         parser._negative_number_matcher = re.compile(r"^-[\d.]")
         super().add_arguments(parser)
         names = [format.name for format in readable(self.kind)]
-        said = f"{', '.join(names)}; seen from the file where it is not given"
-        parser.add_argument("--format", choices=names, metavar="NAME", help=said)
+        text = f"{', '.join(names)}; by default it is recognized by the file"
+        parser.add_argument("--format", choices=names, metavar="NAME", help=text)
         roles = ", ".join([*COLUMNS[self.kind], *filter(None, [SEVERAL.get(self.kind)])])
-        said = f"which column of a table holds what: {roles}; WHAT= alone: none does"
-        parser.add_argument("--columns", metavar="WHAT=COLUMN,…", default="", help=said)
-        said = f"{', '.join(ENCODINGS)} (utf-8, or utf-16 where the file begins with its mark)"
-        parser.add_argument("--encoding", choices=ENCODINGS, metavar="NAME", help=said)
-        said = "of a table: whether its first line names the columns; without it they are called 1, 2, 3"
-        parser.add_argument("--header", choices=["yes", "no"], help=said)
-        parser.add_argument("--sheet", metavar="NAME", help="which sheet of a workbook, where it has several")
-        said = "of a table: an apostrophe before = + - @ is a part of its cell, and not there for spreadsheets"
-        parser.add_argument("--raw", action="store_true", help=said)
+        text = f"which column of a table holds what: {roles}; WHAT= alone says that there is none"
+        parser.add_argument("--columns", metavar="WHAT=COLUMN,…", default="", help=text)
+        text = f"{', '.join(ENCODINGS)} (utf-8, or utf-16 where the file begins with its mark)"
+        parser.add_argument("--encoding", choices=ENCODINGS, metavar="NAME", help=text)
+        text = "of a table: whether its first line names the columns; if it does not, they are called 1, 2, 3"
+        parser.add_argument("--header", choices=["yes", "no"], help=text)
+        parser.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook that has several")
+        text = "of a table: keep an apostrophe before = + - @ in a cell; by default it only protects a spreadsheet"
+        parser.add_argument("--raw", action="store_true", help=text)
         if self.kind in ("results", "ratings"):
-            said = "what a file calls the queries by, where it could be either"
-            parser.add_argument("--queries-by", choices=[KEY, TEXT], help=said)
+            text = "what identifies queries in a file, if it could be either"
+            parser.add_argument("--queries-by", choices=[KEY, TEXT], help=text)
         if self.kind == "ratings":
-            said = "the grades that words in a table stand for: bad=0,good=2"
-            parser.add_argument("--map", metavar="WORD=GRADE,…", default="", help=said)
+            text = "the grades that words in a table stand for: bad=0,good=2"
+            parser.add_argument("--map", metavar="WORD=GRADE,…", default="", help=text)
 
-    def take_in_rows(
+    def run_row_import(
         self, intake: Callable[..., Report], slug: str, files: Sequence[str], options: dict, *own: str
     ) -> None:
-        """Run one of the imports with the options of the command line; `own` are those that only it has."""
+        """Run one of the imports with the options of the command. `own` names those that only it has."""
         try:
             lists = {"columns": pairs(options["columns"], "--columns", none=True)}
             lists["grades"] = pairs(options.get("map", ""), "--map")
@@ -154,13 +155,13 @@ class ImportRowsCommand(ImportCommand):
         except ValueError as error:
             raise Refused(f"{as_sentence(error)} Nothing was written.") from error
         choices = {name: options[name] for name in ("format", "queries_by", *own) if name in options}
-        self.take_in(intake, slug, files, reading, **choices)
+        self.run_import(intake, slug, files, reading, **choices)
 
 
 def pairs(text: str, option: str, *, none: bool = False) -> dict[str, str]:
-    """{"query": "Q", "document": "doc, id"} of `query=Q,"document=doc, id"`. Raises ValueError.
+    """The pairs of a list such as `query=Q,"document=doc, id"`. Raises ValueError.
 
-    `none`: a value may be empty.
+    If `none`, a value may be empty.
     """
     values = {}
     for step in next(csv.reader(text.splitlines()), []):
@@ -181,7 +182,7 @@ class OutputCommand(BaseCommand):
         parser.add_argument("-o", "--output", metavar="FILE", help="write here instead of to standard output")
 
     def put_out(self, lines: Iterable[str | bytes], output: str | None) -> None:
-        """Write the lines as they come; bytes only to a file, which appears when complete. Raises Refused."""
+        """Write the lines one by one, bytes only to a file, which appears when it is complete. Raises Refused."""
         try:
             if output:
                 with whole_file(Path(output)) as file:
@@ -199,7 +200,7 @@ class OutputCommand(BaseCommand):
 
 
 class ExportCommand(OutputCommand, CollectionCommand):
-    """Writes something of a collection, and has that noted."""
+    """Writes something of a collection, and notes it in the audit."""
 
     def execute(self, *args, **options) -> str | None:
         printed = super().execute(*args, **options)
@@ -218,13 +219,13 @@ class ExportRowsCommand(ExportCommand):
         super().add_arguments(parser)
         names = [format.name for format in writable(self.kind)]
         parser.add_argument("--raw", action="store_true", help=RAW)
-        said = f"{', '.join(names)} ({self.default})"
-        parser.add_argument("--format", choices=names, metavar="FORMAT", default=self.default, help=said)
+        text = f"{', '.join(names)} ({self.default})"
+        parser.add_argument("--format", choices=names, metavar="FORMAT", default=self.default, help=text)
 
     def write(self, rows: Iterable, format: str, output: str | None, *, raw: bool) -> None:
-        """Rows of the command's kind in the format of that name."""
+        """Write rows of the command's kind in the format of that name. Raises Refused."""
         chosen = BY_NAME[format]
         if chosen.binary and not output:
-            raise Refused(f"{chosen.title} is no text: give --output FILE.")
+            raise Refused(f"{chosen.title} is not text. Give --output FILE.")
         with snapshot():
             self.put_out(chosen.written(self.kind, rows, raw=raw), output)

@@ -12,6 +12,6 @@ def refuse_unwritable() -> None:
         disk.try_out(settings.DATA_DIR)
     except OSError as error:
         raise CommandError(
-            f"Nothing can be written into {settings.DATA_DIR}: {error.strerror}. Make room there, or make it"
+            f"Nothing can be written into {settings.DATA_DIR}: {error.strerror}. Free space there, make it"
             " writable, or name another folder in IDEALIST_DATA."
         ) from error

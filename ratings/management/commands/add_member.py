@@ -13,7 +13,7 @@ from .invite import usual_site
 
 
 class Command(CollectionCommand):
-    help = "Let a person rate, read or administer a collection; makes the account if there is none."
+    help = "Let a person rate, read or administer a collection; creates the account if there is none."
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
@@ -34,11 +34,11 @@ class Command(CollectionCommand):
         if settings.PASSWORDS and not user.has_usable_password() and not by_provider:
             link = (site or usual_site()).rstrip("/") + link_to_set_a_password(user)
             self.stdout.write(f"{username} sets a password here, once and within an hour: {link}")
-            self.stdout.write("A later call of this command prints a new link.")
+            self.stdout.write("Another call of this command prints a new link.")
         self.stdout.write(f"{username} is {role} of {collection.slug}.")
 
 
 def link_to_set_a_password(user) -> str:
-    """The path of the page that the mail for a forgotten password names, too."""
+    """The path of the page on which the user sets a password, as in the mail for a forgotten one."""
     name = urlsafe_base64_encode(force_bytes(user.pk))
     return reverse("new_password", args=[name, default_token_generator.make_token(user)])

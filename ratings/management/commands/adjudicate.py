@@ -25,7 +25,9 @@ class Command(CollectionCommand):
         parser.add_argument("grade", nargs="?", help="a grade of the scale, such as -1; none with --withdraw")
         parser.add_argument("--reason", required=True, metavar="TEXT", help="why; kept with the decision")
         parser.add_argument("--by", metavar="USERNAME", help="who decides")
-        parser.add_argument("--withdraw", action="store_true", help="let the ratings speak again")
+        parser.add_argument(
+            "--withdraw", action="store_true", help="withdraw the decision, so that the ratings count again"
+        )
 
     @transaction.atomic
     def handle(self, *, slug: str, query: str, document: str, grade: str | None, **options) -> None:
@@ -34,24 +36,26 @@ class Command(CollectionCommand):
             ids = known_query(collection, query).pk, known_document(collection, query, document).pk
             facts = {"reason": options["reason"], "actor": account(options["by"])}
             if options["withdraw"]:
-                done = withdrawn(ids, grade, facts)
+                done = withdraw(ids, grade, facts)
             else:
-                done = adjudicated(collection, ids, grade, facts)
+                done = adjudicate(collection, ids, grade, facts)
         except (ValueError, adjudication.Adjudicated, adjudication.NotAdjudicated) as error:
             raise Refused(str(error)) from error
         self.stdout.write(f"{query} {document}: {done}.")
 
 
-def adjudicated(collection: Collection, ids: tuple[int, int], grade: str | None, facts: dict) -> str:
+def adjudicate(collection: Collection, ids: tuple[int, int], grade: str | None, facts: dict) -> str:
+    """Adjudicate the pair, and return what was done. Raises ValueError."""
     if grade is None:
-        raise ValueError(f"Give a grade: {scale_of(collection)}. Or --withdraw.")
+        raise ValueError(f"Give a grade ({scale_of(collection)}) or --withdraw.")
     decided = known_grade(collection, grade)
     pair = Pair.objects.get(pk=queue.pairs_for([ids])[ids])
     adjudication.adjudicate(pair, decided, **facts)
     return f"adjudicated {decided}"
 
 
-def withdrawn(ids: tuple[int, int], grade: str | None, facts: dict) -> str:
+def withdraw(ids: tuple[int, int], grade: str | None, facts: dict) -> str:
+    """Withdraw the adjudication, and return what was done. Raises ValueError and NotAdjudicated."""
     if grade is not None:
         raise ValueError(f"--withdraw takes no grade, and {grade} is one.")
     pair = Pair.objects.filter(query=ids[0], document=ids[1]).first()
@@ -62,26 +66,26 @@ def withdrawn(ids: tuple[int, int], grade: str | None, facts: dict) -> str:
 
 
 def known_query(collection: Collection, key: str) -> Query:
-    found = collection.queries.filter(key=key).first()
-    if found is None:
-        raise ValueError(f"{collection.slug} has no query {values.shown(key)}{nearest(key, collection.queries)}")
-    return found
+    query = collection.queries.filter(key=key).first()
+    if query is None:
+        raise ValueError(f"{collection.slug} has no query {values.quoted(key)}{nearest(key, collection.queries)}")
+    return query
 
 
 def known_document(collection: Collection, query: str, key: str) -> Document:
-    found = collection.documents.filter(key=key).first()
-    if found is None:
-        # The nearest of those that go with the query: a collection can hold millions.
+    document = collection.documents.filter(key=key).first()
+    if document is None:
+        # A collection can hold millions of documents, so only those that are paired with the query are compared.
         paired = collection.documents.filter(pairs__query__key=query)
-        raise ValueError(f"{collection.slug} has no document {values.shown(key)}{nearest(key, paired)}")
-    return found
+        raise ValueError(f"{collection.slug} has no document {values.quoted(key)}{nearest(key, paired)}")
+    return document
 
 
 def known_grade(collection: Collection, text: str) -> Grade:
     try:
         return collection.grades.get(value=values.grade(text))
     except (ValueError, Grade.DoesNotExist) as error:
-        problem = f"{values.shown(text)} is not on the scale of {collection.slug}"
+        problem = f"{values.quoted(text)} is not on the scale of {collection.slug}"
         raise ValueError(f"{problem}, which is {scale_of(collection)}.") from error
 
 
@@ -90,15 +94,16 @@ def scale_of(collection: Collection) -> str:
 
 
 def account(username: str | None):
-    """The account of this name, None for no name."""
+    """The account of this name; None for no name. Raises ValueError."""
     accounts = get_user_model().objects
-    found = accounts.filter(username=username).first()
-    if username is not None and found is None:
+    user = accounts.filter(username=username).first()
+    if username is not None and user is None:
         near = nearest(username, accounts, "username")
-        raise ValueError(f"There is no account {values.shown(username)}{near}")
-    return found
+        raise ValueError(f"There is no account {values.quoted(username)}{near}")
+    return user
 
 
-def nearest(given: str, known: QuerySet, field: str = "key") -> str:
-    near = get_close_matches(given, known.values_list(field, flat=True))
+def nearest(typed: str, known: QuerySet, field: str = "key") -> str:
+    """The end of a sentence, with the names that are most like the typed one."""
+    near = get_close_matches(typed, known.values_list(field, flat=True))
     return f"; did you mean {' or '.join(near)}?" if near else "."

@@ -7,4 +7,4 @@ class Command(ImportCommand):
     help = "Make pairs with a known grade warm-ups or gold, from CSV: query, document, grade, kind, explanation."
 
     def handle(self, *, slug: str, files: list[str], **options) -> None:
-        self.take_in(intake.import_anchors, slug, files)
+        self.run_import(intake.import_anchors, slug, files)

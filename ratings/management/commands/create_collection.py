@@ -10,7 +10,7 @@ from ._collection_command import Refused
 
 
 class Command(BaseCommand):
-    help = "Make a collection. Without --grades its scale is taken from the first qrels."
+    help = "Create a collection. Without --grades its scale is that of the first qrels."
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs):
         parser = super().create_parser(prog_name, subcommand, **kwargs)
@@ -28,7 +28,7 @@ class Command(BaseCommand):
             scale = scale_of(grades or "")
             making.make(slug, name or slug, scale)
         except (ValueError, ValidationError) as error:
-            raise Refused(said(error, slug)) from error
+            raise Refused(message_of(error, slug)) from error
         steps = f"{len(scale)} grades" if scale else "no scale yet"
         self.stdout.write(f"Collection {slug} made, with {steps}.")
 
@@ -36,23 +36,24 @@ class Command(BaseCommand):
 def scale_of(text: str) -> list[scales.Step]:
     """The steps of "-1:Harmful,0:Irrelevant"; a label may be left out. Raises ValueError."""
     scale = {}
-    for given in filter(None, map(str.strip, text.split(","))):
-        value, _, label = given.partition(":")
+    for typed in filter(None, map(str.strip, text.split(","))):
+        value, _, label = typed.partition(":")
         try:
             step = scales.step(value, label)
         except ValueError as error:
             raise ValueError(f"In --grades, {error}. Write VALUE:LABEL,VALUE:LABEL.") from error
         if step.value in scale:
-            raise ValueError(f"In --grades, {given!r} has a value that stands there already.")
+            raise ValueError(f"In --grades, {typed!r} repeats a value. Give each value once.")
         scale[step.value] = step
     return sorted(scale.values())
 
 
-def said(error: Exception, slug: str) -> str:
+def message_of(error: Exception, slug: str) -> str:
+    """What is wrong with the collection, and the cure."""
     if not isinstance(error, ValidationError):
         return str(error)
     if "slug" not in error.message_dict:
         return " ".join(error.messages)
     if Collection.objects.filter(slug=slug).exists():
         return f"There is a collection {slug!r} already. Choose another name."
-    return f"The name {slug!r} cannot stand in an address. Use at most 80 letters, digits, - and _."
+    return f"The name {slug!r} cannot be part of an address. Use at most 80 letters, digits, - and _."

@@ -8,16 +8,16 @@ from ._collection_command import CollectionCommand, Refused
 
 
 class Command(CollectionCommand):
-    help = "Make a token by which a program uses the API in a person's name. Its key is printed once."
+    help = "Create a token with which a program uses the API as a person. Its key is printed once."
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("slug", help="the collection; * stands for all, for a superuser")
-        parser.add_argument("username", help="whose name it acts in; it can do at most what they may")
+        parser.add_argument("username", help="the person as whom it acts; it can do no more than they may")
         parser.add_argument(
             "--scope", action="append", choices=Scope.values, required=True, help="what it can do; may be repeated"
         )
-        parser.add_argument("--days", type=int, default=90, help="until it ends (90)")
-        parser.add_argument("--name", default="made by a command", help="what it is for, in the person's list")
+        parser.add_argument("--days", type=int, default=90, help="until it expires (90)")
+        parser.add_argument("--name", default="made by a command", help="its purpose, shown in the person's list")
 
     def handle(self, *, slug: str, username: str, scope: list[str], days: int, name: str, **options) -> None:
         collection = None if slug == "*" else self.collection(slug)
@@ -31,6 +31,6 @@ class Command(CollectionCommand):
         try:
             token, key = tokens.make(user, collection, name=name, scopes=scope, days=days)
         except ValueError as error:
-            raise Refused(f"{as_sentence(error)} What a token can do, its owner must be allowed to do.") from error
+            raise Refused(f"{as_sentence(error)} A token can do no more than its owner may.") from error
         self.stdout.write(key)
         self.stderr.write(f"It can {', '.join(token.scopes)} until {token.expires_at:%d %b %Y}. Shown only now.")

@@ -5,18 +5,18 @@ from ._collection_command import CollectionCommand, Refused
 
 
 class Command(CollectionCommand):
-    help = "Take a person out of a collection for good. Their ratings stay under a random name."
+    help = "Erase a person from a collection for good. Their ratings stay under a random name."
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name", help="the rater, as in exports")
-        parser.add_argument("--comments", action="store_true", help="remove what they wrote, too")
+        parser.add_argument("--comments", action="store_true", help="also remove the comments that they wrote")
 
     def handle(self, *, slug: str, name: str, comments: bool, **options) -> None:
         collection = self.collection(slug)
         rater = collection.raters.select_related("collection", "user").filter(name=name).first()
         if rater is None:
-            raise Refused(f"{slug} has no rater {values.shown(name)}.")
+            raise Refused(f"{slug} has no rater {values.quoted(name)}.")
         try:
             pseudonym = privacy.erase(rater, comments=comments)
         except members.LastAdmin as error:

@@ -6,7 +6,7 @@ from ._collection_command import RAW, ExportCommand
 
 
 class Command(ExportCommand):
-    help = "Export what was drawn to be rated, as comma-separated values: a row for each pair of each round."
+    help = "Export the rounds of drawn pairs as comma-separated values, one row for each pair of each round."
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)

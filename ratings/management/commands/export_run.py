@@ -4,7 +4,7 @@ from ._collection_command import ExportRowsCommand, Refused
 
 
 class Command(ExportRowsCommand):
-    help = "Export what a system returned, as a TREC run or in another format."
+    help = "Export the rankings of a system, as a TREC run or in another format."
     kind = "results"
     default = "trec-run"
 
@@ -14,8 +14,8 @@ class Command(ExportRowsCommand):
 
     def handle(self, *, slug: str, system: str, format: str, output: str | None, **options) -> None:
         systems = self.collection(slug).systems
-        found = systems.filter(name=system).first()
-        if found is None:
+        chosen = systems.filter(name=system).first()
+        if chosen is None:
             known = ", ".join(systems.values_list("name", flat=True)) or "none; use import_run first"
             raise Refused(f"There is no system {system!r}. Systems here: {known}.")
-        self.write(rows.run(found), format, output, raw=options["raw"])
+        self.write(rows.run(chosen), format, output, raw=options["raw"])

@@ -3,11 +3,11 @@ from ratings.formats.refusal import as_sentence
 from ratings.management.progress import ProgressLine
 from ratings.models import Job
 
-from ._collection_command import Refused, TellingCommand
+from ._collection_command import Refused, ReportingCommand
 
 
-class Command(TellingCommand):
-    help = "Make a collection of an archive that export_collection wrote, here or on another server."
+class Command(ReportingCommand):
+    help = "Create a collection from an archive that export_collection wrote, here or on another server."
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("file", metavar="FILE", help="the archive")
@@ -28,7 +28,7 @@ class Command(TellingCommand):
             raise Refused(f"{as_sentence(error)} Nothing was written.") from error
         finally:
             progress.clear()
-        # Some facts and warnings came after it was published with its report.
+        # Some facts and warnings were added after the job was saved with its report.
         Job.objects.filter(pk=report.job).update(report=report.as_json())
-        self.tell(report)
+        self.print_report(report)
         self.stderr.write(f"It has no members yet: python3 run.py manage add_member {slug} NAME admin")

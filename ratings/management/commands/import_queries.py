@@ -8,4 +8,4 @@ class Command(ImportRowsCommand):
     kind = "queries"
 
     def handle(self, *, slug: str, files: list[str], **options) -> None:
-        self.take_in_rows(intake.import_queries, slug, files, options)
+        self.run_row_import(intake.import_queries, slug, files, options)

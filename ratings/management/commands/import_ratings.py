@@ -12,25 +12,25 @@ class Command(ImportRowsCommand):
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--rater", metavar="NAME", help="who gave the ratings that name nobody")
-        said = "who gave them: machine grades are kept apart, under a judge, and never count as ratings"
-        parser.add_argument("--kind", choices=["people", "machine"], default="people", help=said)
-        parser.add_argument("--model", default="", metavar="NAME", help="of a machine: which model it was")
-        parser.add_argument("--prompt", metavar="FILE", help="of a machine: what it was told, if that is known")
+        parser.add_argument("--rater", metavar="NAME", help="who gave the ratings that name no rater")
+        text = "who gave them; grades of machines are kept apart, under a judge, and never count as ratings"
+        parser.add_argument("--kind", choices=["people", "machine"], default="people", help=text)
+        parser.add_argument("--model", default="", metavar="NAME", help="of a machine: the model that graded")
+        parser.add_argument("--prompt", metavar="FILE", help="of a machine: the prompt, if it is known")
 
     def handle(self, *, slug: str, files: list[str], **options) -> None:
         if options["kind"] == "machine":
-            self.take_in_grades(slug, files, options)
+            self.import_machine_grades(slug, files, options)
             return
         if options["model"] or options["prompt"]:
-            raise Refused("--model and --prompt are of machines: give --kind machine. Nothing was written.")
-        self.take_in_rows(intake.import_ratings, slug, files, options, "rater")
+            raise Refused("--model and --prompt are for machines: give --kind machine. Nothing was written.")
+        self.run_row_import(intake.import_ratings, slug, files, options, "rater")
 
-    def take_in_grades(self, slug: str, files: list[str], options: dict) -> None:
+    def import_machine_grades(self, slug: str, files: list[str], options: dict) -> None:
         if not options["model"]:
             raise Refused("Which model graded? Name it with --model. Nothing was written.")
         try:
             prompt = options["prompt"] and Path(options["prompt"]).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise Refused(f"{options['prompt']}: it cannot be read ({error}). Nothing was written.") from error
-        self.take_in_rows(import_grades, slug, files, options | {"prompt": prompt}, "rater", "model", "prompt")
+        self.run_row_import(import_grades, slug, files, options | {"prompt": prompt}, "rater", "model", "prompt")

@@ -14,20 +14,20 @@ class Command(ImportRowsCommand):
         parser.add_argument(
             "--system-from",
             choices=SYSTEM_FROM,
-            help="what names the systems where several files name the same one: file, their names; tag, what their"
-            " lines name, and the files are parts of one system that have no query together",
+            help="what names the systems if several files name the same one: file, their names; tag, what their"
+            " lines name, where the files are parts of one system without a common query",
         )
         parser.add_argument(
             "--order",
             choices=["rank", "score"],
-            help="what orders the results where ranks and scores contradict; score breaks ties as trec_eval does",
+            help="what orders the results if ranks and scores contradict; score breaks ties as trec_eval does",
         )
         parser.add_argument(
             "--keep-first",
             action="store_true",
-            help="where a ranking of one file names a document twice, keep its better place",
+            help="if a ranking names a document twice, keep its better rank",
         )
 
     def handle(self, *, slug: str, files: list[str], **options) -> None:
         own = "system", "system_from", "order", "keep_first"
-        self.take_in_rows(intake.import_run, slug, files, options, *own)
+        self.run_row_import(intake.import_run, slug, files, options, *own)

@@ -9,20 +9,24 @@ from ._collection_command import CollectionCommand, Refused
 
 
 class Command(CollectionCommand):
-    help = "Make links by which people join a collection. Each is printed once, and works once."
+    help = "Create links with which people join a collection. Each is printed once and works once."
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("names", nargs="+", metavar="NAME", help="whom a link is for: a name or an address")
+        parser.add_argument(
+            "names", nargs="+", metavar="NAME", help="the person whom a link is for: a name or an address"
+        )
         parser.add_argument("--role", choices=Role.values, default=Role.RATER, help="(rater)")
-        parser.add_argument("--days", type=int, default=14, help="until the links end (14)")
+        parser.add_argument("--days", type=int, default=14, help="until the links expire (14)")
         parser.add_argument("--site", metavar="URL", help=f"where people reach Idealist ({usual_site()})")
 
     def handle(self, *, slug: str, names: list[str], role: str, days: int, site: str | None, **options) -> None:
         collection = self.collection(slug)
         form = InviteForm({"names": "\n".join(names), "role": role, "days": days})
         if not form.is_valid():
-            raise Refused(" ".join(f"{form[name].label}: {' '.join(said)}" for name, said in form.errors.items()))
+            raise Refused(
+                " ".join(f"{form[name].label}: {' '.join(problems)}" for name, problems in form.errors.items())
+            )
         for invitation, key in members.invite(collection, **form.cleaned_data, by=None):
             link = (site or usual_site()).rstrip("/") + reverse("join", args=[key])
             self.stdout.write(f"{invitation.name}\t{link}")

@@ -13,52 +13,54 @@ CHOICES = [name for name, _ in forms.CHOICES]
 
 
 class Command(CollectionCommand):
-    help = "Ask a language model for grades of pairs, and keep them apart from ratings. Prints an estimate first."
+    help = "Ask a language model for grades of pairs, which are kept apart from ratings. Prints an estimate first."
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("name", help="what the judge is called here; a new one is made")
-        parser.add_argument("--model", required=True, help="by the name that its server knows")
-        parser.add_argument("--url", required=True, help="of the API, such as http://127.0.0.1:11434/v1")
+        parser.add_argument("name", help="the name of the judge; an unknown one is created")
+        parser.add_argument("--model", required=True, help="the model, by its name on the server")
+        parser.add_argument("--url", required=True, help="the URL of the API, such as http://127.0.0.1:11434/v1")
         parser.add_argument("--template", choices=[*prompts.TEMPLATES, prompts.OWN], default="scale")
         parser.add_argument(
-            "--prompt", metavar="FILE", help="with --template own: a text with {query} and {document}"
+            "--prompt", metavar="FILE", help="for --template own: a text with {query} and {document}"
         )
-        said = "a part of the presentation that the judge sees, by its path; may be repeated (all with words)"
-        parser.add_argument("--sees", action="append", metavar="PATH", help=said)
-        parser.add_argument("--sampling", default=json.dumps(versions.SAMPLING), help="parameters, as JSON")
-        parser.add_argument("--no-schema", action="store_true", help="for servers that refuse response_format")
-        parser.add_argument("--seed", type=int, default=1, help="that the model is sent")
-        parser.add_argument("--price-in", default="0", metavar="PRICE", help="of a million tokens read")
-        parser.add_argument("--price-out", default="0", metavar="PRICE", help="of a million tokens written")
-        parser.add_argument("--pairs", choices=CHOICES, default="rated", help="which it is asked about (rated)")
-        parser.add_argument("--size", type=int, default=100, help="of --pairs random and again")
-        parser.add_argument("--draw", type=int, default=1, metavar="SEED", help="of what is drawn at random")
-        parser.add_argument("--depth", type=int, default=10, help="of --pairs holes")
+        text = "the path of a part of the presentation that the judge sees; may be repeated (all parts with text)"
+        parser.add_argument("--sees", action="append", metavar="PATH", help=text)
         parser.add_argument(
-            "--probes", type=int, metavar="QUERIES", help="ask about probes for so many queries instead of pairs"
+            "--sampling", default=json.dumps(versions.SAMPLING), help="sampling parameters, as JSON"
         )
-        parser.add_argument("--concurrency", type=int, default=4, help="calls at the same time")
-        parser.add_argument("--per-minute", type=int, default=0, help="calls a minute at most")
+        parser.add_argument("--no-schema", action="store_true", help="for servers that refuse response_format")
+        parser.add_argument("--seed", type=int, default=1, help="the seed that is sent to the model (1)")
+        parser.add_argument("--price-in", default="0", metavar="PRICE", help="price of a million input tokens")
+        parser.add_argument("--price-out", default="0", metavar="PRICE", help="price of a million output tokens")
+        parser.add_argument("--pairs", choices=CHOICES, default="rated", help="the pairs that it grades (rated)")
+        parser.add_argument("--size", type=int, default=100, help="number of pairs, for --pairs random and again")
+        parser.add_argument("--draw", type=int, default=1, metavar="SEED", help="the seed of random draws (1)")
+        parser.add_argument("--depth", type=int, default=10, help="depth of the rankings, for --pairs holes (10)")
+        parser.add_argument(
+            "--probes", type=int, metavar="QUERIES", help="grade probes for this many queries instead of pairs"
+        )
+        parser.add_argument("--concurrency", type=int, default=4, help="calls at the same time (4)")
+        parser.add_argument("--per-minute", type=int, default=0, help="calls a minute at most; 0 for no limit")
         parser.add_argument("--calls", type=int, help="calls at most (twice the number of pairs)")
         parser.add_argument("--cost", help="cost at most")
-        parser.add_argument("--estimate", action="store_true", help="print the estimate and ask nothing")
+        parser.add_argument("--estimate", action="store_true", help="print the estimate and send nothing")
 
     def handle(self, *, slug: str, name: str, **options) -> None:
         collection = self.collection(slug, to_change=True)
         try:
             version = self.version(collection, name, options)
-            asks = self.asking if options["probes"] is None else self.probing
-            run = asks(version, options)
+            start = self.start_pairs if options["probes"] is None else self.start_probes
+            run = start(version, options)
         except ValueError as error:
             raise Refused(f"{as_sentence(error)} Nothing was asked.") from error
         except OSError as error:
             raise Refused(f"{error.filename}: {error.strerror}. Nothing was asked.") from error
         if run:
-            self.done(run)
+            self.work_on(run)
 
-    def probing(self, version: JudgeVersion, options: dict) -> JudgeRun | None:
-        """A run about probes; None if only the estimate is wanted."""
+    def start_probes(self, version: JudgeVersion, options: dict) -> JudgeRun | None:
+        """The run that grades probes; None if only the estimate is wanted."""
         if (queries := options["probes"]) < 1:
             raise ValueError(f"Probes are for one query at least, not {queries}")
         calls = len(probes.queries_of(version, queries, options["draw"])) * len(Probe.Kind)
@@ -69,19 +71,19 @@ class Command(CollectionCommand):
             return None
         return runs.start_probes(version, queries, options["draw"], self.limits(options, 2 * calls))
 
-    def asking(self, version: JudgeVersion, options: dict) -> JudgeRun | None:
-        """A run about pairs; None if only the estimate is wanted."""
-        given = {"size": options["size"], "seed": options["draw"], "depth": options["depth"]}
-        chosen = {each: given[each] for each in choosing.OPTIONS.get(options["pairs"], ())}
-        found = choosing.estimate(version, options["pairs"], chosen, max(1, options["concurrency"]))
+    def start_pairs(self, version: JudgeVersion, options: dict) -> JudgeRun | None:
+        """The run that grades pairs; None if only the estimate is wanted."""
+        values = {"size": options["size"], "seed": options["draw"], "depth": options["depth"]}
+        chosen = {name: values[name] for name in choosing.OPTIONS.get(options["pairs"], ())}
+        estimate = choosing.estimate(version, options["pairs"], chosen, max(1, options["concurrency"]))
         self.stdout.write(
-            f"{version}: {found.calls:,} calls about {found.pairs:,} pairs, {found.answered:,} answered"
-            f" already; about {found.tokens_in:,} tokens read and {found.tokens_out:,} written,"
-            f" cost {found.cost:f}."
+            f"{version}: {estimate.calls:,} calls about {estimate.pairs:,} pairs, {estimate.answered:,} answered"
+            f" already; about {estimate.tokens_in:,} tokens read and {estimate.tokens_out:,} written,"
+            f" cost {estimate.cost:f}."
         )
         if options["estimate"]:
             return None
-        return runs.start(version, options["pairs"], chosen, self.limits(options, 2 * found.calls))
+        return runs.start(version, options["pairs"], chosen, self.limits(options, 2 * estimate.calls))
 
     def limits(self, options: dict, usual: int) -> runs.Limits:
         cost = None if options["cost"] is None else money(options["cost"])
@@ -90,7 +92,7 @@ class Command(CollectionCommand):
 
     def version(self, collection: Collection, name: str, options: dict) -> JudgeVersion:
         own = Path(options["prompt"]).read_text(encoding="utf-8") if options["prompt"] else ""
-        wish = versions.Wish(
+        chosen = versions.VersionSettings(
             options["model"],
             options["url"],
             options["template"],
@@ -103,10 +105,10 @@ class Command(CollectionCommand):
             money(options["price_out"]),
         )
         judge = collection.judges.filter(name=name).first() or versions.make_judge(collection, name)
-        return versions.make_version(judge, wish)[0]
+        return versions.make_version(judge, chosen)[0]
 
-    def done(self, run: JudgeRun) -> None:
-        """Work on the run here, unless a worker took it up first, and say what came of it."""
+    def work_on(self, run: JudgeRun) -> None:
+        """Work on the run here, unless a worker has already begun, and print its result."""
         try:
             if run.take_up():
                 runs.work_on(run)
@@ -114,10 +116,10 @@ class Command(CollectionCommand):
             runs.pause(run)
             raise Refused(f"Paused: run {run.pk} can be resumed on its page.") from None
         run.refresh_from_db()
-        said = (
+        text = (
             f"Run {run.pk} is {run.get_state_display()}: {run.graded:,} graded, {run.ungraded:,} without a grade"
         )
-        self.stdout.write(f"{said}, {run.calls:,} calls, cost {run.cost:f}. {run.message}".rstrip())
+        self.stdout.write(f"{text}, {run.calls:,} calls, cost {run.cost:f}. {run.message}".rstrip())
         if run.state == JudgeRun.State.FAILED:
             raise Refused("Not all pairs were asked.")
 

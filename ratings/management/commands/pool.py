@@ -6,17 +6,17 @@ from ._collection_command import CollectionCommand, Refused
 
 
 class Command(CollectionCommand):
-    help = "Ask for ratings of every document that a system ranks in its first places."
+    help = "Ask for ratings of the first documents of the rankings."
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--depth", type=int, default=10, help="how many places of each ranking (10)")
-        parser.add_argument("--ratings", type=int, default=1, help="how many grades each pair should get (1)")
+        parser.add_argument("--depth", type=int, default=10, help="ranks of each ranking (10)")
+        parser.add_argument("--ratings", type=int, default=1, help="grades that each pair should get (1)")
         parser.add_argument("--system", action="append", default=[], help="only this system; may be repeated")
         parser.add_argument(
             "--order",
             choices=Collection.Order.values,
-            help="how raters get documents from now on: query by query, what systems rank best first, at random",
+            help="how raters get documents from now on: query by query, best-ranked first, or at random",
         )
 
     def handle(
@@ -34,7 +34,7 @@ class Command(CollectionCommand):
             raise Refused(str(error)) from error
         jobs.fetch_pictures(collection, None)
         if order:
-            judging.settle(collection, order=order)
+            judging.save_settings(collection, order=order)
         self.stdout.write(f"{pooled.pairs:,} pairs in the pool, {pooled.new_assignments:,} ratings newly wanted.")
         for name, count in pooled.by_system.items():
             self.stdout.write(f"  {name}: {count:,} pairs, {pooled.only_by_system[name]:,} of them its own")

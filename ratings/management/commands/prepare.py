@@ -12,23 +12,23 @@ from ._writable import refuse_unwritable
 
 
 class Command(BaseCommand):
-    help = "Make everything ready to serve: tables, the sample collection on the first start, static files."
-    # Checks import every page, which takes longer than all the rest; `run.py test` and the server do it anyway.
+    help = "Prepare the server: tables, the sample collection on the first start, and static files."
+    # Checks import every page, which takes longer than the rest. `run.py test` and the server run them.
     requires_system_checks = []
 
     def handle(self, **options) -> None:
         refuse_unwritable()
         call_command("migrate", verbosity=0)
         call_command("createcachetable", verbosity=0)
-        throttle.forget_old()  # this also fails here, and early, if the database cannot be written
+        throttle.forget_old()  # this also fails early if the database cannot be written
         sample.prepare()
-        # Those in another folder came with the program, as in an image, where nothing can be written.
+        # Static files in another folder came with the program, as in an image, and cannot be written.
         if Path(settings.STATIC_ROOT).is_relative_to(settings.DATA_DIR) and not static_files_are_collected():
             call_command("collectstatic", interactive=False, verbosity=0)
 
 
 def static_files_are_collected() -> bool:
-    """Whether no file has changed since they were collected, which takes seconds for 150 files."""
+    """Whether no file has changed since they were collected. To collect 150 files takes seconds."""
     manifest = Path(settings.STATIC_ROOT, "staticfiles.json")
     if not manifest.exists():
         return False

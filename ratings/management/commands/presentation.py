@@ -15,10 +15,12 @@ class Command(CollectionCommand):
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("file", nargs="?", help="JSON as this command prints it; without it nothing is saved")
+        parser.add_argument(
+            "file", nargs="?", help="JSON as this command prints it; without a file nothing is saved"
+        )
         starts = ["proposal", *PRESETS]
         parser.add_argument(
-            "--start", choices=starts, help="print this instead: a preset, or what the documents have"
+            "--start", choices=starts, help="print a preset instead, or a proposal made from the documents"
         )
 
     def handle(self, *, slug: str, file: str | None, start: str | None, **options) -> None:

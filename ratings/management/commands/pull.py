@@ -10,7 +10,7 @@ from ratings.formats import strict_json
 from ratings.formats.refusal import as_sentence
 from ratings.management.progress import ProgressLine
 
-from ._collection_command import CollectionCommand, Refused, TellingCommand
+from ._collection_command import CollectionCommand, Refused, ReportingCommand
 
 AUTHORIZATION = "IDEALIST_PULL_AUTHORIZATION"
 PATHS = {"hits": "the list of results", "id": "of a result: its id", "score": "its score", "title": "its title"}
@@ -18,33 +18,45 @@ PATHS |= {"text": "its text", "link": "its URL"}
 DEEPEST = 10_000
 
 
-class Command(TellingCommand, CollectionCommand):
-    help = "Ask a search engine every query over HTTP, and import the top of its answers as a system."
+class Command(ReportingCommand, CollectionCommand):
+    help = (
+        "Send every query to a search engine over HTTP, and import the first results as the rankings of a system."
+    )
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--system", required=True, metavar="NAME", help="what the engine is called here")
+        parser.add_argument("--system", required=True, metavar="NAME", help="the name of the system")
         parser.add_argument(
-            "--url", required=True, help="where queries go, such as https://host:9200/shop/_search"
+            "--url", required=True, help="the address for queries, such as https://host:9200/shop/_search"
         )
-        parser.add_argument("--preset", choices=list(pull.PRESETS), help="how to ask and to read the answers")
-        parser.add_argument("--depth", type=int, default=100, metavar="K", help="results of each query (100)")
         parser.add_argument(
-            "--query", action="append", default=[], metavar="KEY", help="only this; may be repeated"
+            "--preset", choices=list(pull.PRESETS), help="the kind of engine: its requests and answers"
         )
-        said = "the body to send, JSON in which {query}, {need}, {key} and {depth} stand for what is asked"
-        parser.add_argument("--body", metavar="FILE", help=said)
-        said = "a parameter of the URL, with the same; may be repeated"
-        parser.add_argument("--parameter", action="append", default=[], metavar="NAME=VALUE", help=said)
-        for name, said in PATHS.items():
-            path = f"where answers have {said}, as names with dots between them"
+        parser.add_argument(
+            "--depth", type=int, default=100, metavar="K", help="number of results of each query (100)"
+        )
+        parser.add_argument(
+            "--query", action="append", default=[], metavar="KEY", help="send only this query; may be repeated"
+        )
+        text = "the body of requests: JSON in which {query}, {need}, {key} and {depth} are filled in"
+        parser.add_argument("--body", metavar="FILE", help=text)
+        text = "a parameter of the URL, which may contain the same; may be repeated"
+        parser.add_argument("--parameter", action="append", default=[], metavar="NAME=VALUE", help=text)
+        for name, meaning in PATHS.items():
+            path = f"where answers have {meaning}, as names with dots between them"
             parser.add_argument(f"--{name}", metavar="PATH", help=path)
-        said = f"the variable of the environment with the Authorization header ({AUTHORIZATION})"
-        parser.add_argument("--authorization-from", default=AUTHORIZATION, metavar="VARIABLE", help=said)
-        parser.add_argument("--keep-first", action="store_true", help="of a document that an answer has twice")
-        parser.add_argument("--seconds", type=float, default=30, help="that an answer may take (30)")
-        parser.add_argument("--size", type=float, default=20, metavar="MB", help="that an answer may have (20)")
-        parser.add_argument("--total-seconds", type=float, default=3_600, help="that all may take (3600)")
+        text = f"the environment variable that has the Authorization header ({AUTHORIZATION})"
+        parser.add_argument("--authorization-from", default=AUTHORIZATION, metavar="VARIABLE", help=text)
+        parser.add_argument(
+            "--keep-first", action="store_true", help="if an answer has a document twice, keep its better rank"
+        )
+        parser.add_argument("--seconds", type=float, default=30, help="limit of the time of one answer (30)")
+        parser.add_argument(
+            "--size", type=float, default=20, metavar="MB", help="limit of the size of one answer (20)"
+        )
+        parser.add_argument(
+            "--total-seconds", type=float, default=3_600, help="limit of the time of all answers (3600)"
+        )
 
     def handle(self, *, slug: str, system: str, url: str, depth: int, query: list[str], **options) -> None:
         collection, progress = self.collection(slug, to_change=True), ProgressLine(self.stderr)
@@ -73,11 +85,11 @@ class Command(TellingCommand, CollectionCommand):
             raise Refused("Stopped. Nothing was written.") from None
         finally:
             progress.clear()
-        self.tell(report)
+        self.print_report(report)
 
 
 def dialect_of(options: dict) -> pull.Dialect:
-    """The preset, changed by the other options. Raises ValueError and OSError."""
+    """The dialect: the preset, changed by the other options. Raises ValueError and OSError."""
     changes = {name: options[name] for name in PATHS if options[name]}
     if "link" in changes:
         changes["url"] = changes.pop("link")
@@ -104,7 +116,7 @@ def parameter(text: str) -> tuple[str, str]:
 
 
 def authorization(variable: str) -> dict[str, str]:
-    """The header in that environment variable, which is never printed; {} where the default one is not set."""
+    """The header in that environment variable, which is never printed; {} if the default variable is not set."""
     value = os.environ.get(variable, "").strip()
     if not value and variable != AUTHORIZATION:
         raise ValueError(f"The environment has no {variable}")

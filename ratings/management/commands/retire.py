@@ -6,13 +6,13 @@ from .adjudicate import known_document, known_query
 
 
 class Command(CollectionCommand):
-    help = "Take pairs out of the pool: nobody is given them any more, and the ratings that they have stay."
+    help = "Retire pairs from the pool: nobody is assigned them any more, and their ratings stay."
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         parser.add_argument("query", help="its id")
-        parser.add_argument("document", nargs="?", help="its id; without it all pairs of the query are meant")
-        parser.add_argument("--back", action="store_true", help="bring them back, with what is still wanted")
+        parser.add_argument("document", nargs="?", help="its id; without it, all pairs of the query")
+        parser.add_argument("--back", action="store_true", help="bring retired pairs back")
 
     def handle(self, *, slug: str, query: str, document: str | None, back: bool, **options) -> None:
         collection = self.collection(slug, to_change=True)

@@ -9,7 +9,7 @@ from .invite import usual_site
 
 
 class Command(BaseCommand):
-    help = "Make a link that signs a person in once, within 10 minutes: for the day on which the provider is away."
+    help = "Create a link that signs a person in once, within 10 minutes, for when the provider does not answer."
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("username")

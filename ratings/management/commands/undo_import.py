@@ -6,7 +6,7 @@ from ._collection_command import CollectionCommand, Refused
 
 
 class Command(CollectionCommand):
-    help = "Take the import of that number back, while nothing depends on it. Without one, list what was imported."
+    help = "Undo an import on which nothing depends yet. Without a number, list the imports."
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
@@ -19,12 +19,12 @@ class Command(CollectionCommand):
         if number is None:
             for job in imports:
                 self.stdout.write(f"{job.pk}  {job.ended_at:%Y-%m-%d %H:%M}  {job}")
-            self.stderr.write(f"Nothing was undone. Say which: undo_import {slug} NUMBER")
+            self.stderr.write(f"Nothing was undone. To undo one: undo_import {slug} NUMBER")
             return
         job = imports.filter(pk=number).first()
         if job is None:
-            raise Refused(f"{slug} has no import {number}. See which there are: undo_import {slug}")
-        if against := undone(job):
-            raise Refused(" ".join(against))
+            raise Refused(f"{slug} has no import {number}. To list them: undo_import {slug}")
+        if obstacles := undone(job):
+            raise Refused(" ".join(obstacles))
         remove(job)
         self.stdout.write(" ".join([f"Undone: {job}.", *remains(job)]))

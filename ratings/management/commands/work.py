@@ -37,12 +37,12 @@ class Command(BaseCommand):
 
     def handle(self, *, beside: int | None, **options) -> None:
         refuse_unwritable()
-        # It may die at any moment, since other workers take over its jobs. So it needs no clean end.
+        # A worker may die at any moment, because others take over its jobs. So it needs no clean end.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         if beside is not None:
             Thread(target=end_with, args=[beside], daemon=True).start()
         tempfile.tempdir = str(uploads.spool())
-        own = [Chore(jobs.tell_alive, BEAT), Chore(jobs.reap, REAP), Chore(deleting.remove_due, REMOVE)]
+        own = [Chore(jobs.record_heartbeat, BEAT), Chore(jobs.reap, REAP), Chore(deleting.remove_due, REMOVE)]
         own += [Chore(uploads.forget_old, FORGET), Chore(runs.work_due, runs.LOOK_EVERY)]
         for chore in (*own, *chores.of_apps):
             Thread(target=again_and_again, args=chore, daemon=True).start()
@@ -50,7 +50,7 @@ class Command(BaseCommand):
 
 
 def end_with(parent: int) -> None:
-    """End this process after the death of its parent: then the system gives it another one."""
+    """End this process when its parent has died, after which the system gives it another parent."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(0)
@@ -70,9 +70,9 @@ def again_and_again(act, every: float) -> None:
 
 
 def work() -> None:
-    """Run all waiting tasks. The query comes first, as the library's worker takes a lock even without tasks.
+    """Run all waiting tasks. The query comes first, because the library's worker takes a lock even without tasks.
 
-    Another backend of TASKS_BACKEND has workers of its own. Then this one only does the chores.
+    If TASKS_BACKEND has another backend, that has workers of its own, and this one only does the chores.
     """
     if isinstance(task_backends["default"], DatabaseBackend) and DBTaskResult.objects.ready().exists():
         name = get_random_string(32)

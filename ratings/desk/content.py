@@ -11,13 +11,13 @@ from django.template.loader import render_to_string
 
 from ..models import Rater, RatingEvent, plain_value
 from ..presentation.content import source_of, source_of_query
-from ..presentation.html import drawn, html_of
-from ..presentation.parts import Presented, shown
+from ..presentation.html import html_of, render_document
+from ..presentation.parts import Presented, pieces_of
 from ..presentation.pictures import NONE, Pictures, pictures_of
 from ..presentation.versions import presented_in
 from ..queue import Outlook, Saved, Task
 
-# What a rater learns of the fate of a rating. "Surplus" is missing because it is true of all extra gold.
+# What a rater is told about the fate of a rating. "Surplus" is missing, as it would reveal extra gold.
 FATES = {
     "retired": "This document is no longer needed. Your rating is kept.",
 }
@@ -32,8 +32,9 @@ class Showing(NamedTuple):
 
     @classmethod
     def of(cls, rater: Rater, tasks: Sequence[Task]) -> "Showing":
-        """For a rater annotated with `presentation_now`. No query without a presentation, one with, two with
-        pictures.
+        """The presentation for a rater annotated with `presentation_now`.
+
+        No query without a presentation, one with it, two with pictures.
         """
         version = rater.presentation_now or 0
         presented = presented_in(rater.collection_id, version)
@@ -45,53 +46,53 @@ class Showing(NamedTuple):
         return cls(version, presented, pictures_of(rater.collection_id, parts, sources))
 
 
-def task_shown(task: Task, showing: Showing, read: Callable[[Task, Showing], dict] | None = None) -> dict:
-    """The task as JSON. `read` makes the part about its document; the default is HTML."""
+def task_json(task: Task, showing: Showing, read: Callable[[Task, Showing], dict] | None = None) -> dict:
+    """The task as JSON. `read` makes the member `document`; by default it is HTML."""
     return {
         "token": str(task.token),
-        "query": query_shown(task, showing),
-        "document": (read or document_shown)(task, showing),
+        "query": query_json(task, showing),
+        "document": (read or document_json)(task, showing),
         "presentation": showing.version,
-        "own": rating_shown(task.rating),
+        "own": rating_json(task.rating),
         "base_revision": task.rating.revision if task.rating else 0,
         "comment": task.comment,
         "warm_up": task.kind == "warm_up",
     }
 
 
-def query_shown(task: Task, showing: Showing) -> dict:
+def query_json(task: Task, showing: Showing) -> dict:
     query = task.pair.query
-    pieces = shown(showing.presented.query, source_of_query(query))
+    pieces = pieces_of(showing.presented.query, source_of_query(query))
     return {"text": query.text, "need": query.need, "html": html_of(pieces, showing.pictures) if pieces else ""}
 
 
-def document_shown(task: Task, showing: Showing) -> dict:
+def document_json(task: Task, showing: Showing) -> dict:
     """The document as HTML. `title` is None if the presentation shows none."""
-    found = drawn(showing.presented, source_of(task.pair.document), showing.pictures)
-    html = found.html + render_to_string("ratings/_no_text.html") if found.bare else found.html
-    return {"title": found.title, "html": html, "long": found.long}
+    rendered = render_document(showing.presented, source_of(task.pair.document), showing.pictures)
+    html = rendered.html + render_to_string("ratings/_no_text.html") if rendered.bare else rendered.html
+    return {"title": rendered.title, "html": html, "long": rendered.long}
 
 
-def parts_shown(task: Task, showing: Showing) -> dict:
+def parts_json(task: Task, showing: Showing) -> dict:
     """The document for programs, part by part."""
-    found = drawn(showing.presented, source_of(task.pair.document), showing.pictures)
+    rendered = render_document(showing.presented, source_of(task.pair.document), showing.pictures)
     parts = [
         {**piece._asdict(), "items": [], "pictures": [picture._asdict() for picture in pictures]}
         if pictures
         else {**piece._asdict(), "pictures": []}
-        for piece, pictures in zip(found.pieces, found.pictures, strict=True)
+        for piece, pictures in zip(rendered.pieces, rendered.pictures, strict=True)
     ]
-    return {"title": found.title, "parts": parts}
+    return {"title": rendered.title, "parts": parts}
 
 
-def rating_shown(rating) -> dict | None:
+def rating_json(rating) -> dict | None:
     """The rater's own rating: the value of its grade as text, and its reason."""
     if rating is None:
         return None
     return {"grade": rating.grade.plain if rating.grade else None, "reason": rating.reason}
 
 
-def saved_shown(saved: Saved) -> dict:
+def saved_json(saved: Saved) -> dict:
     """The response to a save. Only that of a warm-up has the known grade."""
     answer = saved.answer
     known = {"grade": answer.grade.plain, "reason": "", "explanation": answer.explanation} if answer else None
@@ -102,7 +103,7 @@ def saved_shown(saved: Saved) -> dict:
     }
 
 
-def acts_shown(events: Iterable[RatingEvent]) -> list[dict]:
+def acts_json(events: Iterable[RatingEvent]) -> list[dict]:
     """The events of `queue.last_acts`. A repeat looks like any other grade."""
     return [
         {
@@ -115,16 +116,16 @@ def acts_shown(events: Iterable[RatingEvent]) -> list[dict]:
     ]
 
 
-def outlook_shown(outlook: Outlook) -> dict:
+def outlook_json(outlook: Outlook) -> dict:
     return {
         "done": outlook.done,
-        "total": total_shown(outlook),
+        "total": total_of(outlook),
         "left": left_words(outlook),
         "words": list(outlook_words(outlook)),
     }
 
 
-def total_shown(outlook: Outlook) -> int:
+def total_of(outlook: Outlook) -> int:
     """The end of the progress bar: about how many tasks there will be in all."""
     return outlook.done + outlook.about
 
@@ -138,7 +139,7 @@ def left_words(outlook: Outlook, noun: str = "") -> str:
 
 
 def outlook_words(outlook: Outlook) -> tuple[str, str]:
-    """Two sentences: what there is to do for this rater, and what happens next."""
+    """Two sentences for this rater: what there is to do, and what happens next."""
     done, left = outlook.done, outlook.left
     if outlook.why == "put_away":
         return (
