@@ -25,7 +25,7 @@ def root(settings, tmp_path) -> None:
 
 def sent(page: Page) -> None:
     page.goto("/")
-    follow(page.get_by_role("link", name="Bring a collection"))
+    follow(page.get_by_role("link", name="Import a collection"))
     file = {"name": "hills.zip", "mimeType": "application/zip", "buffer": GOOD}
     page.get_by_label("File", exact=True).set_input_files(file)
     follow(page.get_by_role("button", name="Send and check"))

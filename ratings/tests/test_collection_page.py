@@ -230,7 +230,7 @@ def test_it_leaves_the_list_for_one_of_its_own_and_its_numbers_stay(client, coll
         numbers = text(person.get("/collections/hills/"))
         assert "Put away: nothing is rated or imported here." in numbers
     assert "you are a rater" in text(signed_in(rater.user).get("/"))
-    assert "You are in no collection yet" not in text(signed_in(rater.user).get("/"))
+    assert "You are not a member of a collection yet" not in text(signed_in(rater.user).get("/"))
     client.post(PAGE + "take-out/")
     assert 'id="away"' not in client.get("/").content.decode()
 
