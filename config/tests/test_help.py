@@ -113,7 +113,7 @@ def led_to(client, address: str) -> str:
 
 def test_a_page_of_results_leads_to_its_part(client):
     client.force_login(make_member(make_collection(), "analyst", Role.ANALYST))
-    assert led_to(client, "/collections/hills/agreement/") == "/help/statistics/#do-raters-agree"
+    assert led_to(client, "/collections/hills/agreement/") == "/help/statistics/#agreement-of-raters"
 
 
 def test_raters_are_led_to_theirs(client):

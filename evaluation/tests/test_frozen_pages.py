@@ -245,7 +245,9 @@ def test_what_was_frozen_with_other_options_is_not_on_the_line(client):
     data = spec_of(client.get(URL, {"line": LABEL}), "over-time")["datasets"]
     assert {row["name"] for row in data["means"]} == {"first", "third"}
     exponential = LABEL.replace("lin ", "exp ")
-    assert "The chart needs two frozen evaluations with the same measure and options." in text_of(client.get(URL, {"line": exponential}))
+    assert "The chart needs two frozen evaluations with the same measure and options." in text_of(
+        client.get(URL, {"line": exponential})
+    )
 
 
 @pytest.mark.parametrize("asked", [{"line": "nDCG@7 lin"}, {"judgments": "0" * 12}])
