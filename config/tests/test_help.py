@@ -40,7 +40,7 @@ def test_links_between_files_become_addresses_of_the_app():
 
 def test_a_link_to_a_file_that_is_no_document_leaves_its_words(client):
     html = page(client, "contributing")
-    assert "bench/README.md has the last results" in html and "../bench" not in html
+    assert "bench/README.md has the latest results" in html and "../bench" not in html
 
 
 def test_pictures_are_static_files(client):

@@ -261,7 +261,7 @@ def test_holes_are_told_by_query_and_wanted_with_one_click(world):
     response = world.post("want_holes", system=world.bm25.pk, depth=3, wanted=2)
     assert "6 ratings newly wanted of what bm25 returned unjudged." in text(world.client.get(response.url))
     page = world.get("holes", system=world.bm25.pk, depth=3)
-    assert "3 are wanted already" in text(page) and "Want 3" not in text(page)
+    assert "3 are wanted already" in text(page) and "Ask raters for 3" not in text(page)
 
 
 def test_without_a_hole_it_says_so(world):
