@@ -65,7 +65,7 @@ def test_it_is_renamed_copied_and_put_away_without_javascript(visit, collection)
     page.locator("#about").get_by_label("Name", exact=True).fill("Green hills")
     follow(page.get_by_role("button", name="Save"))
     expect(page.locator(".messages")).to_contain_text("Saved. It is called Green hills.")
-    follow(page.get_by_role("button", name="Copy it"))
+    follow(page.get_by_role("button", name="Copy the collection"))
     expect(page.locator("h1")).to_have_text("Waiting: Copy of Green hills")
     work()
     follow(page.get_by_role("link", name="Refresh"))
@@ -93,7 +93,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, collection):
     follow(page.get_by_role("button", name="Delete the collection"))
     examine(page, "a deletion that is refused")
     page.goto("/collections/hills/collection/")
-    follow(page.get_by_role("button", name="Copy it"))
+    follow(page.get_by_role("button", name="Copy the collection"))
     examine(page, "a copy that waits")
     waiting = page.url
     page.goto("about:blank")  # the page reloads itself when the copy is made, and would cut another reload off
