@@ -1,4 +1,4 @@
-"""The settings of the project, with one view more: see `_bare_urls`."""
+"""The settings of the project, with one additional view: see `_bare_urls`."""
 
 from config.settings import *  # noqa: F403
 

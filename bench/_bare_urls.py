@@ -1,4 +1,4 @@
-"""The pages of the project and a view that only looks at who asks: the limit of every view behind a sign-in."""
+"""The pages of the project and a view that only checks who asks: the limit for every view behind a sign-in."""
 
 from django.http import HttpRequest, JsonResponse
 from django.urls import include, path

@@ -1,4 +1,4 @@
-"""A stand-in for an S3-compatible store, in a thread of this process. All is in memory, and no key is checked."""
+"""A stand-in for an S3-compatible store, in a thread of this process. Keeps files in memory, checks no key."""
 
 import hashlib
 from collections.abc import Iterator

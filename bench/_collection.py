@@ -1,4 +1,4 @@
-"""The synthetic collection that the benches measure with: seeded, made with NumPy alone, kept in a folder."""
+"""The synthetic collection of the benchmarks: seeded, made with NumPy alone, kept in a folder."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""The databases that a bench measures on: made for it, and taken away after it."""
+"""The databases that a benchmark measures on: made before it, and removed after it."""
 
 import argparse
 import os
@@ -78,4 +78,4 @@ def on_each_engine(module: str, server: str | None, only: str = "") -> None:
             if subprocess.run(command, check=False, env={**os.environ, **environment}).returncode:
                 raise SystemExit(f"{name}: not measured, or not as it should be")
     if not server and only in "PostgreSQL":
-        print("PostgreSQL: not measured. Name a server with --postgres URL.", flush=True)
+        print("PostgreSQL: not measured. Give a server with --postgres URL.", flush=True)

@@ -1,4 +1,4 @@
-"""Collections whose truth is known, draws of systems from them, and raters who answer by that truth. No Django.
+"""Collections with known judgments, draws of systems from them, and raters who answer by these. No Django.
 
 Lists are cut at 100 and, but for collections that are judged completely, condensed to judged documents: so every
 pair of a draw has its true grade, and the true means are known.

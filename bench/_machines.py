@@ -1,7 +1,7 @@
-"""Machines as processes: each with a server, a worker and a data folder of its own.
+"""Machines as processes: each with its own server, worker and data folder.
 
 They share one database behind PgBouncer, which gives each transaction another session, a store of files and, where
-there is one, Redis. Only what deploy/README.md tells is shared.
+there is one, Redis. They share only what deploy/README.md says.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Other programs, each with the structure that it takes, for nDCG@10, nDCG@100 and nDCG of every query."""
+"""Other programs, each with its own data structure, for nDCG@10, nDCG@100 and nDCG of every query."""
 
 import duckdb
 import ir_measures

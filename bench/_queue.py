@@ -1,6 +1,6 @@
 """The same raters at the app's own queue: a collection on SQLite, claims and saves, and the worker's rounds.
 
-Each process that plays has a database of its own. Django is set up in that process, at its first play.
+Each process has its own database. Django is set up in that process, at its first simulation.
 """
 
 import os

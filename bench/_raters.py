@@ -1,6 +1,6 @@
-"""Simulated raters: they sign in, claim, save and undo over HTTP, as the desk's script does, and never give up.
+"""Simulated raters: they sign in, claim, save and undo over HTTP as the desk does, and retry until they succeed.
 
-Every answer that confirms an act goes to a ledger on disk: what stands there, the record must hold. Only the
+Every answer that confirms an act goes to a ledger on disk: the record must hold what the ledger holds. Only the
 standard library, so that the raters cost little beside the server that they ask.
 """
 

@@ -1,4 +1,4 @@
-"""How the benches measure: sides that agree on the numbers take turns, and their medians stand in one table."""
+"""How the benchmarks measure: sides that agree on the numbers take turns, and one table shows their medians."""
 
 import argparse
 import gc
@@ -35,7 +35,7 @@ class Side:
 def arguments(shows: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=shows)
     parser.add_argument("--rounds", type=int, default=7, help="times that each side is measured (7)")
-    parser.add_argument("--small", action="store_true", help="a small collection, to see whether all works")
+    parser.add_argument("--small", action="store_true", help="a small collection, to check that everything works")
     folder = Path(tempfile.gettempdir()) / "idealist-bench"
     parser.add_argument("--data", type=Path, default=folder, help=f"folder of the synthetic data ({folder})")
     return parser

@@ -1,4 +1,4 @@
-"""The server in a session of its own, as `run.py` starts it, to be killed and started again."""
+"""The server in its own session, as `run.py` starts it, to kill it and start it again."""
 
 import os
 import random

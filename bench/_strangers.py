@@ -1,8 +1,8 @@
-"""Connections that are silent or read slowly, as many as are wanted, and new ones where they are cut.
+"""Connections that are silent or read slowly, in any number, and replaced when the server closes them.
 
     python -m bench._strangers PORT silent|slow NUMBER PATH
 
-A process of their own, so that they cost those who measure nothing. It writes a line when all are there.
+A separate process, so that they cost the measuring side nothing. It writes a line when all are connected.
 """
 
 import selectors

@@ -1,8 +1,8 @@
-"""A collection of a million results as an archive: out and in again to the byte, in flat memory.
+"""A collection of a million results as an archive: exported and imported to the byte, in constant memory.
 
-Beside the million stands a collection with a tenth of everything, and beside both the plain import of the same
-results as a run, whose documents get no text. Each is a process of its own, which prints its time and the most
-memory that it ever held; what comes out must be what went in.
+The benchmark compares it with a collection with a tenth of everything, and both with the plain import of the same
+results as a run, whose documents get no text. Each runs in its own process, which prints its time and peak memory.
+The exported collection must equal the imported one.
 """
 
 import argparse

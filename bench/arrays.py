@@ -1,7 +1,7 @@
-"""nDCG of what is in memory already, side by side with five others and with sorting.
+"""nDCG of data in memory, compared with five other programs and with sorting.
 
-Every side gets its own ready structure, and what building it takes stands apart. Ours keeps what an evaluation of
-the same judgments prepared, their ideal lists and the table to look them up; a side of its own has judgments that
+Every side gets its own prepared structure, and a column shows the time to build it. Ours keeps what an evaluation
+of the same judgments prepared: their ideal lists and the table to look them up. A separate side has judgments that
 were never evaluated before.
 """
 

@@ -1,7 +1,7 @@
 """All of a million ratings backed up and restored beside raters at work, with kills of both.
 
 Raters save about a hundred times a second through the server of `python3 run.py`. Meanwhile backups are killed
-with kill -9, and one is let be. It is restored elsewhere, with kills again, and must hold every act that was
+with kill -9, and one may finish. It is restored elsewhere, with kills again, and must hold every act that was
 confirmed before it began, every frozen evaluation and every picture. The twin is a plain copy of SQLite's file.
 """
 

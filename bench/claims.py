@@ -1,7 +1,7 @@
-"""To claim ten pairs where a million ratings are open: against a thousand, and a bare SELECT.
+"""Claims of ten pairs with a million open ratings, against a thousand, and against a bare SELECT.
 
 Each claim is by a rater who has just rated something, and is given back before the next, unmeasured. The bare
-SELECT reads ten rows by the index of the order from a point that chance chose. A database is made for each size.
+SELECT reads ten rows by the index of the order from a random point. A database is made for each size.
 """
 
 import json

@@ -1,8 +1,8 @@
 """From the stored record to nDCG of every query, and again after one new rating.
 
-The same judgments and rankings stand in the real tables and, beside them, in two plain ones with a row a result
+The same judgments and rankings are in the real tables and, beside them, in two plain ones with a row a result
 and a row a judgment, which is how a record is often kept. Documents that nobody judged have no row of their own:
-nothing that is measured here reads them. A database is made for the bench, and taken away after it.
+nothing that is measured here reads them. The benchmark makes a database, and removes it afterwards.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""From qrels and run files to nDCG of every query, each side in a process of its own."""
+"""From qrels and run files to nDCG of every query, each side in its own process."""
 
 import argparse
 import json

@@ -1,7 +1,7 @@
 """How time grows with queries, depth and systems, ten times at a time: a row must cost the same.
 
-The exponent is that of the line through all sizes: 1 says that ten times the rows take ten times as long. What a
-call costs whatever its size keeps it below 1 where there are few rows.
+The exponent is that of the line through all sizes: 1 says that ten times the rows take ten times as long. The
+fixed cost of a call keeps it below 1 for few rows.
 """
 
 import statistics

@@ -4,7 +4,7 @@ Each round imports the file into a collection of its own, in which nothing is kn
 as another system, when all documents are known. Beside it the same lines go into a bare table without a key, as
 fast as the database takes them (COPY of the bytes, or executemany in one transaction), and into one through
 Django's bulk_create. A rater in a process of their own saves during the first import, and during one of ratings,
-whose last transaction records all of them: SQLite lets nobody else write until it ends.
+whose last transaction records all of them: on SQLite, nobody else can write until it ends.
 """
 
 import argparse

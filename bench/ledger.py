@@ -1,9 +1,9 @@
-"""Raters at work while the server is killed again and again: nothing acknowledged may be lost.
+"""Raters at work while the server is killed repeatedly: no acknowledged act may be lost.
 
 The raters retry as the desk does, each act with its key, until it is confirmed, and every confirmation is written
 to a ledger on disk. Afterwards the record must hold each act of the ledger once and nothing else. The server is
 that of `python3 run.py`, killed with kill -9 and started again. On PostgreSQL one of its processes is killed now
-and then, too, upon which it throws everybody out: name a server on this machine that nobody else uses. With
+and then, too, which then closes all connections: give a server on this machine that nobody else uses. With
 --machines there are several without a shared folder, and workers and PgBouncer are killed, too.
 """
 

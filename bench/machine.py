@@ -1,7 +1,7 @@
 """A judge's run over a server that answers in 20 ms: calls a second and memory, against bare threads.
 
-The server is a process of its own. Both sides make the same calls, 32 at a time: ours builds prompts, parses and
-stores every answer; the bare one posts one body again and again with http.client.
+The server is a separate process. Both sides make the same calls, 32 at a time: ours builds prompts, parses and
+stores every answer; the bare one posts the same body repeatedly with http.client.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """How many small faults, drawn at random over both apps, the tests notice.
 
-A comparison is turned, a condition negated, a number changed, a statement left out. Each fault is made in a copy
-of the project, where the nearest tests run (config/tests/touched.py) on SQLite until one fails. With --at another
-state of the project is copied: where the code is the same, the same seed draws the same faults, and what differs
-is the tests. They run in .venv, where run.py test puts what they need.
+A fault reverses a comparison, negates a condition, changes a number, or removes a statement. Each fault is made in
+a copy of the project, where the nearest tests run (config/tests/touched.py) on SQLite until one fails. With --at
+another state of the project is copied: where the code is the same, the same seed draws the same faults, and what
+differs is the tests. They run in .venv, where run.py test puts what they need.
 
     python3 run.py bench mutants --count 200 --seed 1
     python3 run.py bench mutants --count 200 --seed 1 --at main

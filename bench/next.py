@@ -1,7 +1,7 @@
-"""Which document to judge next: judgments until the order is right, and whether intervals cover.
+"""Which document to judge next: judgments until the order is right, and the coverage of intervals.
 
 Raters are simulated: they answer by the qrels. Every draw takes ten random systems of a collection and at most 50
-queries, or fewer where that is asked for. Every column judges the same draw in its own order. Budgets are shares
+queries, or fewer on request. Every column judges the same draw in its own order. Budgets are shares
 of the pool.
 """
 

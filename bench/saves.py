@@ -1,8 +1,8 @@
 """What a save costs: against a bare view behind the same sign-in, and against commits alone.
 
 The server is one process with eight threads, as `python3 run.py` starts it, and as many raters ask at a time,
-without a pause. The server that was used before gets the same saves, in turns. The bare view gets the very request
-that a save gets and only looks at who asks: sessions, accounts, forged forms and headers cost both the same. A
+without a pause. The server that was used before gets the same saves, in turns. The bare view gets the same request
+as a save and only checks who asks: sessions, accounts, forged forms and headers cost both the same. A
 commit writes one row, on as many connections.
 """
 

@@ -1,9 +1,9 @@
-"""What others wait for a save while 500 strangers are silent, and while 500 read slowly.
+"""The time of a save while 500 strangers are silent, and while 500 read slowly.
 
 Each server in turn, of one process with eight threads, on the same database: ours, the one that was used before,
-and others. Eight raters save without a pause. Half of the silent strangers leave off amid a header, half
-in that of a body; the slow ones ask twenty times for the largest static file, and read some bytes twice a second.
-Who is cut comes again. A server that lets nobody save for twenty seconds is written off.
+and others. Eight raters save without a pause. Half of the silent strangers stop within a header, half
+within a body; the slow ones ask twenty times for the largest static file, and read some bytes twice a second.
+Disconnected strangers reconnect. A server that answers no save for twenty seconds has failed.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Ten systems in the memory of one: read from disk and evaluated one after the other.
 
-Each side is a process of its own, which measures its time after the start of Python and NumPy, and the most memory
-that it ever held.
+Each side runs in its own process, which measures its time after the start of Python and NumPy, and its peak
+memory.
 """
 
 import argparse

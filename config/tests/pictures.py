@@ -81,7 +81,7 @@ def product(browser: Browser, address: str, invitation: str) -> Page:
     page.get_by_role("button", name="Join").first.click()
     page.wait_for_load_state()
     page.goto("/collections/shop/rate/")
-    page.get_by_role("button", name=re.compile("Start|Go on")).first.click()
+    page.get_by_role("button", name=re.compile("Start|Continue")).first.click()
     picture = page.locator("article.doc img")
     for _ in range(30):  # the worker decodes it
         if picture.count():
@@ -116,7 +116,7 @@ def query(page: Page) -> None:
 
 def desk(page: Page) -> None:
     page.goto(f"{SAMPLE}/rate/")
-    start = page.get_by_role("button", name=re.compile("Start|Go on"))
+    start = page.get_by_role("button", name=re.compile("Start|Continue"))
     if start.count():
         start.first.click()
     page.locator("article.doc").wait_for()

@@ -25,7 +25,7 @@ def root(settings, tmp_path) -> None:
 
 def sent(page: Page) -> None:
     page.goto("/")
-    follow(page.get_by_role("link", name="Bring a collection"))
+    follow(page.get_by_role("link", name="Import a collection"))
     file = {"name": "hills.zip", "mimeType": "application/zip", "buffer": GOOD}
     page.get_by_label("File", exact=True).set_input_files(file)
     follow(page.get_by_role("button", name="Send and check"))
@@ -41,7 +41,7 @@ def test_without_a_script_from_a_file_to_a_collection(visit):
     expect(page.locator("h1")).to_have_text("Check: collection from hills.zip")
     expect(page.locator("#make .look")).to_contain_text("There is a collection 'hills' already.")
     page.get_by_label("Name in addresses").fill("hills-2")
-    follow(page.get_by_role("button", name="Make it"))
+    follow(page.get_by_role("button", name="Make the collection"))
     work()
     follow(page.get_by_role("link", name="Refresh"))
     expect(page.locator("h1")).to_have_text("Made: collection from hills.zip")
@@ -61,7 +61,7 @@ def test_axe_finds_nothing_in_any_state(visit):
     work()
     expect(page.locator("h1")).to_have_text("Check: collection from hills.zip")  # the script noticed
     examine(page, "checked")
-    follow(page.get_by_role("button", name="Make it"))
+    follow(page.get_by_role("button", name="Make the collection"))
     work()
     expect(page.locator("h1")).to_have_text("Made: collection from hills.zip")
     examine(page, "made")

@@ -23,7 +23,7 @@ def test_a_superuser_reads_and_filters_without_a_script(visit):
     expect(page.locator("tbody tr").nth(1)).to_contain_text("added the member vera")  # then root signed in
     page.get_by_label("What").select_option("scale")
     follow(page.get_by_role("button", name="Show"))
-    expect(page.locator("#main")).to_contain_text("No event is like this.")
+    expect(page.locator("#main")).to_contain_text("No event matches. Change the choice above.")
 
 
 def test_axe_finds_nothing(visit):

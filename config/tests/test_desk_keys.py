@@ -199,7 +199,7 @@ def test_a_break_is_offered_and_the_key_that_closes_it_grades_nothing(page, coll
     press(page, "1")
     page.wait_for_timeout(BOUNCE)
     page.keyboard.press("1")
-    expect(page.locator("#break")).to_contain_text("That was 2 in a row.")
+    expect(page.locator("#break")).to_contain_text("You rated 2 in a row.")
     before = shown(page)
     page.keyboard.press("2")  # too soon: meant for the document
     expect(page.locator("#break")).to_be_visible()

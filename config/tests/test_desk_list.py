@@ -59,7 +59,7 @@ def test_a_whole_round_by_keyboard(page, collection):
         expect(page.locator(".row")).to_have_count(4)
         for _ in range(4):
             press(page, "2")
-        expect(page.get_by_role("button", name="Go on")).to_be_focused()
+        expect(page.get_by_role("button", name="Continue")).to_be_focused()
         query = page.locator(".query h1").text_content()
         page.keyboard.press("Enter")
         page.wait_for_function("q => document.querySelector('.query h1')?.textContent !== q", arg=query)

@@ -84,8 +84,8 @@ def bring(walk: Walk, path: Path, script: bool) -> None:
     walk.button("Send and check")
     done(walk, page.get_by_role("button", name="Import"), script)
     walk.button("Import")
-    done(walk, page.get_by_role("link", name="Go on with the set-up"), script)
-    walk.follow(page.get_by_role("link", name="Go on with the set-up"))
+    done(walk, page.get_by_role("link", name="Continue the set-up"), script)
+    walk.follow(page.get_by_role("link", name="Continue the set-up"))
 
 
 def done(walk: Walk, what: Locator, script: bool) -> None:

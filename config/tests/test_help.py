@@ -40,7 +40,7 @@ def test_links_between_files_become_addresses_of_the_app():
 
 def test_a_link_to_a_file_that_is_no_document_leaves_its_words(client):
     html = page(client, "contributing")
-    assert "bench/README.md has the last results" in html and "../bench" not in html
+    assert "bench/README.md has the latest results" in html and "../bench" not in html
 
 
 def test_pictures_are_static_files(client):
@@ -113,7 +113,7 @@ def led_to(client, address: str) -> str:
 
 def test_a_page_of_results_leads_to_its_part(client):
     client.force_login(make_member(make_collection(), "analyst", Role.ANALYST))
-    assert led_to(client, "/collections/hills/agreement/") == "/help/statistics/#do-raters-agree"
+    assert led_to(client, "/collections/hills/agreement/") == "/help/statistics/#agreement-of-raters"
 
 
 def test_raters_are_led_to_theirs(client):

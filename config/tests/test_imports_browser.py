@@ -101,7 +101,7 @@ def test_what_a_file_does_not_show_is_asked(visit, collection):
     file = {"name": "products.csv", "mimeType": "text/csv", "buffer": text.encode()}
     page.get_by_label("File", exact=True).set_input_files(file)
     follow(page.get_by_role("button", name="Send and check"))
-    expect(page.locator("h1")).to_have_text("What is in products.csv?")
+    expect(page.locator("h1")).to_have_text("Say what is in products.csv")
     examine(page, "asked")
     page.get_by_label("documents: titles and texts").check()
     follow(page.get_by_role("button", name="Check"))

@@ -57,7 +57,7 @@ def bring(page: Page, name: str) -> None:
     follow(page.get_by_role("button", name="Import"))
     work()
     follow(page.get_by_role("link", name="Refresh"))
-    follow(page.get_by_role("link", name="Go on with the set-up"))
+    follow(page.get_by_role("link", name="Continue the set-up"))
 
 
 def test_from_nothing_to_a_first_rating_without_a_terminal_and_without_javascript(visit, root, settings, tmp_path):

@@ -103,7 +103,7 @@ def test_an_app_with_codes_from_its_picture_to_the_next_sign_in(visit, anna):
         follow(page.get_by_role("button", name="Set up"))
         expect(page.locator("ul.codes li")).to_have_count(10)
         examine(page, "recovery codes")
-        follow(page.get_by_role("link", name="I have kept them"))
+        follow(page.get_by_role("link", name="I have saved them"))
         signed_out(page)
 
         password(page)

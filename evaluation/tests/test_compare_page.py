@@ -211,7 +211,7 @@ def test_uneven_judging_is_told_with_what_to_do(client):
     collection = make_hills()  # good: three of four places judged; bad: all
     page = analyst(client, collection).get(URL)
     assert "Judged unevenly: Judged@10 is 100 % for bad and 75.0 % for good" in text_of(page)
-    assert "An admin can have its holes judged" in text_of(page)
+    assert "An admin can ask raters to fill its holes" in text_of(page)
     client.force_login(make_member(collection, "eva", Role.ADMIN))
     good = collection.systems.get(name="good")
     assert f'/collections/hills/pool/holes/?system={good.pk}"' in client.get(URL).content.decode()

@@ -124,7 +124,7 @@ def test_of_a_small_pool_raters_get_the_top_of_the_lists_and_no_interval_is_show
     assert (told.judged, told.est, told.wrong) == (30, "model", None)
     assert "judged from the top of the lists" in told.without
     shown = admin.get(page(judged.collection, "?measure=nDCG@5&apart=0.05"))
-    assert "tell more than drawn ones" in text_of(shown) and "plan" not in shown.context
+    assert "more informative than drawn ones" in text_of(shown) and "plan" not in shown.context
     assert admin.get(page(judged.collection, name="expected")).status_code == 200
     while draw_due():
         judged.rate(rater, 100)
@@ -281,4 +281,4 @@ def test_the_page_of_expected_means_says_when_to_stop_and_what_other_raters_woul
     queue.want(list(judged.collection.queries.values_list("pairs", flat=True)), 2)
     judged.rate(bob, 25)
     second = client.get(page(judged.collection, asked, "expected"))
-    assert second.context["noise"].same == 1 and "New documents buy more" in text_of(second)
+    assert second.context["noise"].same == 1 and "New documents now narrow the intervals more" in text_of(second)

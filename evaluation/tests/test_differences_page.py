@@ -144,7 +144,7 @@ def test_segments_are_drawn_on_one_scale_with_their_n(client):
     assert [row["few"] for row in drawn] == [False, True, True]
     assert f"{drawn[0]['value']:+.4f}" == "+0.0924"  # 5 × 0.2033 / 11
     page = text_of(response)
-    assert "On what kind of queries?" in page and "Holm's correction for 1 of them" in page
+    assert "Differences by segment" in page and "Holm's correction for 1 of them" in page
     assert "A query with several tags is in several segments" in page
     assert "new tag 1 0 0.0000 – undefined: one query" in page and "too few" in page
 
@@ -159,7 +159,7 @@ def test_what_is_beyond_chance_on_a_segment_is_said_in_the_sentence(client):
 
 
 def test_queries_that_are_all_alike_have_no_segments(client):
-    assert "On what kind of queries?" not in text_of(analyst(client, make_field()).get(URL, PAIR))
+    assert "Differences by segment" not in text_of(analyst(client, make_field()).get(URL, PAIR))
 
 
 def test_the_table_can_be_cut_to_a_segment(client):

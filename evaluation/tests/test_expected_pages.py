@@ -172,7 +172,7 @@ def test_a_pool_that_is_too_large_for_a_page_is_left_to_the_command(client, judg
     assert "The command evaluate --expected computes them." in page
     assert "mislead" in page and "has the highest mean nDCG@5" in page
     page = text_of(client.get(EXPECTED, ASKED))
-    assert "The command evaluate --expected computes them." in page and "Another measure" not in page
+    assert "The command evaluate --expected computes them." in page and "Choose a measure" not in page
 
 
 def test_the_files_of_the_overview_name_both_numbers(client, judged):
@@ -265,7 +265,7 @@ def test_the_page_has_standings_pairs_and_the_rule(client, judged):
     first, second = told.means[0].system, told.means[1].system
     apart = told.difference(second, first)
     assert f"{signed(apart.low)} to {signed(apart.high)}" in page
-    assert "6 of 380 such stops were wrong" in page and "Not the noise of raters" in page
+    assert "6 of 380 such stops were wrong" in page and "Rater noise." in page
     assert f"chance of a wrong order {text_of_html(likely(told.wrong))}" in page
 
 

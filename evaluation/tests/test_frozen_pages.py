@@ -202,7 +202,7 @@ def test_nobody_finds_those_of_another_collection(client):
 
 def test_without_any_the_list_says_what_one_is(client):
     page = text_of(analyst(client, make_hills()).get(URL))
-    assert "Nothing is frozen yet" in page and "Freeze the present evaluation" in page
+    assert "Nothing is frozen yet" in page and "Freeze the current evaluation" in page
 
 
 def test_the_line_has_the_means_in_order_and_marks_what_changed(client):
@@ -241,11 +241,13 @@ def test_what_was_frozen_with_other_options_is_not_on_the_line(client):
     freeze(collection, "third", measures=["nDCG@10"])
     analyst(client, collection)
     page = text_of(client.get(URL))
-    assert "1 of 3 was frozen with another measure or other options and is not on the line" in page
+    assert "1 of 3 was frozen with another measure or other options and is not in the chart" in page
     data = spec_of(client.get(URL, {"line": LABEL}), "over-time")["datasets"]
     assert {row["name"] for row in data["means"]} == {"first", "third"}
     exponential = LABEL.replace("lin ", "exp ")
-    assert "A line needs two frozen evaluations." in text_of(client.get(URL, {"line": exponential}))
+    assert "The chart needs two frozen evaluations with the same measure and options." in text_of(
+        client.get(URL, {"line": exponential})
+    )
 
 
 @pytest.mark.parametrize("asked", [{"line": "nDCG@7 lin"}, {"judgments": "0" * 12}])
@@ -303,7 +305,7 @@ def test_means_and_queries_stand_side_by_side(client):
     # bad on q1: 1.892789 / 4.630930 before, 1.892789 / (4.261860 + 1) after; nothing on q2.
     before, after = 1.8927892607 / 4.6309297536, 1.8927892607 / 5.2618595071
     assert f"text of q1 q1 {before:.4f} {after:.4f} −{before - after:.4f} 1" in page
-    assert "On which queries did bad move?" in page and "Higher on 0, lower on 1" in page
+    assert "Changes of bad by query" in page and "Higher on 0, lower on 1" in page
     bars = spec_of(response, "bars")["datasets"]["deltas"]
     assert [(row["query"], row["value"] >= 0) for row in bars] == [("q2", True), ("q1", False)]
     assert all(row["value"] == row["second"] - row["first"] and "/queries/" in row["url"] for row in bars)

@@ -25,7 +25,7 @@ def demo(settings, tmp_path, client) -> None:
 
 def test_a_stranger_reads_what_it_is_and_can_sign_in(client):
     page = text_of(client.get("/"))
-    assert "How close does your search come to the ideal list?" in page
+    assert "Measure how close your search comes to the ideal list" in page
     assert "Sign in" in page
     assert "Look around" not in page
 

@@ -273,7 +273,7 @@ def test_a_query_that_nobody_judged_shows_its_rankings_without_a_value(client):
     assert "manage pool hills" in page
     assert "Ideal list – # Grade Gain × disc. Adds not judged yet" in page
     lists = page.split("How it is computed")[0]
-    for empty in ("nothing left to find", "0 / 0", "IDCG", "Where is it won?"):
+    for empty in ("nothing left to find", "0 / 0", "IDCG", "DCG by rank"):
         assert empty not in lists
 
 

@@ -72,7 +72,7 @@ def text(response) -> str:
 
 def test_name_and_description_are_changed_and_the_address_stays(client, collection):
     assert f'href="{PAGE}"' in client.get("/collections/hills/").content.decode()
-    assert "In addresses and commands it is hills ." in text(client.get(PAGE))
+    assert "Addresses and commands call it hills ." in text(client.get(PAGE))
     sent = {"name": " Green hills ", "description": "Two\r\nlines <b>."}
     response = client.post(PAGE + "describe/", sent)
     assert response.url == PAGE
@@ -230,7 +230,7 @@ def test_it_leaves_the_list_for_one_of_its_own_and_its_numbers_stay(client, coll
         numbers = text(person.get("/collections/hills/"))
         assert "Put away: nothing is rated or imported here." in numbers
     assert "you are a rater" in text(signed_in(rater.user).get("/"))
-    assert "You are in no collection yet" not in text(signed_in(rater.user).get("/"))
+    assert "You are not a member of a collection yet" not in text(signed_in(rater.user).get("/"))
     client.post(PAGE + "take-out/")
     assert 'id="away"' not in client.get("/").content.decode()
 
@@ -289,7 +289,7 @@ def test_a_copy_has_the_set_up_and_nothing_of_people(admin):
 
 
 def test_who_may_not_make_collections_is_told_and_copies_none(client):
-    assert "you may not make collections" in text(client.get(PAGE))
+    assert "your account may not make collections" in text(client.get(PAGE))
     assert client.post(PAGE + "copy/", {"name": "Copy"}).status_code == 404
     assert not Job.objects.exists()
 
@@ -390,7 +390,7 @@ def test_the_page_says_what_goes_and_offers_the_download(admin):
     for said in (
         "Ratings 1 Raters 1 Queries 2 Documents 4 Systems 1, with 1 ranking",
         "Frozen evaluations 1 Pictures 1 Uploaded files 1",
-        "For 7 days its admins can restore it",
+        "Its admins can restore it for 7 days",
     ):
         assert said in shown
     assert 'href="/collections/sea/export/archive/"' in page.content.decode()

@@ -213,7 +213,7 @@ def test_versions_are_listed_and_lead_to_what_each_changed(world):
     second = text(world.reader.get(address("guidelines_version", 2)))
     assert "What changed since version 1" in second
     assert "in force now" in second
-    assert "no longer in force" in text(world.reader.get(address("guidelines_version", 1)))
+    assert "replaced by a later version" in text(world.reader.get(address("guidelines_version", 1)))
     assert world.reader.get(address("guidelines_version", 3)).status_code == 404
 
 

@@ -181,7 +181,7 @@ def test_what_a_file_does_not_show_is_asked_and_the_file_is_kept(admin, collecti
     job = Job.objects.get()
     assert response.url == reverse("import_job", args=["hills", job.pk])
     html = page(admin, job)
-    assert "What is in <span" in html and shown in html and "are added" not in html
+    assert "Say what is in <span" in html and shown in html and "are added" not in html
     assert len(list(uploads.folder().iterdir())) == 1
     assert "kind not known yet" in admin.get("/collections/hills/import/").content.decode()
     act(admin, "start_import", job)
@@ -291,7 +291,7 @@ def test_refusals_stand_in_the_order_of_the_file_whoever_found_them(admin, colle
 def test_refused_lines_come_as_a_file_and_the_rest_without_them(admin, collection):
     job = sent(admin, "ratings", RATINGS.replace("q_id", "query"), "march.csv")
     html = page(admin, job)
-    assert "2 lines are refused until they are mended" in html
+    assert "2 lines are refused until they are corrected" in html
     assert "The grade 7 is not on the scale of the collection." in html
     assert "If the word stands for a grade, write good=… under “Words that stand for grades”." in html
     assert "3 ratings by 1 rater for 2 queries: 3 new, 0 changed, 0 unchanged." in html
@@ -340,7 +340,7 @@ def test_only_the_refused_rating_of_a_piece_of_json_is_left_out(admin, collectio
 
 def test_nothing_is_left_out_where_a_refusal_ends_the_reading_of_a_piece_of_json(admin, collection):
     job = sent(admin, "ratings", BOOK.replace("7", '"good"'), "book.json")
-    assert "Nothing is imported while a line is refused." in page(admin, job)
+    assert "Idealist imports nothing while a line is refused." in page(admin, job)
     assert taken_without_refused(admin, job) == []
 
 
@@ -368,7 +368,7 @@ def test_where_nobody_is_named_the_lines_behind_are_not_lost(admin, collection):
     job = sent(admin, "ratings", "query,document,grade\nq1,a,1\nq1,b,2\n")
     act(admin, "check_import", job, {"kind": "ratings", "rater": ""})
     work()
-    assert "Nothing is imported while a line is refused." in page(admin, Job.objects.get())
+    assert "Idealist imports nothing while a line is refused." in page(admin, Job.objects.get())
 
 
 def test_where_all_is_refused_nothing_is_said_to_be_here_already(admin, collection):
@@ -410,7 +410,7 @@ def test_a_bad_last_line_can_be_left_out(admin, collection, text):
 @pytest.mark.parametrize("text", [b"q1,a,Ann,\xff\n", b"q1,a,Ann,1\x00\n", b'q1,"a" b,Ann,1\n'])
 def test_where_reading_stops_nothing_can_be_left_out(admin, collection, text):
     job = sent(admin, "ratings", b"query,document,rater,grade\nq1,a,Ann,3\n" + text + b"q1,c,Ann,1\n")
-    assert "Nothing is imported while a line is refused." in page(admin, job)
+    assert "Idealist imports nothing while a line is refused." in page(admin, job)
 
 
 def refused_file(client: Client, job: Job, number: int = 0) -> bytes:
@@ -661,7 +661,9 @@ def test_what_is_no_file_or_an_empty_one_is_refused(admin):
 def test_broken_files_are_refused_and_the_page_stands(admin, kind, data):
     job = sent(admin, kind, data)
     assert job.state == "checked" and job.report["refused"] > 0
-    assert "Nothing is imported while a line is refused" in page(admin, job) or "Leave the" in page(admin, job)
+    assert "Idealist imports nothing while a line is refused" in page(admin, job) or "Leave the" in page(
+        admin, job
+    )
 
 
 def test_imports_of_commands_are_listed_and_undone_by_page(admin, collection):

@@ -125,7 +125,7 @@ def pk_of(world, query: str, document: str) -> tuple[int, int]:
 
 def test_a_plan_costs_hours_at_the_median_time_of_a_grade(world):
     pair = make_pair(world.collection, "q2", "d")
-    assert "hours is not known before a grade was timed" in text(world.get(**world.asked()))
+    assert "hours are unknown until raters have graded pairs" in text(world.get(**world.asked()))
     queue.save(world.rater, pair, queue.Submission(grade=grade(world.collection, "1"), seconds=480), now=NOW)
     # 15 ratings of 8 minutes.
     assert "15 more ratings wanted, about 2 hours of rating" in text(world.get(**world.asked()))
@@ -257,11 +257,11 @@ def test_holes_are_told_by_query_and_wanted_with_one_click(world):
     page = world.get("holes", system=world.bm25.pk, depth=3)
     assert "3 holes in bm25" in text(page)
     assert "2 of 3" in text(page) and "1. Title a 2. Title b" in text(page)
-    assert "Want 3 pairs" in text(page)
+    assert "Ask raters for 3 pairs" in text(page)
     response = world.post("want_holes", system=world.bm25.pk, depth=3, wanted=2)
     assert "6 ratings newly wanted, for the holes of bm25." in text(world.client.get(response.url))
     page = world.get("holes", system=world.bm25.pk, depth=3)
-    assert "3 are wanted already" in text(page) and "Want 3" not in text(page)
+    assert "3 are wanted already" in text(page) and "Ask raters for 3" not in text(page)
 
 
 def test_without_a_hole_it_says_so(world):

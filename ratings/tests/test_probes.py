@@ -170,7 +170,7 @@ def test_an_admin_asks_on_the_page_and_sees_what_got_through(server):  # noqa: F
     collection, client = version.judge.collection, Client()
     client.force_login(make_member(collection, "root", Role.ADMIN))
     of_judge = reverse("judge", args=["hills", version.judge_id])
-    assert "Probe it" in client.get(of_judge).content.decode()
+    assert "Probe the judge" in client.get(of_judge).content.decode()
     address = reverse("start_probes", args=["hills", version.judge_id])
     sent = {"version": version.pk, "queries": "2", "seed": "1", "most_calls": "20"}
     page = client.post(address, sent | {"queries": "0"})

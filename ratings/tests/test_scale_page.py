@@ -85,7 +85,7 @@ def test_the_page_says_what_rests_on_each_grade(world):
     assert "A scale of 5 grades" in shown
     for use in ("3 ratings: it cannot be removed.", "1 rating: it", "1 anchor: it", "1 decision: it"):
         assert use in shown
-    assert shown.count("Nothing rests on it.") == 1  # of 0
+    assert shown.count("Nothing uses it.") == 1  # of 0
     assert '<a href="/collections/hills/scale/" aria-current="page">Scale</a>' in world.get().content.decode()
 
 
@@ -135,7 +135,7 @@ def test_what_counts_as_relevant_is_told_with_the_ratings_between(world):
 
 
 def test_a_form_that_was_not_touched_changes_nothing(world):
-    assert "Nothing: the scale is like this already." in text(world.post("check_scale", world.form()))
+    assert "Nothing: the scale is already like this." in text(world.post("check_scale", world.form()))
 
 
 # What it does

@@ -41,7 +41,7 @@ def test_a_file_above_the_limit_is_not_read_and_one_below_it_is(received):
     received.clear()
     refused = client.post(SEND, sent)
     assert refused.status_code == 413 and not received and not Job.objects.exists()
-    assert "at most 0 MB can be sent at once" in refused.content.decode()
+    assert "The limit is 0 MB" in refused.content.decode()
     sent = file(9_000)
     received.clear()
     assert client.post(SEND, sent).status_code == 302
