@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import record
 from ..decisive import Aim, Expected, State
-from ..decisive.report import reported
+from ..decisive.report import expected_of_state
 from ..expected import Round, pool_of
 from ..expected.scope import refuse
 from ..measures import Judgments, Measure, Options, effective
@@ -159,7 +159,7 @@ def expected_in(asked: Settings, lines: Lines) -> dict[Measure, Expected]:
     for measure in map(content.parse_measure, asked.expected["measures"]):
         state = _state(asked, measure, judged, found, pairs, rounds, graded)
         aim = Aim(measure, asked.options, rule=asked.rule, adjudications=asked.adjudications)
-        told[measure] = reported(state, aim)
+        told[measure] = expected_of_state(state, aim)
     return told
 
 
@@ -220,7 +220,7 @@ def _state(
         known=known,
         askable=np.zeros(pool.pairs, bool),
         eligible=np.zeros(pool.pairs, bool),
-        beside=np.zeros(pool.pairs, bool),
+        undrawable=np.zeros(pool.pairs, bool),
         skipped=skipped > 0,
         rounds=tuple(_round(each, judged, row_of) for each in rounds),
         numbers=tuple(each["round"] for each in rounds),

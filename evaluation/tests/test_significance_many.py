@@ -101,8 +101,8 @@ def test_sums_of_a_few_changed_rows_are_those_of_all_rows_to_the_last_bit(monkey
 def test_only_changed_rows_are_added_again(monkeypatch):
     values, added = some_values(40), []
     shuffles.shuffled_sums(values, 50, seed=11)
-    every = shuffles._all
-    monkeypatch.setattr(shuffles, "_all", lambda whole, orders: added.append(len(whole)) or every(whole, orders))
+    every = shuffles._sums
+    monkeypatch.setattr(shuffles, "_sums", lambda whole, orders: added.append(len(whole)) or every(whole, orders))
     after = values.copy()
     after[7] /= 2
     shuffles.shuffled_sums(after, 50, seed=11)
