@@ -222,7 +222,7 @@ def by_segment(every: Sequence[OnSegment], result: Compared, whole: dict) -> dic
                 "id": f"by-{kind}",
                 "chart": Chart(
                     f"by-{kind}-spec",
-                    charts.differences(rows, beside=beside, whole=whole["difference"]),
+                    charts.differences(rows, scale_with=beside, overall=whole["difference"]),
                     f"{TITLES[kind]}: {'; '.join(in_words(row) for row in rows)}.",
                 ),
             }
