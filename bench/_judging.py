@@ -110,7 +110,7 @@ def collections(folder: Path, complete: Sequence[str]) -> dict[str, Callable[[],
 
 def read(name: str, qrels: str, runs: Sequence[str], complete: bool) -> Truth:
     """One collection. In one that is judged completely, what has no judgment has grade 0."""
-    found = load(qrels, runs, order="score", tiebreak=True, system_from="file", alike=complete)
+    found = load(qrels, runs, order="score", tiebreak=True, system_from="file", same_numbers=complete)
     grade = np.maximum(found.judgments.grade, 0)
     judged = Judgments(len(found.queries), found.judgments.query, found.judgments.document, grade)
     lists = [each.top(DEPTH) for each in found.rankings.values()]

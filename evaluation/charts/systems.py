@@ -232,10 +232,8 @@ def _lines(
     if bands:
         # Opaque: with transparent layers the bytes of a PDF would differ each time.
         band = alt.Chart(alt.NamedData("bands")).mark_area(opacity=1)
-        low, shade = (
-            alt.Y("low:Q", title=None, scale=scale),
-            for_leader(alt.FillValue, "var(--wash)", "var(--sunk)"),
-        )
+        low = alt.Y("low:Q", title=None, scale=scale)
+        shade = for_leader(alt.FillValue, "var(--wash)", "var(--sunk)")
         layers.insert(0, band.encode(x=x, y=low, y2=alt.Y2("high:Q"), detail=alt.Detail("system:N"), fill=shade))
     places = spread_labels([row["value"] for row in ends], LABEL * (domain[1] - domain[0]) / height)
     named = [{"system": row["system"], "place": place} for row, place in zip(ends, places, strict=True)]
