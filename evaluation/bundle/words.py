@@ -102,10 +102,10 @@ def _judged(facts: About, asked: Settings, text) -> str:
 
 def _measured(asked: Settings, evaluation: Evaluation, text) -> str:
     measure = evaluation.measures[0]
-    held = options.described(asked.options, asked.rule, asked.adjudications)
+    in_force = options.in_force(asked.options, asked.rule, asked.adjudications)
     # Rule and adjudications are in the sentence of `_judged`.
     listed = "; ".join(
-        f"{line.label.lower()}: {text(line.words)}" for line in held if line.label not in _OF_JUDGMENTS
+        f"{line.label.lower()}: {text(line.words)}" for line in in_force if line.label not in _OF_JUDGMENTS
     )
     return f"The measure is {text(str(measure))} ({text(evaluation.plain_fingerprint_of(measure))}) with {listed}."
 

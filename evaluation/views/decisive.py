@@ -88,7 +88,7 @@ def aim_of(collection: Collection, asked: Asked, chosen: list[str]) -> Aim:
         collection,
         measure=str(asked.measure),
         profile=asked.profile,
-        options=dict(asked.given),
+        options=dict(asked.changes),
         rule=asked.rule,
         adjudications=asked.adjudications,
         systems=chosen if chosen and len(chosen) < collection.systems.count() else None,
@@ -97,7 +97,7 @@ def aim_of(collection: Collection, asked: Asked, chosen: list[str]) -> Aim:
 
 def parts(asked: Asked) -> list[tuple[str, str]]:
     """The options of the address as parameters; the measure is always among them."""
-    return [("measure", str(asked.measure)), ("profile", asked.profile), *asked.of_judgments, *asked.given]
+    return [("measure", str(asked.measure)), ("profile", asked.profile), *asked.of_judgments, *asked.changes]
 
 
 def stored_in(aim: dict) -> str:
