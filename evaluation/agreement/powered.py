@@ -77,7 +77,7 @@ def powered(
 def _predictions(sampled: Sampled, machine: bool) -> np.ndarray:
     """A constant, and with `machine` the machine's prediction: float64[pairs, 1 or 2].
 
-    Where the machine gave no grade, its mean stands instead.
+    Where the machine gave no grade, its mean takes the place of the prediction.
     """
     constant = np.ones(len(sampled.predicted))
     if not machine:

@@ -48,7 +48,7 @@ class Round:
 
 
 def judged_outside(row: int) -> Round:
-    """The round that stands for a judgment outside all rounds: certain, without evidence on other documents."""
+    """A judgment outside all rounds, as a round: certain, without evidence on other documents."""
     none = np.zeros(0)
     return Round(np.array([row]), none.astype(int), none.astype(int), none, none, np.zeros(1), 0.0)
 
@@ -57,7 +57,7 @@ def by_depth(rows: np.ndarray, rank: np.ndarray, size: int, generator: np.random
     """A round of `size` of these rows from the top of the lists: certain, without evidence on other documents.
 
     rank: int64[rows, systems]. Rows are in the order of their best rank; of equal ones, the row that more systems
-    have at that rank comes first, and the rest is random.
+    have at that rank comes first, and equal rows are in random order.
     """
     best = rank.min(axis=1)
     order = np.lexsort((generator.random(len(rows)), -(rank == best[:, np.newaxis]).sum(axis=1), best))

@@ -14,7 +14,7 @@ from ratings.formats.rankings import ORDERS, SYSTEM_FROM
 from ratings.formats.refusal import Refusal, Refused, counted, some
 
 from . import regular, systems, tolerant
-from .text import Text, opened, plain
+from .text import Text, opened, plain_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class _Qrels:
     def __init__(self, text: Text) -> None:
         self.text = text
         try:
-            self.regular = regular.read_qrels(plain(text))
+            self.regular = regular.read_qrels(plain_text(text))
         except Irregular:
             # In the usual form, so that `regular` can read a long run with these qrels.
             self.regular = _or_none(Text(text.name, -1, self.grades.as_text()))
@@ -100,7 +100,7 @@ class _Qrels:
 
 def _or_none(text: Text) -> regular.Judged | None:
     try:
-        return regular.read_qrels(plain(text))
+        return regular.read_qrels(plain_text(text))
     except Irregular:
         return None
 
@@ -112,7 +112,7 @@ def _run(
     try:
         if qrels.regular is None or same_numbers:
             raise Irregular
-        tag, ranking, skipped = regular.read_run(plain(text), qrels.regular, order, tiebreak)
+        tag, ranking, skipped = regular.read_run(plain_text(text), qrels.regular, order, tiebreak)
         rankings, notes = {tag: ranking}, []
     except Irregular:
         rankings, skipped, notes = tolerant.read_run(text.source(), qrels.grades, order, tiebreak, same_numbers)

@@ -32,7 +32,7 @@ from ratings.formats.plain_run import refuse_long
 from ratings.formats.rankings import as_trec_eval
 from ratings.formats.source import BOM
 
-from .text import Plain
+from .text import PlainText
 
 THREADS = 8
 FLAGS_EACH = 32  # flags for each judgment: one unjudged document in 32 passes the filter by chance
@@ -97,7 +97,7 @@ class Piece:
     skipped: Counter  # number of lines for each query that is not in the qrels
 
 
-def read_qrels(text: Plain) -> Judged:
+def read_qrels(text: PlainText) -> Judged:
     """The judgments in a file of qrels. Raises Irregular."""
     query, _, document, grade = columns(text.all_words, 4)
     refuse_long(query=query, document=document)
@@ -117,7 +117,7 @@ def read_qrels(text: Plain) -> Judged:
     return Judged(tuple(queries), judgments, index, number, document, in_order, line, flags, bits)
 
 
-def read_run(text: Plain, judged: Judged, order: str | None, tiebreak: bool) -> tuple[str, Rankings, Counter]:
+def read_run(text: PlainText, judged: Judged, order: str | None, tiebreak: bool) -> tuple[str, Rankings, Counter]:
     """The tag and the rankings in a run of one system, and the numbers of lines for queries not in the qrels.
 
     order, tiebreak: as in `files.load`. Raises Irregular.
@@ -134,7 +134,7 @@ def read_run(text: Plain, judged: Judged, order: str | None, tiebreak: bool) -> 
 
 
 def _read_piece(
-    text: Plain, judged: Judged, tag: bytes, order: str | None, tiebreak: bool, place: tuple[int, int]
+    text: PlainText, judged: Judged, tag: bytes, order: str | None, tiebreak: bool, place: tuple[int, int]
 ) -> Piece:
     words = text.words(*place)
     rows, skipped = _read_rows(words, judged, tag)

@@ -56,7 +56,7 @@ class Text:
 
 
 @dataclass(frozen=True, eq=False)
-class Plain:
+class PlainText:
     """Decompressed text of whole lines. Places are in bytes from the beginning of the file."""
 
     text: Text
@@ -126,7 +126,7 @@ def opened(path: str) -> Iterator[list[Text]]:
 
 
 def _files_in(text: Text) -> list[Text]:
-    """The files in this file: itself, or those of an archive. `plain` decompresses gzip."""
+    """The files in this file: itself, or those of an archive. `plain_text` decompresses gzip."""
     source = text.source()
     if source.packing in ("", "gzip") and not is_zip(source.start) and not is_tar(source.start):
         return [text]
@@ -141,7 +141,7 @@ def _content(file: Source) -> bytes:
     return b"".join(pieces)
 
 
-def plain(text: Text) -> Plain:
+def plain_text(text: Text) -> PlainText:
     """The text decompressed, without a byte order mark or carriage returns. Raises Irregular."""
     if text.bytes(0, 2) == GZIPPED:
         try:
@@ -153,4 +153,4 @@ def plain(text: Text) -> Plain:
     if text.size == 0:
         raise Irregular
     begin = len(BOM) if text.bytes(0, len(BOM)) == BOM else 0
-    return Plain(text, begin, text.size + (text.bytes(text.size - 1, text.size) != b"\n"))
+    return PlainText(text, begin, text.size + (text.bytes(text.size - 1, text.size) != b"\n"))
