@@ -7,17 +7,19 @@ import numpy as np
 from .arrays import Rankings
 from .matching import Table
 
+WIDEST_TABLE = 4  # times as many cells as there are rows
+
 
 def ranks_by_score(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> np.ndarray:
     """The ranks of some rows as in trec_eval, int64[rows] from 1: by score as a 32-bit float, then by tiebreak.
 
-    `query` is the query of each row. Keys of query and score are sorted instead of rows, which is several times
-    faster; only documents with equal scores are sorted by tiebreak. ValueError for missing scores or tiebreak.
+    `query` is the query of each row. Scores are sorted instead of rows, which is several times faster; only
+    documents with equal scores are sorted by tiebreak. ValueError for missing scores or tiebreak.
     """
     _require_scores(rankings, "score")
     score = _descending_numbers(rankings)
-    key = _keys(np.repeat(np.arange(rankings.queries, dtype=np.uint64), rankings.length), score)
-    in_order = key if (key[1:] >= key[:-1]).all() else np.sort(key)
+    key = _keys(rankings, score)
+    in_order = key if (key[1:] >= key[:-1]).all() else _keys(rankings, _sorted_within_queries(rankings, score))
     mine = key[row]
     first = np.searchsorted(in_order, mine)
     rank = first - rankings.offsets[query] + 1
@@ -46,10 +48,29 @@ def _descending_numbers(rankings: Rankings) -> np.ndarray:
     return score.view(np.uint32) ^ turn.view(np.uint32)
 
 
-def _keys(query: np.ndarray, score: np.ndarray) -> np.ndarray:
-    query <<= np.uint64(32)
-    query |= score
-    return query
+def _keys(rankings: Rankings, score: np.ndarray) -> np.ndarray:
+    """One number for the query and the score of each row, uint64[n]."""
+    key = np.repeat(np.arange(rankings.queries, dtype=np.uint64) << np.uint64(32), rankings.length)
+    key |= score
+    return key
+
+
+def _sorted_within_queries(rankings: Rankings, score: np.ndarray) -> np.ndarray:
+    """The numbers of each query in ascending order, uint32[n].
+
+    A table with one row a query is sorted: short rows of 32 bits take a fraction of the time of one long sort.
+    Rows are filled up at their end with the greatest number. Rankings whose lengths differ too much for a table
+    are sorted by query and score instead.
+    """
+    length = rankings.length
+    shape = rankings.queries, length.max()
+    if shape[0] * shape[1] > WIDEST_TABLE * len(score):
+        return np.sort(_keys(rankings, score)).astype(np.uint32)
+    scored = np.arange(shape[1]) < length[:, np.newaxis]
+    table = np.full(shape, np.iinfo(np.uint32).max, np.uint32)
+    table[scored] = score
+    table.sort(axis=1)
+    return table[scored]
 
 
 def _before(rankings: Rankings, score: np.ndarray, row: np.ndarray, key: np.ndarray) -> np.ndarray:

@@ -44,18 +44,23 @@ def test_scores_too_great_for_32_bits_are_equal():
     assert value("RR", {"A": 1}, {"A": 2e300, "B": 1e300, "C": 3e38}, ties="score") == 1 / 2
 
 
-def test_every_ranking_is_that_sorted_by_score_and_key():
+@pytest.mark.parametrize("longest", [10, 800], ids=["of similar lengths", "one far longer than the others"])
+def test_every_ranking_is_that_sorted_by_score_and_key(longest):
     random = Random(32)
     some = (-2.5, -1.0, -0.0, 0.0, 0.5, 16777216.0, 16777217.0)  # the last two are alike in 32 bits
     scored = {
         f"q{number}": {key: random.choice(some) for key in random.sample("ABCDEFGHIJ", random.randint(0, 10))}
         for number in range(50)
     }
+    scored["q50"] = {
+        f"{key}{number}": random.choice(some) for key in "ABCDEFGHIJ" for number in range(longest // 10)
+    }
     in_order = {
         query: sorted(scores, key=lambda key: (np.float32(scores[key]), key), reverse=True)
         for query, scores in scored.items()
     }
     grades = {query: {key: random.randint(0, 9) for key in "ACEGIX"} for query in scored}
+    grades["q50"] = {key: random.randint(0, 9) for key in scored["q50"]}
     (values,) = evaluate(["DCG"], *pack(grades, scored), Options(ties="score")).values.values()
     (expected,) = evaluate(["DCG"], *pack(grades, in_order), Options()).values.values()
     assert values == pytest.approx(expected, abs=1e-12)
