@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 LEVEL = 0.90
-SHARED = 4  # pairs' worth of weight of the documents of all systems in the factors of one system
+SHARED = 4  # weight of the documents of all systems in the factors of one system, in pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ def _factors(sampled: Sampled, columns: np.ndarray, counted: np.ndarray, shared:
 def _variance(
     sampled: Sampled, weight: np.ndarray, counted: np.ndarray, residual: np.ndarray
 ) -> tuple[float, float]:
-    """The variance of the estimate and its degrees of freedom; both nan for fewer than two weighted pairs.
+    """The variance of the estimate and its degrees of freedom; nan for fewer than two sampled pairs with a weight.
 
     Only the mean squared residual is estimated, since the weights of all pairs are known. It varies less than the
     sum over sampled pairs, in which the weights vary as well.

@@ -33,7 +33,7 @@ class State:
     level: np.ndarray  # int64[pairs], -1 = unjudged
     pair: np.ndarray  # int64[pairs], pks
     born: np.ndarray  # int64[pairs], number of rounds before the pair came to the pool
-    known: np.ndarray  # int64[pairs], number of rounds before it was judged in none; 0 for all others
+    known: np.ndarray  # int64[pairs], number of rounds before a judgment in no round; 0 for all other pairs
     askable: np.ndarray  # bool[pairs], unjudged, and raters will get it
     eligible: np.ndarray  # bool[pairs], askable and in no round: can be drawn
     undrawable: np.ndarray  # bool[pairs], in no round and not eligible, such as gold, but raters will get it

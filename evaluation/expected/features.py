@@ -58,10 +58,10 @@ def features(rank: np.ndarray, cutoff: int, depth: int, machine: np.ndarray | No
 
 
 def _grade_features(grade: np.ndarray) -> np.ndarray:
-    """The features of one machine's grades, float64[pairs, columns]; no column where all grades are the same.
+    """The features of one machine's grades, standardised, float64[pairs, columns].
 
-    For each grade but the least, whether the machine gave this grade or a higher one. Where some pairs have no
-    grade, also whether a pair has none; its other columns are then 0, their mean.
+    For each grade but the least, whether the machine gave this grade or a higher one; 0, the mean, for a pair
+    without a grade. Where only some pairs have a grade, also whether a pair has none.
     """
     given = ~np.isnan(grade)
     grades = np.unique(grade[given])

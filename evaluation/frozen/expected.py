@@ -1,8 +1,8 @@
 """Expected values of a frozen evaluation: their inputs as canonical files, and the estimate from these.
 
     pool.jsonl    {"query", "document", "born", "known", "skipped"} of each pair: the number of rounds before it
-                  came, the number of rounds before it was judged in none, and whether it was drawn but nobody will
-                  judge it
+                  came to the pool, the number of rounds before its judgment if it was judged in no round (else 0),
+                  and whether it was drawn but nobody will judge it
     rounds.jsonl  {"round", "precision", "threshold", "greedy", "units"} of each round, oldest first. A unit is
                   {"key", "rate", "pairs"}. A pair is [query, document], in a unit [query, document, chance within
                   the unit]. "triage" has the names of machines whose grades changed the rates, if any
