@@ -114,7 +114,7 @@ def as_table(every: list[Compared], profile: str, per_query: bool) -> str:
     parts.append(
         "".join(f"{line}\n" for each in every for line in notes(each))
         + f"detectable: the smallest difference that so many queries show {POWER:.0%} of the time\n"
-        + "more queries: how many are missing_steps to show this difference as often\n"
+        + "more queries: how many are lacking to show this difference as often\n"
         + fingerprint_lines(every[0].evaluation)
     )
     return "\n".join(parts)

@@ -5,7 +5,7 @@ from ratings.management.commands._collection_command import OutputCommand, Refus
 from .evaluate import FORMATS, add_scoring, changes, format_in, refuse_expected_queries, refuse_format
 
 WITHOUT_INTERVAL = (
-    "The expected values have no interval: files do not say how the judged documents were format_in. They are too"
+    "The expected values have no interval: files do not say how the judged documents were chosen. They are too"
     " high where only documents that looked relevant were judged."
 )
 
