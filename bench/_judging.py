@@ -23,12 +23,12 @@ from evaluation.expected import (
     estimate,
     expect,
     fit,
+    judgments_to_settle,
+    mean_score,
     pool_of,
     rates,
     scores,
     settled,
-    to_settle,
-    typical,
 )
 from evaluation.expected.estimate import means
 from evaluation.expected.order import WRONG
@@ -110,7 +110,7 @@ def collections(folder: Path, complete: Sequence[str]) -> dict[str, Callable[[],
 
 def read(name: str, qrels: str, runs: Sequence[str], complete: bool) -> Truth:
     """One collection. In one that is judged completely, what has no judgment has grade 0."""
-    found = load(qrels, runs, order="score", tiebreak=True, system_from="file", alike=complete)
+    found = load(qrels, runs, order="score", tiebreak=True, system_from="file", same_numbers=complete)
     grade = np.maximum(found.judgments.grade, 0)
     judged = Judgments(len(found.queries), found.judgments.query, found.judgments.document, grade)
     lists = [each.top(DEPTH) for each in found.rankings.values()]
@@ -185,7 +185,7 @@ def forecasts(pool: Pool, truth: np.ndarray, seed: int, batch: int = 5) -> list[
             continue
         if settled(found.mean, found.covariance)[0] <= WRONG:
             break
-        more = to_settle(pool, level, level < 0, found)
+        more = judgments_to_settle(pool, level, level < 0, found)
         seen.append((judged, pool.pairs - judged if more is None else more))
     return [(judged, more, int((level >= 0).sum()) - judged) for judged, more in seen]
 
@@ -208,9 +208,9 @@ def next_round(
     if model is None:
         unjudged = np.flatnonzero(level < 0)
         size = max(BATCHES * 5, round(SHARE * (pool.pairs - len(unjudged))))
-        return at_random(unjudged, size, typical(pool), generator)
+        return at_random(unjudged, size, mean_score(pool), generator)
     chances, unjudged = model.chances(), np.flatnonzero(level < 0)
-    score = scores(expect(pool, level, chances, model.spread), chances, unjudged)
+    score = scores(expect(pool, level, chances, model.effect_variance), chances, unjudged)
     rate = rates(score, pool.top[unjudged])
     size = SHARE * (pool.pairs - len(unjudged))
     if batch == 1:

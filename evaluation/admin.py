@@ -1,4 +1,4 @@
-"""Frozen evaluations as the admins of their collection can read them. Nobody can change or delete one."""
+"""Frozen evaluations in Django's admin, for reading only: nobody can change or delete one."""
 
 from django.contrib import admin
 

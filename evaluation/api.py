@@ -1,4 +1,4 @@
-"""The API of computed results: evaluations, comparisons and judgments, in the digits of pages and commands."""
+"""The API of results: evaluations, comparisons and judgments, with the same digits as pages and commands."""
 
 from typing import Any
 
@@ -19,10 +19,10 @@ from .draws import MOST_TESTS_OVER_API, TESTS_ON_PAGES
 from .judgments.rules import ADJUDICATIONS, RULES, combine
 from .measures import PROFILES, Measure, Options
 
-MOST_VALUES = 500_000  # queries x systems x measures in one answer
-MOST_BOUNDED = 1_000_000  # queries x systems x cutoff, as on the pages: more takes too long
-MOST_COMPARED = 12
-MEASURED = ("measure", "profile")  # no options, but what they are for and where they come from
+MOST_VALUES = 500_000  # queries x systems x measures in one response
+MOST_BOUNDED = 1_000_000  # queries x systems x cutoff, as on pages: the bounds of more take too long
+MOST_COMPARED = 12  # systems compared with a baseline
+NOT_OPTIONS = ("measure", "profile")  # fields of WithOptions that are no options
 
 router = Router()
 
@@ -52,8 +52,8 @@ class WithOptions(Schema):
 
     @property
     def changes(self) -> dict[str, str]:
-        """The options that depart from the profile."""
-        options = {name: getattr(self, name) for name in WithOptions.model_fields if name not in MEASURED}
+        """The options that are given instead of those of the profile, by name."""
+        options = {name: getattr(self, name) for name in WithOptions.model_fields if name not in NOT_OPTIONS}
         return {name: value for name, value in options.items() if value is not None}
 
 
@@ -91,7 +91,7 @@ class MadeBy(Schema):
     profile: str
     rule: str
     adjudications: str
-    fingerprint: str = Field(description="The options in short: what stands beside every number.")
+    fingerprint: str = Field(description="The options in short, as they stand beside every number.")
     options: dict[str, Any]
 
 
@@ -131,8 +131,8 @@ class JudgmentOut(Schema):
 def evaluation(request: HttpRequest, slug: str, asked: Query[OfEvaluation]):
     """The document of `evaluate --format json`, in the same digits."""
     collection = collection_in(request, slug, Scope.READ)
-    found = evaluated(collection, asked, asked.system or None)
-    return as_json(report.document(found, asked.profile, asked.per_query))
+    result = evaluated(collection, asked, asked.system or None)
+    return as_json(report.document(result, asked.profile, asked.per_query))
 
 
 class OfMachines(Schema):
@@ -164,14 +164,14 @@ def machine_only(request: HttpRequest, slug: str, asked: Query[OfMachineOnly]):
 
 @router.get("/collections/{slug:slug}/comparison", response=ComparisonOut, summary="Whether a difference is real")
 def compare(request: HttpRequest, slug: str, asked: Query[OfComparison]):
-    """The document of `compare --format json`. Here a test makes 2,000 draws unless it is told."""
+    """The document of `compare --format json`. A randomisation test has 2,000 draws by default."""
     collection = collection_in(request, slug, Scope.READ)
-    found = evaluated(collection, asked, [asked.baseline, *asked.other] if asked.other else None)
-    if len(found.systems) > MOST_COMPARED + 1:
-        message = f"{len(found.systems)} systems are too many to compare at once; name at most {MOST_COMPARED}."
+    result = evaluated(collection, asked, [asked.baseline, *asked.other] if asked.other else None)
+    if len(result.systems) > MOST_COMPARED + 1:
+        message = f"{len(result.systems)} systems are too many to compare at once; name at most {MOST_COMPARED}."
         refuse(message, "other")
     try:
-        every = comparison.compared(found, asked.baseline, asked.other, asked.all_pairs, asked.draws)
+        every = comparison.compared(result, asked.baseline, asked.other, asked.all_pairs, asked.draws)
     except ValueError as error:
         refuse(error)
     return as_json(comparison.document(every, asked.profile, asked.per_query))
@@ -181,23 +181,23 @@ def compare(request: HttpRequest, slug: str, asked: Query[OfComparison]):
 def judgments(request: HttpRequest, slug: str, asked: Query[PageOfJudgments]):
     """The one grade of each pair: by the rule from its ratings, or by adjudication."""
     collection = collection_in(request, slug, Scope.READ)
-    read = record.load(collection, systems=())
+    data = record.load(collection, systems=())
     try:
-        combined = combine(read.ratings, asked.rule, adjudications=asked.adjudications)
+        combined = combine(data.ratings, asked.rule, adjudications=asked.adjudications)
     except ValueError as error:
         refuse(error)
-    pks, keys = read.queries["pk"].tolist(), read.queries["key"].tolist()
+    pks, keys = data.queries["pk"].tolist(), data.queries["key"].tolist()
     rows = zip(combined.query.tolist(), combined.document.tolist(), combined.grade.tolist(), strict=True)
     placed = (((pks[place], document), (keys[place], document, grade)) for place, document, grade in rows)
-    found = page_of(placed, asked, lambda row: dict(zip(("query", "document", "grade"), row, strict=True)))
-    named = record.document_keys({row["document"] for row in found["items"]})
-    for row in found["items"]:
-        row["document"] = named[row["document"]]
-    return found
+    page = page_of(placed, asked, lambda row: dict(zip(("query", "document", "grade"), row, strict=True)))
+    document_keys = record.document_keys({row["document"] for row in page["items"]})
+    for row in page["items"]:
+        row["document"] = document_keys[row["document"]]
+    return page
 
 
 def options_and_measures(collection: Collection, asked: WithOptions) -> tuple[Options, list[Measure]]:
-    """What is asked for. Raises Problem for options without a meaning here."""
+    """The options and measures of the request. Raises Problem for ones without a meaning in the collection."""
     try:
         options = scores.options_for(collection, asked.profile, **asked.changes)
         return options, [scores.measure_for(collection, each) for each in asked.measure]
@@ -206,13 +206,14 @@ def options_and_measures(collection: Collection, asked: WithOptions) -> tuple[Op
 
 
 def refuse_too_many(queries: int, systems: int, measures: list[Measure]) -> None:
+    """Raises Problem for more than MOST_VALUES values."""
     values = queries * len(measures) * systems
     if values > MOST_VALUES:
         refuse(f"that would be {values:,} values; ask for at most {MOST_VALUES:,}: fewer systems or measures.")
 
 
 def evaluated(collection: Collection, asked: How, systems: list[str] | None) -> scores.Evaluation:
-    """The evaluation. Raises Problem for options without a meaning here, and for what would take too long."""
+    """The evaluation. Raises Problem for options without a meaning in the collection, and for too many values."""
     options, measures = options_and_measures(collection, asked)
     queries, all_systems = collection.queries.count(), collection.systems.count()
     refuse_too_many(queries, len(systems) if systems else all_systems, measures)
@@ -221,10 +222,10 @@ def evaluated(collection: Collection, asked: How, systems: list[str] | None) -> 
         if measure.cutoff is None or queries * all_systems * measure.cutoff > MOST_BOUNDED:
             refuse(f"the bounds of {measure} take too long here; `evaluate --bounds` computes them.", "bounds")
     try:
-        found = scores.evaluate(
+        result = scores.evaluate(
             collection, measures, options, systems, asked.rule, asked.adjudications, bounds=bounded
         )
-        return with_expected(collection, found, most=MOST_PAIRS) if asked.expected else found
+        return with_expected(collection, result, most=MOST_PAIRS) if asked.expected else result
     except ValueError as error:
         refuse(error)
 
@@ -236,5 +237,5 @@ def refuse(error: object, parameter: str = "") -> None:
 
 
 def as_json(document: dict) -> HttpResponse:
-    """The document as the command prints it, byte for byte."""
+    """The response with the document as JSON, with the same bytes as the command prints."""
     return HttpResponse(report.as_text(document), content_type="application/json; charset=utf-8")

@@ -1,6 +1,6 @@
 from django.apps import AppConfig
 
-DRAW_EVERY = 1.0  # seconds between two looks of a worker for rounds to draw
+DRAW_EVERY = 1.0  # seconds between two checks of a worker for rounds to draw
 
 
 class EvaluationConfig(AppConfig):
@@ -17,7 +17,7 @@ class EvaluationConfig(AppConfig):
 
 
 def draw_due() -> int:
-    """The number of rounds that were drawn, see `decisive.drawing`."""
-    from .decisive import drawing  # here, as pandas is a third of the start of a command
+    """Draws the rounds that are due. Returns their number: see `decisive.drawing`."""
+    from .decisive import drawing  # imported late: pandas takes a third of the start of a command
 
     return drawing.draw_due()

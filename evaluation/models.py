@@ -40,10 +40,10 @@ class Once(models.Model):
 
 
 class FrozenEvaluation(Once):
-    """An evaluation at one moment: its inputs, its numbers, and one hash of the inputs.
+    """An evaluation at one moment: its inputs, its numbers, and the hash of the inputs.
 
-    It does not change with its collection. Access to it is access to the collection, so it goes with that, and
-    only when that is removed as a whole (PROTECT): see ratings.set_up.deleting. A bundle outlives it.
+    It does not change with its collection. It is removed with its collection, and only when that is removed as a
+    whole (PROTECT): see ratings.set_up.deleting. A bundle outlives both.
     """
 
     collection = models.ForeignKey(Collection, models.PROTECT, related_name="frozen_evaluations")
@@ -74,12 +74,12 @@ class FrozenEvaluation(Once):
 
     @property
     def short(self) -> str:
-        """The beginning of the hash, which is its name in addresses."""
+        """The beginning of the hash, which identifies the evaluation in addresses."""
         return self.hash[:SHORT]
 
 
 class FrozenPart(Once):
-    """A compressed chunk of a frozen evaluation: lines of a canonical file, or of an array."""
+    """A compressed part of a frozen evaluation: lines of a canonical file, or bytes of an array."""
 
     frozen = models.ForeignKey(FrozenEvaluation, models.PROTECT, related_name="parts")
     name = models.CharField(max_length=250, help_text="The canonical file or the array that it is a part of.")
@@ -97,6 +97,6 @@ class FrozenPart(Once):
 
 
 def stored_of(collection: Collection) -> Iterator[models.QuerySet]:
-    """All that is stored of frozen evaluations, to be deleted with their collection, in this order."""
+    """The rows of frozen evaluations to delete with their collection, in this order."""
     yield FrozenPart.objects.filter(frozen__collection=collection)
     yield FrozenEvaluation.objects.filter(collection=collection)

@@ -1,7 +1,4 @@
-"""How far raters agree, how each differs from the others, and whether the order of systems depends on them.
-
-No database, no Django.
-"""
+"""Agreement of raters, bias and drift of each, and stability of the order of systems. No database, no Django."""
 
 from .drift import FEWEST, Course, Period, courses
 from .kappa import cohen, confusion, fleiss, percent

@@ -1,47 +1,44 @@
-"""How a rater's grades change over time: their distribution, and their distance from the others' grades.
-
-NumPy; SciPy for an interval.
-"""
+"""Drift of raters: how the distribution and the bias of their grades change over time. NumPy and SciPy."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..significance.paired import ROUNDING
-from .raters import LEVEL, described, distances, mean_of
+from .raters import LEVEL, describe, distances, mean_of
 from .table import Table
 
-PERIODS = 8  # at most
-FEWEST = 20  # the least number of grades in a period, and of shared grades in a half
+PERIODS = 8  # of a rater, at most
+FEWEST = 20  # grades of a period, and shared grades of a half, at least
 
 
 @dataclass(frozen=True)
 class Period:
     """Consecutive grades of one rater."""
 
-    first: int  # which of their grades, from 1
+    first: int  # number of its first grade among those of the rater, from 1
     last: int
     given: list[int]  # count of each grade of the scale
-    shared: int  # with pairs that others graded
-    bias: float  # the mean of own grade less the mean of the others'; nan for none
-    low: float  # its 95 % interval by t
+    shared: int  # grades of pairs that others graded, too
+    bias: float  # mean distance of a grade from the mean of the others' grades; nan for none
+    low: float  # 95 % interval of the bias by t
     high: float
 
 
 @dataclass(frozen=True)
 class Course:
-    """The grades of one rater over time, and the later half compared with the earlier."""
+    """The grades of one rater over time, and the later half compared with the earlier half."""
 
     rater: int
     ratings: int
     in_order: bool  # False: most grades have the same time, as from a file without times
-    periods: list[Period]  # of equal length within one grade; empty without an order or with too few grades
-    shared_early: int  # grades of each half on pairs that others graded
+    periods: list[Period]  # equally long up to one grade; empty without an order, or with too few grades
+    shared_early: int  # grades of the earlier half on pairs that others graded, too
     shared_late: int
-    early: float  # mean distance from the others; nan for none
+    early: float  # bias in the earlier half; nan for none
     late: float
-    moved: float  # late less early
-    low: float  # its 95 % interval by Welch's t; nan where a half has fewer than two
+    moved: float  # late minus early
+    low: float  # 95 % interval of `moved` by Welch's t; nan where a half has fewer than two shared grades
     high: float
 
     @property
@@ -51,7 +48,7 @@ class Course:
 
 
 def courses(table: Table) -> list[Course]:
-    """A course for each rater with a grade. `table` must have moments."""
+    """The course of each rater with a grade. `table` must have moments."""
     distance = distances(table)
     order = np.lexsort((table.pair, table.moment, table.rater))
     ends = np.cumsum(np.bincount(table.rater, minlength=table.raters))
@@ -60,10 +57,10 @@ def courses(table: Table) -> list[Course]:
 
 
 def _course(table: Table, rater: int, rows: np.ndarray, distance: np.ndarray) -> Course:
-    """The course of the rater whose `rows` these are, in the order of time."""
+    """The course of one rater. rows: the rater's rows of the table, in the order of time."""
     in_order = bool(2 * np.unique(table.moment[rows]).size >= rows.size)
     early, late = (mine[~np.isnan(mine)] for mine in np.array_split(distance[rows] if in_order else rows[:0], 2))
-    moved, low, high = _moved(early, late)
+    moved, low, high = _welch(early, late)
     return Course(
         rater=rater,
         ratings=rows.size,
@@ -86,19 +83,22 @@ def _periods(table: Table, rows: np.ndarray, distance: np.ndarray) -> list[Perio
         first, last = last + 1, last + mine.size
         given = np.bincount(table.level[mine], minlength=table.grades.size).tolist()
         apart = distance[mine][~np.isnan(distance[mine])]
-        bias, low, high, _ = described(apart)
+        bias, low, high, _ = describe(apart)
         periods.append(Period(first, last, given, apart.size, bias, low, high))
     return periods
 
 
-def _moved(early: np.ndarray, late: np.ndarray) -> tuple[float, float, float]:
-    """The difference of two means and its interval by Welch's t, which allows for unequal variances."""
+def _welch(early: np.ndarray, late: np.ndarray) -> tuple[float, float, float]:
+    """The mean of `late` minus that of `early`, and its interval by Welch's t: low and high end.
+
+    The interval is nan where one of the samples has fewer than two values.
+    """
     from scipy.special import stdtrit
 
     moved = mean_of(late) - mean_of(early)
     if min(early.size, late.size) < 2:
         return moved, float("nan"), float("nan")
-    # A mean of equal distances has a rounding error, which is no difference.
+    # Means of equal distances can differ by a rounding error.
     rounding = ROUNDING * max(np.abs(early).max(), np.abs(late).max())
     moved = 0.0 if abs(moved) <= rounding else moved
     parts = np.array([half.var(ddof=1) / half.size for half in (early, late)])
@@ -106,5 +106,5 @@ def _moved(early: np.ndarray, late: np.ndarray) -> tuple[float, float, float]:
     if error <= rounding:
         return moved, moved, moved
     freedom = parts.sum() ** 2 / (parts**2 / [early.size - 1, late.size - 1]).sum()
-    reach = float(stdtrit(freedom, (1 + LEVEL) / 2) * error)
-    return moved, moved - reach, moved + reach
+    margin = float(stdtrit(freedom, (1 + LEVEL) / 2) * error)
+    return moved, moved - margin, moved + margin

@@ -1,4 +1,4 @@
-"""Percent agreement, Cohen's kappa of two raters, and Fleiss' kappa. NumPy only."""
+"""Percent agreement, Cohen's kappa, and Fleiss' kappa. NumPy only."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -11,61 +11,62 @@ from .table import Table
 
 @dataclass(frozen=True)
 class PairOfRaters:
-    """The agreement of two raters on the pairs that both graded. nan: both gave the same grade to all of them."""
+    """The agreement of two raters on the pairs that both graded. A kappa is nan where all grades are the same."""
 
     first: int
     second: int
     pairs: int
-    agree: float  # the share with the same grade
-    within_one: float  # with the same grade or the next on the scale
-    kappa: float  # Cohen's, all disagreements equal
-    linear: float  # weighted by the distance of the grades
-    quadratic: float  # by its square
+    agree: float  # share with the same grade
+    within_one: float  # share with grades at most one step of the scale apart
+    kappa: float  # Cohen's kappa, unweighted
+    linear: float  # Cohen's kappa, weighted by the distance of the grades
+    quadratic: float  # Cohen's kappa, weighted by the squared distance
 
 
 @dataclass(frozen=True)
 class Fleiss:
-    """Fleiss' kappa of the pairs with the most frequent number of ratings: it needs equally many for each."""
+    """Fleiss' kappa of the pairs with the most frequent number of ratings, since all need the same number."""
 
-    kappa: float  # nan: there are no such pairs, or all their grades are the same
+    kappa: float  # nan where there are no such pairs, or all their grades are the same
     pairs: int
     ratings: int  # of each pair
 
 
 @dataclass(frozen=True)
 class Percent:
-    """How often two grades of one pair agree, over every pair of grades."""
+    """Percent agreement over all couples of grades of one pair."""
 
-    pairs: int  # of grades
-    agree: float  # the share with the same grade; nan where there is no pair of grades
-    within_one: float  # with the same grade or the next on the scale
+    pairs: int  # couples of grades
+    agree: float  # share with the same grade; nan where there is no couple
+    within_one: float  # share with grades at most one step of the scale apart
 
 
 def percent(table: Table) -> Percent:
     """Percent agreement over all raters."""
-    twice = table.twice
-    return _percent(twice.count, np.abs(twice.one - twice.other))
+    couples = table.couples
+    return _percent(couples.count, np.abs(couples.first_level - couples.second_level))
 
 
 def confusion(table: Table) -> np.ndarray:
-    """int64[levels, levels]: how often two raters gave these two grades to the same pair. Symmetric."""
-    counts = np.zeros((table.grades.size, table.grades.size), np.int64)
-    np.add.at(counts, (table.twice.one, table.twice.other), table.twice.count)
+    """The counts of each two grades that two raters gave to the same pair: int64[levels, levels], symmetric."""
+    counts, couples = np.zeros((table.grades.size, table.grades.size), np.int64), table.couples
+    np.add.at(counts, (couples.first_level, couples.second_level), couples.count)
     return counts + counts.T - np.diag(np.diag(counts))
 
 
 def cohen(table: Table) -> Iterator[PairOfRaters]:
-    """The agreement of every two raters with a pair in common, in the order of their numbers."""
-    twice, levels = table.twice, table.grades.size
+    """The agreement of each two raters with a pair in common, in the order of their numbers."""
+    couples, levels = table.couples, table.grades.size
     distance = np.abs(table.grades[:, np.newaxis] - table.grades)
-    for start, count in zip(*groups(twice.first, twice.second), strict=True):
+    for start, count in zip(*groups(couples.first_rater, couples.second_rater), strict=True):
         rows = slice(start, start + count)
+        first, second, frequency = couples.first_level[rows], couples.second_level[rows], couples.count[rows]
         counts = np.zeros((levels, levels))
-        counts[twice.one[rows], twice.other[rows]] = twice.count[rows]
-        percent = _percent(twice.count[rows], np.abs(twice.one[rows] - twice.other[rows]))
+        counts[first, second] = frequency
+        percent = _percent(frequency, np.abs(first - second))
         yield PairOfRaters(
-            first=int(twice.first[start]),
-            second=int(twice.second[start]),
+            first=int(couples.first_rater[start]),
+            second=int(couples.second_rater[start]),
             **asdict(percent),
             kappa=_kappa(counts, distance > 0),
             linear=_kappa(counts, distance),
@@ -80,13 +81,13 @@ def _percent(count: np.ndarray, steps: np.ndarray) -> Percent:
 
 
 def _kappa(counts: np.ndarray, weights: np.ndarray) -> float:
-    """1 - observed / expected disagreement; nan where none is expected."""
+    """1 - observed / expected disagreement, each weighted; nan where no disagreement is expected."""
     expected = (weights * np.outer(counts.sum(axis=1), counts.sum(axis=0))).sum() / counts.sum()
     return float(1 - (weights * counts).sum() / expected) if expected > 0 else float("nan")
 
 
 def fleiss(table: Table) -> Fleiss:
-    """Fleiss' kappa. Of several equally frequent numbers of ratings, the largest is taken."""
+    """Fleiss' kappa. Where several numbers of ratings are equally frequent, the largest counts."""
     ratings = table.ratings[table.ratings > 1]
     if not ratings.size:
         return Fleiss(float("nan"), 0, 0)

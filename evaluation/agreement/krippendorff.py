@@ -1,8 +1,8 @@
 """Krippendorff's alpha: agreement beyond chance for any number of raters, with missing ratings. NumPy only.
 
-1 is perfect agreement, 0 is agreement by chance, and less is systematic disagreement. The distance of two grades
-depends on the kind of scale. Nominal: equal or not. Interval: the difference of values. Ordinal: the number of
-ratings between them. (Krippendorff, Content Analysis, on reliability.)
+1 is perfect agreement, 0 is agreement by chance, and a negative value is systematic disagreement. The distance of
+two grades depends on the kind of scale. Nominal: equal or not. Interval: the difference of the values. Ordinal:
+the number of ratings between them. (Krippendorff, Content Analysis, on reliability.)
 """
 
 import numpy as np
@@ -11,11 +11,11 @@ from ..draws import ALPHA, SEED
 from .table import Table
 
 KINDS = ("nominal", "ordinal", "interval")
-AT_ONCE = 1 << 20  # numbers in one chunk of resamples
+AT_ONCE = 1 << 20  # counts in one chunk of resamples
 
 
 def alpha(table: Table, kind: str) -> float:
-    """Alpha; nan where no pair has two grades, or all grades are the same, so that no disagreement is possible."""
+    """Krippendorff's alpha; nan where no pair has two grades, and where all grades are the same."""
     if not table.shared.pair.size:
         return float("nan")
     patterns, frequency = table.patterns
@@ -25,10 +25,10 @@ def alpha(table: Table, kind: str) -> float:
 def alpha_interval(
     table: Table, kind: str, level: float = 0.95, draws: int = ALPHA, seed: int = SEED
 ) -> tuple[float, float]:
-    """Percentile interval of alpha over resampled pairs; the same seed gives the same interval.
+    """The percentile bootstrap interval of alpha over pairs: low and high end.
 
-    A resample in which all grades are the same has no alpha. (nan, nan) for fewer than two pairs, and where so
-    many resamples have no alpha that an end of the interval would fall among them.
+    A resample in which all grades are the same has no alpha. The ends are nan for fewer than two pairs, and where
+    so many resamples have no alpha that an end would fall among them. The same seed gives the same interval.
     """
     pairs = int((table.ratings > 1).sum())
     if pairs < 2:
@@ -49,8 +49,8 @@ def alpha_interval(
 
 
 def _alphas(patterns: np.ndarray, times: np.ndarray, grades: np.ndarray, kind: str) -> np.ndarray:
-    """Alpha for each row of `times`, float64[draws, patterns]: how often each pattern occurs."""
-    given = times @ patterns  # how often each grade was given
+    """Alpha of each resample, float64[draws]. times: float64[draws, patterns], how often each pattern occurs."""
+    given = times @ patterns  # count of each grade
     ratings = patterns.sum(axis=1)
     if kind == "nominal":
         apart = ratings**2 - (patterns**2).sum(axis=1)
@@ -58,7 +58,7 @@ def _alphas(patterns: np.ndarray, times: np.ndarray, grades: np.ndarray, kind: s
         observed = times @ (apart / (ratings - 1))
     else:
         place = np.cumsum(given, axis=1) - given / 2 if kind == "ordinal" else np.broadcast_to(grades, given.shape)
-        # Centred, or the squares of large grades would lose the digits of small differences.
+        # Centred, since squares of large grades would lose the digits of small differences.
         place = place - np.average(place, axis=1, weights=given)[:, np.newaxis]
         expected = 2 * (given.sum(axis=1) * (given * place**2).sum(axis=1) - (given * place).sum(axis=1) ** 2)
         # The sum of squared distances over all ordered pairs of grades of a pattern.

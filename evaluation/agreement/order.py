@@ -1,4 +1,4 @@
-"""How stable the order of systems is under other raters. NumPy only; the caller scores."""
+"""Stability of the order of systems under other raters. NumPy only; the caller computes the means."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,45 +10,45 @@ from ..judgments.rules import Ratings
 from ..measures.arrays import groups
 
 LEVEL = 0.95
-FEWEST_FOR_TAU = 5  # systems: of fewer, Kendall's tau takes only a handful of values
+FEWEST_FOR_TAU = 5  # systems: with fewer, Kendall's tau takes only a handful of values
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The means and order of systems without one rater's ratings."""
+    """The means and the order of systems without the ratings of one rater."""
 
     rater: int
-    ratings: int  # left out
+    ratings: int  # number of the rater's ratings
     unjudged: int  # pairs that nobody else graded
-    means: list[float]  # of the systems; nan: no query counts
-    reversed: list[tuple[int, int]]  # systems that swap; the one that is better with all raters comes first
-    tau: float  # Kendall's tau-b with the order by all raters; nan for few systems, or if an order is all ties
+    means: list[float]  # of the systems; nan where no query counts
+    reversed: list[tuple[int, int]]  # systems that swap; first the one that is better with all raters
+    tau: float  # Kendall's tau-b with the order by all raters; nan for few systems, or where all means are tied
 
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """The means of systems under resampled raters and without each rater."""
+    """The order of systems under resampled ratings and without each rater."""
 
     means: np.ndarray  # float64[systems], with all ratings
-    low: np.ndarray  # float64[systems], the 95 % interval of the means over resamples; nan where one has no mean
+    low: np.ndarray  # float64[systems], 95 % interval of the means over resamples; nan where one has no mean
     high: np.ndarray
-    pairs: int  # with two ratings or more: only these change in a resample
+    pairs: int  # pairs with two ratings or more: only these change in a resample
     draws: int
     seed: int
-    holds: float  # the share of resamples in which no two systems swap; nan where all means are equal
-    leader_holds: float  # the share in which no system overtakes the best
-    kept: np.ndarray  # float64[systems, systems]: the share in which two systems keep their order; nan for ties
-    tau: float  # the mean of Kendall's tau-b with the order by all raters; nan as in LeftOut
+    holds: float  # share of resamples in which no two systems swap; nan where all means are equal
+    leader_holds: float  # share of resamples in which no system overtakes the best
+    kept: np.ndarray  # float64[systems, systems], share in which two systems keep their order; nan for ties
+    tau: float  # mean of Kendall's tau-b with the order by all raters; nan as in LeftOut
     left_out: list[LeftOut]  # by rater
 
 
 def worlds(
     ratings: Ratings, keys: Iterable[str], raters: Iterable[int], draws: int = RATERS, seed: int = SEED
 ) -> Iterator[Ratings]:
-    """The ratings as they are, then each resample of them, then what is left without each of `raters`.
+    """The ratings as they are, then `draws` resamples of them, then the ratings without each of `raters`.
 
-    A resample draws, for each pair, as many ratings as it has, with replacement. Adjudicated grades stay. The
-    draws of a query depend on its key, of `keys`, and on its own ratings alone: those of other queries can change.
+    A resample draws with replacement, for each pair, as many ratings as the pair has. Adjudicated grades stay. The
+    draws of a query depend on its key (of `keys`) and its own ratings alone, not on those of other queries.
     """
     yield ratings
     rows = np.lexsort((ratings.rater, ratings.document, ratings.query))
@@ -58,11 +58,11 @@ def worlds(
     streams = [np.random.default_rng([seed, int.from_bytes(key.encode())]) for key in keys]
     for _ in range(draws):
         drawn = [stream.random(size) for stream, size in zip(streams, sizes, strict=True)]
-        # Below 1, and so the product is below `choice`.
+        # Draws are below 1, and so places are below `choice`.
         place = (np.concatenate([np.empty(0), *drawn]) * choice).astype(np.int64)
-        yield _only(ratings, rows[first + place])
+        yield _subset(ratings, rows[first + place])
     for rater in raters:
-        yield _only(ratings, np.flatnonzero(ratings.rater != rater))
+        yield _subset(ratings, np.flatnonzero(ratings.rater != rater))
 
 
 def stability(
@@ -70,17 +70,17 @@ def stability(
 ) -> Stability | None:
     """The stability of the order of systems; None where no pair has two ratings.
 
-    `means` are those of the systems in each of `worlds`, float64[worlds, systems], nan for none.
+    means: float64[worlds, systems], of the systems in each of `worlds`; nan where a system has no mean.
     """
     rows = np.lexsort((ratings.document, ratings.query))
     starts, counts = groups(ratings.query[rows], ratings.document[rows])
     if not (counts > 1).any():
         return None
-    alone = np.zeros(rows.size, bool)
-    alone[rows[starts[counts == 1]]] = True
+    single = np.zeros(rows.size, bool)
+    single[rows[starts[counts == 1]]] = True
     means, drawn, without = means[0], means[1 : draws + 1], means[draws + 1 :]
     signs, others = _signs(means), np.array([_signs(each) for each in drawn])
-    # nan >= 0 is False: a system that loses its mean keeps no order. One that never had a mean is left out.
+    # nan >= 0 is False: a system that loses its mean keeps no order. A system that never had one is left out.
     keeps = (signs * others >= 0) | np.isnan(signs)
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     has_order = bool((signs > 0).any())
@@ -97,13 +97,13 @@ def stability(
         kept=np.where((signs == 0) | np.isnan(signs), np.nan, keeps.mean(axis=0)),
         tau=float(np.mean([_tau(signs, each) for each in others])),
         left_out=[
-            _left_out(rater, ratings.rater == rater, alone, signs, each)
+            _left_out(rater, ratings.rater == rater, single, signs, each)
             for rater, each in zip(raters, without, strict=True)
         ],
     )
 
 
-def _only(ratings: Ratings, rows: np.ndarray) -> Ratings:
+def _subset(ratings: Ratings, rows: np.ndarray) -> Ratings:
     return replace(
         ratings,
         query=ratings.query[rows],
@@ -114,14 +114,18 @@ def _only(ratings: Ratings, rows: np.ndarray) -> Ratings:
     )
 
 
-def _left_out(rater: int, mine: np.ndarray, alone: np.ndarray, signs: np.ndarray, means: np.ndarray) -> LeftOut:
-    """`mine`: the rater's rows of the ratings; `alone`: the rows of pairs with one rating."""
+def _left_out(rater: int, mine: np.ndarray, single: np.ndarray, signs: np.ndarray, means: np.ndarray) -> LeftOut:
+    """The result without one rater.
+
+    mine: bool[ratings], those of the rater; single: bool[ratings], those of pairs with one rating; signs: the
+    order by all raters; means: those without the rater.
+    """
     without = _signs(means)
     swapped = np.argwhere((signs > 0) & (without < 0)).tolist()
     return LeftOut(
         rater=rater,
         ratings=int(mine.sum()),
-        unjudged=int((mine & alone).sum()),
+        unjudged=int((mine & single).sum()),
         means=means.tolist(),
         reversed=[(first, second) for first, second in swapped],
         tau=_tau(signs, without),
@@ -129,18 +133,21 @@ def _left_out(rater: int, mine: np.ndarray, alone: np.ndarray, signs: np.ndarray
 
 
 def _signs(means: np.ndarray) -> np.ndarray:
-    """float64[systems, systems]: 1 where the first system is better, -1 where the second is; nan: no mean."""
+    """The order as signs, float64[systems, systems]: 1 where the first system is better, -1 where the second is.
+
+    nan where one of them has no mean.
+    """
     return np.sign(means[:, np.newaxis] - means)
 
 
 def tau(first: np.ndarray, second: np.ndarray) -> float:
-    """Kendall's tau-b of the orders of systems by two means, float64[systems] each; nan as in LeftOut."""
+    """Kendall's tau-b of two orders of systems, each by means float64[systems]; nan as in LeftOut."""
     return _tau(_signs(first), _signs(second))
 
 
 def _tau(first: np.ndarray, second: np.ndarray) -> float:
-    """Kendall's tau-b of two orders, given as signs."""
-    both = (first**2).sum() * (second**2).sum()
-    if len(first) < FEWEST_FOR_TAU or not both > 0:
+    """Kendall's tau-b of two orders as signs."""
+    product = (first**2).sum() * (second**2).sum()  # of the numbers of pairs that are not tied
+    if len(first) < FEWEST_FOR_TAU or not product > 0:
         return float("nan")
-    return float((first * second).sum() / np.sqrt(both))
+    return float((first * second).sum() / np.sqrt(product))

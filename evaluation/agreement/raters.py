@@ -1,4 +1,4 @@
-"""How each rater differs from the others, and which pairs they disagree about. NumPy; SciPy for an interval."""
+"""The bias of each rater against the others, and the pairs with different grades. NumPy and SciPy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class OneRater:
-    """A rater compared with the others on the pairs that others graded, too. nan where there are too few."""
+    """A rater compared with the others on the pairs that others graded, too. nan where there are too few pairs."""
 
     rater: int
     ratings: int
-    cannot: int  # answers "cannot judge"
-    mean: float  # of all grades given
-    shared: int  # ratings of pairs that others graded
-    bias: float  # the mean of own grade less the mean of the others' grades
-    low: float  # its 95 % interval by t over pairs
+    cannot: int  # "cannot judge" answers
+    mean: float  # of the rater's grades
+    shared: int  # grades of pairs that others graded, too
+    bias: float  # mean distance of a grade from the mean of the others' grades
+    low: float  # 95 % interval of the bias by t over pairs
     high: float
-    spread: float  # the standard deviation of these distances
-    agree: float  # the share of the others' grades that equal the rater's
+    spread: float  # standard deviation of these distances
+    agree: float  # share of the others' grades that equal the rater's
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,16 @@ class Disputed:
 
 
 def each_rater(table: Table) -> list[OneRater]:
-    """A row for each rater, also for those without a grade."""
+    """A row for each rater, including raters without a grade."""
     distance = distances(table)
-    there = ~np.isnan(distance)
+    shared = ~np.isnan(distance)
     ratings = np.bincount(table.rater, minlength=table.raters)
     total = np.bincount(table.rater, table.grade, table.raters)
-    same, met = _met(table)
+    equal, compared = _agreement_counts(table)
     raters = []
     for rater in range(table.raters):
-        mine = distance[there & (table.rater == rater)]
-        bias, low, high, spread = described(mine)
+        mine = distance[shared & (table.rater == rater)]
+        bias, low, high, spread = describe(mine)
         raters.append(
             OneRater(
                 rater=rater,
@@ -62,14 +62,14 @@ def each_rater(table: Table) -> list[OneRater]:
                 low=low,
                 high=high,
                 spread=spread,
-                agree=float(same[rater] / met[rater]) if met[rater] else float("nan"),
+                agree=float(equal[rater] / compared[rater]) if compared[rater] else float("nan"),
             )
         )
     return raters
 
 
 def distances(table: Table) -> np.ndarray:
-    """Each grade less the mean of the others' of the same pair, float64[n]; nan where nobody else graded it."""
+    """Each grade minus the mean of the others' grades of its pair, float64[n]; nan where nobody else graded it."""
     others, sums = table.ratings[table.pair] - 1, np.bincount(table.pair, table.grade, table.pairs)[table.pair]
     mean = np.full(others.size, np.nan)
     np.divide(sums - table.grade, others, out=mean, where=others > 0)
@@ -77,12 +77,12 @@ def distances(table: Table) -> np.ndarray:
 
 
 def mean_of(values: np.ndarray) -> float:
-    """The mean; nan for no values."""
+    """The mean of the values; nan for none."""
     return float(values.mean()) if values.size else float("nan")
 
 
-def described(distance: np.ndarray) -> tuple[float, float, float, float]:
-    """Mean, the low and high end of its t interval, and standard deviation; nan where there are too few values."""
+def describe(distance: np.ndarray) -> tuple[float, float, float, float]:
+    """The mean, the low and high end of its t interval, and the standard deviation; nan for too few values."""
     if not distance.size:
         return (float("nan"),) * 4
     low, high = t_interval(distance[:, np.newaxis], LEVEL)
@@ -90,22 +90,23 @@ def described(distance: np.ndarray) -> tuple[float, float, float, float]:
     return float(distance.mean()), float(low[0]), float(high[0]), float(spread)
 
 
-def _met(table: Table) -> tuple[np.ndarray, np.ndarray]:
-    """For each rater, how many grades of others on the same pairs equal theirs, and how many there are."""
-    twice = table.twice
-    same = twice.count * (twice.one == twice.other)
-    sums = [
-        np.bincount(twice.first, counts, table.raters) + np.bincount(twice.second, counts, table.raters)
-        for counts in (same, twice.count)
-    ]
-    return sums[0], sums[1]
+def _agreement_counts(table: Table) -> tuple[np.ndarray, np.ndarray]:
+    """By rater, how many of the others' grades of the same pairs equal the rater's, and how many there are."""
+    couples = table.couples
+    equal = couples.count * (couples.first_level == couples.second_level)
+
+    def by_rater(counts: np.ndarray) -> np.ndarray:
+        first = np.bincount(couples.first_rater, counts, table.raters)
+        return first + np.bincount(couples.second_rater, counts, table.raters)
+
+    return by_rater(equal), by_rater(couples.count)
 
 
 class Disputes(Sequence):
-    """Disputed pairs as rows, which are made when they are asked for: they can be half of all pairs."""
+    """A sequence of `Disputed`, made on access, since half of all pairs may be disputed."""
 
     def __init__(self, *columns: np.ndarray) -> None:
-        self._columns = columns  # as in Disputed
+        self._columns = columns  # in the order of the fields of Disputed
 
     def __len__(self) -> int:
         return len(self._columns[0])

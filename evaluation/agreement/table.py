@@ -1,4 +1,4 @@
-"""Grades by rater and pair: the arrays from which all agreement is computed. NumPy only."""
+"""Grades by rater and pair: the arrays from which agreement is computed. NumPy only."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,7 +8,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The grades that raters gave, sorted by pair and then by rater. "Cannot judge" is only counted."""
+    """The grades of raters, sorted by pair and then by rater. "Cannot judge" is counted and has no row."""
 
     pairs: int
     raters: int
@@ -16,8 +16,8 @@ class Table:
     pair: np.ndarray  # int64[n], from 0 to pairs - 1
     rater: np.ndarray  # int64[n], from 0 to raters - 1
     level: np.ndarray  # int64[n], the place of the grade on the scale
-    cannot: np.ndarray  # int64[raters], the number of "cannot judge" of each
-    moment: np.ndarray | None = None  # int64[n], the time of the rating in seconds; None: unknown
+    cannot: np.ndarray  # int64[raters], number of "cannot judge" answers
+    moment: np.ndarray | None = None  # int64[n], time of the rating in seconds; None: unknown
 
     @property
     def grade(self) -> np.ndarray:
@@ -39,8 +39,9 @@ class Table:
 
     @cached_property
     def patterns(self) -> tuple[np.ndarray, np.ndarray]:
-        """The distinct rows of grade counts among pairs with two grades or more, float64[patterns, levels], and
-        how many pairs have each, int64[patterns]. With few raters and grades there are few patterns.
+        """The distinct grade counts of pairs with two grades or more, and the number of pairs with each.
+
+        float64[patterns, levels] and int64[patterns]. With few raters and grades there are few patterns.
         """
         shared, levels = self.shared, max(self.grades.size, 1)
         counts = np.bincount(shared.pair * levels + shared.level, minlength=self.pairs * levels)
@@ -51,19 +52,19 @@ class Table:
         return counts[places].astype(np.float64), frequency
 
     @cached_property
-    def twice(self) -> "Twice":
-        """The pairs of grades of one pair, counted by raters and grades."""
-        return _twice(self)
+    def couples(self) -> "Couples":
+        """The couples of grades that two raters gave to one pair, counted by raters and grades."""
+        return _couples(self)
 
 
 @dataclass(frozen=True, eq=False)
-class Twice:
-    """How often the rater `first` gave the level `one` where the rater `second` (a higher number) gave `other`."""
+class Couples:
+    """How often two raters gave these two levels to the same pair. Each field: int64[cells]."""
 
-    first: np.ndarray  # int64[cells], each
-    second: np.ndarray
-    one: np.ndarray
-    other: np.ndarray
+    first_rater: np.ndarray
+    second_rater: np.ndarray  # with a higher number than the first
+    first_level: np.ndarray
+    second_level: np.ndarray
     count: np.ndarray
 
 
@@ -75,10 +76,10 @@ def table(
     scale: np.ndarray | None = None,
     moment: np.ndarray | None = None,
 ) -> Table:
-    """The table of these ratings. `pair` and `rater` count from 0; `grade` is nan for "cannot judge".
+    """The table of these ratings. `pair` and `rater` are numbers from 0; `grade` is nan for "cannot judge".
 
-    `scale` has all possible grades (None: those that occur). ValueError for a rater who graded a pair twice, and
-    for a grade that is not on the scale.
+    scale: all possible grades (None: those that occur). ValueError for a rater who graded a pair twice, and for a
+    grade that is not on the scale.
     """
     pair, rater, grade = np.asarray(pair, np.int64), np.asarray(rater, np.int64), np.asarray(grade, np.float64)
     graded = ~np.isnan(grade)
@@ -98,7 +99,7 @@ def table(
     return Table(pairs, raters, grades, pair[order], rater[order], level, cannot, moment)
 
 
-def _twice(rows: Table) -> Twice:
+def _couples(rows: Table) -> Couples:
     levels, cells, counts = max(rows.grades.size, 1), [], []
     # Rows of one pair are adjacent: compare each with the next, then with the one after it, and so on.
     for apart in range(1, int(rows.ratings.max(initial=0))):
@@ -111,5 +112,5 @@ def _twice(rows: Table) -> Twice:
         counts.append(count)
     cell, place = np.unique(np.concatenate([np.empty(0, np.int64), *cells]), return_inverse=True)
     count = np.bincount(place, np.concatenate([np.empty(0), *counts]), cell.size).astype(np.int64)
-    (raters, grades) = np.divmod(cell, levels * levels)
-    return Twice(*np.divmod(raters, max(rows.raters, 1)), *np.divmod(grades, levels), count)
+    raters, grades = np.divmod(cell, levels * levels)
+    return Couples(*np.divmod(raters, max(rows.raters, 1)), *np.divmod(grades, levels), count)

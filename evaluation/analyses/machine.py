@@ -12,7 +12,7 @@ from ratings.judges.choosing import UNANSWERED
 from ratings.models import JudgeSample, JudgeVersion, MachineGrade
 
 from .. import cache, record
-from ..agreement.machine import Both, Figure, bias_apart, confusion, figures
+from ..agreement.machine import Figure, Paired, bias_differences, confusion, figures
 from ..draws import ALPHA, SEED
 from ..measures.arrays import pair_key
 from ..record import Opinions, Record
@@ -32,11 +32,11 @@ class Against:
     pairs: int  # of the sample
     rated: int  # of them, those with a person's grade
     answered: int  # those with a grade of the version
-    both: Both
-    pair: np.ndarray  # int64[n], the number of the pair of each row of `both`
+    paired: Paired
+    pair: np.ndarray  # int64[n], the number of the pair of each row of `paired`
     systems: dict[str, np.ndarray]  # bool[n]: the rows whose pair the system has in its first TOP places
     tags: dict[str, np.ndarray]  # bool[n]: the rows whose query has the tag
-    again: Both  # pairs asked again: the first grade of the version in place of a person's, and a later one
+    again: Paired  # pairs asked again: the first grade of the version in place of a person's, and a later one
     unsure: int  # later answers of which exactly one, the first or the later, has no grade
 
     def count(self, rows: np.ndarray | None = None) -> int:
@@ -62,7 +62,7 @@ def against_of(version: JudgeVersion) -> Against | None:
     key = pair_key(rows["query"], rows["document"])
     numbers, pair, raters = np.unique(key, return_inverse=True, return_counts=True)
     scale = np.array(opinions.scale)
-    both = Both(
+    paired = Paired(
         grades=scale,
         query=rows["query"],
         person=np.searchsorted(scale, rows["person"]),
@@ -75,10 +75,10 @@ def against_of(version: JudgeVersion) -> Against | None:
         pairs=len(chance),
         rated=len(chance.keys() & set(zip(*_graded_pairs(opinions), strict=True))),
         answered=len(graded),
-        both=both,
+        paired=paired,
         pair=pair,
         systems={name: np.isin(key, _top(data, name)) for name in data.systems},
-        tags=_tags(opinions, both.query),
+        tags=_tags(opinions, paired.query),
         **_asked_again(version, scale, place),
     )
 
@@ -143,7 +143,7 @@ def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]
                 unsure += (before is None) != (value is None)
     columns = np.array(graded_again, np.float64).reshape(-1, 3).T
     levels = [np.searchsorted(scale, column) for column in columns[1:]]
-    return {"again": Both(scale, columns[0].astype(int), *levels, np.ones(len(graded_again))), "unsure": unsure}
+    return {"again": Paired(scale, columns[0].astype(int), *levels, np.ones(len(graded_again))), "unsure": unsure}
 
 
 # As files
@@ -151,8 +151,8 @@ def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]
 
 def document(against: Against) -> dict:
     """The JSON document: counts, figures, confusion, bias by system and tag, repeats."""
-    version, shares = against.version, confusion(against.both)
-    counts = replace(against.both, weight=np.ones(len(against.both.query))).by_query.sum(axis=0).astype(int)
+    version, shares = against.version, confusion(against.paired)
+    counts = replace(against.paired, weight=np.ones(len(against.paired.query))).by_query.sum(axis=0).astype(int)
     whole = {
         "collection": version.judge.collection.slug,
         "judge": version.judge.name,
@@ -165,12 +165,12 @@ def document(against: Against) -> dict:
         "rated": against.rated,
         "answered": against.answered,
         "compared": against.count(),
-        "queries": len(np.unique(against.both.query)),
+        "queries": len(np.unique(against.paired.query)),
         "draws": ALPHA,
         "seed": SEED,
-        "figures": {name: _figure(each) for name, each in figures(against.both).items()},
+        "figures": {name: _figure(each) for name, each in figures(against.paired).items()},
         "confusion": {
-            "grades": against.both.grades.tolist(),
+            "grades": against.paired.grades.tolist(),
             "shares": [[None if isnan(share) else share for share in row] for row in shares.tolist()],
             "counts": counts.tolist(),
         },
@@ -214,9 +214,9 @@ def by_tag(against: Against) -> Iterator[dict]:
 
 def _by_group(against: Against, groups: dict[str, np.ndarray]) -> Iterator[tuple[str, dict[str, Figure], dict]]:
     """(name, figures, row of the bias) of each group of rows."""
-    apart = bias_apart(against.both, list(groups.values()))
+    apart = bias_differences(against.paired, list(groups.values()))
     for (name, rows), other in zip(groups.items(), apart, strict=True):
-        pairs, each = against.count(rows), figures(against.both.only(rows))
+        pairs, each = against.count(rows), figures(against.paired.subset(rows))
         differs = pairs >= FEWEST and (other.low > 0 or other.high < 0)
         facts = {"pairs": pairs, **_figure(each["bias"]), "apart": _figure(other), "differs": bool(differs)}
         yield name, each, facts

@@ -1,4 +1,4 @@
-"""The files of a bundle and their ZIP: streamed, and the same bytes every time."""
+"""The files of a bundle and their ZIP, which is streamed and has the same bytes every time."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -24,13 +24,13 @@ LARGE = 1 << 31  # bytes: files of this size need a ZIP64 entry
 
 
 def file_name(frozen: FrozenEvaluation) -> str:
-    """The file name of the bundle: slug, name and the beginning of the hash."""
+    """The file name of the bundle: slug, name and beginning of the hash."""
     name = slugify(frozen.name)[:60]
     return "-".join(part for part in (about(frozen).collection, name, frozen.short) if part) + ".zip"
 
 
 def bundle(frozen: FrozenEvaluation) -> Iterator[bytes]:
-    """The ZIP in chunks. Raises Broken where a stored file no longer has its hash."""
+    """The ZIP, in chunks. Raises Broken where a stored file does not have its hash any more."""
     archive = FixedZip()
     for name, size, parts in _files(frozen):
         yield from archive.add(name, parts, large=size >= LARGE)
@@ -40,33 +40,35 @@ def bundle(frozen: FrozenEvaluation) -> Iterator[bytes]:
 
 
 def _refuse_changed(frozen: FrozenEvaluation, sums: dict[str, str]) -> None:
-    """Refuse what was changed before SHA256SUMS is written: a bundle without it is not taken for a whole one."""
+    """Raises Broken for a file that was changed.
+
+    It is called before SHA256SUMS is written, since a bundle without that file is not taken for a whole one.
+    """
     for file in files_of(frozen):
         if sums[file.name] != file.sha256:
             raise Broken(f"{file.name} is not what was frozen as {frozen}: the database was changed from outside.")
 
 
 def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]]]:
-    """Name, size (0 unless it can be large) and content of each file, in their order."""
+    """(name, size, content) of each file, in their order. The size is 0 unless it can be large."""
     evaluation, facts = evaluation_of(frozen), about(frozen)
-    drawn, found = figures.figures(evaluation), comparisons(evaluation)
+    charts, tests = figures.figures(evaluation), comparisons(evaluation)
     document = report.document(evaluation, facts.profile, per_query=True)
-    yield "README.md", 0, [words.readme(frozen, drawn, found is not None).encode()]
+    yield "README.md", 0, [words.readme(frozen, charts, tests is not None).encode()]
     for file in files_of(frozen):
         yield file.name, file.bytes, pieces(frozen, file.name)
-    yield ABOUT, 0, [_json(named(frozen))]
+    yield ABOUT, 0, [_json(about_document(frozen))]
     yield NUMBERS, 0, [report.as_text(document).encode()]
     yield "means.csv", 0, _csv(*report.means(evaluation, facts.profile))
     yield "per_query.csv", 0, _csv(*report.every_query(evaluation, facts.profile))
-    if found:
-        yield PAIRS, 0, [report.as_text(comparison.document([found], facts.profile)).encode()]
-        yield "comparisons.csv", 0, _csv(*comparison.table([found], facts.profile))
-    yield "methods.txt", 0, [words.methods(frozen, evaluation, found).encode()]
-    yield "methods.md", 0, [words.methods(frozen, evaluation, found, markdown=True).encode()]
+    if tests:
+        yield PAIRS, 0, [report.as_text(comparison.document([tests], facts.profile)).encode()]
+        yield "comparisons.csv", 0, _csv(*comparison.table([tests], facts.profile))
+    yield "methods.txt", 0, [words.methods(frozen, evaluation, tests).encode()]
+    yield "methods.md", 0, [words.methods(frozen, evaluation, tests, markdown=True).encode()]
     yield "table.tex", 0, [latex.table(frozen, evaluation).encode()]
-    for figure in drawn:
-        said = {"title": figure.title, "description": figure.alt}
-        svg = pictures.svg(figure.spec, width=figure.width, **said, paper=True)
+    for figure in charts:
+        svg = pictures.svg(figure.spec, width=figure.width, title=figure.title, description=figure.alt, paper=True)
         name = f"charts/{figure.name}"
         yield f"{name}.svg", 0, [svg.encode()]
         yield f"{name}.png", 0, [pictures.png(svg)]
@@ -74,8 +76,8 @@ def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]
         yield f"{name}.txt", 0, [figure.as_text().encode()]
 
 
-def named(frozen: FrozenEvaluation) -> dict:
-    """The content of about.json: name, note, hash, time, systems and `About` without its numbers."""
+def about_document(frozen: FrozenEvaluation) -> dict:
+    """The document of about.json: name, note, hash, time, systems, and `About` without expected values."""
     return {
         "name": frozen.name,
         "note": frozen.note,

@@ -1,4 +1,4 @@
-"""Recompute a bundle from its own files, and list the numbers that differ."""
+"""Check a bundle: compute its numbers again from its own files, and list those that differ."""
 
 import hashlib
 import json
@@ -22,16 +22,16 @@ ROUNDING = 1e-12  # relative: processors differ in the last digits
 
 @dataclass(frozen=True)
 class Checked:
-    """The result of a check. `different` has a line with both values for each number that differs."""
+    """The result of a check."""
 
     name: str
     hash: str
     systems: int
     measures: int
     queries: int
-    numbers: int  # compared
-    different: list[str]
-    largest: float  # the largest relative difference; inf where a number is missing or a text differs
+    numbers: int  # values compared
+    different: list[str]  # a line with both values for each that differs
+    largest: float  # largest relative difference; inf where a number is missing or a text differs
 
     @property
     def is_equal(self) -> bool:
@@ -40,7 +40,7 @@ class Checked:
 
 
 def check(path: str | Path) -> Checked:
-    """The result of the check. Raises OSError, and Broken for a file that is no bundle or was changed."""
+    """The result of checking the bundle at `path`. Raises OSError, and Broken for no bundle or a changed one."""
     try:
         with zipfile.ZipFile(path) as archive:
             return _checked(archive)
@@ -57,7 +57,7 @@ def _checked(archive: zipfile.ZipFile) -> Checked:
         raise Broken(f"the content has the hash {hash_of(files)}, and {ABOUT} says {facts['hash']}.")
     evaluation = computed(facts["collection"], asked, _lines(archive))
     again = report.document(evaluation, facts["profile"], per_query=True)
-    compared = [*_compared(document, again), *_compared_pairs(archive, evaluation, facts["profile"])]
+    compared = [*_leaves(document, again), *_leaves_of_tests(archive, evaluation, facts["profile"])]
     different = [(where, old, new) for where, old, new in compared if old != new]
     return Checked(
         name=facts["name"],
@@ -67,12 +67,12 @@ def _checked(archive: zipfile.ZipFile) -> Checked:
         queries=max((len(row["per_query"]) for row in again["results"]), default=0),
         numbers=len(compared),
         different=[f"{where}: {old!r} in the bundle, {new!r} computed" for where, old, new in different],
-        largest=max((_apart(old, new) for _, old, new in different), default=0.0),
+        largest=max((_relative_difference(old, new) for _, old, new in different), default=0.0),
     )
 
 
 def _sums(archive: zipfile.ZipFile) -> dict[str, str]:
-    """The SHA-256 of each file by name, all verified."""
+    """The SHA-256 of each file, by name. Raises Broken where a file does not have it."""
     sums = dict(line.split("  ", 1)[::-1] for line in archive.read(SUMS).decode().splitlines())
     names = set(archive.namelist()) - {SUMS}
     if names != sums.keys():
@@ -95,37 +95,38 @@ def _lines(archive: zipfile.ZipFile) -> Lines:
     return lines
 
 
-def _compared_pairs(
+def _leaves_of_tests(
     archive: zipfile.ZipFile, evaluation: Evaluation, profile: str
 ) -> Iterator[tuple[str, object, object]]:
-    """`_compared` of the tests, repeated with the number of draws and the seed of the bundle."""
+    """`_leaves` of the tests in the bundle and the same tests again, with the same draws and seed."""
     if PAIRS not in archive.namelist():
         return
     old = json.loads(archive.read(PAIRS))
-    found = comparisons(evaluation, old["draws"], old["seed"])
-    new = json.loads(report.as_text(comparison.document([found], profile))) if found else None
-    yield from _compared(old, new, PAIRS)
+    tests = comparisons(evaluation, old["draws"], old["seed"])
+    new = json.loads(report.as_text(comparison.document([tests], profile))) if tests else None
+    yield from _leaves(old, new, PAIRS)
 
 
-def _compared(old, new, where: str = "") -> Iterator[tuple[str, object, object]]:
-    """Every leaf of two documents: where it is, and both values."""
+def _leaves(old, new, where: str = "") -> Iterator[tuple[str, object, object]]:
+    """(place, old value, new value) of every leaf of two JSON documents."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name in {**old, **new}:
-            yield from _compared(old.get(name), new.get(name), f"{where} {name}".strip())
+            yield from _leaves(old.get(name), new.get(name), f"{where} {name}".strip())
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for place, (before, after) in enumerate(zip(old, new, strict=True)):
-            yield from _compared(before, after, f"{where} {_name(before, place)}".strip())
+            yield from _leaves(before, after, f"{where} {_name(before, place)}".strip())
     else:
         yield where, old, new
 
 
 def _name(row, place: int) -> str:
-    """The name of an element: systems and measure of a result, else its place."""
+    """The name of an element of a list: systems and measure of a result, else the index."""
     if isinstance(row, dict) and {"system", "measure"} <= row.keys():
         return " ".join(row[name] for name in ("baseline", "system", "measure") if name in row)
     return str(place)
 
 
-def _apart(old, new) -> float:
-    both = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (old, new))
-    return abs(old - new) / max(1.0, math.fabs(old)) if both else math.inf
+def _relative_difference(old, new) -> float:
+    """The difference relative to the old value, or to 1 where that is smaller; inf unless both are numbers."""
+    are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (old, new))
+    return abs(old - new) / max(1.0, math.fabs(old)) if are_numbers else math.inf

@@ -1,4 +1,4 @@
-"""Tests of every pair of systems of a frozen evaluation, by its first measure."""
+"""Tests of all pairs of systems of a frozen evaluation, by its first measure."""
 
 from ..analyses.comparison import Compared, compared
 from ..draws import SEED, TESTS_ON_PAGES
@@ -10,38 +10,43 @@ from .figures import best_first
 
 
 def comparisons(evaluation: Evaluation, draws: int = TESTS_ON_PAGES, seed: int = SEED) -> Compared | None:
-    """All pairs of systems that have a mean, those with the best first; None where fewer than two have one.
+    """The comparison of all pairs of systems with a mean, the best system first; None for fewer than two.
 
-    The best system was not chosen before the numbers were seen, so that the correction counts all pairs.
+    All pairs count in the correction, since the best system is known only after the numbers.
     """
     measure = evaluation.measures[0]
     means = evaluation.summary.xs(str(measure), level="measure")["mean"]
     names = [name for name in best_first(evaluation, measure) if means[name] == means[name]]
     if len(names) < 2:
         return None
-    (found,) = compared(evaluation, names[0], names[1:], len(names) > 2, draws, seed, [measure])
-    return found
+    (result,) = compared(evaluation, names[0], names[1:], len(names) > 2, draws, seed, [measure])
+    return result
 
 
-def in_words(found: Compared | None, text) -> str:
-    """The sentence about the tests: how they were made, and how the best system compares with each other one."""
-    if found is None:
+def in_words(result: Compared | None, text) -> str:
+    """The sentence about the tests: the method, and the difference of each other system from the best.
+
+    text: a function that escapes a name.
+    """
+    if result is None:
         return "There were no two systems to compare."
-    best, queries = found.systems[0], counted(found.tests.queries, "query", "queries")
-    if found.tests.queries < FEWEST:
+    best, queries = result.systems[0], counted(result.tests.queries, "query", "queries")
+    if result.tests.queries < FEWEST:
         return f"Differences were not tested: {queries} with a value for all are less than {FEWEST}."
-    others = found.tests.pairs[: len(found.systems) - 1]
-    results = ", ".join(_against(text(name), test) for name, test in zip(found.systems[1:], others, strict=True))
+    others = result.tests.pairs[: len(result.systems) - 1]
+    differences = ", ".join(
+        _against(text(name), test) for name, test in zip(result.systems[1:], others, strict=True)
+    )
     where = f"On the {queries} on which all of them have a value"
-    return f"{where}, {_test(found)} found, against {text(best)}: {results}."
+    return f"{where}, {_method(result)} found, against {text(best)}: {differences}."
 
 
-def _test(found: Compared) -> str:
+def _method(result: Compared) -> str:
     level = f"two-sided, at the level {ALPHA}"
-    if len(found.pairs) == 1:
+    if len(result.pairs) == 1:
         return f"a paired t test ({level})"
-    draws = f"{found.tests.draws:,} draws, seed {found.tests.seed}"
-    return f"a randomised Tukey HSD test of all {len(found.pairs)} pairs ({level}; {draws})"
+    draws = f"{result.tests.draws:,} draws, seed {result.tests.seed}"
+    return f"a randomised Tukey HSD test of all {len(result.pairs)} pairs ({level}; {draws})"
 
 
 def _against(name: str, test: Comparison) -> str:

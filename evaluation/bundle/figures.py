@@ -11,8 +11,8 @@ from ..measures import Measure
 from ..scores import SUMS, Evaluation
 from ..words.numbers import decimals
 
-CELLS = 20_000  # queries x systems that are drawn
-WIDEST = 2_400  # pixels: what fits on a page of a paper
+CELLS = 20_000  # queries x systems of a heat map, at most
+WIDEST = 2_400  # pixels that fit on a page of a paper
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,11 @@ class Figure:
     sentence: str
     alt: str
     spec: dict
-    least: int | None = None  # least width in pixels on a page, which scrolls
+    least: int | None = None  # least width in pixels on a web page, which scrolls
 
     @property
     def width(self) -> int:
-        """Pixels of the picture in a bundle."""
+        """The width of the picture in a bundle, in pixels."""
         return min(max(self.least or 0, pictures.WIDTH), WIDEST)
 
     def as_text(self) -> str:
@@ -34,12 +34,12 @@ class Figure:
 
 
 def figures(evaluation: Evaluation) -> list[Figure]:
-    """The figures that have data: means with intervals, means by cutoff, and every query."""
+    """The figures with data, of these: means with intervals, means by cutoff, values by query."""
     return [figure for make in (_means, _curves, _heat) if (figure := make(evaluation))]
 
 
 def best_first(evaluation: Evaluation, measure: Measure) -> list[str]:
-    """The systems by mean; those without one last."""
+    """The systems by mean, highest first; those without a mean last."""
     means = {
         name: report.known(evaluation.summary.loc[(name, str(measure)), "mean"]) for name in evaluation.systems
     }
@@ -47,7 +47,7 @@ def best_first(evaluation: Evaluation, measure: Measure) -> list[str]:
 
 
 def at_cutoffs(evaluation: Evaluation) -> list[Measure]:
-    """The first measure at each cutoff that it was computed for, ascending."""
+    """The first measure at each of its cutoffs in the evaluation, ascending."""
     first = evaluation.measures[0]
     alike = [each for each in evaluation.measures if (each.name, each.params) == (first.name, first.params)]
     return sorted((each for each in alike if each.cutoff), key=lambda each: each.cutoff)

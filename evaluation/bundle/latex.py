@@ -23,10 +23,10 @@ ESCAPED = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"{''}",  # the font that LaTeX starts with has no straight one
-    "'": r"{'}",  # by itself, or two of them become one
+    '"': r"{''}",  # LaTeX's default font has no straight quotation mark
+    "'": r"{'}",  # in braces, since two in a row become a quotation mark
     "`": r"\textasciigrave{}",
-    "[": "{[}",  # at the beginning of a row the end of the row before would take it for its argument
+    "[": "{[}",  # at the beginning of a row, \\ of the row before would take it for its argument
     "*": "{*}",
     "−": r"$-$",
     "–": r"\textendash{}",
@@ -38,7 +38,7 @@ PLAIN = set("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâã�
 
 
 def escaped(text: str) -> str:
-    """The text as LaTeX that compiles; a character that plain LaTeX cannot set becomes its number, U+4E2D."""
+    """The text as LaTeX. A character that LaTeX without packages cannot set becomes its number, as U+4E2D."""
     written = "".join(_character(character) for character in normalize("NFC", text))
     return re.sub("-(?=-)", "-{}", written)  # two hyphens in a row become a dash
 
@@ -54,7 +54,7 @@ def _character(character: str) -> str:
 
 
 def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:
-    """A row for each system, best first: the mean of the first measure with interval, n and judged share."""
+    """The LaTeX table: by system, best first, the mean of the first measure with interval, n and judged share."""
     measure = evaluation.measures[0]
     weighted = evaluation.is_weighted
     columns = ["System", escaped(str(measure)), r"95\,\% interval", *(["by weight"] if weighted else []), "$n$"]
@@ -85,15 +85,16 @@ def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:
 
 
 def _row(name: str, summary, weighted: bool) -> str:
-    known = {column: report.known(summary[column]) for column in ("mean", "low", "high", "weighted", "judged")}
-    interval = "--" if known["low"] is None else f"{_four(known['low'])} to {_four(known['high'])}"
-    share = "--" if known["judged"] is None else rf"{100 * known['judged']:.1f}\,\%"
-    cells = [escaped(name), _four(known["mean"]), interval]
-    cells += [_four(known["weighted"])] if weighted else []
+    values = {column: report.known(summary[column]) for column in ("mean", "low", "high", "weighted", "judged")}
+    interval = "--" if values["low"] is None else f"{_decimals(values['low'])} to {_decimals(values['high'])}"
+    share = "--" if values["judged"] is None else rf"{100 * values['judged']:.1f}\,\%"
+    cells = [escaped(name), _decimals(values["mean"]), interval]
+    cells += [_decimals(values["weighted"])] if weighted else []
     return " & ".join([*cells, str(int(summary["queries"])), share]) + r" \\"
 
 
-def _four(value: float | None) -> str:
+def _decimals(value: float | None) -> str:
+    """The number with four decimals, and a minus sign from math mode."""
     if value is None:
         return "--"
     text = f"{value:.4f}"

@@ -1,4 +1,4 @@
-"""Texts of a bundle: the paragraph for a methods section, and the README."""
+"""The texts of a bundle: a paragraph for a methods section, and the README."""
 
 import shlex
 from collections.abc import Iterable
@@ -23,9 +23,9 @@ SPECIAL = set("\\`*_[]<>#|")
 
 
 def methods(
-    frozen: FrozenEvaluation, evaluation: Evaluation, found: Compared | None, markdown: bool = False
+    frozen: FrozenEvaluation, evaluation: Evaluation, tests: Compared | None, markdown: bool = False
 ) -> str:
-    """One paragraph: the systems, collection, judgments, measure, options, means and tests."""
+    """The paragraph for a methods section: systems, collection, judgments, measure, options, means and tests."""
     asked, facts, measure = settings_of(frozen), about(frozen), evaluation.measures[0]
     text = _markdown if markdown else str
     sentences = [
@@ -38,7 +38,7 @@ def methods(
         "widened by sqrt(n / (n - 1))).",
         f"Mean {text(str(measure))}: {_means(evaluation, text)}.",
         *_expected(evaluation, text),
-        comparisons.in_words(found, text),
+        comparisons.in_words(tests, text),
         f"Computed with {facts.software} and frozen on {date_format(frozen.created_at, 'j F Y')} as "
         f"“{text(frozen.name)}”, SHA-256 {_code(frozen.hash, markdown)}.",
     ]
@@ -46,26 +46,26 @@ def methods(
 
 
 def _expected(evaluation: Evaluation, text) -> list[str]:
-    """The sentence about expected values of the first measure; none where there are none."""
+    """The sentences about expected values of the first measure; [] where there are none."""
     measure = evaluation.measures[0]
     if measure not in evaluation.expected:
         return []
-    outlook, said = evaluation.expected[measure], []
+    outlook, means = evaluation.expected[measure], []
     for name in best_first(evaluation, measure):
         row = outlook.row(name)
         if row["expected"] is not None:
             ends = (decimals(row["expected_low"]), decimals(row["expected_high"]))
             interval = "" if row["expected_low"] is None else f" ({ends[0]} to {ends[1]})"
-            said.append(f"{text(name)} {decimals(row['expected'])}{interval}")
+            means.append(f"{text(name)} {decimals(row['expected'])}{interval}")
     facts = outlook.facts()
     without = f", without intervals: {facts['without']}" if facts["without"] else ""
-    given = "" if facts["without"] else " with 90 % intervals for missing judgments alone"
+    intervals = "" if facts["without"] else " with 90 % intervals for missing judgments alone"
     rounds = counted(facts["rounds"], "round", "rounds")
     named = expectations.machines(facts)
     return [
         f"These means are plain. {facts['judged']:,} of {facts['pairs']:,} pairs were judged, and "
-        f"{facts['drawn']:,} pairs were drawn in {rounds}. Expected once all are judged{given} "
-        f"({outlook.estimated}{without}): {', '.join(said)}.",
+        f"{facts['drawn']:,} pairs were drawn in {rounds}. Expected once all are judged{intervals} "
+        f"({outlook.estimated}{without}): {', '.join(means)}.",
         *([text(named)] if named else []),
     ]
 
@@ -102,10 +102,10 @@ def _judged(facts: About, asked: Settings, text) -> str:
 
 def _measured(asked: Settings, evaluation: Evaluation, text) -> str:
     measure = evaluation.measures[0]
-    held = options.described(asked.options, asked.rule, asked.adjudications)
-    # The way of judging has its own sentence.
+    in_force = options.in_force(asked.options, asked.rule, asked.adjudications)
+    # Rule and adjudications are in the sentence of `_judged`.
     listed = "; ".join(
-        f"{line.label.lower()}: {text(line.words)}" for line in held if line.label not in _OF_JUDGMENTS
+        f"{line.label.lower()}: {text(line.words)}" for line in in_force if line.label not in _OF_JUDGMENTS
     )
     return f"The measure is {text(str(measure))} ({text(evaluation.plain_fingerprint_of(measure))}) with {listed}."
 
@@ -147,8 +147,8 @@ def _means(evaluation: Evaluation, text) -> str:
     return ", ".join(parts)
 
 
-def readme(frozen: FrozenEvaluation, drawn: Iterable[Figure], compared: bool) -> str:
-    """What is in the bundle, and how to check it."""
+def readme(frozen: FrozenEvaluation, figures: Iterable[Figure], has_tests: bool) -> str:
+    """The README of a bundle: its files, and how to check it."""
     asked, facts = settings_of(frozen), about(frozen)
     names = [file.name for file in files_of(frozen)]
     command = " ".join(map(shlex.quote, names))
@@ -183,12 +183,12 @@ def readme(frozen: FrozenEvaluation, drawn: Iterable[Figure], compared: bool) ->
         "| means.csv, per_query.csv | the same as tables |",
         *(
             ["| comparisons.json, comparisons.csv | pairs of systems by the first measure, tested |"]
-            if compared
+            if has_tests
             else []
         ),
         "| methods.txt, methods.md | a paragraph for a methods section |",
         "| table.tex | the means as a LaTeX table that needs no package |",
-        *(f"| charts/{figure.name}.svg, .png, .pdf, .txt | {_markdown(figure.title)} |" for figure in drawn),
+        *(f"| charts/{figure.name}.svg, .png, .pdf, .txt | {_markdown(figure.title)} |" for figure in figures),
         "| about.json | name, note and time; the versions of record, scale, guidelines and presentation |",
         "| SHA256SUMS | the SHA-256 of every other file |",
         "",

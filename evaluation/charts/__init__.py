@@ -1,14 +1,14 @@
-"""Scores as charts: rows in, a Vega-Lite document out. Knows no Django and no database.
+"""Charts of scores as Vega-Lite documents, from rows. No Django and no database.
 
-spec.py has the colours and axes that all charts share, pictures.py draws SVG, PNG and PDF, and vega.py provides
-the script that draws charts in the browser.
+`spec` has the colours and axes of all charts, `pictures` draws SVG, PNG and PDF, and `vega` provides the script
+that draws charts in the browser.
 """
 
 from .expected import expected_means, over_rounds, wrong_over_rounds
 from .queries import by_query, deltas, heat_map
-from .raters import confusion, courses, mixes
+from .raters import biases, confusion, grade_shares
 from .spec import ACCENT, EDGE, INK, PAPER, SHADES, SOFT, WARN, score_domain, shortened
-from .systems import curves, differences, means, running, spread
+from .systems import curves, differences, means, running, spread_labels
 
 __all__ = [
     "ACCENT",
@@ -18,20 +18,20 @@ __all__ = [
     "SHADES",
     "SOFT",
     "WARN",
+    "biases",
     "by_query",
     "confusion",
-    "courses",
     "curves",
     "deltas",
     "differences",
     "expected_means",
+    "grade_shares",
     "heat_map",
     "means",
-    "mixes",
     "over_rounds",
     "running",
     "score_domain",
     "shortened",
-    "spread",
+    "spread_labels",
     "wrong_over_rounds",
 ]

@@ -12,31 +12,30 @@ from .spec import (
     WARN,
     Rows,
     end_labels,
-    leading,
+    for_leader,
     score_domain,
     vega_lite,
 )
-from .systems import ROW, neutral_tick, spread, whisker
+from .systems import ROW, neutral_tick, spread_labels, whisker
 
-BELOW = 10  # pixels from the dot down to the interval over queries
-BESIDE = 2  # pixels: half the distance of two intervals
-HEIGHT, LOW = 300, 180  # pixels of the charts over rounds
+BELOW = 10  # pixels from a dot down to its interval over queries
+BESIDE = 2  # pixels: half the distance between two intervals
+HEIGHT, LOW = 300, 180  # pixels, of the charts over rounds
 
 
 def expected_means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> dict:
-    """A dot for each system's expected mean: hollow, until its row is `final`. In the order given.
+    """A dot for the expected mean of each system, in the order of the rows: hollow unless the row is `final`.
 
-    `neutral`, what an empty list scores on average, is a tick, as in `means`.
-
-    A row: system, expected, expected_low and expected_high (its interval for missing judgments, the thick bar),
-    mean (the plain one, a tick), low and high (its interval over queries, the lighter bar; or None), lowest and
-    highest (the bounds, the thin whisker; or None), final and leader (bool).
+    A row: system, expected, expected_low and expected_high (interval for missing judgments, a thick bar), mean
+    (the plain mean, a tick), low and high (interval over queries, a lighter bar; or None), lowest and highest
+    (bounds, a thin whisker; or None), final and leader (bool). neutral: the mean score of an empty list, a tick in
+    each row.
     """
     numbers = ("expected", "expected_low", "expected_high", "mean", "low", "high", "lowest", "highest")
     scale = alt.Scale(
         domain=score_domain([row.get(name) for row in rows for name in numbers], bounded), nice=False
     )
-    tone = leading(alt.StrokeValue, ACCENT, INK)
+    tone = for_leader(alt.StrokeValue, ACCENT, INK)
     full = [{"test": "datum.final && datum.leader", "value": ACCENT}, {"test": "datum.final", "value": INK}]
     base = alt.Chart(alt.NamedData("means")).encode(
         y=alt.Y("system:N").sort(None).title(None).axis(grid=False, labelColor=INK),
@@ -80,10 +79,10 @@ def expected_means(rows: Rows, *, bounded: bool = True, neutral: float | None = 
 
 
 def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
-    """A line for each system over what was judged when each round was drawn, and now.
+    """A line of expected means for each system, over the number of judged pairs at each round and now.
 
-    A row: system, judged (pairs), expected, low, high (None without an interval), when (text), leader (bool), and
-    barred (bool): whether the interval is drawn.
+    A row: system, judged (pairs), expected, low and high (None without an interval), when (text), leader (bool),
+    barred (bool: the interval is drawn).
     """
     last = {row["system"]: row for row in rows}
     height = max(HEIGHT, LABEL * (len(last) + 2))
@@ -92,7 +91,7 @@ def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
     reached = [row[name] for row in bars for name in ("low", "high")]
     domain = score_domain([row["expected"] for row in rows] + reached, bounded, whole=False)
     scale = alt.Scale(domain=domain, nice=False)
-    stroke = leading(alt.StrokeValue, ACCENT, INK)
+    stroke = for_leader(alt.StrokeValue, ACCENT, INK)
     base = alt.Chart(alt.NamedData("rounds")).encode(
         x=_judged(rows),
         detail=alt.Detail("system:N"),
@@ -108,30 +107,30 @@ def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
     at_mean = alt.Y("expected:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT))
     layers = [
         *(_bar(rows, name, scale, BESIDE * (2 * place + 1 - len(barred))) for place, name in enumerate(barred)),
-        base.mark_line().encode(y=at_mean, stroke=stroke, strokeWidth=leading(alt.StrokeWidthValue, 2.5, 1.25)),
+        base.mark_line().encode(y=at_mean, stroke=stroke, strokeWidth=for_leader(alt.StrokeWidthValue, 2.5, 1.25)),
         base.mark_point(size=40, opacity=1, strokeWidth=1.5).encode(
-            y=at_mean, stroke=stroke, fill=leading(alt.FillValue, ACCENT, PAPER)
+            y=at_mean, stroke=stroke, fill=for_leader(alt.FillValue, ACCENT, PAPER)
         ),
         end_labels(scale),
     ]
-    places = spread([row["expected"] for row in last.values()], LABEL * (domain[1] - domain[0]) / height)
+    places = spread_labels([row["expected"] for row in last.values()], LABEL * (domain[1] - domain[0]) / height)
     named = [{"system": name, "place": place} for name, place in zip(last, places, strict=True)]
     return vega_lite(layers, height=height, rounds=rows, bars=bars, names=named)
 
 
 def _bar(rows: Rows, system: str, scale: alt.Scale, beside: float) -> alt.Chart:
-    """The intervals of one system, so many pixels beside its dots: those of several would cover each other."""
+    """The intervals of one system, `beside` pixels to the right of its dots, to keep them apart from others."""
     bars = alt.Chart(alt.NamedData("bars")).transform_filter(alt.FieldEqualPredicate(field="system", equal=system))
     return bars.mark_rule(strokeWidth=3, xOffset=beside).encode(
         x=_judged(rows),
         y=alt.Y("low:Q", title=None, scale=scale),
         y2=alt.Y2("high:Q"),
-        stroke=leading(alt.StrokeValue, ACCENT, EDGE),
+        stroke=for_leader(alt.StrokeValue, ACCENT, EDGE),
     )
 
 
 def wrong_over_rounds(rows: Rows, settled: float) -> dict:
-    """The chance of a wrong order over what was judged, with a line at `settled`.
+    """A line of the chance of a wrong order over the number of judged pairs, with a rule at `settled`.
 
     A row: judged (pairs), wrong (from 0 to 1), when (text).
     """
@@ -155,11 +154,12 @@ def wrong_over_rounds(rows: Rows, settled: float) -> dict:
 
 
 def _judged(rows: Rows) -> alt.X:
+    """The axis of judged pairs."""
     judged = [row["judged"] for row in rows]
     least = min(judged)
     most = max(*judged, least + 1)
-    # Of a short axis Vega would also label halves, as whole numbers.
+    # On a short axis Vega would label halves, too, rounded to whole numbers.
     whole = {"values": list(range(least, most + 1))} if most - least < 5 else {"tickMinStep": 1}
     axis = alt.Axis(grid=False, format=",d", **whole)
-    # Without a domain Vega warns of the intervals where there is none.
+    # Without a domain Vega warns where there is no interval.
     return alt.X("judged:Q", title="pairs judged", axis=axis).scale(domain=[least, most], nice=False)

@@ -12,21 +12,21 @@ from .spec import (
     WARN,
     Rows,
     end_labels,
-    leading,
+    for_leader,
     of_mean,
     score_domain,
     vega_lite,
 )
-from .systems import spread
+from .systems import spread_labels
 
 HEIGHT = 320
 
 
 def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
-    """A line for each system over the frozen evaluations, with 95 % intervals and marks where something changed.
+    """A line of means for each system over the frozen evaluations, with 95 % intervals and marks of changes.
 
-    A row: system, place (from 1), name, mean, low, high (None without an interval), queries, leader (bool). A
-    mark: place (half-way between two), what.
+    A row: system, place (from 1), name, mean, low and high (None without an interval), queries, leader (bool). A
+    mark: place (half-way between two evaluations), what (text).
     """
     last = {row["system"]: row for row in rows}
     ends = [row.get(name) for row in rows for name in ("mean", "low", "high")]
@@ -42,7 +42,7 @@ def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
         detail=alt.Detail("system:N"),
         tooltip=of_mean(alt.Tooltip("name:N", title="Frozen as")),
     )
-    stroke = leading(alt.StrokeValue, ACCENT, INK)
+    stroke = for_leader(alt.StrokeValue, ACCENT, INK)
     at_mean = alt.Y("mean:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT))
     changes = alt.Chart(alt.NamedData("marks")).encode(x=x)
     layers = [
@@ -53,12 +53,12 @@ def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
         base.transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=5, opacity=0.28)
         .encode(y=alt.Y("low:Q", title=None, scale=scale), y2=alt.Y2("high:Q"), stroke=stroke),
-        base.mark_line().encode(y=at_mean, stroke=stroke, strokeWidth=leading(alt.StrokeWidthValue, 2.5, 1.25)),
+        base.mark_line().encode(y=at_mean, stroke=stroke, strokeWidth=for_leader(alt.StrokeWidthValue, 2.5, 1.25)),
         base.mark_point(size=60, opacity=1, strokeWidth=1.5).encode(
-            y=at_mean, stroke=stroke, fill=leading(alt.FillValue, ACCENT, PAPER)
+            y=at_mean, stroke=stroke, fill=for_leader(alt.FillValue, ACCENT, PAPER)
         ),
         end_labels(scale),
     ]
-    places = spread([row["mean"] for row in last.values()], LABEL * (domain[1] - domain[0]) / height)
+    places = spread_labels([row["mean"] for row in last.values()], LABEL * (domain[1] - domain[0]) / height)
     named = [{"system": name, "place": place} for name, place in zip(last, places, strict=True)]
     return vega_lite(layers, height=height, means=rows, marks=marks, names=named)

@@ -1,4 +1,4 @@
-"""Charts as pictures that need no script: SVG for pages, also PNG and PDF for files. No network access."""
+"""Charts as pictures without a script: SVG for pages, PNG and PDF for files. No network access."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ THEMES = ("light", "dark")
 WIDTH = 760  # pixels, by default
 SHARPNESS = 2  # pixels of the PNG for each pixel of the picture
 
-# As in static/charts.js, which draws the same on a page.
+# As in static/charts.js, which draws the same charts on a page.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 LOOK = {
     "background": None,
@@ -39,7 +39,7 @@ LOOK = {
     "rule": {"strokeCap": "butt"},
 }
 
-# The page's hatches for harm and for "no value", which a chart names by their ids.
+# The hatches for values below the neutral point and for undefined values, which a chart refers to by id.
 HATCHES = (
     '<defs><pattern id="neg" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
     '<path fill="{n-a}" d="M0 0h5v5H0z"/><path fill="{n-c}" d="M0 0h2v5H0z"/></pattern>'
@@ -47,7 +47,7 @@ HATCHES = (
     '<path stroke="{edge}" d="M0 0v6"/></pattern></defs>'
 )
 
-# Members of a specification that hold colours, and those that hold data, where "var(--x)" may be a system's name.
+# Members of a specification with colours, and members with data, where "var(--x)" may be the name of a system.
 PAINTS = {"background", "color", "fill", "gridColor", "labelColor", "range", "stroke", "titleColor"}
 DATA = {"datasets", "domain"}
 
@@ -67,12 +67,12 @@ def svg(
     description: str = "",
     paper: bool = False,
 ) -> str:
-    """The chart as SVG, `width` pixels wide, in the colours of the style sheet; `paper`: on white.
+    """The chart as SVG, in the colours of the theme. The same arguments give the same bytes.
 
-    `title` and `description` are its text alternative. The same chart gives the same bytes.
+    width: in pixels; title, description: the text alternative; paper: on a white background.
     """
-    asked = json.dumps([spec, theme, width, title, description, paper], sort_keys=True)
-    key = hashlib.sha256(asked.encode()).hexdigest()
+    arguments = json.dumps([spec, theme, width, title, description, paper], sort_keys=True)
+    key = hashlib.sha256(arguments.encode()).hexdigest()
     if key not in _cache:
         picture = _draw(spec, theme, width, title, description, paper)
         with _lock:
@@ -83,6 +83,7 @@ def svg(
 
 
 def png(svg: str) -> bytes:
+    """The picture as PNG, SHARPNESS times as wide in pixels."""
     from vl_convert import svg_to_png
 
     return svg_to_png(svg, scale=SHARPNESS)
@@ -100,33 +101,35 @@ def _draw(spec: Mapping, theme: str, width: int, title: str, description: str, p
     colours = palette()[theme] | ({"paper": "#ffffff"} if paper else {})
     limit = max(90, min(220, width * 0.34))
     names = {"labelLimit": limit, "labelExpr": shortened("datum.label", int(limit / LETTER))}
-    # A margin for readers whose fonts are wider than the one that is measured here.
+    # A margin for readers with fonts wider than the one measured here.
     room = {"left": round(limit / 7), "top": 8, "right": 26, "bottom": 4}
     whole = _without_links(spec) | {"config": LOOK | {"axisY": names, "padding": room}}
     whole |= {"width": width, "autosize": {"type": "fit-x", "contains": "padding"}}
-    with _drawing:
-        drawn = vegalite_to_svg(_resolved(whole, colours))
-    begin, end = drawn.split(">", 1)
+    with _one_at_a_time:
+        picture = vegalite_to_svg(_resolved(whole, colours))
+    begin, end = picture.split(">", 1)
     words = f"<title>{escape(title)}</title>" if title else ""
     words += f"<desc>{escape(description)}</desc>" if description else ""
     ground = f'<rect width="100%" height="100%" fill="{colours["paper"]}"/>' if paper else ""
     return f'{begin} role="img">{words}{HATCHES.format(**colours)}{ground}{end}'
 
 
-# One at a time: each needs some hundred megabytes.
-_drawing = Lock()
+_one_at_a_time = Lock()  # drawing a picture takes some hundred megabytes
 
 
 @cache
 def palette() -> dict[str, dict[str, str]]:
-    """The colours of the style sheet by theme and name."""
+    """The colours of the style sheet, by theme and by name."""
     sheet = (settings.BASE_DIR / "static" / "site.css").read_text(encoding="utf-8")
-    found = re.findall(r"--([\w-]+): light-dark\(([^,()]+), ([^,()]+)\)", sheet)
-    return {theme: {name: both[place] for name, *both in found} for place, theme in enumerate(THEMES)}
+    variables = re.findall(r"--([\w-]+): light-dark\(([^,()]+), ([^,()]+)\)", sheet)
+    return {theme: {name: both[place] for name, *both in variables} for place, theme in enumerate(THEMES)}
 
 
 def _resolved(part, colours: Mapping[str, str], paints: bool = False):
-    """The specification with every "var(--name)" of a colour replaced by its value. Data stay as they are."""
+    """The specification with the value of each colour in place of "var(--name)". Data stay as they are.
+
+    paints: whether `part` is within a member with colours.
+    """
     if isinstance(part, str):
         name = re.fullmatch(r"var\(--([\w-]+)\)", part)
         return colours[name[1]] if name and paints else part

@@ -1,4 +1,4 @@
-"""Charts of queries: one value a query, differences, every query by every system."""
+"""Charts of queries: values by query, differences by query, and queries by systems."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,9 @@ import altair as alt
 
 from .spec import BELOW, EDGE, INK, PAPER, SHADES, SHORT, SIGNED, UNDEFINED, WARN, Rows, score_domain, vega_lite
 
-# The first lines of the tooltip of a query.
+# The first lines of a query's tooltip.
 QUERY = (alt.Tooltip("text:N", title="Query"), alt.Tooltip("query:N", title="Id"))
-# The value of a cell of the heat map, in its tooltip.
+# The value of a cell as its tooltip in the heat map has it.
 SHOWN = (
     "!isValid(datum.value) ? 'undefined' : "
     "format(datum.value, '.4f') + (datum.below ? ', worse than an empty list' : '')"
@@ -18,8 +18,8 @@ SHOWN = (
 def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float = 1.0) -> dict:
     """A cell for each query and system, shaded in five equal steps from 0 to `top`.
 
-    A cell: query (key), system, value (None: undefined), and below (True) where it is under the neutral point. A
-    query: query, text, url; their order is that of the columns.
+    A cell: query (key), system, value (None: undefined), and below (True) where the value is below the neutral
+    point. A query: query (key), text, url. Columns are in the order of `queries`, rows in that of `systems`.
     """
     few = len(queries) <= 60
     keys = [query["query"] for query in queries]
@@ -66,9 +66,9 @@ def heat_map(cells: Rows, queries: Rows, *, systems: Sequence[str], top: float =
 
 
 def by_query(rows: Rows, *, bounded: bool = True) -> dict:
-    """A bar for each query of one system, in the order given; its best and its worst query are named.
+    """A bar for each query of one system, in the order of the rows.
 
-    A row: query (key), text, value, below (bool: under the neutral point), url.
+    A row: query (key), text, value, below (bool: the value is below the neutral point), url.
     """
     keys = [row["query"] for row in rows]
     padding = 0.15 if len(rows) <= 120 else 0
@@ -91,10 +91,10 @@ def by_query(rows: Rows, *, bounded: bool = True) -> dict:
 
 
 def deltas(rows: Rows) -> dict:
-    """A bar for each query with the difference of two systems on it, in the order given, from a line at 0.
+    """A bar for the difference of two systems on each query, from a line at 0, in the order of the rows.
 
-    A row: query (key), text, first, second (their values), value (the difference), url, start and end (its place
-    on the axis: a bar can stand for several queries). A difference of 0 is a thick piece of the line.
+    A row: query (key), text, first and second (the values), value (the difference), url, start and end (the place
+    on the axis, since a bar can stand for several queries). A difference of 0 is a thick piece of the line.
     """
     values = [row["value"] for row in rows] + [0.0]
     room = 0.05 * (max(values) - min(values)) or 1.0
@@ -113,7 +113,7 @@ def deltas(rows: Rows) -> dict:
             alt.Tooltip("second:Q", title="to", format=".4f"),
         ],
     )
-    # Thin bars that touch would show nothing but their outlines.
+    # Outlines would hide thin bars.
     edge = alt.StrokeWidthValue(0.75 if width <= 120 else 0)
     bars = base.encode(y=y, y2=alt.Y2Datum(0))
     layers = [

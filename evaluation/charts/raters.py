@@ -1,17 +1,14 @@
-"""Charts of raters: confusion of grades, distribution of grades, and changes over time."""
+"""Charts of raters: confusion matrix, shares of grades over time, and bias over time."""
 
 import json
 from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from .spec import ACCENT, EDGE, INK, PAPER, SHADES, UNDEFINED, Rows, highlighted, interval, vega_lite
+from .spec import ACCENT, EDGE, INK, PAPER, SHADES, UNDEFINED, Rows, for_significant, interval, vega_lite
 
-STEPS = (0.25, 0.5)  # between the shades of a confusion of grades
-
-
-PANEL = 84  # pixels for a rater with a strip
-
+STEPS = (0.25, 0.5)  # limits between the shades of a confusion matrix
+PANEL = 84  # pixels of height for each rater
 
 # The first lines of the tooltip of a rater's period.
 PERIOD = (
@@ -20,21 +17,21 @@ PERIOD = (
     alt.Tooltip("last:Q", title="to"),
 )
 
-STRIP, BELOW_STRIP = 0.8, 0.9  # shares of the panel: the height of the strip, and its lower end
+STRIP, BELOW_STRIP = 0.8, 0.9  # height and lower end of a rater's strip, as shares of the panel
 
 
 def confusion(cells: Rows, *, grades: Sequence[str]) -> dict:
-    """The confusion matrix of grades: for each grade, how often another rater gave which to the same pair.
+    """The confusion matrix of grades: for each grade of one rater, the share of each grade of another.
 
-    A cell: one and other (labels, as in `grades`), share (of the row; None for an empty row), couples.
+    A cell: one and other (labels, as in `grades`), share (of the row; None for an empty row), couples (count).
     """
-    # The rows have the names of the grades; on a phone there is room for them only once.
+    # Columns have only the values of the grades: names fit once, on the rows.
     number = "split(datum.label, ' ')[0]"
     x = alt.X("other:N").sort(None).title(None)
     x = x.axis(labelColor=INK, grid=False, orient="top", labelAngle=0, labelExpr=number)
     y = alt.Y("one:N").sort(None).title(None).axis(labelColor=INK, grid=False)
     shade = alt.Color("share:Q").legend(None)
-    # Only shades on which the number can be read.
+    # Only the shades on which numbers are readable.
     shade = shade.scale(type="threshold", domain=list(STEPS), range=list(SHADES[:3]))
     base = alt.Chart(alt.NamedData("cells")).encode(
         x=x.scale(domain=list(grades), paddingInner=0.04, paddingOuter=0),
@@ -57,11 +54,11 @@ def confusion(cells: Rows, *, grades: Sequence[str]) -> dict:
     return vega_lite(layers, height=42 * max(len(grades), 1), cells=cells)
 
 
-def mixes(cells: Rows, *, raters: Sequence[str], grades: Mapping[str, str]) -> dict:
-    """A strip for each rater: a stacked bar of the grades in each period, from left to right, the lowest below.
+def grade_shares(cells: Rows, *, raters: Sequence[str], grades: Mapping[str, str]) -> dict:
+    """A strip for each rater with a stacked bar of grades for each period, the lowest grade at the bottom.
 
-    A cell: place (of the rater, from 0), rater, period, grade (label), start and end (shares), first, last, given,
-    share. `grades` are the fills by label.
+    A cell: place (of the rater, from 0), rater, period, grade (label), start and end (cumulative shares), first
+    and last (numbers of grades), given (count), share. grades: the fill of each label.
     """
     base = alt.Chart(alt.NamedData("cells")).transform_calculate(
         top=f"datum.place + {BELOW_STRIP} - {STRIP} * datum.end",
@@ -83,11 +80,12 @@ def mixes(cells: Rows, *, raters: Sequence[str], grades: Mapping[str, str]) -> d
     return vega_lite([bars], height=PANEL * len(raters), cells=cells)
 
 
-def courses(dots: Rows, *, raters: Sequence[str], reach: float) -> dict:
-    """A strip for each rater: the mean distance from the others in each period, from -reach below to reach above.
+def biases(dots: Rows, *, raters: Sequence[str], reach: float) -> dict:
+    """A strip for each rater with a dot for the bias in each period, on a scale from -reach to reach.
 
-    A dot: place (of the rater, from 0), rater, period, bias, low, high (None without an interval), shared, first,
-    last, significant (bool: whether the rater moves more than by chance). Intervals end where the strip does.
+    A dot: place (of the rater, from 0), rater, period, bias, low and high (None without an interval), shared,
+    first and last (numbers of grades), significant (bool: the drift of the rater is significant). Values and
+    intervals are clipped to the strip.
     """
     height = STRIP / (2 * reach)
 
@@ -107,7 +105,7 @@ def courses(dots: Rows, *, raters: Sequence[str], reach: float) -> dict:
             ],
         )
     )
-    tone, fill = highlighted(alt.StrokeValue, ACCENT, INK), highlighted(alt.FillValue, ACCENT, PAPER)
+    tone, fill = for_significant(alt.StrokeValue, ACCENT, INK), for_significant(alt.FillValue, ACCENT, PAPER)
     none = alt.Chart(alt.NamedData("none")).mark_rule(color=EDGE, strokeWidth=1.5)
     point = base.mark_point(size=50, strokeWidth=1.5, opacity=1)
     layers = [
@@ -126,7 +124,7 @@ def _periods() -> alt.X:
 
 
 def _strips(field: str, raters: Sequence[str]) -> alt.Y:
-    """The axis with strips below each other, each 1 high with the name of its rater in the middle."""
+    """The axis with a strip of height 1 for each rater, with the name in its middle."""
     axis = alt.Axis(
         values=[place + 0.5 for place in range(len(raters))],
         tickCount=len(raters),

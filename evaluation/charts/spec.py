@@ -1,11 +1,11 @@
-"""Colours, axes and labels that all charts share, and the conversion to a Vega-Lite document.
+"""Colours, axes and labels of all charts, and the conversion to a Vega-Lite document.
 
-Colours are variables of `static/site.css`, "var(--accent)". `static/charts.js` and `pictures.py` replace them by
-their values in the reader's theme. `url(#neg)` and `url(#unj)` are the page's hatches for harm and for "no value".
-Titles, captions and legends are part of the page, not of the chart.
+Colours are variables of `static/site.css`, such as "var(--accent)". `static/charts.js` and `pictures.py` replace
+them by their values in the reader's theme. `url(#neg)` and `url(#unj)` are the hatches for values below the
+neutral point and for undefined values. Titles, captions and legends are part of the page, not of the chart.
 
-Every channel is written as a class, `text=alt.Text("name:N")`. For one that is a string, `text="name:N"`, Altair
-reads all of its schema, at each call.
+Every channel is written as a class, `text=alt.Text("name:N")`. For a channel as a string, `text="name:N"`, Altair
+would read its whole schema at each call.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 from altair.utils import schemapi
 
-# Altair validates every part of a chart against the schema, most of a second for a page. The tests do it instead.
+# Altair would validate every part of a chart, which takes most of a second for a page. The tests validate instead.
 schemapi.disable_debug_mode()
 
 INK, SOFT, ACCENT, WARN = "var(--ink)", "var(--soft)", "var(--accent)", "var(--warn)"
@@ -21,22 +21,21 @@ PAPER, EDGE = "var(--paper)", "var(--edge)"
 BELOW, UNDEFINED = "url(#neg)", "url(#unj)"
 SHADES = ("var(--wash)", "var(--p1)", "var(--p2)", "var(--p3)", "var(--p4)")
 
-LABEL = 17  # pixels: the height of a line of text
-SHORT, SIGNED = "~r", "+~r"  # formats of axis labels, with as many digits as the steps need: 0, 0.2, 0.005
+LABEL = 17  # pixels of height of a line of text
+SHORT, SIGNED = "~r", "+~r"  # formats of axis labels without trailing zeros: 0, 0.2, 0.005
 LONGEST = 20  # letters of a name at the end of a line; the tooltip has the whole name
-
 
 Rows = Sequence[Mapping]
 
 
 def score_domain(values: Sequence[float | None], bounded: bool, whole: bool = True) -> list[float]:
-    """The ends of a score axis, which includes 0, and with `whole` also the 1 of a `bounded` measure."""
+    """The ends of a score axis. It includes 0, and with `whole` also 1, the maximum of a `bounded` measure."""
     known = [value for value in values if value is not None]
     least, most = min([*known, 0.0]), max([*known, 0.0])
     if bounded and whole:
         return [least, max(1.0, most)]
     if bounded and 0 < most <= 1:
-        # The next tenth, so that the axis ends on a line of its grid.
+        # Rounded up to a tenth, so that the axis ends on a grid line.
         return [least, min(1.0, int(most * 10 + 1) / 10)]
     return [least, most * 1.05 or 1.0]
 
@@ -48,19 +47,19 @@ def shortened(name: str, most: int) -> str:
 
 
 def interval(form: str) -> list[alt.Tooltip]:
-    """The lines of a tooltip with the ends of a 95 % interval, low and high, as numbers of this form."""
+    """The lines of a tooltip for the ends of a 95 % interval, low and high, in the number format `form`."""
     return [alt.Tooltip("low:Q", title="95 % from", format=form), alt.Tooltip("high:Q", title="to", format=form)]
 
 
 def of_mean(*about: alt.Tooltip) -> list[alt.Tooltip]:
-    """The tooltip of a system's mean with its interval; the lines `about` it stand below the system's name."""
+    """The tooltip of a system's mean with its interval. The lines `about` follow the system's name."""
     mean = alt.Tooltip("mean:Q", title="Mean", format=".4f")
     counted = alt.Tooltip("queries:Q", title="Queries counted")
     return [alt.Tooltip("system:N", title="System"), *about, mean, *interval(".4f"), counted]
 
 
 def end_labels(scale: alt.Scale) -> alt.Chart:
-    """The name of each system of the data set `names` beside the end of its line, at its place on the scale."""
+    """The name of each system at the end of its line. The data set `names` has the places on the scale."""
     names = alt.Chart(alt.NamedData("names")).encode(
         x=alt.XValue("width"),
         y=alt.Y("place:Q", title=None, scale=scale),
@@ -71,18 +70,18 @@ def end_labels(scale: alt.Scale) -> alt.Chart:
     return names.mark_text(align="left", baseline="middle", dx=10)
 
 
-def leading(channel: type, yes: object, no: object):
-    """A channel with one value for the leader, another for the rest. Not by alt.when, whose validation is slow."""
+def for_leader(channel: type, yes: object, no: object):
+    """A channel with the value `yes` for the leader and `no` for others. (alt.when validates, which is slow.)"""
     return channel(no, condition={"test": "datum.leader", "value": yes})
 
 
-def highlighted(channel: type, yes: object, no: object):
-    """A channel with one value for significant rows, another for the rest."""
+def for_significant(channel: type, yes: object, no: object):
+    """A channel with the value `yes` for significant rows and `no` for others."""
     return channel(no, condition={"test": "datum.significant", "value": yes})
 
 
 def vega_lite(layers: Sequence[alt.Chart], *, height: int, **datasets: Rows) -> dict:
-    """The Vega-Lite document, as wide as its container, with its rows. The page has the configuration."""
+    """The Vega-Lite document of these layers and data sets, as wide as its container. The page configures it."""
     return {
         # alt.layer would copy each layer three times.
         "layer": [layer.to_dict(validate=False, context={"top_level": False}) for layer in layers],

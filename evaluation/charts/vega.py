@@ -1,4 +1,4 @@
-"""The Vega script that draws the charts, taken from the vl-convert wheel: nothing is downloaded."""
+"""The Vega script that draws charts in the browser, from the vl-convert wheel: nothing is downloaded."""
 
 import os
 from importlib.metadata import version
@@ -12,7 +12,7 @@ NAME = "vega.js"
 
 
 def bundle_folder() -> Path:
-    """Folder that holds vega.js, named by the wheel's version. Takes about 1.5 s to make, once."""
+    """The folder with vega.js, named by the version of the wheel. Making it takes about 1.5 s, once."""
     folder = Path(settings.DATA_DIR) / f"vega-{version('vl-convert-python')}"
     if not (folder / NAME).exists():
         import vl_convert
@@ -31,9 +31,9 @@ class VegaBundleFinder(BaseFinder):
     def find(self, path: str, find_all: bool = False, **kwargs):
         if path != NAME:
             return []
-        found = str(bundle_folder() / NAME)
-        return [found] if find_all else found
+        file = str(bundle_folder() / NAME)
+        return [file] if find_all else file
 
     def list(self, ignore_patterns):
-        # Storage.listdir would also offer half-written files of another process, so the one name is given.
+        # Storage.listdir would also list half-written files of another process.
         yield NAME, FileSystemStorage(location=bundle_folder())

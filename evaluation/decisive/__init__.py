@@ -1,7 +1,7 @@
-"""The orders by rounds: which documents to judge next, and what is expected of the systems meanwhile.
+"""The orders by rounds: which documents to judge next, and the expected values meanwhile.
 
-`state` makes the arrays of `expected` from the record; `drawing` draws rounds, in the worker; `report` tells how
-the systems stand.
+`state` makes the arrays of `expected` from the record, `drawing` draws rounds in the worker, and `report` has the
+expected values of the systems.
 """
 
 from .aims import Aim, systems_of

@@ -1,4 +1,4 @@
-"""What the decisive order is about: a measure and its options, and the systems that are to be told apart."""
+"""The aim of the decisive order: a measure, its options, and the systems to compare."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,15 +17,18 @@ class Aim:
     measure: Measure
     options: Options
     profile: str = "default"
-    changes: tuple[tuple[str, str], ...] = ()  # options that depart from the profile
+    changes: tuple[tuple[str, str], ...] = ()  # options that differ from the profile
     rule: str = "mean"
     adjudications: str = "use"
-    systems: tuple[str, ...] | None = None  # None: all, also those that come later
+    systems: tuple[str, ...] | None = None  # None: all, including later ones
 
     @classmethod
-    def of(cls, collection: Collection, **given: Any) -> "Aim":
-        """The aim that the collection stores, or `given` in its form. ValueError where nothing can be expected."""
-        stored = given or collection.aim or {"measure": "nDCG@10"}
+    def of(cls, collection: Collection, **members: Any) -> "Aim":
+        """The aim of `members`, which are those of `stored`; without any, the aim that the collection stores.
+
+        ValueError where expected values are not defined for it.
+        """
+        stored = members or collection.aim or {"measure": "nDCG@10"}
         rule, adjudications = stored.get("rule", "mean"), stored.get("adjudications", "use")
         if rule not in RULES or adjudications not in ADJUDICATIONS:
             raise ValueError(f"unknown rule {rule!r} or adjudications {adjudications!r}.")
@@ -45,7 +48,7 @@ class Aim:
         )
 
     def stored(self) -> dict[str, Any]:
-        """The aim as `Collection.aim` stores it."""
+        """The aim as JSON, in the form of `Collection.aim`."""
         return {
             "measure": str(self.measure),
             "profile": self.profile,
@@ -56,7 +59,7 @@ class Aim:
         }
 
     def is_of(self, measure: Measure, fingerprint: str) -> bool:
-        """Whether the aim is this measure by these options."""
+        """Whether the aim has this measure and these options."""
         return (self.measure, self.fingerprint) == (measure, fingerprint)
 
     @property
@@ -65,6 +68,6 @@ class Aim:
 
 
 def systems_of(collection: Collection) -> tuple[str, ...] | None:
-    """The systems that the decisive order is about; None: all."""
+    """The systems of the decisive order; None: all."""
     named = (collection.aim or {}).get("systems") if collection.order == Collection.Order.DECISIVE else None
     return None if named is None else tuple(named)

@@ -1,4 +1,4 @@
-"""What is expected of each system's mean while judgments are missing, and how sure that is."""
+"""The expected means of systems while judgments are missing, with intervals and the chance of a wrong order."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -20,37 +20,37 @@ from ..scores import Evaluation
 from .aims import Aim, systems_of
 from .state import State
 
-LEADER = 0.95  # the least chance to be the best that makes a leader
-MOST_PAIRS = 150_000  # of a pool: the estimate of more takes too long for a page
+LEADER = 0.95  # chance to be the best from which a system is the leader
+MOST_PAIRS = 150_000  # of a pool: with more, the estimate takes too long for a page
 NO_ROUNDS = "no round was drawn, so that nobody knows by what chance a document was judged"
 UNFINISHED = "no document that a round drew at random is judged yet"
 NO_DRAW = "the pool is so small that documents are judged from the top of the lists, and none was drawn"
-DESIGN, MODEL = "design", "model"  # where the estimate comes from, as `est` in options
-MACHINE = "+machine"  # behind it, where grades of machines helped the model to predict
-TRIAGE = "+triage"  # and where pairs were drawn more readily because of them
+DESIGN, MODEL = "design", "model"  # the kinds of estimate, as `est` in options: corrected by a sample, or not
+MACHINE = "+machine"  # appended where grades of machines are features of the model
+TRIAGE = "+triage"  # appended where grades of machines changed sampling rates
 
 
 @dataclass(frozen=True)
 class Mean:
-    """The expected mean of one system; None = no value, or no interval."""
+    """The expected mean of one system; None: no value, or no interval."""
 
     system: str
     mean: float | None
-    low: float | None  # the 90 % interval, for missing judgments only
+    low: float | None  # 90 % interval for missing judgments only
     high: float | None
-    best: float | None  # the chance to be the best
-    plain: float | None  # unjudged as gain 0
-    outside: int  # documents above the cutoff that are not in the pool: they gain nothing
+    best: float | None  # chance to be the best
+    plain: float | None  # mean with unjudged documents as gain 0
+    outside: int  # documents above the cutoff outside the pool, which have gain 0
 
 
 def not_expected(system: str) -> Mean:
-    """The mean of a system that the estimate is not about."""
+    """The row of a system that is not among those of the estimate."""
     return Mean(system, None, None, None, None, None, 0)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The expected mean of `second` less that of `first`, with its 90 % interval for missing judgments."""
+    """The expected mean of `second` minus that of `first`, with its 90 % interval for missing judgments."""
 
     first: str
     second: str
@@ -61,58 +61,58 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """How the systems stand. `means` has the highest expected mean first."""
+    """The expected means of all systems, with what they rest on."""
 
     measure: str
-    options: str  # the fingerprint, with est
-    est: str  # DESIGN, or MODEL: without an interval; then MACHINE and TRIAGE, where machines had a part
-    without: str  # why there is no interval; "" where there is one
-    means: tuple[Mean, ...]
+    options: str  # fingerprint, with est
+    est: str  # DESIGN, or MODEL without an interval; then MACHINE and TRIAGE where they apply
+    without: str  # the reason why there is no interval; "" where there is one
+    means: tuple[Mean, ...]  # highest first
     pairs: int  # of the pool
     judged: int
     drawn: int  # pairs of all rounds
-    skipped: int  # of them, those that nobody will judge
+    skipped: int  # drawn pairs that nobody will judge
     queries: int
     nothing_found: int  # queries without a gain so far
     rounds: int
-    wrong: float | None  # the chance that two systems .02 apart or more are shown in the wrong order
-    calibration: float  # squared changes of means by judgments over those expected
+    wrong: float | None  # chance that two systems .02 apart or more are in the wrong order
+    calibration: float  # observed over expected squared changes of the means by judgments
     draws: int = EXPECTED
     seed: int = SEED
     estimate: Estimate | None = field(default=None, repr=False)
     systems: tuple[str, ...] = ()  # in the order of the estimate
-    machines: tuple[Machine, ...] = ()  # whose grades helped the model to predict
-    triage: tuple[str, ...] = ()  # machines by whose grades pairs came earlier
+    machines: tuple[Machine, ...] = ()  # with grades as features of the model
+    triage: tuple[str, ...] = ()  # machines whose grades changed sampling rates
 
     @property
     def estimated(self) -> str:
         return f"est={self.est}"
 
     def row(self, system: str) -> dict[str, float | str | None]:
-        """The columns that it adds to a summary; empty for a system that the order is not about."""
-        found = self.of(system) if system in self.systems else not_expected(system)
+        """The columns of the system for a summary; None in each for a system outside the estimate."""
+        mean = self.of(system) if system in self.systems else not_expected(system)
         return {
-            "expected": found.mean,
-            "expected_low": found.low,
-            "expected_high": found.high,
-            "best": found.best,
+            "expected": mean.mean,
+            "expected_low": mean.low,
+            "expected_high": mean.high,
+            "best": mean.best,
             "est": self.est,
         }
 
     def between(self, first: str, second: str) -> dict[str, float | str | None]:
-        """The columns that it adds to a comparison: `second` less `first`; `best` is the chance of `second`."""
+        """The columns of `second` minus `first` for a comparison; `best` is the chance of `second`."""
         of_first, of_second = self.row(first), self.row(second)
         known = None not in (of_first["expected"], of_second["expected"])
-        told = self.difference(first, second) if known else None
-        apart = of_second["expected"] - of_first["expected"] if known else None
+        difference = self.difference(first, second) if known else None
+        without_interval = of_second["expected"] - of_first["expected"] if known else None
         return of_second | {
-            "expected": told.difference if told else apart,
-            "expected_low": told.low if told else None,
-            "expected_high": told.high if told else None,
+            "expected": difference.difference if difference else without_interval,
+            "expected_low": difference.low if difference else None,
+            "expected_high": difference.high if difference else None,
         }
 
     def facts(self) -> dict:
-        """What the estimate rests on, for JSON."""
+        """The numbers and machines that the estimate rests on, as JSON."""
         names = ("est", "without", "pairs", "judged", "drawn", "skipped", "queries", "nothing_found", "rounds")
         names += ("wrong", "settled", "leader", "calibration", "draws", "seed")
         return {name: getattr(self, name) for name in names} | {
@@ -123,7 +123,7 @@ class Expected:
 
     @property
     def final(self) -> bool:
-        """Whether nothing of the pool is unjudged."""
+        """Whether all of the pool is judged."""
         return self.judged == self.pairs
 
     @property
@@ -133,7 +133,7 @@ class Expected:
 
     @property
     def leader(self) -> str | None:
-        """The system that is the best with a chance of at least LEADER."""
+        """The system whose chance to be the best is at least LEADER; None without one."""
         return next((row.system for row in self.means if (row.best or 0) >= LEADER), None)
 
     def of(self, system: str) -> Mean:
@@ -142,12 +142,12 @@ class Expected:
     def difference(self, first: str, second: str) -> Difference | None:
         """The expected difference of two systems; None where there is no interval."""
         places = [self.systems.index(name) for name in (first, second)]
-        found = self.estimate.difference(*places) if self.estimate else None
-        return None if found is None else Difference(first, second, *found)
+        difference = self.estimate.difference(*places) if self.estimate else None
+        return None if difference is None else Difference(first, second, *difference)
 
 
 class TooLarge(ValueError):
-    """The pool is too large for a page; a command computes it."""
+    """The pool is too large for a page; a command computes its expected values."""
 
 
 def expected_of(
@@ -155,8 +155,8 @@ def expected_of(
 ) -> Expected:
     """The expected means, from the cache where nothing changed.
 
-    Raises ValueError with the reason where there is nothing to expect, and TooLarge where the pool has more than
-    `most` pairs. `used`: the machines in use, if they are known already.
+    ValueError with the reason where expected values are not defined; TooLarge for a pool of more than `most`
+    pairs. used: the machines in use, if the caller has read them.
     """
     used = machines(collection) if used is None else used
     name = ("expected", aim, most, rounds_so_far(collection), used)
@@ -166,14 +166,14 @@ def expected_of(
             state = State.of(collection, aim, used)
             if most is not None and state.pool.pairs > most:
                 raise TooLarge(f"the pool has {state.pool.pairs:,} pairs; of more than {most:,} a command tells.")
-            return reported(state, aim)
+            return expected_of_state(state, aim)
         except ValueError as error:
             return error
 
-    found = cache.whole(collection, name, make)
-    if isinstance(found, ValueError):
-        raise found
-    return found
+    result = cache.whole(collection, name, make)
+    if isinstance(result, ValueError):
+        raise result
+    return result
 
 
 def with_expected(
@@ -182,38 +182,39 @@ def with_expected(
     measures: Iterable[Measure] | None = None,
     most: int | None = None,
 ) -> Evaluation:
-    """The evaluation with what is expected of the means of `measures` (None: all of its own).
+    """The evaluation with the expected values of `measures` (None: all of the evaluation).
 
-    The estimate knows all systems that the order is about, whichever the evaluation has. Raises ValueError as
+    The estimate is always of all systems of the decisive order, whichever the evaluation has. ValueError as from
     `expected_of`.
     """
     how = {"rule": evaluation.rule, "adjudications": evaluation.adjudications, "systems": systems_of(collection)}
     chosen = evaluation.measures if measures is None else measures
     aims = {measure: Aim(measure, evaluation.options, **how) for measure in chosen}
     used = machines(collection)
-    told = {name: expected_of(collection, aim, most, used) for name, aim in aims.items()}
-    return replace(evaluation, expected=told)
+    expected = {measure: expected_of(collection, aim, most, used) for measure, aim in aims.items()}
+    return replace(evaluation, expected=expected)
 
 
-def reported(state: State, aim: Aim) -> Expected:
+def expected_of_state(state: State, aim: Aim) -> Expected:
+    """The expected means in this state. ValueError where expected values are not defined."""
     pool, judged = state.pool, state.judged
-    exact = plain_means(state.record, state.judgments, aim.measure, aim.options)
-    found = estimated(state, exact, aim.measure, aim.options)
-    touched, sorting = state.touched_by, state.triaged_by
-    est = MODEL if found.covariance is None else DESIGN
-    est += (MACHINE if touched else "") + (TRIAGE if sorting else "")
-    ends, best, wrong = found.interval(), None, None
+    plain = plain_means(state.record, state.judgments, aim.measure, aim.options)
+    estimated = estimate_of(state, plain, aim.measure, aim.options)
+    machines, triage = state.predicted_with, state.triaged_by
+    est = MODEL if estimated.covariance is None else DESIGN
+    est += (MACHINE if machines else "") + (TRIAGE if triage else "")
+    ends, best, wrong = estimated.interval(), None, None
     if ends is not None and len(state.systems) > 1:
-        wrong, best = settled(found.mean, found.covariance)
+        wrong, best = settled(estimated.mean, estimated.covariance)
     outside = state.outside()
     rows = [
         Mean(
             system=name,
-            mean=_known(found.mean[place]),
+            mean=_known(estimated.mean[place]),
             low=None if ends is None else _known(ends[0][place]),
             high=None if ends is None else _known(ends[1][place]),
             best=None if best is None else float(best[place]),
-            plain=_known(exact[place]),
+            plain=_known(plain[place]),
             outside=outside[name],
         )
         for place, name in enumerate(state.systems)
@@ -223,7 +224,7 @@ def reported(state: State, aim: Aim) -> Expected:
         measure=str(aim.measure),
         options=f"{aim.fingerprint} est={est}",
         est=est,
-        without=found.without,
+        without=estimated.without,
         means=tuple(sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0), row.system))),
         pairs=pool.pairs,
         judged=int(judged.sum()),
@@ -233,55 +234,55 @@ def reported(state: State, aim: Aim) -> Expected:
         nothing_found=pool.queries - len(with_gain),
         rounds=len(state.rounds),
         wrong=wrong,
-        calibration=found.calibration,
-        draws=found.draws,
-        seed=found.seed,
-        estimate=found,
+        calibration=estimated.calibration,
+        draws=estimated.draws,
+        seed=estimated.seed,
+        estimate=estimated,
         systems=state.systems,
-        machines=touched,
-        triage=sorting,
+        machines=machines,
+        triage=triage,
     )
 
 
-def estimated(state: State, exact: np.ndarray, measure: Measure, options: Options) -> Estimate:
-    """The estimate, with what the levels of the model round away of judgments put back.
+def estimate_of(state: State, plain: np.ndarray, measure: Measure, options: Options) -> Estimate:
+    """The estimate, corrected for the rounding of judgments to the levels of the model.
 
-    `exact`: the plain means. Where nothing is unjudged they are the estimate.
+    plain: float64[systems], the plain means, which are the estimate where all of the pool is judged.
     """
     design = state.design() if state.rounds else None
-    found = estimate(state.pool, state.level, design)
+    result = estimate(state.pool, state.level, design)
     if state.judged.all():
-        return replace(found, mean=exact)
-    if found.covariance is None:
-        found = replace(found, without=why_none(state))
+        return replace(result, mean=plain)
+    if result.covariance is None:
+        result = replace(result, without=why_no_interval(state))
     rounded = _rounded(state, options)
     if rounded is None:
-        return found
-    return replace(found, mean=found.mean + exact - plain_means(state.record, rounded, measure, options))
+        return result
+    return replace(result, mean=result.mean + plain - plain_means(state.record, rounded, measure, options))
 
 
-def why_none(state: State) -> str:
-    """Why there is no interval, where there is none."""
+def why_no_interval(state: State) -> str:
+    """The reason why an estimate in this state has no interval."""
     if not state.rounds:
         return NO_ROUNDS
     return UNFINISHED if state.at_random else NO_DRAW
 
 
 def _rounded(state: State, options: Options) -> Judgments | None:
-    """The judgments as the model has them, None where it has them all exactly."""
-    given, levels = state.judgments, state.pool.gains
-    apart = np.abs(gain(given.grade, options)[:, np.newaxis] - levels)
+    """The judgments rounded to the levels of the model; None where all of them are levels."""
+    exact, levels = state.judgments, state.pool.gains
+    apart = np.abs(gain(exact.grade, options)[:, np.newaxis] - levels)
     if apart.min(axis=1).max(initial=0) < 1e-12:
         return None
-    # Then the levels are gains of the scale.
+    # The levels are then gains of the scale: see `expected.scope.levels_of`.
     grade_of = state.scale[np.abs(gain(state.scale, options)[:, np.newaxis] - levels).argmin(axis=0)]
-    return Judgments(given.queries, given.query, given.document, grade_of[apart.argmin(axis=1)])
+    return Judgments(exact.queries, exact.query, exact.document, grade_of[apart.argmin(axis=1)])
 
 
-def plain_means(found: Record, judgments: Judgments, measure: Measure, options: Options) -> np.ndarray:
-    """The mean of each system with unjudged documents as gain 0, float64[systems]; nan = no query counts."""
-    every = (kernel.evaluate([measure], judgments, each, options) for each in found.rankings.values())
-    return np.array([each.mean(measure) for each in every])
+def plain_means(data: Record, judgments: Judgments, measure: Measure, options: Options) -> np.ndarray:
+    """The mean of each system with unjudged documents as gain 0, float64[systems]; nan where no query counts."""
+    results = (kernel.evaluate([measure], judgments, each, options) for each in data.rankings.values())
+    return np.array([each.mean(measure) for each in results])
 
 
 def _known(value: float) -> float | None:

@@ -1,4 +1,4 @@
-"""When to stop: how many more judgments would settle the order, if the differences are as large as they look."""
+"""When to stop: how many more judgments would settle the order, if the differences are as estimated."""
 
 from dataclasses import dataclass
 
@@ -7,31 +7,31 @@ import numpy as np
 from ratings.models import Collection
 from ratings.progress.counts import pace
 
-from ..expected import settled, shrinking, to_settle
+from ..expected import judgments_to_settle, remaining_variance, settled
 from ..expected.order import WRONG
 from .report import Expected
 from .state import State
 
-FEWEST, MOST = 1 / 3, 3.0  # of a forecast: what four in five needed in simulations; bench/README.md, `next`
+FEWEST, MOST = 1 / 3, 3.0  # range of a forecast, which held in 80 % of simulations: bench/README.md, `next`
 
 
 @dataclass(frozen=True)
-class Open:
-    """Two systems whose order is open: the chance that they are shown in the wrong one, .02 or more apart."""
+class OpenOrder:
+    """Two systems whose order is not settled."""
 
     first: str
     second: str
-    wrong: float
+    wrong: float  # chance that they are .02 or more apart and in the wrong order
 
 
 @dataclass(frozen=True)
 class Forecast:
     settled: bool
-    wrong: float
-    more: int | None  # about so many more judgments settle the order; None: not before all of the pool is judged
+    wrong: float  # chance that two systems .02 apart or more are in the wrong order
+    more: int | None  # judgments that would settle the order; None: not settled before all are judged
     left: int  # unjudged pairs of the pool
-    hours: float | None  # of rating at the present pace; None: nothing was timed yet
-    open: tuple[Open, ...]  # the likeliest to be wrong first
+    hours: float | None  # of rating at the present pace; None: no rating was timed
+    open: tuple[OpenOrder, ...]  # by chance of a wrong order, highest first
 
     @property
     def fewest(self) -> int | None:
@@ -43,31 +43,34 @@ class Forecast:
 
 
 def forecast(collection: Collection, state: State, expected: Expected) -> Forecast | None:
-    """What would settle the order; None where there is no interval.
+    """The forecast of the judgments that settle the order; None where there is no interval.
 
-    See `expected.ahead` for how it is reckoned.
+    `expected.ahead` has the method.
     """
     if expected.wrong is None:
         return None
     left = int((~state.judged).sum())
-    more = None if expected.settled else to_settle(state.pool, state.level, state.askable, expected.estimate)
+    more = 0
+    if not expected.settled:
+        more = judgments_to_settle(state.pool, state.level, state.askable, expected.estimate)
     speed = pace(collection)
     return Forecast(
         settled=expected.settled,
         wrong=expected.wrong,
-        more=0 if expected.settled else more,
+        more=more,
         left=left,
         hours=speed.hours(more if more is not None else left) if speed and not expected.settled else None,
-        open=_open(expected),
+        open=_open_orders(expected),
     )
 
 
 def remaining(state: State, more: int) -> float:
-    """The share of the variance for missing judgments that remains after so many more."""
-    return shrinking(state.pool, state.level, state.askable)(more)
+    """The share of the variance for missing judgments that remains after `more` judgments."""
+    return remaining_variance(state.pool, state.level, state.askable)(more)
 
 
-def _open(expected: Expected) -> tuple[Open, ...]:
+def _open_orders(expected: Expected) -> tuple[OpenOrder, ...]:
+    """The pairs of systems whose order is not settled, the better one by its mean first in each."""
     rows, mean, covariance = [], expected.estimate.mean, expected.estimate.covariance
     for first in range(len(mean)):
         for second in range(first):
@@ -75,5 +78,5 @@ def _open(expected: Expected) -> tuple[Open, ...]:
             wrong, _ = settled(mean[both], covariance[np.ix_(both, both)])
             if wrong > WRONG / 2:
                 names = sorted(both, key=lambda place: -mean[place])
-                rows.append(Open(*(expected.systems[place] for place in names), wrong))
+                rows.append(OpenOrder(*(expected.systems[place] for place in names), wrong))
     return tuple(sorted(rows, key=lambda row: -row.wrong))

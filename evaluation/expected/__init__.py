@@ -1,10 +1,10 @@
 """Expected nDCG of systems while judgments are missing, and which documents to judge next. NumPy only, no Django.
 
-A model predicts the missing judgments; documents that were drawn with known chances tell how far it is off.
-Without such documents there is the model's mean, and no interval.
+A model predicts the missing judgments. Judged documents that were drawn with known probabilities estimate the bias
+of the model. Without such documents there is the mean by the model, and no interval.
 """
 
-from .ahead import shrinking, to_settle
+from .ahead import judgments_to_settle, remaining_variance
 from .estimate import WITHOUT_CHANCES, Estimate, estimate
 from .influence import Expectation, expect
 from .model import Model, fit
@@ -16,14 +16,14 @@ from .rounds import (
     by_depth,
     draw_batches,
     draw_round,
+    judged_outside,
+    mean_score,
     objective,
-    outside,
     rates,
     scores,
-    typical,
 )
 from .scope import MOST_LEVELS
-from .triage import readiness
+from .triage import rate_factors
 from .weights import Design, design
 
 __all__ = [
@@ -44,14 +44,14 @@ __all__ = [
     "estimate",
     "expect",
     "fit",
+    "judged_outside",
+    "judgments_to_settle",
+    "mean_score",
     "objective",
-    "outside",
     "pool_of",
+    "rate_factors",
     "rates",
-    "readiness",
+    "remaining_variance",
     "scores",
     "settled",
-    "shrinking",
-    "to_settle",
-    "typical",
 ]

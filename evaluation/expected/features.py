@@ -1,7 +1,4 @@
-"""What is known of a (query, document) pair before it is judged: where systems rank it, what machines say of it.
-
-NumPy only.
-"""
+"""Features of (query, document) pairs for the model: ranks in systems, and grades of machines. NumPy only."""
 
 from dataclasses import dataclass
 
@@ -10,12 +7,10 @@ import numpy as np
 from ..measures import Options
 from ..measures.discounts import discount
 
-DEPTH = 100  # ranks below count as not retrieved
-USUAL = Options()  # the features of a rank are the same for all options of the measure
-MACHINE = (
-    0.5  # prior precision of what a machine's grade tells: less sure to be little than what a system's rank does
-)
-MOST_GRADES = 8  # of a machine: of more, so many parts with about as many pairs each
+DEPTH = 100  # documents at lower ranks count as not retrieved
+DEFAULTS = Options()  # the features of a rank are the same for all options of the measure
+MACHINE = 0.5  # prior precision of the coefficients of a machine's grades: below that of systems, which is 2
+MOST_GRADES = 8  # of a machine: more grades are binned into so many bins of about equal size
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,19 +18,22 @@ class Features:
     """Standardised features of all pairs, and the normal prior of their coefficients in the first step."""
 
     values: np.ndarray  # float64[pairs, features]; the first is the intercept
-    mean: np.ndarray  # float64[features]
-    precision: np.ndarray  # float64[features]
+    mean: np.ndarray  # float64[features], of the prior
+    precision: np.ndarray  # float64[features], of the prior
 
 
 def features(rank: np.ndarray, cutoff: int, depth: int, machine: np.ndarray | None = None) -> Features:
-    """The features of pairs with these ranks, int64[pairs, systems]; ranks beyond `depth` are "not retrieved".
+    """The features of pairs. rank: int64[pairs, systems], where a rank beyond `depth` means "not retrieved".
 
-    An intercept; seven that all systems share (mean discount, its logarithm, share of the systems that retrieve,
-    largest discount, share that has it above the cutoff, logarithm of the best rank, whether any has it above the
-    cutoff); and for each system its discount over the root of the number of systems that retrieve.
+    An intercept. Seven features over all systems: mean discount, its logarithm, share of systems that retrieve the
+    document, largest discount, share of systems with the document above the cutoff, logarithm of the best rank,
+    whether any system has the document above the cutoff. For each system, its discount over the root of the number
+    of systems that retrieve the document. For each machine, see `_grade_features`.
+
+    machine: float64[pairs, machines], grades, nan without one.
     """
     retrieved, above = rank <= depth, rank <= cutoff
-    weight = np.where(retrieved, discount(rank, USUAL), 0.0)
+    weight = np.where(retrieved, discount(rank, DEFAULTS), 0.0)
     by, mean, systems = retrieved.sum(axis=1), weight.mean(axis=1), rank.shape[1]
     general = np.column_stack(
         [
@@ -50,20 +48,20 @@ def features(rank: np.ndarray, cutoff: int, depth: int, machine: np.ndarray | No
     )
     own = weight / np.sqrt(np.maximum(by, 1))[:, np.newaxis]
     none = np.zeros(systems)
-    said = [] if machine is None else [_said(column) for column in machine.T]
-    machines = sum(columns.shape[1] for columns in said)
+    by_machine = [] if machine is None else [_grade_features(column) for column in machine.T]
+    machines = sum(columns.shape[1] for columns in by_machine)
     return Features(
-        values=np.hstack([np.ones((len(rank), 1)), _standardised(general), _standardised(own), *said]),
+        values=np.hstack([np.ones((len(rank), 1)), _standardised(general), _standardised(own), *by_machine]),
         mean=np.concatenate([[-1.0, 0.4, 0.0, 0.0, 0.2, 0.2, 0.0, 0.0], none, np.zeros(machines)]),
         precision=np.concatenate([[0.25], np.full(general.shape[1], 1.0), none + 2.0, np.full(machines, MACHINE)]),
     )
 
 
-def _said(grade: np.ndarray) -> np.ndarray:
-    """What one machine's grades tell, float64[pairs, any], no column where they tell nothing.
+def _grade_features(grade: np.ndarray) -> np.ndarray:
+    """The features of one machine's grades, standardised, float64[pairs, columns].
 
-    For each of its grades but the least, whether it gave that or a higher one; and whether it gave none, where
-    the others are at their means: so a missing grade says nothing about the rest.
+    For each grade but the least, whether the machine gave this grade or a higher one; 0, the mean, for a pair
+    without a grade. Where only some pairs have a grade, also whether a pair has none.
     """
     given = ~np.isnan(grade)
     grades = np.unique(grade[given])

@@ -1,19 +1,19 @@
-"""Which system is the best, and whether their order is settled, as far as judgments are missing. NumPy only."""
+"""The chance of each system to be the best, and of a wrong order, while judgments are missing. NumPy only."""
 
 import numpy as np
 
 from ..draws import ORDERS, SEED
 
-APART = 0.02  # a difference that matters
-WRONG = 0.1  # the greatest chance of a wrong order that counts as settled
+APART = 0.02  # smaller differences do not matter
+WRONG = 0.1  # the order is settled at this chance of a wrong order, or less
 
 
 def settled(
     mean: np.ndarray, covariance: np.ndarray, apart: float = APART, draws: int = ORDERS, seed: int = SEED
 ) -> tuple[float, np.ndarray]:
-    """The chance that two systems at least `apart` are shown in the wrong order, and each one's to be the best.
+    """The chance that two systems at least `apart` are in the wrong order, and the chances to be the best.
 
-    mean: float64[systems]; covariance: float64[systems, systems]. The chances to be the best are float64[systems].
+    mean: float64[systems]; covariance: float64[systems, systems]. The chances to be the best: float64[systems].
     """
     systems = len(mean)
     values, vectors = np.linalg.eigh(covariance)

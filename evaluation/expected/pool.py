@@ -15,20 +15,20 @@ from .features import DEPTH, Features, features
 from .scope import levels_of, refuse
 
 UNJUDGED = -1  # instead of a level
-PIECE = 2_048  # pairs at a time, so that what is between stays small, and in the processor's cache
+PIECE = 2_048  # pairs at a time, so that intermediate arrays stay in the processor's cache
 
 
 def pieces(pairs: int) -> Iterator[slice]:
-    """All of so many pairs, some at a time."""
+    """Slices of PIECE pairs that cover `pairs` pairs."""
     yield from (slice(low, low + PIECE) for low in range(0, pairs, PIECE))
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """All pairs, by query. What depends on judgments stands apart, as `level`: int64[pairs], -1 = unjudged.
+    """All pairs, by query. Judgments are kept apart from it, as `level`: int64[pairs], -1 = unjudged.
 
-    A level is the place of a gain in `gains`. "Steps" are those from one level to the next: step l is taken by a
-    pair whose level is above l.
+    A level is an index of `gains`. A step leads from one level to the next: a pair takes step l where its level is
+    above l.
     """
 
     query: np.ndarray  # int64[pairs], ascending from 0 without gaps
@@ -37,8 +37,8 @@ class Pool:
     cutoff: int
     options: Options = Options()
     document: np.ndarray | None = None  # int64[pairs]
-    number: np.ndarray | None = None  # int64[queries]: the number of each query where the pairs come from
-    machine: np.ndarray | None = None  # float64[pairs, machines]: the grade of each machine, nan = none
+    number: np.ndarray | None = None  # int64[queries], the number of each query in the judgments and rankings
+    machine: np.ndarray | None = None  # float64[pairs, machines], grades of machines, nan = none
 
     @property
     def pairs(self) -> int:
@@ -62,12 +62,12 @@ class Pool:
 
     @cached_property
     def first(self) -> np.ndarray:
-        """The first pair of each query, and the number of pairs: int64[queries + 1]."""
+        """The first pair of each query, then the number of pairs: int64[queries + 1]."""
         return np.searchsorted(self.query, np.arange(self.query[-1] + 2))
 
     @cached_property
     def size(self) -> np.ndarray:
-        """Pairs of each query, int64[queries]."""
+        """The number of pairs of each query, int64[queries]."""
         return np.diff(self.first)
 
     @cached_property
@@ -75,22 +75,22 @@ class Pool:
         return features(self.rank, self.cutoff, self.depth, self.machine)
 
     def with_machines(self, *machines: Judgments) -> "Pool":
-        """The pool with the grades of these machines as features of the model; they judge nothing.
+        """The pool with the grades of these machines as features of the model. They are no judgments.
 
-        Each has the numbers of queries and documents that the pool was made with. Grades of pairs that are not in
-        the pool count for nothing, and pairs without a grade have none.
+        The queries and documents of each have the numbers with which the pool was made. Grades of pairs outside
+        the pool are ignored.
         """
         key = pair_key(self.number[self.query], self.document)
         order, machine = np.argsort(key), np.full((self.pairs, len(machines)), np.nan)
-        for column, said in enumerate(machines):
-            place = np.minimum(np.searchsorted(key[order], said.key), self.pairs - 1)
-            here = key[order][place] == said.key
-            machine[order[place[here]], column] = said.grade[here]
+        for column, graded in enumerate(machines):
+            place = np.minimum(np.searchsorted(key[order], graded.key), self.pairs - 1)
+            inside = key[order][place] == graded.key
+            machine[order[place[inside]], column] = graded.grade[inside]
         return replace(self, machine=machine)
 
     @cached_property
     def discount(self) -> np.ndarray:
-        """The discount of each pair's rank in each system, 0 below the cutoff, float64[pairs, systems]."""
+        """The discount of each pair in each system, 0 below the cutoff: float64[pairs, systems]."""
         return np.where(self.rank <= self.cutoff, discount(self.rank, self.options), 0.0)
 
     @cached_property
@@ -99,59 +99,60 @@ class Pool:
         return self.discount.any(axis=1)
 
     @cached_property
-    def of_rank(self) -> np.ndarray:
-        """The discount of the ranks 1 to the cutoff, then 0: float64[cutoff + 1]."""
+    def rank_discounts(self) -> np.ndarray:
+        """The discounts of the ranks from 1 to the cutoff, then 0: float64[cutoff + 1]."""
         return np.append(discount(np.arange(1, self.cutoff + 1), self.options), 0.0)
 
     @cached_property
-    def of_first(self) -> np.ndarray:
-        """The discounts of the first n ranks together, for n from 0 to the cutoff: float64[cutoff + 1]."""
-        return np.append(0.0, np.cumsum(self.of_rank[:-1]))
+    def cumulative_discounts(self) -> np.ndarray:
+        """The sums of the first n discounts, for n from 0 to the cutoff: float64[cutoff + 1]."""
+        return np.append(0.0, np.cumsum(self.rank_discounts[:-1]))
 
     @cached_property
-    def rise(self) -> np.ndarray:
-        """What each step adds to the gain, float64[steps]."""
+    def step_gain(self) -> np.ndarray:
+        """The gain that each step adds, float64[steps]."""
         return np.diff(self.gains)
 
     @cached_property
-    def rise_above(self) -> np.ndarray:
-        """The part of each rise above gain 0, which the best list has."""
+    def step_gain_above(self) -> np.ndarray:
+        """The part of `step_gain` above gain 0, which counts in the best list: float64[steps]."""
         return np.diff(np.maximum(self.gains, 0))
 
     @cached_property
-    def rise_below(self) -> np.ndarray:
-        """The part of each rise below gain 0, which the worst list lacks."""
+    def step_gain_below(self) -> np.ndarray:
+        """The part of `step_gain` below gain 0, which counts in the worst list: float64[steps]."""
         return np.diff(np.minimum(self.gains, 0))
 
     def by_query(self, values: np.ndarray) -> np.ndarray:
-        """The sums over the pairs of each query: [pairs, ...] to [queries, ...]."""
+        """The sums over the pairs of each query, [queries, ...]. values: [pairs, ...]."""
         return np.add.reduceat(values, self.first[:-1], axis=0)
 
     def steps_taken(self, level: np.ndarray) -> np.ndarray:
-        """Which steps a pair of this level has taken, bool[..., steps]."""
+        """Whether a pair of each level has taken each step, bool[..., steps]. level: int[...]."""
         return level[..., np.newaxis] > np.arange(self.steps)
 
     def extremes(self, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The DCG of the best and of the worst list, two of float64[..., queries].
+        """The DCG of the best list and of the worst list, float64[..., queries] each.
 
-        count: int[..., queries, steps], how many documents have taken each step. Nothing else decides either.
+        count: int[..., queries, steps], how many documents have taken each step, which determines both.
         """
-        best = (self._of(count) * self.rise_above).sum(axis=-1)
-        worst = -(self._of(self.size[:, np.newaxis] - count) * self.rise_below).sum(axis=-1)
+        best = (self._sum_of_first(count) * self.step_gain_above).sum(axis=-1)
+        worst = -(self._sum_of_first(self.size[:, np.newaxis] - count) * self.step_gain_below).sum(axis=-1)
         return best + self.least_best, worst + self.greatest_worst
 
     @cached_property
     def least_best(self) -> np.ndarray:
-        """The best list where no document has taken a step, float64[queries]; 0 if the least gain is."""
-        return max(self.gains[0], 0.0) * self._of(self.size)
+        """The DCG of the best list where no document has taken a step, float64[queries]."""
+        return max(self.gains[0], 0.0) * self._sum_of_first(self.size)
 
     @cached_property
     def greatest_worst(self) -> np.ndarray:
-        """The worst list where all have taken all steps, float64[queries]; 0 if the greatest gain is not below."""
-        return min(self.gains[-1], 0.0) * self._of(self.size)
+        """The DCG of the worst list where all documents have taken all steps, float64[queries]."""
+        return min(self.gains[-1], 0.0) * self._sum_of_first(self.size)
 
-    def _of(self, count: np.ndarray) -> np.ndarray:
-        return self.of_first[np.minimum(count, self.cutoff)]
+    def _sum_of_first(self, count: np.ndarray) -> np.ndarray:
+        """The sum of the first `count` discounts, down to the cutoff."""
+        return self.cumulative_discounts[np.minimum(count, self.cutoff)]
 
 
 def pool_of(
@@ -164,11 +165,11 @@ def pool_of(
 ) -> tuple[Pool, np.ndarray]:
     """The pool of some systems, and the level of each pair: int64[pairs], -1 = unjudged.
 
-    A document has the same number in all rankings and in the judgments. `grades` are those of the scale. Judged
-    documents that no system retrieves are pairs as well, since the ideal is made of them too. `unjudged`: the keys
-    of the other pairs that can be judged (pair_key); documents beyond have no gain, as in plain nDCG. None: all
-    that are retrieved. Raises ValueError where there is nothing to expect: another measure or option, one level of
-    gain, no pair at all.
+    A document has the same number in all rankings and in the judgments. Judged documents that no system retrieves
+    are pairs, too, since the ideal is made of them as well. grades: those of the scale; unjudged: keys of the
+    other pairs that can be judged (pair_key; None: all retrieved ones). All other documents have gain 0, as in
+    nDCG. ValueError where expected values are not defined: for another measure or option, fewer than two levels of
+    gain, no system, no pair.
     """
     measure = parse_measure(measure) if isinstance(measure, str) else measure
     options = effective(measure, options)
@@ -189,10 +190,10 @@ def pool_of(
         place = np.minimum(np.searchsorted(key, pairs), len(key) - 1)
         known = key[place] == pairs
         rank[place[known], system] = within[known] + 1
-    # By rank, so that the numbers that documents happen to have decide no draw.
+    # By rank, so that draws do not depend on the numbers of documents.
     order = np.lexsort((*rank.T[::-1], key >> DOCUMENT_BITS))
     level = np.full(len(key), UNJUDGED)
-    # The nearest, because the same power may differ in its last bit from one array to another.
+    # The nearest level, since a power may differ in its last bit between two arrays.
     nearest = np.abs(gain(judgments.grade, options)[:, np.newaxis] - gains).argmin(axis=1)
     level[np.searchsorted(key, judgments.key)] = nearest
     number, query = np.unique(key[order] >> DOCUMENT_BITS, return_inverse=True)

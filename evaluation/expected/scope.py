@@ -1,4 +1,4 @@
-"""What expected values are defined for: nDCG with a cutoff, on a few levels of gain. NumPy only."""
+"""The scope of expected values: nDCG with a cutoff, on a few levels of gain. NumPy only."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,8 @@ from ..measures import Measure, Options, effective
 from ..measures.decimals import decimal_text
 from ..measures.gains import gain
 
-MOST_LEVELS = 8  # the method is untested beyond
-# The options that a document's part in nDCG may depend on; every other has one value here.
+MOST_LEVELS = 8  # the method is untested with more
+# Options with only one supported value, and the reason.
 FIXED = {
     "ideal": ("judged", "the ideal is that of all judged documents"),
     "unjudged": ("zero", "a model takes the place of missing judgments"),
@@ -19,7 +19,7 @@ FIXED = {
 
 
 def refuse(measure: Measure, options: Options) -> None:
-    """ValueError with the reason where there is no expected value of this measure under these options."""
+    """Raises ValueError with the reason where expected values are not defined for this measure and options."""
     if measure.name != "nDCG" or measure.cutoff is None:
         raise ValueError(f"there is no expected value of {measure}: give nDCG with a cutoff, such as nDCG@10.")
     for name, (value, why) in FIXED.items():
@@ -35,12 +35,12 @@ def refuse(measure: Measure, options: Options) -> None:
 
 
 def levels_of(measure: Measure, options: Options, grades: Sequence[float], judged: np.ndarray) -> np.ndarray:
-    """The gains that documents can have in the model, distinct and ascending, float64[levels].
+    """The levels of gain in the model, distinct and ascending, float64[levels].
 
     grades: those of the scale; judged: the grades of all judgments, which may lie between those of the scale.
-    Where they have more than MOST_LEVELS gains together, the model has those of the scale alone, and of a longer
-    scale MOST_LEVELS, evenly spread with both ends and 0. ValueError for fewer than two levels, and, without a
-    scale, for more than MOST_LEVELS.
+    Where scale and judgments together have more than MOST_LEVELS gains, only those of the scale are levels. Of a
+    scale with more gains, MOST_LEVELS are: both ends, 0, and others evenly spread. ValueError for fewer than two
+    levels, and for more than MOST_LEVELS without a scale.
     """
     options = effective(measure, options)
     every = np.unique(np.concatenate([np.asarray(grades, np.float64), judged]))
@@ -59,7 +59,7 @@ def levels_of(measure: Measure, options: Options, grades: Sequence[float], judge
 
 
 def _spread(levels: np.ndarray) -> np.ndarray:
-    """At most MOST_LEVELS of these levels: both ends, 0 if it is one, and others evenly between."""
+    """At most MOST_LEVELS of these levels: both ends, 0 if it is among them, and others evenly spread."""
     if len(levels) <= MOST_LEVELS:
         return levels
     zero = np.flatnonzero(levels == 0)

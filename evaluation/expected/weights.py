@@ -1,9 +1,9 @@
-"""How much each judgment of the rounds counts for documents that were not drawn. NumPy only.
+"""Sampling weights of the judgments of rounds. NumPy only.
 
-The weight of a judgment has the expectation 1 over all draws, whatever its grade, because its chance is known.
-That holds over many rounds, and for pools that grow: a document's weight rests on the rounds since it came. It is
-exact where the precision of a round does not depend on what was drawn before, and nearly so in rounds of documents
-that score alike.
+The weight of a judgment has expectation 1 over all draws, whatever its grade, because its chance is known. This
+holds over many rounds, and for pools that grow: the weight of a document depends on the rounds since it came. It
+holds exactly where the precision of a round does not depend on earlier draws, and nearly so in rounds of documents
+with similar scores.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from .rounds import Round
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """What is known about how judged pairs were chosen."""
+    """The sampling design: how judged pairs were chosen, and their weights."""
 
-    rows: np.ndarray  # int64[judged]: rows of the pool, ascending
-    weight: np.ndarray  # float64[judged], of expectation 1
-    variance: np.ndarray  # float64[judged]: variance that a pair's chance adds, for each squared change
-    evidence: float  # the precision of all rounds together; 0: none tells anything about other documents
-    equal: bool = False  # whether a round drew by equal chances, so that little of what is relevant is found
+    rows: np.ndarray  # int64[judged], rows of the pool, ascending
+    weight: np.ndarray  # float64[judged], with expectation 1
+    variance: np.ndarray  # float64[judged], sampling variance for a squared change of 1
+    evidence: float  # total precision of the rounds; 0: none has evidence on other documents
+    equal: bool = False  # whether a round drew with equal chances, which finds few relevant documents
 
 
 def design(
@@ -32,46 +32,49 @@ def design(
     birth: np.ndarray,
     known: np.ndarray | None = None,
 ) -> Design:
-    """The weights of the judged pairs of these rounds, oldest first.
+    """The design of these rounds, oldest first.
 
-    judged and skipped: bool[pairs], what has a judgment, and what nobody can judge; birth: int64[pairs], how many
-    rounds were drawn before the pair came to the pool. A round counts down to its first unit without all
-    answers; judgments behind that count as known. `known`: int64[pairs], for judgments in no round how many rounds
-    were drawn before (None: they were there before the first): only later ones count for them.
+    judged: bool[pairs], with a judgment; skipped: bool[pairs], drawn but never to be judged; birth: int64[pairs],
+    how many rounds were drawn before the pair came to the pool; known: int64[pairs], for judgments in no round,
+    how many rounds were drawn before them (None: they came before the first round), of which only later ones
+    count.
+
+    A round counts down to its first incomplete unit. Judgments of later units count as known with certainty.
     """
-    place, chance = np.full(len(judged), -1), np.ones(len(judged))
+    number_of, chance = np.full(len(judged), -1), np.ones(len(judged))
     precision = np.zeros(len(rounds))
     for number, each in enumerate(rounds):
         done = judged[each.drawn] | skipped[each.drawn]
         units = len(each.rate) if done.all() else int(each.unit[np.argmin(done)])
-        found = np.concatenate([each.greedy, each.drawn])
-        place[found[judged[found]]] = number
+        rows = np.concatenate([each.greedy, each.drawn])
+        number_of[rows[judged[rows]]] = number
         chances = each.chance(units)
         chance[each.drawn[: len(chances)]] = chances
-        # One unit and the key of the next say nothing about how many others there are.
+        # One unit and the key of the next have no evidence on the number of others.
         if units > 1 or units == len(each.rate):
             precision[number] = each.precision
-    found = weigh(place, chance, precision, birth, np.where(judged, 0 if known is None else known, 0))
-    return replace(found, equal=any(each.equal for each in rounds))
+    result = weigh(number_of, chance, precision, birth, np.where(judged, 0 if known is None else known, 0))
+    return replace(result, equal=any(each.equal for each in rounds))
 
 
 def weigh(
-    place: np.ndarray,
+    number: np.ndarray,
     chance: np.ndarray,
     precision: np.ndarray,
     birth: np.ndarray,
     known: np.ndarray | None = None,
 ) -> Design:
-    """The weights of pairs that were judged in the rounds `place`, int64[pairs], -1 = in none.
+    """The design from the round of each judgment.
 
-    chance: float64[pairs], of being drawn in that round; precision: float64[rounds]. Pairs in no round have one
-    where `known` is above 0: they were judged after so many rounds, which did not draw them.
+    number: int64[pairs], the round in which the pair was judged, -1 = in none; chance: float64[pairs], to be drawn
+    in that round; precision: float64[rounds]; birth, known: as in `design`. A pair in no round has a weight where
+    `known` is above 0.
     """
-    late = np.zeros(len(place), bool) if known is None else (place < 0) & (known > 0)
-    rows = np.flatnonzero((place >= 0) | late)
-    # A judgment from outside counts like a round without precision of its own, just before the later ones.
-    of = np.where(late[rows], known[rows] - 1, place[rows]) if late.any() else place[rows]
-    since = np.append(np.cumsum(precision[::-1])[::-1], 0.0)  # what all rounds from one on weigh
+    late = np.zeros(len(number), bool) if known is None else (number < 0) & (known > 0)
+    rows = np.flatnonzero((number >= 0) | late)
+    # A judgment in no round counts like a round without precision just before the later rounds.
+    of = np.where(late[rows], known[rows] - 1, number[rows]) if late.any() else number[rows]
+    since = np.append(np.cumsum(precision[::-1])[::-1], 0.0)  # total precision from each round on
     total, own = since[birth[rows]], np.where(late[rows], 0.0, precision[of])
     without = total <= 0
     total = np.where(without, 1.0, total)

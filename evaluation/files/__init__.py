@@ -1,7 +1,7 @@
-"""Runs and qrels from files to arrays, without a database: the same numbers as after an import. No Django.
+"""Runs and qrels from files as arrays, with the same numbers as after an import. No database, no Django.
 
-A file in the usual form is read by `regular`, in chunks and threads; any other by `tolerant`, which also reports
-errors.
+A file in the usual form is read by `regular`, in chunks and threads. Any other is read by `tolerant`, which also
+reports errors.
 """
 
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ from ratings.formats.rankings import ORDERS, SYSTEM_FROM
 from ratings.formats.refusal import Refusal, Refused, counted, first_keys
 
 from . import regular, systems, tolerant
-from .text import Text, opened, plain
+from .text import Text, opened, plain_text
 
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """The queries are those of the qrels, in the natural order of their keys."""
+    """Qrels and runs as arrays."""
 
-    queries: tuple[str, ...]
+    queries: tuple[str, ...]  # keys of the qrels, in their natural order
     judgments: Judgments
     rankings: dict[str, Rankings]  # by system, in the order of names
-    notes: list[str]  # for the user: what was skipped or is missing
+    notes: list[str]  # for the user, on what was skipped or is missing
 
 
 def load(
@@ -33,18 +33,20 @@ def load(
     order: str | None = None,
     tiebreak: bool = False,
     system_from: str | None = None,
-    alike: bool = False,
+    same_numbers: bool = False,
 ) -> Loaded:
-    """Read qrels and runs; each may be packed, an archive may hold several runs, and - is standard input.
+    """The qrels and runs in these files. Each may be compressed or an archive; "-" is standard input.
 
-    A system has the name of its run tag, with the file's name behind it where two files use the same tag: they are
-    two systems. `system_from` "file" names each by its file alone; "tag" says that files of one tag are parts of
-    one system, and then each query stands in one of them. Lines for queries that the qrels lack are skipped.
+    order: "rank" or "score", which orders the results; None: the ranks, where they agree with the scores up to
+    ties. tiebreak: also read the order of tied documents, which ties="score" needs. same_numbers: give an unjudged
+    document the same number in all rankings, not one for each; this is slower.
 
-    The rank column orders the results where it agrees with the scores up to ties, or `order` says what does;
-    `tiebreak` adds what ties="score" needs. With `alike` an unjudged document has the same number in all rankings,
-    and not one for each; every line is then read by itself. Raises OSError, and Refused with each fault, its line
-    and the cure.
+    system_from: None names a system by its run tag, and files with the same tag are different systems, with the
+    names of the files added. "file" names it by its file. "tag" takes files with the same tag for parts of one
+    system, each with other queries.
+
+    Lines for queries that are not in the qrels are skipped. Raises OSError, and Refused with line and cure of each
+    error.
     """
     if order not in (None, *ORDERS):
         raise ValueError(f"The order is {order!r}; give rank or score.")
@@ -55,16 +57,16 @@ def load(
             problem = "the archive has several files, and qrels are one"
             raise Refused([Refusal(qrels, 0, problem, ("Unpack it, and name the one.",))])
         judged = _Qrels(text)
-        found = {}
+        results = {}
         for path in dict.fromkeys(runs):
             with opened(path) as files:
-                found |= {run.name: _run(run, judged, order, tiebreak, alike) for run in files}
-    notes = judged.notes + [note for _, notes in found.values() for note in notes]
-    rankings = {path: rankings for path, (rankings, _) in found.items()}
+                results |= {run.name: _run(run, judged, order, tiebreak, same_numbers) for run in files}
+    notes = judged.notes + [note for _, notes in results.values() for note in notes]
+    rankings = {path: rankings for path, (rankings, _) in results.items()}
     if system_from == "file":
         named = systems.by_file(rankings)
     elif system_from == "tag":
-        named = systems.of_parts(rankings, judged.queries, None if alike else len(judged.judgments.grade))
+        named = systems.of_parts(rankings, judged.queries, None if same_numbers else len(judged.judgments.grade))
     else:
         named = systems.by_tag(rankings, notes)
     for name, ranking in named.items():
@@ -78,14 +80,14 @@ def load(
 
 
 class _Qrels:
-    """The qrels as each of the two readers of runs takes them."""
+    """The qrels in the forms that the two readers of runs need."""
 
     def __init__(self, text: Text) -> None:
         self.text = text
         try:
-            self.regular = regular.read_qrels(plain(text))
+            self.regular = regular.read_qrels(plain_text(text))
         except Irregular:
-            # The same judgments in the usual form, so that a long run can be read by `regular`.
+            # In the usual form, so that `regular` can read a long run with these qrels.
             self.regular = _or_none(Text(text.name, -1, self.grades.as_text()))
         known = self.regular or self.grades
         self.queries, self.judgments = known.queries, known.judgments
@@ -98,27 +100,26 @@ class _Qrels:
 
 def _or_none(text: Text) -> regular.Judged | None:
     try:
-        return regular.read_qrels(plain(text))
+        return regular.read_qrels(plain_text(text))
     except Irregular:
         return None
 
 
 def _run(
-    text: Text, qrels: _Qrels, order: str | None, tiebreak: bool, alike: bool
+    text: Text, qrels: _Qrels, order: str | None, tiebreak: bool, same_numbers: bool
 ) -> tuple[dict[str, Rankings], list[str]]:
-    """The rankings of each system of one file, and notes."""
+    """The rankings in one file, by run tag, and notes for the user."""
     try:
-        if qrels.regular is None or alike:
+        if qrels.regular is None or same_numbers:
             raise Irregular
-        tag, ranking, strangers = regular.read_run(plain(text), qrels.regular, order, tiebreak)
+        tag, ranking, skipped = regular.read_run(plain_text(text), qrels.regular, order, tiebreak)
         rankings, notes = {tag: ranking}, []
     except Irregular:
-        rankings, strangers, notes = tolerant.read_run(text.source(), qrels.grades, order, tiebreak, alike)
+        rankings, skipped, notes = tolerant.read_run(text.source(), qrels.grades, order, tiebreak, same_numbers)
     if not any(ranking.present.any() for ranking in rankings.values()):
-        own, known = first_keys(strangers), first_keys(qrels.queries)
-        problem = f"none of its queries ({own}) is in {qrels.text.name}, which has {known}"
+        problem = f"none of its queries ({first_keys(skipped)}) is in {qrels.text.name}, which has {first_keys(qrels.queries)}"
         raise Refused([Refusal(text.name, 0, problem, ("Check that both use the same numbering.",))])
-    if strangers:
-        lines = counted(strangers.total(), "line")
-        notes.append(f"{text.name}: {lines} for queries outside the qrels skipped ({first_keys(strangers)}).")
+    if skipped:
+        lines = counted(skipped.total(), "line")
+        notes.append(f"{text.name}: {lines} for queries outside the qrels skipped ({first_keys(skipped)}).")
     return rankings, notes

@@ -1,8 +1,8 @@
 """The fast reader of runs and qrels in the usual form: NumPy on chunks of a file, in several threads.
 
-It reports no errors: for a file in another form, or with a possible error, it raises Irregular, and `tolerant`
-reads the file line by line. Documents are identified by 64-bit hashes of their keys; where hashes agree, the keys
-are compared.
+It reports no errors. For a file in another form, or with a possible error, it raises Irregular, and `tolerant`
+reads the file line by line. Documents are identified by 64-bit hashes of their keys; the keys of equal hashes are
+compared.
 """
 
 import os
@@ -32,7 +32,7 @@ from ratings.formats.plain_run import refuse_long
 from ratings.formats.rankings import as_trec_eval
 from ratings.formats.source import BOM
 
-from .text import Plain
+from .text import PlainText
 
 THREADS = 8
 FLAGS_EACH = 32  # flags for each judgment: one unjudged document in 32 passes the filter by chance
@@ -40,63 +40,65 @@ FLAGS_EACH = 32  # flags for each judgment: one unjudged document in 32 passes t
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Qrels as arrays. Line i judges `document[i]`, whose number among the documents is i too."""
+    """Qrels as arrays. Line i judges `document[i]`, which has the number i."""
 
-    queries: tuple[str, ...]  # in their natural order, which numbers them
+    queries: tuple[str, ...]  # by number, in their natural order
     judgments: Judgments
-    index: dict[bytes, int]  # the number of each query
-    query: np.ndarray  # int64[n], line by line
-    document: Column
-    pair: np.ndarray  # uint64[n], ascending: query and document in one
-    line: np.ndarray  # int64[n]: the line of each pair
-    flags: np.ndarray  # bool[1 << bits]: whether a judged pair has these leading bits
+    index: dict[bytes, int]  # the number of each query, by key
+    query: np.ndarray  # int64[n], by line
+    document: Column  # by line
+    pair: np.ndarray  # uint64[n], keys of pairs, ascending: see `_pairs`
+    line: np.ndarray  # int64[n], the line of each pair
+    flags: np.ndarray  # bool[1 << bits], whether a judged pair has these leading bits
     bits: int
 
     def pairs(self, query: np.ndarray, document: Column) -> np.ndarray:
+        """The keys of these pairs, uint64[n]."""
         return _pairs(query, document, len(self.queries))
 
     def lines_of(self, query: np.ndarray, document: Column, pair: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rows that are judged, ascending, and the line that judges each."""
+        """The judged rows, ascending, and the line that judges each. pair: the keys of the rows."""
         rows = np.flatnonzero(self.flags.take((pair >> np.uint64(64 - self.bits)).view(np.int64)))
-        found = np.minimum(np.searchsorted(self.pair, pair[rows]), len(self.pair) - 1)
-        same = self.pair[found] == pair[rows]
-        rows, line = rows[same], self.line[found[same]]
+        place = np.minimum(np.searchsorted(self.pair, pair[rows]), len(self.pair) - 1)
+        same = self.pair[place] == pair[rows]
+        rows, line = rows[same], self.line[place[same]]
         if not (np.array_equal(query[rows], self.query[line]) and equal(document[rows], self.document[line])):
-            raise Irregular  # other keys with the same bits
+            raise Irregular  # different keys with the same hash
         return rows, line
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Results for queries of the qrels, sorted by query and, once they are in order, best first."""
+    """Results for queries of the qrels: by query and, once they are in order, best first."""
 
-    query: np.ndarray
-    line: np.ndarray  # the line of the qrels that judges the document, -1 for none
-    pair: np.ndarray
+    query: np.ndarray  # number of the query
+    line: np.ndarray  # line of the qrels that judges the document, -1 for none
+    pair: np.ndarray  # key of the pair
     rank: np.ndarray
     score: np.ndarray
-    start: np.ndarray  # where the key of the document begins
-    length: np.ndarray
+    start: np.ndarray  # place of the document's key in the text
+    length: np.ndarray  # of the key, in bytes
 
     def take(self, order: np.ndarray) -> "Rows":
+        """The rows at these places, in this order."""
         return Rows(*(array[order] for array in vars(self).values()))
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """The columns of a chunk of a run that the rankings need, to save memory."""
+    """The columns of a chunk of a run that rankings need, without the others to save memory."""
 
-    query: np.ndarray  # the number of each query in it, ascending
-    length: np.ndarray  # results for each of them
-    judged: np.ndarray  # rows
-    line: np.ndarray  # that judges each of them
+    query: np.ndarray  # numbers of the queries in it, ascending
+    length: np.ndarray  # number of results for each query
+    judged: np.ndarray  # places of judged rows
+    line: np.ndarray  # line that judges each of them
     score: np.ndarray  # of every row
     tiebreak: np.ndarray | None  # of every row
-    strangers: Counter  # lines for each query that the qrels lack
+    skipped: Counter  # number of lines for each query that is not in the qrels
 
 
-def read_qrels(text: Plain) -> Judged:
-    """The judgments of qrels. Raises Irregular."""
+def read_qrels(text: PlainText) -> Judged:
+    """The judgments in a file of qrels. Raises Irregular."""
     query, _, document, grade = columns(text.all_words, 4)
     refuse_long(query=query, document=document)
     keys, count = _groups(query)
@@ -115,28 +117,27 @@ def read_qrels(text: Plain) -> Judged:
     return Judged(tuple(queries), judgments, index, number, document, in_order, line, flags, bits)
 
 
-def read_run(text: Plain, judged: Judged, order: str | None, tiebreak: bool) -> tuple[str, Rankings, Counter]:
-    """The tag and the rankings of a run with one system, and its lines for each query that the qrels lack.
+def read_run(text: PlainText, judged: Judged, order: str | None, tiebreak: bool) -> tuple[str, Rankings, Counter]:
+    """The tag and the rankings in a run of one system, and the numbers of lines for queries not in the qrels.
 
-    The rank column orders the results where it agrees with the scores up to ties, or `order` says what does.
-    `tiebreak` adds the order of the keys of documents that share a score. Raises Irregular.
+    order, tiebreak: as in `files.load`. Raises Irregular.
     """
     tag = columns(text.words(text.begin, text.next_line(text.begin)), 6)[5].text(0)
     read = partial(_read_piece, text, judged, tag, order, tiebreak)
     with ThreadPoolExecutor(min(os.cpu_count() or 1, THREADS)) as pool:
         pieces = list(pool.map(read, text.pieces(whole_queries=True)))
         queries = np.concatenate([piece.query for piece in pieces])
-        if len(np.unique(queries)) < len(queries):  # the lines of a query stand apart
+        if len(np.unique(queries)) < len(queries):  # the lines of a query are not consecutive
             pieces = [read((text.begin, text.end))]
         rankings = _joined(pieces, judged, pool)
-    return tag.decode(), rankings, sum((piece.strangers for piece in pieces), Counter())
+    return tag.decode(), rankings, sum((piece.skipped for piece in pieces), Counter())
 
 
 def _read_piece(
-    text: Plain, judged: Judged, tag: bytes, order: str | None, tiebreak: bool, place: tuple[int, int]
+    text: PlainText, judged: Judged, tag: bytes, order: str | None, tiebreak: bool, place: tuple[int, int]
 ) -> Piece:
     words = text.words(*place)
-    rows, strangers = _read_rows(words, judged, tag)
+    rows, skipped = _read_rows(words, judged, tag)
     if order == "score":
         rows = _by_score(rows, words)
     elif not _in_order(rows, order):
@@ -144,7 +145,7 @@ def _read_piece(
         if not _in_order(rows, order):
             raise Irregular
     pair = np.sort(rows.pair)
-    if (pair[1:] == pair[:-1]).any():  # a document may stand twice
+    if (pair[1:] == pair[:-1]).any():  # a document may be there twice
         raise Irregular
     first = np.flatnonzero(np.append(True, rows.query[1:] != rows.query[:-1])[: len(rows.query)])
     at = np.flatnonzero(rows.line >= 0)
@@ -155,12 +156,12 @@ def _read_piece(
         line=rows.line[at],
         score=rows.score,
         tiebreak=_tiebreak(rows, words) if tiebreak else None,
-        strangers=strangers,
+        skipped=skipped,
     )
 
 
 def _read_rows(words: np.ndarray, judged: Judged, tag: bytes) -> tuple[Rows, Counter]:
-    """The results for queries of the qrels, in the order of the lines, and the lines for each other query."""
+    """The results for queries of the qrels, by line, and the number of lines for each other query."""
     query, _, document, rank, score, system = columns(words, 6)
     if system.text(0) != tag or not same_as_before(system).all():
         raise Irregular
@@ -168,22 +169,22 @@ def _read_rows(words: np.ndarray, judged: Judged, tag: bytes) -> tuple[Rows, Cou
     keys, count = _groups(query)
     number = np.repeat([judged.index.get(key, -1) for key in keys], count)
     rank, score = whole_numbers(rank), decimals(score)
-    strangers = Counter()
+    skipped = Counter()
     if number.min() < 0:
         for key, lines in zip(keys, count.tolist(), strict=True):
             if key not in judged.index:
-                strangers[key.decode()] += lines
+                skipped[key.decode()] += lines
         known = number >= 0
         number, document, rank, score = number[known], document[known], rank[known], score[known]
     pair = judged.pairs(number, document)
     line = np.full(len(number), -1)
     at, judging = judged.lines_of(number, document, pair)
     line[at] = judging
-    return Rows(number, line, pair, rank, score, document.start, document.length), strangers
+    return Rows(number, line, pair, rank, score, document.start, document.length), skipped
 
 
 def _in_order(rows: Rows, order: str | None) -> bool:
-    """Whether queries and, in each of them, ranks rise, and scores with them do not."""
+    """Whether queries ascend, ranks ascend within each query and, unless `order` is "rank", scores descend."""
     query, rank = rows.query, rows.rank
     same = query[1:] == query[:-1]
     if (query[1:] < query[:-1]).any() or (same & (rank[1:] <= rank[:-1])).any():
@@ -193,7 +194,7 @@ def _in_order(rows: Rows, order: str | None) -> bool:
 
 
 def _by_score(rows: Rows, words: np.ndarray) -> Rows:
-    """The rows in the order of trec_eval: by score, equal scores by document key, descending in bytes."""
+    """The rows in the order of trec_eval: by score, then by the bytes of the document's key, both descending."""
     rows = rows.take(np.lexsort((-as_trec_eval(rows.score), rows.query)))
     equal = _equal_to_before(rows)
     tied = _tied(equal)
@@ -204,7 +205,7 @@ def _by_score(rows: Rows, words: np.ndarray) -> Rows:
 
 
 def _tiebreak(rows: Rows, words: np.ndarray) -> np.ndarray:
-    """The order of the keys where scores are equal, int64[n]; 0 elsewhere."""
+    """The tiebreak: the order of the keys of documents with equal scores, int64[n]; 0 for all others."""
     by_score = np.lexsort((-as_trec_eval(rows.score), rows.query))
     tied = by_score[_tied(_equal_to_before(rows.take(by_score)))]
     tiebreak = np.zeros(len(rows.query), np.int64)
@@ -213,22 +214,23 @@ def _tiebreak(rows: Rows, words: np.ndarray) -> np.ndarray:
 
 
 def _equal_to_before(rows: Rows) -> np.ndarray:
-    """Whether a row has the query and, in the precision of trec_eval, the score of the row before it."""
+    """Whether a row has the query and, in the precision of trec_eval, the score of the row before: bool[n - 1]."""
     narrow = as_trec_eval(rows.score)
     return (narrow[1:] == narrow[:-1]) & (rows.query[1:] == rows.query[:-1])
 
 
 def _tied(equal: np.ndarray) -> np.ndarray:
-    """Rows that are equal to the one before or to the one after them."""
+    """The rows equal to the one before or after, int64[any]. equal: as from `_equal_to_before`."""
     return np.flatnonzero(np.append(equal, False) | np.append(False, equal))
 
 
 def _order_of_documents(rows: Rows, words: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The order of the document keys of the chosen rows."""
     return order_of_keys(Column(words, rows.start[chosen], rows.length[chosen]))
 
 
 def _joined(pieces: Sequence[Piece], judged: Judged, pool: ThreadPoolExecutor) -> Rankings:
-    """The rankings of all chunks. Each unjudged document gets a number of its own."""
+    """The rankings of all chunks. Each unjudged result has a number of its own as its document."""
     length = np.zeros(len(judged.queries), np.int64)
     for piece in pieces:
         length[piece.query] = piece.length
@@ -251,7 +253,7 @@ def _joined(pieces: Sequence[Piece], judged: Judged, pool: ThreadPoolExecutor) -
 
 
 def _groups(query: Column) -> tuple[list[bytes], np.ndarray]:
-    """The keys of consecutive queries, and how many consecutive lines each has."""
+    """The key of each group of consecutive lines with the same query, and the number of its lines."""
     first = np.append(0, np.flatnonzero(~same_as_before(query)) + 1)
     keys = [query.text(row) for row in first.tolist()]
     if any(key[0] == COMMENT or key.startswith(BOM) for key in keys):
@@ -264,7 +266,7 @@ def _bits(queries: int) -> int:
 
 
 def _pairs(query: np.ndarray, document: Column, queries: int) -> np.ndarray:
-    """Query and document hash in one number, the query first: lookups of one query are then local."""
+    """The keys of pairs, uint64[n]: the query in the leading bits, for locality, then the document's hash."""
     bits = np.uint64(_bits(queries))
     pair = hashed(document)
     pair >>= bits

@@ -1,4 +1,4 @@
-"""The systems in the files of an evaluation. Files with the same run tag are two systems, or parts of one."""
+"""The systems in files of runs. Files with the same run tag are different systems, or parts of one."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ BY_FILE = Option("system_from", "file", "they are several systems")
 ByPath = Mapping[str, Mapping[str, Rankings]]  # by path, then by run tag
 
 
-def by_tag(found: ByPath, notes: list[str]) -> dict[str, Rankings]:
-    """Systems named by tag, with the path added where several files have the tag, which a note reports."""
-    paths = _paths(found)
+def by_tag(runs: ByPath, notes: list[str]) -> dict[str, Rankings]:
+    """The systems by tag, with the path added where several files have the tag. Adds a note for each such tag."""
+    paths = _paths(runs)
     for tag, several in paths.items():
         if len(several) > 1:
             listed = ", ".join(several)
@@ -26,16 +26,16 @@ def by_tag(found: ByPath, notes: list[str]) -> dict[str, Rankings]:
             )
     return {
         tag if len(paths[tag]) == 1 else f"{tag} ({path})": ranking
-        for path, rankings in found.items()
+        for path, rankings in runs.items()
         for tag, ranking in rankings.items()
     }
 
 
-def by_file(found: ByPath) -> dict[str, Rankings]:
-    """Systems named by file. Raises Refused where a file has several systems, or two files one name."""
+def by_file(runs: ByPath) -> dict[str, Rankings]:
+    """The systems by file name. Raises Refused where a file has several systems, or two files have one name."""
     named: dict[str, Rankings] = {}
     refusals = []
-    for path, rankings in found.items():
+    for path, rankings in runs.items():
         name = system_of_file(path)
         if len(rankings) > 1:
             problem = f"there are several systems in it ({first_keys(rankings)}), and the name of the file is one"
@@ -50,14 +50,15 @@ def by_file(found: ByPath) -> dict[str, Rankings]:
     return named
 
 
-def of_parts(found: ByPath, queries: tuple[str, ...], judgments: int | None) -> dict[str, Rankings]:
-    """Systems named by tag, each of all files with that tag. Raises Refused where a query is in two of them.
+def of_parts(runs: ByPath, queries: tuple[str, ...], judgments: int | None) -> dict[str, Rankings]:
+    """The systems by tag, each joined from all files with the tag. Raises Refused where two have the same query.
 
-    Documents from the number `judgments` on are unjudged, and numbered by each part; None: they are by all alike.
+    judgments: the number from which documents are unjudged and numbered within each part; None: a document has the
+    same number in all parts.
     """
     refusals, named = [], {}
-    for tag, paths in _paths(found).items():
-        parts = [found[path][tag] for path in paths]
+    for tag, paths in _paths(runs).items():
+        parts = [runs[path][tag] for path in paths]
         twice = np.flatnonzero(np.sum([part.present for part in parts], axis=0) > 1)
         if len(twice):
             keys = first_keys([queries[query] for query in twice.tolist()])
@@ -75,10 +76,10 @@ def of_parts(found: ByPath, queries: tuple[str, ...], judgments: int | None) -> 
     return named
 
 
-def _paths(found: ByPath) -> dict[str, list[str]]:
-    """The files of each tag."""
+def _paths(runs: ByPath) -> dict[str, list[str]]:
+    """The files with each tag."""
     paths: dict[str, list[str]] = defaultdict(list)
-    for path, rankings in found.items():
+    for path, rankings in runs.items():
         for tag in rankings:
             paths[tag].append(path)
     return paths

@@ -1,4 +1,4 @@
-"""The bytes of a file in chunks, padded so that eight bytes can be read from any place."""
+"""The bytes of a file in chunks, padded so that eight bytes can be read at any place."""
 
 import gzip
 import io
@@ -18,18 +18,18 @@ from ratings.formats.cells import AFTER, BEFORE, NEWLINE, Irregular
 from ratings.formats.refusal import Refusal, Refused
 from ratings.formats.source import BOM, Source
 
-PIECE = 1 << 19  # bytes: the arrays of so much text fit into the processor's cache
+PIECE = 1 << 19  # bytes of text whose arrays fit into the processor's cache
 LONGEST_LINE = 1 << 16
 GZIPPED = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, eq=False)
 class Text:
-    """A file that can be read more than once. `content` holds it if it came from a pipe or was decompressed."""
+    """A file that can be read more than once."""
 
-    name: str  # what messages call it
+    name: str  # in messages
     file: int  # descriptor
-    content: bytes | None = None
+    content: bytes | None = None  # of a pipe, or decompressed; None: read from the descriptor
 
     @property
     def size(self) -> int:
@@ -40,12 +40,12 @@ class Text:
         return os.pread(self.file, end - begin, begin) if self.content is None else self.content[begin:end]
 
     def read_into(self, room: memoryview, begin: int) -> int:
-        """Fill `room` with the bytes from `begin` on, as far as the file goes. Returns their number."""
+        """Fills `room` with the bytes from `begin` on, up to the end of the file. Returns their number."""
         if self.content is None:
             return os.preadv(self.file, [room], begin)
-        found = self.content[begin : begin + len(room)]
-        room[: len(found)] = found
-        return len(found)
+        part = self.content[begin : begin + len(room)]
+        room[: len(part)] = part
+        return len(part)
 
     def source(self) -> Source:
         """The file from its beginning, for the readers of `ratings.formats`, which report errors."""
@@ -56,15 +56,15 @@ class Text:
 
 
 @dataclass(frozen=True, eq=False)
-class Plain:
-    """Unpacked text of whole lines. Places count bytes from the beginning of the file."""
+class PlainText:
+    """Decompressed text of whole lines. Places are in bytes from the beginning of the file."""
 
     text: Text
     begin: int
-    end: int  # where another line would begin: one beyond the file, if it does not end with a newline
+    end: int  # where a further line would begin: one byte beyond a file that does not end with a newline
 
     def words(self, begin: int, end: int) -> np.ndarray:
-        """The eight bytes from each byte on, with room before `begin` and after `end`; uint64[n]."""
+        """The eight bytes at each place from `begin` to `end` as one number, with padding around: uint64[n]."""
         roomy = np.empty(BEFORE + end - begin + AFTER, np.uint8)
         count = self.text.read_into(memoryview(roomy)[BEFORE:-AFTER], begin)
         if count < end - begin:
@@ -78,16 +78,16 @@ class Plain:
         return self.words(self.begin, self.end)
 
     def next_line(self, place: int) -> int:
-        """Where the first line begins after the byte at `place`. Raises Irregular for a line without an end."""
+        """The place where the next line begins after `place`. Raises Irregular for a line above LONGEST_LINE."""
         if place >= self.end:
             return self.end
-        found = self.text.bytes(place, place + LONGEST_LINE).find(b"\n")
-        if found < 0 and place + LONGEST_LINE < self.end:
+        newline = self.text.bytes(place, place + LONGEST_LINE).find(b"\n")
+        if newline < 0 and place + LONGEST_LINE < self.end:
             raise Irregular
-        return place + found + 1 if found >= 0 else self.end
+        return place + newline + 1 if newline >= 0 else self.end
 
     def pieces(self, whole_queries: bool = False) -> Iterator[tuple[int, int]]:
-        """Begin and end of each chunk of whole lines; with `whole_queries` no query is split."""
+        """The begin and end of each chunk of whole lines; with `whole_queries`, of whole queries."""
         begin = self.begin
         while begin < self.end:
             end = self.next_line(begin + PIECE)
@@ -97,7 +97,7 @@ class Plain:
             begin = end
 
     def _after_query(self, line: int) -> int:
-        """Where the next query begins, by doubling steps and then bisection; its lines must be consecutive."""
+        """The place where the consecutive lines of this line's query end, by doubling steps and bisection."""
         start = self.text.bytes(line, line + LONGEST_LINE).replace(b"\t", b" ")
         key = start[: start.find(b" ") + 1]
 
@@ -116,7 +116,7 @@ class Plain:
 
 @contextmanager
 def opened(path: str) -> Iterator[list[Text]]:
-    """The file at `path`, or each file of the archive there; - is standard input. Raises OSError and Refused."""
+    """The file at `path`, or the files of the archive there; "-" is standard input. Raises OSError and Refused."""
     if path == "-":
         yield _files_in(Text("standard input", -1, sys.stdin.buffer.read()))
         return
@@ -126,7 +126,7 @@ def opened(path: str) -> Iterator[list[Text]]:
 
 
 def _files_in(text: Text) -> list[Text]:
-    """The files in it. Gzip is left to `plain`, which needs no source for it."""
+    """The files in this file: itself, or those of an archive. `plain_text` decompresses gzip."""
     source = text.source()
     if source.packing in ("", "gzip") and not is_zip(source.start) and not is_tar(source.start):
         return [text]
@@ -141,8 +141,8 @@ def _content(file: Source) -> bytes:
     return b"".join(pieces)
 
 
-def plain(text: Text) -> Plain:
-    """The text unpacked, without a mark at its beginning or carriage returns. Raises Irregular."""
+def plain_text(text: Text) -> PlainText:
+    """The text decompressed, without a byte order mark or carriage returns. Raises Irregular."""
     if text.bytes(0, 2) == GZIPPED:
         try:
             text = replace(text, content=gzip.decompress(text.bytes(0, text.size)))
@@ -153,4 +153,4 @@ def plain(text: Text) -> Plain:
     if text.size == 0:
         raise Irregular
     begin = len(BOM) if text.bytes(0, len(BOM)) == BOM else 0
-    return Plain(text, begin, text.size + (text.bytes(text.size - 1, text.size) != b"\n"))
+    return PlainText(text, begin, text.size + (text.bytes(text.size - 1, text.size) != b"\n"))

@@ -1,4 +1,4 @@
-"""The slow reader of runs and qrels, line by line: any blanks between cells, several systems, error reports."""
+"""The slow reader of runs and qrels, by line: any blanks between cells, several systems, error reports."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,14 +21,14 @@ QRELS_FIRST = "The qrels come first, and the runs behind them."
 
 @dataclass(frozen=True, eq=False)
 class Grades:
-    """Qrels by key. Line i judges a pair, whose document has the number i."""
+    """Qrels by key. The document of line i has the number i."""
 
-    queries: tuple[str, ...]  # in their natural order, which numbers them
-    index: dict[str, int]
-    line: dict[tuple[int, str], int]  # of each query and document
-    grade: np.ndarray  # float64, line by line
+    queries: tuple[str, ...]  # by number, in their natural order
+    index: dict[str, int]  # the number of each query, by key
+    line: dict[tuple[int, str], int]  # by number of the query and key of the document
+    grade: np.ndarray  # float64[n], by line
     notes: list[str]
-    others: dict[str, int] = field(default_factory=dict)  # numbers of unjudged documents that runs have in common
+    others: dict[str, int] = field(default_factory=dict)  # numbers of unjudged documents, by key
 
     @property
     def judgments(self) -> Judgments:
@@ -36,7 +36,7 @@ class Grades:
         return Judgments(len(self.queries), query, np.arange(len(query)), self.grade)
 
     def as_text(self) -> bytes:
-        """The same qrels in the usual form."""
+        """The qrels in the usual form, which `regular` reads."""
         pairs = zip(self.line, self.grade.tolist(), strict=True)
         return "".join(f"{self.queries[query]} 0 {key} {grade}\n" for (query, key), grade in pairs).encode()
 
@@ -46,19 +46,19 @@ class Grades:
 
 
 def read_qrels(source: Source) -> Grades:
-    """The judgments of qrels. Raises Refused."""
+    """The judgments in a file of qrels. Raises Refused."""
     looks_like_run = is_run(source.start)
-    refusals, found, same = [], {}, 0
+    refusals, rows, same = [], {}, 0
     for row in _rows(source, qrels_lines, refusals):
-        earlier = found.setdefault((row.query, row.document), row)
+        earlier = rows.setdefault((row.query, row.document), row)
         if earlier.grade != row.grade:
             problem = f"document {row.document} has another grade for the same query"
             refusals.append(source.refusal(row.line, problem, KEEP_ONE, other=source.at(earlier.line)))
         same += earlier is not row and earlier.grade == row.grade
-    if looks_like_run and not found:
+    if looks_like_run and not rows:
         raise Refused([source.refusal(0, "it looks like a run, and should be qrels", QRELS_FIRST)])
     _refuse(refusals)
-    queries = tuple(sorted({query for query, _ in found}, key=values.natural))
+    queries = tuple(sorted({query for query, _ in rows}, key=values.natural))
     index = {key: number for number, key in enumerate(queries)}
     notes = _comments(source)
     if same:
@@ -66,36 +66,36 @@ def read_qrels(source: Source) -> Grades:
     return Grades(
         queries,
         index,
-        {(index[query], document): line for line, (query, document) in enumerate(found)},
-        np.array([float(row.grade) for row in found.values()]),
+        {(index[query], document): line for line, (query, document) in enumerate(rows)},
+        np.array([float(row.grade) for row in rows.values()]),
         notes,
     )
 
 
 def read_run(
-    source: Source, grades: Grades, order: str | None, tiebreak: bool, alike: bool = False
+    source: Source, grades: Grades, order: str | None, tiebreak: bool, same_numbers: bool = False
 ) -> tuple[dict[str, Rankings], Counter, list[str]]:
-    """The rankings of each system, the lines for each query that the qrels lack, and notes. Raises Refused.
+    """The rankings by run tag, the numbers of lines for queries not in the qrels, and notes. Raises Refused.
 
-    Order and tiebreak as in `regular.read_run`, alike as in `files.load`.
+    order, tiebreak, same_numbers: as in `files.load`.
     """
     looks_like_qrels = is_qrels(source.start)
-    refusals, found, strangers, extra = [], {}, Counter(), 0
+    refusals, systems, skipped, extra = [], {}, Counter(), 0
     for row in _rows(source, run_lines, refusals):
         extra += row.extra
         query = grades.index.get(row.query)
-        lists = found.setdefault(row.system, {})
+        lists = systems.setdefault(row.system, {})
         if query is None:
-            strangers[row.query] += 1
+            skipped[row.query] += 1
             continue
         for cells, cell in zip(
             lists.setdefault(query, ([], [], [], [])), (row.line, row.rank, row.score, row.document), strict=True
         ):
             cells.append(cell)
-    if looks_like_qrels and not found:
+    if looks_like_qrels and not systems:
         raise Refused([source.refusal(0, "it looks like qrels, and should be a run", QRELS_FIRST)])
     rankings = {}
-    for system, lists in found.items():
+    for system, lists in systems.items():
         in_file = [_ranking(system, query, *cells) for query, cells in sorted(lists.items())]
         _check(in_file, source, order, refusals)
         rankings[system] = in_file
@@ -103,11 +103,12 @@ def read_run(
     notes = _comments(source)
     if extra:
         notes.append(f"{source.name}: {counted(extra, 'line')} with more than six columns; the rest was ignored.")
-    packed = {system: _packed(lists, grades, order, tiebreak, alike) for system, lists in rankings.items()}
-    return packed, strangers, notes
+    packed = {system: _packed(lists, grades, order, tiebreak, same_numbers) for system, lists in rankings.items()}
+    return packed, skipped, notes
 
 
 def _rows(source: Source, read: Callable, refusals: list[Refusal]) -> Iterator[Any]:
+    """The rows of the file. Its refusals are added to `refusals`, with one for an empty file."""
     empty = True
     for row in read(source):
         empty = False
@@ -144,20 +145,20 @@ def _ranking(system: str, query: int, lines: list, ranks: list, scores: list, do
 
 
 def _check(rankings: list[FoundRanking], source: Source, order: str | None, refusals: list[Refusal]) -> None:
-    """Add the refusals that an import has for the rankings of one system."""
+    """Adds to `refusals` those that an import has for the rankings of one system."""
     contradicting = []
     for ranking in rankings:
         refusals += repeats(ranking, [source])
-        if order != "score" and (found := contradictions(ranking, [source], agree=order is None)):
-            contradicting.append(found)
+        if order != "score" and (each := contradictions(ranking, [source], agree=order is None)):
+            contradicting.append(each)
     if contradicting:
-        count = sum(found.count for found in contradicting)
+        count = sum(each.count for each in contradicting)
         first, system = contradicting[0].first, rankings[0].system
         refusals.append(all_contradictions(first, system, count, len(contradicting), len(rankings)))
 
 
 def _packed(
-    rankings: list[FoundRanking], grades: Grades, order: str | None, tiebreak: bool, alike: bool
+    rankings: list[FoundRanking], grades: Grades, order: str | None, tiebreak: bool, same_numbers: bool
 ) -> Rankings:
     length = np.zeros(len(grades.queries), np.int64)
     lines, scores, keys = [], [np.empty(0)], []
@@ -171,7 +172,7 @@ def _packed(
     line = np.array(lines, np.int64)
     own = (
         np.array([grades.number(key) for key in keys], np.int64)
-        if alike
+        if same_numbers
         else np.arange(len(line)) + len(grades.line)
     )
     return Rankings(
@@ -183,6 +184,6 @@ def _packed(
 
 
 def _tiebreak(keys: list[str]) -> np.ndarray:
-    """The order of keys in bytes, which is that of their code points."""
+    """The place of each key in the order of trec_eval, by bytes, which is that of code points: int64[n]."""
     place = {key: number for number, key in enumerate(sorted(set(keys)))}
     return np.array([place[key] for key in keys], np.int64)

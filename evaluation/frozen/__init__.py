@@ -1,4 +1,4 @@
-"""Frozen evaluations: made, read again, compared, and followed over time."""
+"""Frozen evaluations: freezing, reading, comparing two, and means over time."""
 
 from ..models import NAME_LENGTH
 from .content import Broken

@@ -1,4 +1,4 @@
-"""What differs between two frozen evaluations: judgments, rankings, options, scale and guidelines."""
+"""The differences between two frozen evaluations: judgments, rankings, options, scale and guidelines."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -17,16 +17,16 @@ from ..models import FrozenEvaluation
 from . import content
 from .stored import about, digests_of, lines_of, runs_of, settings_of
 
-MOST = 2_000_000  # judgments of both; beyond, a page says only how many queries differ
-SHOWN = 100  # judgments that a page lists
+MOST = 2_000_000  # judgments of both: with more, only the number of queries that differ is computed
+SHOWN = 100  # judgments listed on a page
 
 
 class Change(NamedTuple):
-    """One judgment that differs; None: unjudged."""
+    """One judgment that differs."""
 
     query: str
     document: str
-    before: float | None
+    before: float | None  # grade; None: unjudged
     after: float | None
 
     @property
@@ -38,13 +38,13 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Judgments:
-    """The judgments that differ: counts, queries, and the first of them."""
+    """The judgments that differ."""
 
     added: int
     changed: int
     removed: int
-    queries: Counter
-    first: list[Change]
+    queries: Counter  # number of judgments by query
+    first: list[Change]  # at most SHOWN
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Changes:
 
     @cached_property
     def queries(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Key, text and weight of each query of both."""
+        """The queries of both, each with the columns key, text and weight."""
         return tuple(content.read_queries(lines_of(each)(content.QUERIES)) for each in self.both)
 
     @property
@@ -64,16 +64,16 @@ class Changes:
         return self.first, self.second
 
     @cached_property
-    def new_queries(self) -> list[str]:
+    def added_queries(self) -> list[str]:
         return self._only_in(1)
 
     @cached_property
-    def gone_queries(self) -> list[str]:
+    def removed_queries(self) -> list[str]:
         return self._only_in(0)
 
     @cached_property
-    def other_queries(self) -> list[str]:
-        """Queries that are in both with another text or weight."""
+    def edited_queries(self) -> list[str]:
+        """Queries of both whose text or weight differs."""
         before, after = (
             dict(zip(each["key"], zip(each["text"], each["weight"], strict=True), strict=True))
             for each in self.queries
@@ -85,13 +85,13 @@ class Changes:
         return [key for key in self.queries[which]["key"] if key not in other]
 
     @cached_property
-    def judged_otherwise(self) -> list[str]:
-        """Queries of which a judgment differs, in the order of their keys."""
+    def rejudged_queries(self) -> list[str]:
+        """Queries with a judgment that differs, in the natural order of their keys."""
         names = [settings_of(each).judgments for each in self.both]
         return self._differing(*names)
 
     def _differing(self, before: str, after: str) -> list[str]:
-        """The queries whose lines differ between the two files."""
+        """The queries whose lines differ between the file `before` of the first and `after` of the second."""
         digests = [
             dict(zip(queries["key"], digests_of(each, name).tolist(), strict=True))
             for each, queries, name in zip(self.both, self.queries, (before, after), strict=True)
@@ -101,8 +101,8 @@ class Changes:
 
     @cached_property
     def judgments(self) -> Judgments | None:
-        """The judgments that were added, changed and removed; None where there are more than MOST to compare."""
-        if sum(about(each).judgments for each in self.both) > MOST and self.judged_otherwise:
+        """The judgments that differ; None where there are more than MOST judgments to compare."""
+        if sum(about(each).judgments for each in self.both) > MOST and self.rejudged_queries:
             return None
         tally, queries, first = Counter(), Counter(), []
         for change in self.each_judgment():
@@ -114,24 +114,24 @@ class Changes:
 
     def each_judgment(self) -> Iterator[Change]:
         """Every judgment that differs, by query and document."""
-        wanted = set(self.judged_otherwise)
+        wanted = set(self.rejudged_queries)
         if not wanted:
             return
         before, after = (_by_query(each, wanted) for each in self.both)
         grades = [next(before, None), next(after, None)]
-        for query in self.judged_otherwise:
-            found: list[dict[str, float]] = [{}, {}]
+        for query in self.rejudged_queries:
+            both: list[dict[str, float]] = [{}, {}]
             for which, rest in enumerate((before, after)):
                 if grades[which] and grades[which][0] == query:
-                    found[which], grades[which] = grades[which][1], next(rest, None)
-            for document in sorted(found[0].keys() | found[1].keys()):
-                change = Change(query, document, found[0].get(document), found[1].get(document))
+                    both[which], grades[which] = grades[which][1], next(rest, None)
+            for document in sorted(both[0].keys() | both[1].keys()):
+                change = Change(query, document, both[0].get(document), both[1].get(document))
                 if change.before != change.after:
                     yield change
 
     @cached_property
     def systems(self) -> tuple[list[str], list[str], list[str]]:
-        """Names that are new, that are gone, and that are in both."""
+        """The names of systems that were added, of those that were removed, and of those in both."""
         before, after = ([system.system for system in settings_of(each).systems] for each in self.both)
         return (
             [name for name in after if name not in before],
@@ -141,17 +141,17 @@ class Changes:
 
     @property
     def rankings(self) -> dict[str, int]:
-        """The number of queries with another ranking, by system of both; only systems with such a query."""
+        """By system of both, the number of queries whose ranking differs; only systems with such a query."""
         return {name: queries for name, queries in self._runs.items() if queries}
 
     @property
     def scores(self) -> list[str]:
-        """Systems of both whose rankings have other scores in the same order."""
+        """Systems of both whose scores differ while their rankings are the same."""
         return [name for name, queries in self._runs.items() if not queries]
 
     @cached_property
     def _runs(self) -> dict[str, int]:
-        """By system of both whose files differ, the number of queries whose ranking differs."""
+        """The number of queries whose ranking differs, by system of both whose run file differs."""
         before, after = (runs_of(each) for each in self.both)
         return {
             name: len(self._differing(before[name].name, after[name].name))
@@ -161,8 +161,8 @@ class Changes:
 
     @cached_property
     def options(self) -> list[tuple[str, str, str]]:
-        """(name, before, after) of the options that differ, rule and adjudications included."""
-        before, after = (_asked(each) for each in self.both)
+        """(name, before, after) of the options that differ, including rule and adjudications."""
+        before, after = (_options(each) for each in self.both)
         return [(name, before[name], after[name]) for name in after if before.get(name) != after[name]]
 
     @cached_property
@@ -185,6 +185,7 @@ def _version(number: int) -> str:
 
 
 def _by_query(frozen: FrozenEvaluation, wanted: set[str]) -> Iterator[tuple[str, dict[str, float]]]:
+    """The grades by document of each of the `wanted` queries, in the order of the file."""
     name = settings_of(frozen).judgments
     rows = content.read_judgments(name, lines_of(frozen)(name))
     for query, graded in groupby(rows, key=itemgetter(0)):
@@ -192,13 +193,13 @@ def _by_query(frozen: FrozenEvaluation, wanted: set[str]) -> Iterator[tuple[str,
             yield query, {document: grade for _, document, grade in graded}
 
 
-def _asked(frozen: FrozenEvaluation) -> dict[str, str]:
-    asked = settings_of(frozen)
-    return asked.options.as_dict() | {"rule": asked.rule, "adjudications": asked.adjudications}
+def _options(frozen: FrozenEvaluation) -> dict[str, str]:
+    settings = settings_of(frozen)
+    return settings.options.as_dict() | {"rule": settings.rule, "adjudications": settings.adjudications}
 
 
 def differences(first: pd.Series, second: pd.Series) -> pd.DataFrame:
-    """before, after and difference by query, of the queries of both; the largest change first."""
+    """The columns before, after and difference by query, for the queries of both; the largest change first."""
     both = pd.DataFrame({"before": first, "after": second}).reindex(second.index.intersection(first.index))
     both["difference"] = both["after"] - both["before"]
     size = np.abs(both["difference"]).fillna(-1.0)

@@ -1,21 +1,21 @@
-"""The inputs of an evaluation as text files in one canonical form, and their hash. No Django.
+"""The inputs of an evaluation as text files in canonical form, and their hash. No Django.
 
     settings.json     measures, options, rule, adjudications, the interval, systems and their runs
     queries.jsonl     {"query", "text", "weight"}, in the natural order of keys
     qrels.txt         "query 0 document grade", by query and then by document, in the order of code points
-    judgments.jsonl   {"query", "document", "grade"} instead, where a grade is negative or no whole number
-    runs/1-bm25.run   "query Q0 document rank score tag" of each system, in the order of their names
-    pool.jsonl        what expected values rest on, only where they were frozen: see `expected`
-    rounds.jsonl      and the rounds that were drawn
-    machines.jsonl    and the grades of machines that helped to predict, only where there were any
+    judgments.jsonl   {"query", "document", "grade"} instead of qrels, where a grade is negative or no whole number
+    runs/1-bm25.run   "query Q0 document rank score tag", a file for each system, in the order of their names
+    pool.jsonl        the pairs of the pool, where expected values were frozen: see `expected`
+    rounds.jsonl      the rounds that were drawn, where expected values were frozen
+    machines.jsonl    the grades of machines, where they are features of the model of expected values
 
-All is UTF-8 with \\n at the end of every line; numbers are written as Python's repr writes them, whole grades
+All is UTF-8 with \\n at the end of every line. Numbers are written as Python's repr writes them, whole grades
 without a point. The hash of an evaluation is the SHA-256 of these lines, one for each file in the order above:
 
     <SHA-256 of the file in hex><two blanks><name of the file>\\n
 
-That is what `sha256sum` prints, so that anybody can compute it from the files of a bundle. It does not depend on
-database ids, on the name of the collection, or on when and by whom it was frozen.
+This is what `sha256sum` prints, so anybody can compute the hash from the files of a bundle. It does not depend on
+database ids, on the name of the collection, or on the time and the person of the freezing.
 """
 
 import hashlib
@@ -30,18 +30,18 @@ import pandas as pd
 from ..measures import Judgments, Measure, Options, Rankings, parse_measure
 
 FORMAT = 1
-WITH_MACHINES = 2  # the format of expected values with machines, which a reader of 1 would compute without
+WITH_MACHINES = 2  # expected values with machines: a reader of format 1 would leave the machines out
 SETTINGS, QUERIES, QRELS, GRADES = "settings.json", "queries.jsonl", "qrels.txt", "judgments.jsonl"
 POOL, ROUNDS, MACHINES = "pool.jsonl", "rounds.jsonl", "machines.jsonl"
-PIECE = 1 << 20  # bytes of text that are compressed together
+PIECE = 1 << 20  # bytes of text in a compressed part
 
 BLANK = re.compile(r"\s+")  # not allowed in the system's column of a run
 UNFIT = re.compile(r"[^A-Za-z0-9._-]+")  # not allowed in a file name
 
-# The number of columns that each option of ties needs: documents, scores, the order of keys.
+# The number of columns of a ranking for each value of the option ties: documents, scores, tiebreak.
 LISTED = {"rank": 1, "average": 2, "score": 3}
 
-Lines = Callable[[str], Iterator[bytes]]  # the lines of the file with this name, each with its \n
+Lines = Callable[[str], Iterator[bytes]]  # from the name of a file to its lines, each with its \n
 
 
 class Broken(ValueError):
@@ -55,12 +55,12 @@ class System:
     system: str  # name
     run: str  # name of the file
     tag: str  # run tag in the file
-    empty: tuple[str, ...] = ()  # queries with an empty ranking, which has no line and yet is not missing
+    empty: tuple[str, ...] = ()  # queries with an empty ranking, which has no line but is not missing
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of an evaluation. The same settings and files give the same numbers."""
+    """The settings of an evaluation, which together with the files determine all numbers."""
 
     measures: tuple[Measure, ...]
     options: Options
@@ -69,12 +69,13 @@ class Settings:
     interval: dict  # level, draws and seed of the bootstrap
     judgments: str  # QRELS or GRADES
     systems: tuple[System, ...]
-    # Where expected values were frozen: their measures and systems, the grades of the scale, and the machines that
-    # helped to predict, if there were any.
+    # Where expected values were frozen: their measures and systems, the grades of the scale, and the machines with
+    # grades as features of the model.
     expected: dict | None = None
 
     def as_text(self) -> str:
-        known = {
+        """The text of settings.json."""
+        members = {
             "format": WITH_MACHINES if self.machines else FORMAT,
             "measures": list(map(str, self.measures)),
             "options": self.options.as_dict(),
@@ -84,28 +85,29 @@ class Settings:
             "judgments": self.judgments,
             "systems": [asdict(system) for system in self.systems],
         } | ({"expected": self.expected} if self.expected else {})
-        return json.dumps(known, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        return json.dumps(members, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
     @classmethod
     def parse(cls, text: str) -> "Settings":
-        """The settings of a settings.json. Raises Broken."""
+        """The settings from the text of settings.json. Raises Broken."""
         try:
-            known = json.loads(text)
-            if known["format"] not in (FORMAT, WITH_MACHINES):
+            members = json.loads(text)
+            if members["format"] not in (FORMAT, WITH_MACHINES):
                 raise Broken(
-                    f"{SETTINGS}: format {known['format']!r} is not known here; a newer Idealist reads it."
+                    f"{SETTINGS}: format {members['format']!r} is not known here; a newer Idealist reads it."
                 )
             return cls(
-                measures=tuple(map(parse_measure, known["measures"])),
-                options=Options.parse(**known["options"]),
-                rule=known["rule"],
-                adjudications=known["adjudications"],
-                interval=known["interval"],
-                judgments=known["judgments"],
+                measures=tuple(map(parse_measure, members["measures"])),
+                options=Options.parse(**members["options"]),
+                rule=members["rule"],
+                adjudications=members["adjudications"],
+                interval=members["interval"],
+                judgments=members["judgments"],
                 systems=tuple(
-                    System(row["system"], row["run"], row["tag"], tuple(row["empty"])) for row in known["systems"]
+                    System(row["system"], row["run"], row["tag"], tuple(row["empty"]))
+                    for row in members["systems"]
                 ),
-                expected=known.get("expected"),
+                expected=members.get("expected"),
             )
         except Broken:
             raise
@@ -114,12 +116,12 @@ class Settings:
 
     @property
     def machines(self) -> list[dict]:
-        """The machines whose grades helped to predict, in the order of their grades in the file."""
+        """The machines whose grades are features of the model, in the order of their grades in the file."""
         return (self.expected or {}).get("machines", [])
 
     @property
     def names(self) -> list[str]:
-        """The canonical files, in their order."""
+        """The names of the canonical files, in their order."""
         of_expected = [POOL, ROUNDS] if self.expected else []
         of_expected += [MACHINES] if self.machines else []
         return [SETTINGS, QUERIES, self.judgments, *(system.run for system in self.systems), *of_expected]
@@ -136,11 +138,12 @@ class File:
 
 
 def hash_of(files: Iterable[File]) -> str:
+    """The hash of an evaluation with these files: see above."""
     return hashlib.sha256("".join(f"{file.sha256}  {file.name}\n" for file in files).encode()).hexdigest()
 
 
-def named(names: Iterable[str]) -> list[System]:
-    """The systems in this order, each with the name of its run file and its tag, without empty rankings."""
+def systems_of(names: Iterable[str]) -> list[System]:
+    """The systems with these names, in this order, each with its run file and tag, without empty rankings."""
     files = ((name, UNFIT.sub("-", name).strip("-.")[:60] or "system") for name in names)
     return [
         System(name, f"runs/{number}-{file}.run", BLANK.sub("_", name))
@@ -149,25 +152,25 @@ def named(names: Iterable[str]) -> list[System]:
 
 
 class Writer:
-    """Writes files in chunks of whole lines: `keep(name, place, text)`."""
+    """Writes files in parts of whole lines, by calls of `keep(name, place, text)`."""
 
     def __init__(self, keep: Callable[[str, int, bytes], None]) -> None:
         self.keep = keep
 
     def write(self, name: str, groups: Iterable[str]) -> File:
-        """Write a file. Each group is some whole lines."""
-        digest, lines, size, place, waiting = hashlib.sha256(), 0, 0, 0, []
-        held = 0
+        """Writes a file of groups of whole lines. Returns its name, size and hash."""
+        digest, lines, size, place, buffer = hashlib.sha256(), 0, 0, 0, []
+        buffered = 0
         for group in groups:
             text = group.encode()
             digest.update(text)
-            lines, size, held = lines + group.count("\n"), size + len(text), held + len(text)
-            waiting.append(text)
-            if held >= PIECE:
-                self.keep(name, place, b"".join(waiting))
-                place, waiting, held = place + 1, [], 0
-        if waiting or not place:
-            self.keep(name, place, b"".join(waiting))
+            lines, size, buffered = lines + group.count("\n"), size + len(text), buffered + len(text)
+            buffer.append(text)
+            if buffered >= PIECE:
+                self.keep(name, place, b"".join(buffer))
+                place, buffer, buffered = place + 1, [], 0
+        if buffer or not place:
+            self.keep(name, place, b"".join(buffer))
         return File(name, lines, size, digest.hexdigest())
 
 
@@ -175,12 +178,13 @@ class Writer:
 
 
 def query_lines(queries: pd.DataFrame) -> Iterator[str]:
+    """The lines of queries.jsonl."""
     for key, text, weight in queries[["key", "text", "weight"]].itertuples(index=False):
         yield as_line({"query": key, "text": text, "weight": float(weight)})
 
 
 def fits_qrels(grades: np.ndarray) -> bool:
-    """Whether every grade is a whole number from 0 on, which every reader of qrels accepts."""
+    """Whether every grade is a whole number and at least 0, which every reader of qrels accepts."""
     return bool(((grades >= 0) & (grades == np.floor(grades))).all())
 
 
@@ -193,6 +197,7 @@ def grade_line(query: str, document: str, grade: float) -> str:
 
 
 def run_lines(query: str, documents: Iterable[str], scores: Iterable[float], tag: str) -> str:
+    """The lines of one ranking in a run file."""
     return "".join(
         f"{query} Q0 {document} {rank} {score!r} {tag}\n"
         for rank, (document, score) in enumerate(zip(documents, scores, strict=True), 1)
@@ -208,19 +213,16 @@ def as_line(row: dict) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Queries and judgments as arrays, with the numbers of documents that rankings are read with.
-
-    Documents are numbered for each query by itself, judged ones first.
-    """
+    """Queries and judgments as arrays. Documents are numbered within each query, judged ones first."""
 
     queries: pd.DataFrame  # key, text, weight
     judgments: Judgments
-    place: dict[str, int]  # of each query, by key
-    numbers: list[dict[str, int]]  # of the judged documents of each query, by key
+    place: dict[str, int]  # the row of each query, by key
+    numbers: list[dict[str, int]]  # by query, the numbers of its judged documents by key
 
     @classmethod
     def read(cls, settings: Settings, lines: Lines) -> "Judged":
-        """The queries and judgments of these files. Raises Broken."""
+        """The queries and judgments in these files. Raises Broken."""
         queries = read_queries(lines(QUERIES))
         place = {key: row for row, key in enumerate(queries["key"])}
         grades: list[dict[str, float]] = [{} for _ in place]
@@ -238,7 +240,7 @@ class Judged:
         return cls(queries, judgments, place, numbers)
 
     def rankings(self, system: System, lines: Iterable[bytes], ties: str) -> Rankings:
-        """The rankings of a system's run; lines of unknown queries are skipped. Raises Broken."""
+        """The rankings in a system's run file, without queries that are not in QUERIES. Raises Broken."""
         length, present = np.zeros(len(self.place), np.int64), np.zeros(len(self.place), bool)
         lists: dict[int, tuple[np.ndarray, ...]] = {}
         for query, documents, scores in read_run(system.run, lines):
@@ -256,14 +258,14 @@ class Judged:
         return Rankings(np.append(0, np.cumsum(length)), documents, scores, present, tiebreak)
 
     def _list(self, row: int, documents: list[str], scores: list[str], ties: str) -> tuple[np.ndarray, ...]:
-        """The document numbers of one ranking and, as `ties` needs them, scores and tiebreak."""
+        """The columns of one ranking: document numbers and, where `ties` needs them, scores and tiebreak."""
         known, beyond = self.numbers[row], len(self.numbers[row])
         numbered = [known.get(document, beyond + place) for place, document in enumerate(documents)]
         columns = [np.array(numbered, np.int64)]
         if ties != "rank":
             columns.append(np.array([float(score) for score in scores]))
         if ties == "score":
-            # Code points sort as their bytes in UTF-8 do, which is how trec_eval compares keys.
+            # trec_eval compares keys as bytes; code points have the same order as their bytes in UTF-8.
             order = sorted(range(len(documents)), key=documents.__getitem__)
             columns.append(np.empty(len(documents), np.int64))
             columns[-1][order] = np.arange(len(documents))
@@ -271,6 +273,7 @@ class Judged:
 
 
 def read_queries(lines: Iterable[bytes]) -> pd.DataFrame:
+    """The columns key, text and weight of queries.jsonl. Raises Broken."""
     rows = [
         (row["query"], row["text"], row["weight"]) for row in read_objects(QUERIES, lines, "query text weight")
     ]
@@ -278,7 +281,7 @@ def read_queries(lines: Iterable[bytes]) -> pd.DataFrame:
 
 
 def read_judgments(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, str, float]]:
-    """(query, document, grade) in the order of the file."""
+    """(query, document, grade) of each judgment, in the order of the file. Raises Broken."""
     if name == GRADES:
         for row in read_objects(name, lines, "query document grade"):
             yield row["query"], row["document"], float(row["grade"])
@@ -292,6 +295,7 @@ def read_judgments(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, str
 
 
 def read_objects(name: str, lines: Iterable[bytes], members: str) -> Iterator[dict]:
+    """The JSON object of each line. Raises Broken where one lacks any of `members`, named with blanks between."""
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)
@@ -303,7 +307,10 @@ def read_objects(name: str, lines: Iterable[bytes], members: str) -> Iterator[di
 
 
 def read_run(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, list[str], list[str]]]:
-    """(query, documents best first, their scores as text) of each ranking, in the order of the file."""
+    """(query, documents best first, their scores as text) of each ranking, in the order of the file.
+
+    Raises Broken.
+    """
     query, documents, scores = None, [], []
     for number, line in enumerate(lines, 1):
         try:

@@ -1,14 +1,15 @@
-"""Expected values of a frozen evaluation: what they rest on as canonical files, and the estimate from these.
+"""Expected values of a frozen evaluation: their inputs as canonical files, and the estimate from these.
 
-    pool.jsonl    {"query", "document", "born", "known", "skipped"} of each pair: how many rounds there were when
-                  it came, how many when it was judged in none, and whether it was drawn and nobody will judge it
-    rounds.jsonl  {"round", "precision", "threshold", "greedy", "units"} of each round, oldest first; a unit is
-                  {"key", "rate", "pairs"}. A pair is [query, document], in a unit with its chance within. Where
-                  machines let pairs come earlier, "triage" has their names
-    machines.jsonl  {"query", "document", "grades"} of each pair that a machine graded: what each machine of the
-                  settings gave, null for none. Only where machines helped to predict
+    pool.jsonl    {"query", "document", "born", "known", "skipped"} of each pair: the number of rounds before it
+                  came to the pool, the number of rounds before its judgment if it was judged in no round (else 0),
+                  and whether it was drawn but nobody will judge it
+    rounds.jsonl  {"round", "precision", "threshold", "greedy", "units"} of each round, oldest first. A unit is
+                  {"key", "rate", "pairs"}. A pair is [query, document], in a unit [query, document, chance within
+                  the unit]. "triage" has the names of machines whose grades changed the rates, if any
+    machines.jsonl  {"query", "document", "grades"} of each pair with a machine grade: the grade of each machine of
+                  the settings, null for none. Only where these are features of the model
 
-They stand behind the runs, and only where expected values were frozen.
+The files follow the runs, and exist only where expected values were frozen.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ import numpy as np
 
 from .. import record
 from ..decisive import Aim, Expected, State
-from ..decisive.report import reported
+from ..decisive.report import expected_of_state
 from ..expected import Round, pool_of
 from ..expected.scope import refuse
 from ..measures import Judgments, Measure, Options, effective
@@ -34,59 +35,61 @@ FACTS = ("born", "known", "skipped")
 
 @dataclass(frozen=True)
 class StoredOutlook:
-    """Expected values as they were frozen. See `scores.Outlook`."""
+    """Expected values as they were frozen, with the interface of `scores.Outlook`. Fields are members of JSON."""
 
     est: str
     estimated: str
-    told: dict  # facts
+    told: dict  # the facts
     rows: dict[str, dict]  # by system
-    pairs: list[dict]  # with the systems as first and second
+    pairs: list[dict]  # the columns of `between`, with the systems as first and second
 
     @classmethod
-    def of(cls, told: Expected, systems: Sequence[str]) -> "StoredOutlook":
-        rows = {name: told.row(name) for name in systems}
+    def of(cls, expected: Expected, systems: Sequence[str]) -> "StoredOutlook":
+        rows = {name: expected.row(name) for name in systems}
         pairs = [
-            {"first": first, "second": second} | told.between(first, second)
+            {"first": first, "second": second} | expected.between(first, second)
             for first in systems
             for second in systems
             if first != second
         ]
-        return cls(told.est, told.estimated, told.facts(), rows, pairs)
+        return cls(expected.est, expected.estimated, expected.facts(), rows, pairs)
 
     def row(self, system: str) -> dict[str, float | str | None]:
         return self.rows[system]
 
     def between(self, first: str, second: str) -> dict[str, float | str | None]:
-        found = next(pair for pair in self.pairs if (pair["first"], pair["second"]) == (first, second))
-        return {name: value for name, value in found.items() if name not in ("first", "second")}
+        row = next(pair for pair in self.pairs if (pair["first"], pair["second"]) == (first, second))
+        return {name: value for name, value in row.items() if name not in ("first", "second")}
 
     def facts(self) -> dict:
         return self.told
 
 
-def stored(expected: Mapping[Measure, Expected], systems: Sequence[str]) -> dict[str, dict]:
-    return {str(measure): asdict(StoredOutlook.of(told, systems)) for measure, told in expected.items()}
+def outlooks_as_json(expected: Mapping[Measure, Expected], systems: Sequence[str]) -> dict[str, dict]:
+    """The expected values by measure, in the form of `About.expected`."""
+    return {str(measure): asdict(StoredOutlook.of(each, systems)) for measure, each in expected.items()}
 
 
-def defined(measures: Iterable[Measure], options: Options) -> list[Measure]:
-    """Those of the measures that have expected values. ValueError where none has."""
-    found, why = [], None
+def with_expected_values(measures: Iterable[Measure], options: Options) -> list[Measure]:
+    """The measures for which expected values are defined. ValueError where there is none."""
+    defined, first_error = [], None
     for measure in measures:
         try:
             refuse(measure, effective(measure, options))
-            found.append(measure)
+            defined.append(measure)
         except ValueError as error:
-            why = why or error
-    if not found:
-        raise why or ValueError("there is no measure to expect a value of.")
-    return found
+            first_error = first_error or error
+    if not defined:
+        raise first_error or ValueError("there is no measure to expect a value of.")
+    return defined
 
 
 # To lines
 
 
 def pool_lines(state: State, keys: record.Keys) -> Iterator[str]:
-    queries, names = _named(state, keys)
+    """The lines of pool.jsonl."""
+    queries, names = _keys_of_pairs(state, keys)
     order = sorted(range(state.pool.pairs), key=lambda row: (state.pool.query[row], names[row]))
     for row in order:
         facts = {"born": int(state.born[row]), "known": int(state.known[row]), "skipped": bool(state.skipped[row])}
@@ -94,7 +97,8 @@ def pool_lines(state: State, keys: record.Keys) -> Iterator[str]:
 
 
 def round_lines(state: State, keys: record.Keys) -> Iterator[str]:
-    queries, names = _named(state, keys)
+    """The lines of rounds.jsonl."""
+    queries, names = _keys_of_pairs(state, keys)
     for number, each, triage in zip(state.numbers, state.rounds, state.triage, strict=True):
         drawn = zip(each.unit.tolist(), each.drawn.tolist(), each.within.tolist(), strict=True)
         units = [
@@ -119,15 +123,16 @@ def round_lines(state: State, keys: record.Keys) -> Iterator[str]:
 
 
 def machine_lines(state: State, keys: record.Keys) -> Iterator[str]:
-    queries, names = _named(state, keys)
+    """The lines of machines.jsonl."""
+    queries, names = _keys_of_pairs(state, keys)
     rows = np.flatnonzero(~np.isnan(state.pool.machine).all(axis=1))
     for row in sorted(rows.tolist(), key=lambda row: (state.pool.query[row], names[row])):
         grades = [None if np.isnan(grade) else grade for grade in state.pool.machine[row].tolist()]
         yield content.as_line({"query": queries[row], "document": names[row], "grades": grades})
 
 
-def _named(state: State, keys: record.Keys) -> tuple[list[str], list[str]]:
-    """The query and the document of each pair, by their keys."""
+def _keys_of_pairs(state: State, keys: record.Keys) -> tuple[list[str], list[str]]:
+    """The key of the query and the key of the document of each pair."""
     of_query = state.record.queries["key"].tolist()
     queries = [of_query[place] for place in state.pool.number[state.pool.query].tolist()]
     return queries, keys.of(state.pool.document)
@@ -137,7 +142,7 @@ def _named(state: State, keys: record.Keys) -> tuple[list[str], list[str]]:
 
 
 def expected_in(asked: Settings, lines: Lines) -> dict[Measure, Expected]:
-    """The expected values of these files, by measure; none where none were frozen. Raises Broken."""
+    """The expected values computed from these files, by measure; {} where none were frozen. Raises Broken."""
     if not asked.expected:
         return {}
     judged = Judged.read(asked, lines)
@@ -150,21 +155,21 @@ def expected_in(asked: Settings, lines: Lines) -> dict[Measure, Expected]:
         for system in asked.systems
         if system.system in asked.expected["systems"]
     }
-    found = Record("", judged.queries, tuple(rankings), ratings=None, values=None, rankings=rankings)
+    data = Record("", judged.queries, tuple(rankings), ratings=None, values=None, rankings=rankings)
     rounds = list(
         content.read_objects(content.ROUNDS, lines(content.ROUNDS), "round precision threshold greedy units")
     )
-    graded = _graded(asked, judged, lines)
-    told = {}
+    graded = _machine_grades(asked, judged, lines)
+    expected = {}
     for measure in map(content.parse_measure, asked.expected["measures"]):
-        state = _state(asked, measure, judged, found, pairs, rounds, graded)
+        state = _state(asked, measure, judged, data, pairs, rounds, graded)
         aim = Aim(measure, asked.options, rule=asked.rule, adjudications=asked.adjudications)
-        told[measure] = reported(state, aim)
-    return told
+        expected[measure] = expected_of_state(state, aim)
+    return expected
 
 
-def _graded(asked: Settings, judged: Judged, lines: Lines) -> list[Judgments]:
-    """What each machine of the settings gave. Raises Broken."""
+def _machine_grades(asked: Settings, judged: Judged, lines: Lines) -> list[Judgments]:
+    """The grades of each machine of the settings. Raises Broken."""
     if not asked.machines:
         return []
     rows = list(content.read_objects(content.MACHINES, lines(content.MACHINES), "query document grades"))
@@ -178,10 +183,9 @@ def _graded(asked: Settings, judged: Judged, lines: Lines) -> list[Judgments]:
         raise Broken(f"{content.MACHINES}: a grade is neither a number nor null.") from error
     queries = len(judged.queries)
     query, document = key >> DOCUMENT_BITS, key & ((1 << DOCUMENT_BITS) - 1)
-    given = ~np.isnan(grades)
     return [
-        Judgments(queries, query[some], document[some], column[some])
-        for column, some in zip(grades.T, given.T, strict=True)
+        Judgments(queries, query[known], document[known], column[known])
+        for column, known in zip(grades.T, ~np.isnan(grades.T), strict=True)
     ]
 
 
@@ -189,15 +193,16 @@ def _state(
     asked: Settings,
     measure: Measure,
     judged: Judged,
-    found: Record,
+    data: Record,
     pairs: list[dict],
     rounds: list[dict],
     graded: Sequence[Judgments],
 ) -> State:
+    """The state of the pool from the rows of the files. Nothing of it can be drawn any more."""
     scale = np.array(asked.expected["scale"], np.float64)
     key = _keys(judged, ((pair["query"], pair["document"]) for pair in pairs))
-    every = [*found.rankings.values()]
-    pool, level = pool_of(judged.judgments, every, measure, asked.options, scale, unjudged=key)
+    rankings = [*data.rankings.values()]
+    pool, level = pool_of(judged.judgments, rankings, measure, asked.options, scale, unjudged=key)
     if graded:
         pool = pool.with_machines(*graded)
     of_pool = pair_key(pool.number[pool.query], pool.document)
@@ -209,10 +214,10 @@ def _state(
     )
     row_of = dict(zip(of_pool.tolist(), range(pool.pairs), strict=True))
     return State(
-        record=found,
+        record=data,
         judgments=judged.judgments,
         scale=scale,
-        systems=tuple(found.rankings),
+        systems=tuple(data.rankings),
         pool=pool,
         level=level,
         pair=np.arange(pool.pairs),
@@ -220,7 +225,7 @@ def _state(
         known=known,
         askable=np.zeros(pool.pairs, bool),
         eligible=np.zeros(pool.pairs, bool),
-        beside=np.zeros(pool.pairs, bool),
+        undrawable=np.zeros(pool.pairs, bool),
         skipped=skipped > 0,
         rounds=tuple(_round(each, judged, row_of) for each in rounds),
         numbers=tuple(each["round"] for each in rounds),
@@ -237,6 +242,7 @@ def _machines(asked: Settings) -> tuple[record.Machine, ...]:
 
 
 def _round(line: dict, judged: Judged, row_of: Mapping[int, int]) -> Round:
+    """The round of a line of rounds.jsonl. row_of: the rows of the pool by pair_key."""
     units = line["units"]
 
     def rows(pairs: list[list]) -> np.ndarray:
@@ -257,6 +263,7 @@ def _round(line: dict, judged: Judged, row_of: Mapping[int, int]) -> Round:
 
 
 def _keys(judged: Judged, pairs: Iterable[tuple[str, str]], file: str = content.ROUNDS) -> np.ndarray:
+    """The pair_key of each (query, document). Raises Broken, with the name of the file that has the pairs."""
     places = []
     for query, document in pairs:
         place = _place(judged, query)

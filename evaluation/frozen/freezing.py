@@ -1,4 +1,4 @@
-"""Freeze an evaluation: store its inputs in canonical form, its numbers, and the circumstances."""
+"""Freeze an evaluation: store its inputs in canonical form, its numbers and its circumstances."""
 
 import hashlib
 import inspect
@@ -31,12 +31,12 @@ from ..scores import Evaluation, Setup
 from ..significance import bootstrap_interval
 from . import content
 from .content import File, Settings
-from .expected import defined, expected_in, machine_lines, pool_lines, round_lines, stored
+from .expected import expected_in, machine_lines, outlooks_as_json, pool_lines, round_lines, with_expected_values
 
 IN_MEMORY = 1 << 24  # bytes of compressed content; more is buffered in a temporary file
-AT_ONCE = 16  # parts that are written with one statement
-DIGEST = "digests/"  # prefix of the part with a file's digests by query
-NUMBERS = {"values": "<f8", "codes": "|i1", "seen": "<f8"}  # parts with an array of queries and columns each
+AT_ONCE = 16  # parts written with one statement
+DIGEST = "digests/"  # prefix of the name of the part with a file's digests by query
+NUMBERS = {"values": "<f8", "codes": "|i1", "seen": "<f8"}  # arrays [queries, columns] by name, with their types
 
 
 class NameTaken(ValueError):
@@ -45,7 +45,7 @@ class NameTaken(ValueError):
 
 @dataclass(frozen=True)
 class About:
-    """The circumstances of a frozen evaluation. No part of the hash."""
+    """The circumstances of a frozen evaluation, which are no part of the hash. Fields are members of JSON."""
 
     collection: str  # slug
     collection_name: str
@@ -58,9 +58,9 @@ class About:
     judgments: int
     ratings: int  # grades by people
     raters: int
-    adjudicated: int  # adjudicated pairs, whether used or not
+    adjudicated: int  # adjudicated pairs, whether or not adjudications are used
     software: str
-    expected: dict = field(default_factory=dict)  # the expected values by measure: see StoredOutlook
+    expected: dict = field(default_factory=dict)  # StoredOutlook as a dict, by measure
 
 
 def freeze(
@@ -72,18 +72,18 @@ def freeze(
     by=None,
     expected: bool = False,
 ) -> tuple[FrozenEvaluation, bool]:
-    """The frozen evaluation of what `evaluate` gives now, and whether it is new: one content is frozen once.
+    """Freezes the present evaluation. Returns it, and whether it is new: equal content is frozen only once.
 
-    `by` is the account that froze it; `expected`: with the expected values of the measures that have them. Raises
-    NameTaken, and ValueError as `evaluate` does.
+    by: the account that freezes; expected: with the expected values of the measures that have them. NameTaken, and
+    ValueError as from `evaluate`.
     """
     measures = tuple(dict.fromkeys(scores.measure_for(collection, str(measure)) for measure in measures))
     options = setup.options
     used = record.machines(collection) if expected else ()
-    # Read before the rows, which can then only be newer than the version that stands beside them.
+    # Read before the rows: these may be newer than the stored version, and never older.
     version, terms = record.version(collection), record.terms(collection)
-    found, judgments = scores.read(collection, options, setup.systems, setup.rule, setup.adjudications)
-    if not found.systems or not judgments.count.any():
+    data, judgments = scores.read(collection, options, setup.systems, setup.rule, setup.adjudications)
+    if not data.systems or not judgments.count.any():
         raise ValueError(f"{collection.slug} has no numbers yet that could be frozen.")
     asked = Settings(
         measures=measures,
@@ -92,10 +92,10 @@ def freeze(
         adjudications=setup.adjudications,
         interval=interval(),
         judgments=content.QRELS if content.fits_qrels(judgments.grade) else content.GRADES,
-        systems=tuple(_with_empty(found)),
-        expected=_to_expect(collection, measures, options, found.systems, used) if expected else None,
+        systems=tuple(_with_empty(data)),
+        expected=_expected_settings(collection, measures, options, data.systems, used) if expected else None,
     )
-    evaluation = scored(collection.slug, found.queries, judgments, found.rankings, asked)
+    evaluation = evaluate_arrays(collection.slug, data.queries, judgments, data.rankings, asked)
     about = About(
         collection=collection.slug,
         collection_name=collection.name,
@@ -106,21 +106,20 @@ def freeze(
         presentation_version=terms.presentation_version,
         grades=[list(grade) for grade in terms.grades],
         judgments=len(judgments.grade),
-        ratings=len(found.ratings.grade),
-        raters=len(np.unique(found.ratings.rater)),
-        adjudicated=len(found.ratings.adjudicated.grade),
+        ratings=len(data.ratings.grade),
+        raters=len(np.unique(data.ratings.rater)),
+        adjudicated=len(data.ratings.adjudicated.grade),
         software=software(),
     )
-    with tempfile.SpooledTemporaryFile(IN_MEMORY) as room:
-        parts = Parts(room)
-        files = _write_content(collection, found, judgments, asked, used, parts)
+    with tempfile.SpooledTemporaryFile(IN_MEMORY) as buffer:
+        parts = Parts(buffer)
+        files = _write_content(collection, data, judgments, asked, used, parts)
         if asked.expected:
-            # From the files, so that whoever computes them again has the same order of documents.
-            told = expected_in(asked, parts.lines)
-            evaluation = replace(evaluation, expected=told)
-            about = replace(about, expected=stored(told, found.systems))
+            # From the files, so that computing them again has the same order of documents.
+            evaluation = replace(evaluation, expected=expected_in(asked, parts.lines))
+            about = replace(about, expected=outlooks_as_json(evaluation.expected, data.systems))
         _write_numbers(evaluation, parts)
-        made = FrozenEvaluation(
+        frozen = FrozenEvaluation(
             collection=collection,
             name=name,
             note=note,
@@ -132,41 +131,44 @@ def freeze(
             about=json.dumps(asdict(about)),
             summary=json.dumps(list(summary_rows(evaluation)), allow_nan=False),
         )
-        return _saved(made, parts)
+        return _save(frozen, parts)
 
 
-def _to_expect(
+def _expected_settings(
     collection: Collection,
     measures: Iterable[Measure],
     options: Options,
     systems: Sequence[str],
     used: Sequence[InUse],
 ) -> dict:
-    """What `Settings.expected` has. ValueError where nothing can be expected, or without all of its systems."""
-    about = [*(systems_of(collection) or collection.systems.order_by("name").values_list("name", flat=True))]
-    if not set(about) <= set(systems):
+    """The members of `Settings.expected`.
+
+    ValueError where expected values are not defined, and where one of their systems is not among `systems`.
+    """
+    needed = [*(systems_of(collection) or collection.systems.order_by("name").values_list("name", flat=True))]
+    if not set(needed) <= set(systems):
         raise ValueError("expected values rest on the rankings of all systems: leave out --system.")
     return {
-        "measures": [str(measure) for measure in defined(measures, options)],
+        "measures": [str(measure) for measure in with_expected_values(measures, options)],
         "scale": record.scale(collection),
-        "systems": [name for name in systems if name in about],
+        "systems": [name for name in systems if name in needed],
         **({"machines": [each.machine.as_json() for each in used]} if used else {}),
     }
 
 
-def _saved(made: FrozenEvaluation, parts: "Parts") -> tuple[FrozenEvaluation, bool]:
-    """The frozen evaluation in the database and True, or an existing one with the same content and False."""
-    others = made.collection.frozen_evaluations
+def _save(frozen: FrozenEvaluation, parts: "Parts") -> tuple[FrozenEvaluation, bool]:
+    """Saves the frozen evaluation. Returns it and True, or an existing one with the same content and False."""
+    others = frozen.collection.frozen_evaluations
     with suppress(IntegrityError), transaction.atomic():
-        made.save()
-        parts.write(made)
-        audit.note(audit.Act.FROZEN, made.collection, about=made.name, sha256=made.hash)
-        return made, True
+        frozen.save()
+        parts.write(frozen)
+        audit.note(audit.Act.FROZEN, frozen.collection, about=frozen.name, sha256=frozen.hash)
+        return frozen, True
     # It existed before, or somebody froze the same content at the same moment.
-    same = others.filter(hash=made.hash).first()
+    same = others.filter(hash=frozen.hash).first()
     if same is None:
         raise NameTaken(
-            f"another frozen evaluation of this collection is called {made.name!r}; take another name."
+            f"another frozen evaluation of this collection is called {frozen.name!r}; take another name."
         )
     return same, False
 
@@ -174,47 +176,48 @@ def _saved(made: FrozenEvaluation, parts: "Parts") -> tuple[FrozenEvaluation, bo
 class Parts:
     """Compressed parts, buffered until all are made, so that the write transaction is short."""
 
-    def __init__(self, room) -> None:
-        self.room = room
-        self.known: list[tuple[str, int, int]] = []  # name, place, length
+    def __init__(self, buffer) -> None:
+        self.buffer = buffer
+        self.index: list[tuple[str, int, int]] = []  # name, place, length
 
     def keep(self, name: str, place: int, data: bytes) -> None:
         packed = zlib.compress(data)
-        self.known.append((name, place, len(packed)))
-        self.room.write(packed)
+        self.index.append((name, place, len(packed)))
+        self.buffer.write(packed)
 
     def lines(self, name: str) -> Iterator[bytes]:
-        """The lines of a file that was kept, each with its \\n."""
-        place = 0
-        for known, _, length in self.known:
+        """The lines of a buffered file, each with its \\n."""
+        start = 0
+        for known, _, length in self.index:
             if known == name:
-                self.room.seek(place)
-                yield from zlib.decompress(self.room.read(length)).splitlines(keepends=True)
-            place += length
-        self.room.seek(place)
+                self.buffer.seek(start)
+                yield from zlib.decompress(self.buffer.read(length)).splitlines(keepends=True)
+            start += length
+        self.buffer.seek(start)
 
     def write(self, frozen: FrozenEvaluation) -> None:
-        self.room.seek(0)
-        for start in range(0, len(self.known), AT_ONCE):
+        """Writes all parts into the database."""
+        self.buffer.seek(0)
+        for start in range(0, len(self.index), AT_ONCE):
             FrozenPart.objects.bulk_create(
-                FrozenPart(frozen=frozen, name=name, place=place, content=self.room.read(length))
-                for name, place, length in self.known[start : start + AT_ONCE]
+                FrozenPart(frozen=frozen, name=name, place=place, content=self.buffer.read(length))
+                for name, place, length in self.index[start : start + AT_ONCE]
             )
 
 
-def scored(
+def evaluate_arrays(
     name: str, queries: pd.DataFrame, judgments: Judgments, rankings: dict[str, Rankings], asked: Settings
 ) -> Evaluation:
-    """The evaluation of these arrays by these settings; `queries` has the columns key and weight."""
+    """The evaluation of these arrays by these settings. queries: with the columns key and weight."""
     evaluation = scores.of_arrays(name, queries["key"], judgments, rankings, asked.measures, asked.options)
     table = Columns(replace(evaluation.table.record, queries=queries), evaluation.table.of)
     return replace(evaluation, rule=asked.rule, adjudications=asked.adjudications, table=table)
 
 
 def interval() -> dict:
-    """Level, draws and seed of the bootstrap intervals."""
-    known = inspect.signature(bootstrap_interval).parameters
-    return {name: known[name].default for name in ("level", "draws", "seed")}
+    """The level, draws and seed of the bootstrap intervals, by name."""
+    parameters = inspect.signature(bootstrap_interval).parameters
+    return {name: parameters[name].default for name in ("level", "draws", "seed")}
 
 
 @cache
@@ -225,39 +228,41 @@ def software() -> str:
 
 
 def summary_rows(evaluation: Evaluation) -> Iterator[dict]:
-    """The summary as plain rows, one for each system and measure; None where there is no value."""
+    """The summary as JSON, a row for each system and measure; None where there is no value."""
     for (system, measure), row in zip(
         evaluation.summary.index, evaluation.summary.to_dict("records"), strict=True
     ):
         yield {"system": system, "measure": measure} | {name: report.known(row[name]) for name in row}
 
 
-def _with_empty(found: Record) -> Iterator[content.System]:
-    for system in content.named(found.systems):
-        rankings = found.rankings[system.system]
-        empty = found.queries["key"][rankings.present & (rankings.length == 0)]
+def _with_empty(data: Record) -> Iterator[content.System]:
+    """The systems of the record, each with its queries that have an empty ranking."""
+    for system in content.systems_of(data.systems):
+        rankings = data.rankings[system.system]
+        empty = data.queries["key"][rankings.present & (rankings.length == 0)]
         yield replace(system, empty=tuple(empty))
 
 
 def _write_content(
     collection: Collection,
-    found: Record,
+    data: Record,
     judgments: Judgments,
     asked: Settings,
     used: Sequence[InUse],
     parts: Parts,
 ) -> list[File]:
-    writer, digests = content.Writer(parts.keep), Digests(len(found.queries))
-    listed = (rankings.documents for rankings in found.rankings.values())
+    """Writes the canonical files and their digests. Returns the files, in their order."""
+    writer, digests = content.Writer(parts.keep), Digests(len(data.queries))
+    listed = (rankings.documents for rankings in data.rankings.values())
     keys = record.Keys([judgments.document, *listed])
     files = [
         writer.write(content.SETTINGS, [asked.as_text()]),
-        writer.write(content.QUERIES, content.query_lines(found.queries)),
-        writer.write(asked.judgments, digests.seen(_judgment_lines(found, judgments, asked.judgments, keys))),
+        writer.write(content.QUERIES, content.query_lines(data.queries)),
+        writer.write(asked.judgments, digests.update(_judgment_lines(data, judgments, asked.judgments, keys))),
     ]
     digests.keep(asked.judgments, parts)
     for system in asked.systems:
-        files.append(writer.write(system.run, digests.seen(_run_lines(collection, found, system, keys))))
+        files.append(writer.write(system.run, digests.update(_run_lines(collection, data, system, keys))))
         digests.keep(system.run, parts)
     if asked.expected:
         files += _write_rounds(collection, asked, used, writer)
@@ -267,6 +272,7 @@ def _write_content(
 def _write_rounds(
     collection: Collection, asked: Settings, used: Sequence[InUse], writer: content.Writer
 ) -> list[File]:
+    """Writes the files of expected values. Returns them, in their order."""
     measure = parse_measure(asked.expected["measures"][0])
     systems = tuple(asked.expected["systems"])
     aim = Aim(measure, asked.options, rule=asked.rule, adjudications=asked.adjudications, systems=systems)
@@ -282,42 +288,44 @@ def _write_rounds(
 class Digests:
     """A hash of eight bytes for each query of a file, by which `changes` finds the queries that differ.
 
-    Of a run only its documents are hashed: other scores in the same order are no other ranking. Of judgments the
-    grades are hashed, whichever form the file has.
+    Of a run only the documents are hashed, since other scores in the same order are the same ranking. Of judgments
+    the grades are hashed, in whichever format the file is.
     """
 
     def __init__(self, queries: int) -> None:
-        self.of = np.zeros(queries, "<u8")
+        self.values = np.zeros(queries, "<u8")
 
-    def seen(self, groups: Iterable[tuple[int, str, str]]) -> Iterator[str]:
-        """The lines of each (row of the query, text to hash, lines), hashed as they pass."""
-        self.of[:] = 0
+    def update(self, groups: Iterable[tuple[int, str, str]]) -> Iterator[str]:
+        """The lines of each (row of the query, text to hash, lines), whose texts are hashed on the way."""
+        self.values[:] = 0
         for row, text, lines in groups:
-            self.of[row] = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+            self.values[row] = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
             yield lines
 
     def keep(self, name: str, parts: Parts) -> None:
-        parts.keep(DIGEST + name, 0, self.of.tobytes())
+        parts.keep(DIGEST + name, 0, self.values.tobytes())
 
 
 def _judgment_lines(
-    found: Record, judgments: Judgments, name: str, keys: record.Keys
+    data: Record, judgments: Judgments, name: str, keys: record.Keys
 ) -> Iterator[tuple[int, str, str]]:
+    """The groups of lines of the file of judgments, for `Digests.update`."""
     line = content.qrels_line if name == content.QRELS else content.grade_line
     ends = np.append(0, np.cumsum(judgments.count))
-    for place, query in enumerate(found.queries["key"]):
+    for place, query in enumerate(data.queries["key"]):
         rows = slice(ends[place], ends[place + 1])
         listed = sorted(zip(keys.of(judgments.document[rows]), judgments.grade[rows].tolist(), strict=True))
         if listed:
-            counts = "\n".join(f"{document} {grade!r}" for document, grade in listed)
-            yield place, counts, "".join(line(query, document, grade) for document, grade in listed)
+            hashed = "\n".join(f"{document} {grade!r}" for document, grade in listed)
+            yield place, hashed, "".join(line(query, document, grade) for document, grade in listed)
 
 
 def _run_lines(
-    collection: Collection, found: Record, system: content.System, keys: record.Keys
+    collection: Collection, data: Record, system: content.System, keys: record.Keys
 ) -> Iterator[tuple[int, str, str]]:
-    queries = found.queries["key"].tolist()
-    for place, pks, results in record.results(collection, found, system.system):
+    """The groups of lines of a run file, for `Digests.update`."""
+    queries = data.queries["key"].tolist()
+    for place, pks, results in record.results(collection, data, system.system):
         documents = keys.of(pks)
         yield place, "\n".join(documents), content.run_lines(queries[place], documents, results, system.tag)
 

@@ -1,4 +1,4 @@
-"""The frozen evaluations of a collection over time: the means of each system, and what changed in between."""
+"""The frozen evaluations of a collection over time: the means of each system, and the changes in between."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from ..measures import Measure, effective
 from ..models import FrozenEvaluation
 from ..scores import Evaluation, fingerprint
 from . import content
-from .freezing import scored
+from .freezing import evaluate_arrays
 from .stored import about, lines_of, runs_of, settings_of, summary_of
 
-MOST = 1_000_000  # lines of runs that one page scores
-CACHED = 256  # runs whose scores stay in memory
+MOST = 1_000_000  # lines of runs scored for one page
+CACHED = 256  # runs whose scores are cached in memory
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Point:
-    """One frozen evaluation on the line of time, and what changed since the one before."""
+    """One frozen evaluation, and the changes since the one before."""
 
     frozen: FrozenEvaluation
     means: list[Mean]
@@ -40,21 +40,25 @@ def label_of(frozen: FrozenEvaluation, measure: Measure) -> str:
 
 
 def labels(frozen: FrozenEvaluation) -> list[str]:
+    """The labels of all measures of the frozen evaluation."""
     return [label_of(frozen, measure) for measure in settings_of(frozen).measures]
 
 
 def points(all_frozen: Sequence[FrozenEvaluation], label: str) -> list[Point]:
-    """The frozen evaluations that have this measure and options, in their order."""
-    found = []
+    """The points of the frozen evaluations with this label, in their order."""
+    rows = []
     for frozen in all_frozen:
-        named = dict(zip(labels(frozen), settings_of(frozen).measures, strict=True))
-        if label in named:
-            found.append((frozen, _means(summary_of(frozen), str(named[label]))))
-    return _marked(found)
+        measures = dict(zip(labels(frozen), settings_of(frozen).measures, strict=True))
+        if label in measures:
+            rows.append((frozen, _means(summary_of(frozen), str(measures[label]))))
+    return _with_changes(rows)
 
 
 def rescored(all_frozen: Sequence[FrozenEvaluation], judged_by: FrozenEvaluation, measure: Measure) -> list[Point]:
-    """All frozen evaluations scored by the queries, judgments and options of one. ValueError above MOST lines."""
+    """The points of all frozen evaluations, scored by the queries, judgments and options of one of them.
+
+    ValueError where that takes more than MOST lines of runs.
+    """
     sizes = {
         _key(system, file, judged_by): file.lines for frozen in all_frozen for system, file in _systems(frozen)
     }
@@ -65,17 +69,17 @@ def rescored(all_frozen: Sequence[FrozenEvaluation], judged_by: FrozenEvaluation
             "Take bundles of them: evaluate_files scores the runs of one with the judgments of another."
         )
     judged = None
-    found = []
+    rows = []
     for frozen in all_frozen:
         means = []
         for system, file in _systems(frozen):
             key = _key(system, file, judged_by)
             if key not in _scored:
                 judged = judged or content.Judged.read(settings_of(judged_by), lines_of(judged_by))
-                _keep(key, _score(frozen, system, judged_by, judged))
+                _cache(key, _score(frozen, system, judged_by, judged))
             means += _means(_scored[key].summary, str(measure), system.system)
-        found.append((frozen, means))
-    return _marked(found)
+        rows.append((frozen, means))
+    return _with_changes(rows)
 
 
 def _systems(frozen: FrozenEvaluation) -> Iterator[tuple[content.System, content.File]]:
@@ -89,10 +93,10 @@ def _score(
 ) -> Evaluation:
     asked = settings_of(judged_by)
     rankings = judged.rankings(system, lines_of(frozen)(system.run), asked.options.ties)
-    return scored(frozen.name, judged.queries, judged.judgments, {system.system: rankings}, asked)
+    return evaluate_arrays(frozen.name, judged.queries, judged.judgments, {system.system: rankings}, asked)
 
 
-# Neither runs nor judgments of frozen evaluations ever change.
+# Entries stay valid, since neither runs nor judgments of frozen evaluations ever change.
 _scored: dict[tuple, Evaluation] = {}
 
 
@@ -100,14 +104,14 @@ def _key(system: content.System, file: content.File, judged_by: FrozenEvaluation
     return file.sha256, system.empty, judged_by.hash
 
 
-def _keep(key: tuple, evaluation: Evaluation) -> None:
+def _cache(key: tuple, evaluation: Evaluation) -> None:
     while len(_scored) >= CACHED:
         del _scored[next(iter(_scored))]
     _scored[key] = evaluation
 
 
 def _means(summary, measure: str, name: str | None = None) -> list[Mean]:
-    """The means of each system, called `name` where it is given."""
+    """The mean of each system in the summary, under `name` (None: the name of the system)."""
     rows = summary.xs(measure, level="measure")
     return [
         Mean(
@@ -117,16 +121,17 @@ def _means(summary, measure: str, name: str | None = None) -> list[Mean]:
     ]
 
 
-def _marked(found: Sequence[tuple[FrozenEvaluation, list[Mean]]]) -> list[Point]:
-    marked = []
-    for place, (frozen, means) in enumerate(found):
-        before = found[place - 1][0] if place else None
-        marked.append(Point(frozen, means, changed_since(before, frozen) if before else []))
-    return marked
+def _with_changes(rows: Sequence[tuple[FrozenEvaluation, list[Mean]]]) -> list[Point]:
+    """The points of these frozen evaluations and means, each with the changes since the one before."""
+    points = []
+    for place, (frozen, means) in enumerate(rows):
+        before = rows[place - 1][0] if place else None
+        points.append(Point(frozen, means, changed_since(before, frozen) if before else []))
+    return points
 
 
 def changed_since(before: FrozenEvaluation, frozen: FrozenEvaluation) -> list[str]:
-    """Which of guidelines, scale and systems changed; new judgments are not counted."""
+    """Those of "guidelines", "scale" and "systems" that changed; new judgments are no change."""
     old, new = about(before), about(frozen)
     changed = []
     if old.guidelines_version != new.guidelines_version:

@@ -1,4 +1,4 @@
-"""Read a frozen evaluation from the database: settings, files, numbers."""
+"""Read a frozen evaluation from the database: its settings, files and numbers."""
 
 import json
 import zlib
@@ -16,9 +16,9 @@ from ..scores import SUMMARY, Evaluation
 from . import content
 from .content import File, Lines, Settings
 from .expected import StoredOutlook, expected_in
-from .freezing import DIGEST, NUMBERS, About, scored
+from .freezing import DIGEST, NUMBERS, About, evaluate_arrays
 
-AT_ONCE = 4  # parts that are fetched together
+AT_ONCE = 4  # parts fetched at a time
 
 
 def settings_of(frozen: FrozenEvaluation) -> Settings:
@@ -40,7 +40,7 @@ def about(frozen: FrozenEvaluation) -> About:
 
 
 def summary_of(frozen: FrozenEvaluation) -> pd.DataFrame:
-    """The stored means, in the shape of `Evaluation.summary`."""
+    """The stored means, in the form of `Evaluation.summary`."""
     rows = json.loads(frozen.summary)
     index = pd.MultiIndex.from_tuples([(row["system"], row["measure"]) for row in rows])
     names = [*SUMMARY, *(name for name in rows[0] if name not in (*SUMMARY, "system", "measure"))]
@@ -56,7 +56,7 @@ def pieces(frozen: FrozenEvaluation, name: str) -> Iterator[bytes]:
 
 
 def lines_of(frozen: FrozenEvaluation) -> Lines:
-    """A function that returns the lines of a canonical file by its name."""
+    """A function from the name of a canonical file to its lines."""
 
     def lines(name: str) -> Iterator[bytes]:
         for piece in pieces(frozen, name):
@@ -76,7 +76,7 @@ def computed(name: str, asked: Settings, lines: Lines) -> Evaluation:
     rankings = {
         system.system: judged.rankings(system, lines(system.run), asked.options.ties) for system in asked.systems
     }
-    evaluation = scored(name, judged.queries, judged.judgments, rankings, asked)
+    evaluation = evaluate_arrays(name, judged.queries, judged.judgments, rankings, asked)
     return replace(evaluation, expected=expected_in(asked, lines))
 
 
@@ -90,21 +90,20 @@ def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
         name: np.frombuffer(b"".join(pieces(frozen, name)), dtype).reshape(shape)
         for name, dtype in NUMBERS.items()
     }
-    found = Record(about(frozen).collection, queries, systems, ratings=None, values=None, rankings={})
+    facts = about(frozen)
+    data = Record(facts.collection, queries, systems, ratings=None, values=None, rankings={})
     evaluation = Evaluation(
-        collection=about(frozen).collection,
+        collection=facts.collection,
         options=asked.options,
         rule=asked.rule,
         adjudications=asked.adjudications,
         measures=asked.measures,
         systems=systems,
-        table=Columns(found, of),
+        table=Columns(data, of),
         bounds={},
-        expected={
-            parse_measure(measure): StoredOutlook(**told) for measure, told in about(frozen).expected.items()
-        },
+        expected={parse_measure(measure): StoredOutlook(**row) for measure, row in facts.expected.items()},
     )
-    # Means and intervals as they were stored, not as a later version would compute them.
+    # Stored means and intervals in the cache of the property: a later version could compute others.
     vars(evaluation)["summary"] = summary_of(frozen)
     return evaluation
 

@@ -1,1 +1,1 @@
-"""What several pages of evaluations share. No view and no address."""
+"""What several pages of evaluations share. No views and no addresses."""

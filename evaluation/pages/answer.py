@@ -27,7 +27,7 @@ ROUNDING = 1e-9  # smaller differences are rounding errors
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """The scores that a page asked for, and the record. Both come from the cache."""
+    """The scores of a page and the record, both from the cache."""
 
     collection: Collection
     asked: Asked
@@ -35,7 +35,7 @@ class Answer:
     systems: dict[str, System]
     record: Record
     judgments: Judgments
-    first: tuple[str, ...] = ()  # systems that come first, in this order; others follow by their means
+    first: tuple[str, ...] = ()  # systems that come first, in this order; the others follow by mean
 
     @classmethod
     def of(
@@ -46,9 +46,10 @@ class Answer:
         system: System | None = None,
         bounds: bool = False,
     ) -> "Answer":
-        """Scores in the asked measure and in `more`; with `bounds` also the bounds of the asked one.
+        """The scores of all systems (or of `system`) in the asked measure, in Judged and in `more`.
 
-        Raises CannotAnswer where the options do not fit the collection.
+        bounds: with the bounds of the asked measure, where these can be computed in time. Raises CannotAnswer
+        where the options do not fit the collection.
         """
         names = None if system is None else [system.name]
         measures = [asked.measure, asked.at("Judged"), *more]
@@ -59,25 +60,26 @@ class Answer:
         except ValueError as error:
             raise CannotAnswer(str(error)) from error
         if not record.queries["key"].equals(evaluation.table.record.queries["key"]):
-            # Queries were imported in between, and the rows of both must be the same.
+            # Queries were imported in between: both must have the same rows.
             evaluation = evaluated(collection, asked, measures, names, bounded)
         listed = {each.name: each for each in (collection.systems.all() if system is None else [system])}
         systems = {name: listed[name] for name in evaluation.systems if name in listed}
         return cls(collection, asked, evaluation, systems, record, judgments)
 
     def values(self, measure: Measure | None = None) -> pd.DataFrame:
-        """float64[queries, systems] by key and name; nan = no value."""
+        """The values, float64[queries, systems], by key and name; nan where there is no value."""
         return self._of(self.evaluation.per_query, measure)
 
     def array(self, names: Sequence[str], measure: Measure | None = None) -> np.ndarray:
-        """The columns of `values` of these systems, float64[queries, names]."""
+        """The values of these systems, float64[queries, names]; nan where there is no value."""
         return self.evaluation.values(measure or self.asked.measure, names)
 
     def reasons(self, measure: Measure | None = None) -> pd.DataFrame:
+        """The reasons why there is no value, by key and name; "counted" where there is one that counts."""
         return self._of(self.evaluation.reasons, measure)
 
     def bounds(self, query: str) -> tuple[dict[str, float | None], dict[str, float | None]]:
-        """The lower and the upper bound of the asked measure on the query with this key, by system."""
+        """The lower and the upper bounds of the asked measure on one query, by system; None: not computed."""
         column = str(self.asked.measure)
         frames = (self.evaluation.lowest, self.evaluation.highest) if self.evaluation.bounds else ({}, {})
         return tuple(
@@ -86,7 +88,7 @@ class Answer:
         )
 
     def _of(self, frame: pd.DataFrame, measure: Measure | None) -> pd.DataFrame:
-        """The columns of one measure; none where there are no systems."""
+        """The columns of one measure; the whole frame, which is empty, where there are no systems."""
         return frame[str(measure or self.asked.measure)] if self.systems else frame
 
     def standing(self, name: str, measure: Measure | None = None) -> Standing:
@@ -103,7 +105,7 @@ class Answer:
 
     @cached_property
     def standings(self) -> list[Standing]:
-        """Highest mean first, unless others are named; systems without a mean last; equal ones by name."""
+        """The systems: those of `first`, then by mean, highest first, then those without a mean; ties by name."""
         rows = [self.standing(name) for name in self.systems]
         by_mean = sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0), row.system.name))
         place = {name: number for number, name in enumerate(self.first)}
@@ -111,12 +113,12 @@ class Answer:
 
     @property
     def names(self) -> list[str]:
-        """The systems, best first: the order of columns and rows everywhere."""
+        """The names of the systems in the order of `standings`, which all tables and charts have."""
         return [standing.system.name for standing in self.standings]
 
     @cached_property
     def neutral(self) -> np.ndarray:
-        """What an empty list scores, float64[queries]: above 0 where a document has a negative gain."""
+        """The neutral point: the score of an empty list, float64[queries], above 0 where a gain is negative."""
         queries = self.judgments.queries
         empty = Rankings(np.zeros(queries + 1, np.int64), np.empty(0, np.int64), present=np.ones(queries, bool))
         options = replace(self.asked.options, ties="rank", unjudged="zero", undefined="skip")
@@ -124,22 +126,22 @@ class Answer:
 
     @cached_property
     def negative(self) -> int:
-        """How many queries hold a judgment below 0."""
+        """The number of queries with a judgment below 0."""
         return len(distinct(self.judgments.query[self.judgments.grade < 0]))
 
     def below(self, names: Sequence[str]) -> np.ndarray:
-        """Which values are below the neutral point of their query, bool[queries, names]."""
+        """Whether values are below the neutral point of their query, bool[queries, names]."""
         point = self.neutral[:, np.newaxis] if self.asked.measure.name == "nDCG" else 0.0
         return self.array(names) < point - ROUNDING
 
     def places(self, name: str) -> np.ndarray:
-        """How many documents the system lists down to the cutoff, int64[queries]."""
+        """The number of documents of the system down to the cutoff, int64[queries]."""
         length = self.record.rankings[name].length
         cutoff = self.asked.measure.cutoff
         return length if cutoff is None else np.minimum(length, cutoff)
 
     def holes(self) -> tuple[int, int]:
-        """Unjudged places down to the cutoff, over all systems and the queries that count, and all such places."""
+        """The number of holes, and of all places: down to the cutoff, over all systems and queries that count."""
         counted = self.evaluation.counted(self.asked.measure, self.systems)
         holes = total = 0
         for name, here in zip(self.systems, counted.T, strict=True):
@@ -149,7 +151,7 @@ class Answer:
         return holes, total
 
     def judged(self, name: str) -> np.ndarray:
-        """Judged@k of each query, float64[queries], of the ranking as the system gave it."""
+        """Judged@k of the rankings as the system gave them, before condensing: float64[queries]."""
         measure = self.asked.at("Judged")
         if self.asked.options.unjudged != "condensed":
             return self.array([name], measure)[:, 0]
@@ -157,14 +159,14 @@ class Answer:
         return kernel.evaluate([measure], self.judgments, self.record.rankings[name], plain).values[measure]
 
     def by_ease(self) -> list[int]:
-        """Rows of the queries from easiest to hardest by the median over systems, undefined ones last."""
+        """The rows of the queries from easiest to hardest, by the median over systems; undefined ones last."""
         values = self.array(list(self.systems))
-        middle, there = np.full(len(values), -np.inf), ~np.isnan(values).all(axis=1)
-        middle[there] = np.nanmedian(values[there], axis=1)
-        return np.argsort(-middle, kind="stable").tolist()
+        median, defined = np.full(len(values), -np.inf), ~np.isnan(values).all(axis=1)
+        median[defined] = np.nanmedian(values[defined], axis=1)
+        return np.argsort(-median, kind="stable").tolist()
 
     def reason_of(self, row: int) -> str:
-        """Why a query has no value, in the words of the first system that lacks one."""
+        """The reason why a query has no value, of the first system without one."""
         reasons = [reason for reason in self.reasons().iloc[row] if reason != "counted"]
         return reasons[0] if reasons else "no value"
 
@@ -186,7 +188,7 @@ def evaluated(
 
 
 def bounded_in(collection: Collection, asked: Asked) -> list[Measure]:
-    """The asked measure, if its bounds can be computed fast enough for a page."""
+    """[the asked measure] where its bounds are defined and can be computed fast enough for a page, else []."""
     cutoff = asked.measure.cutoff
     if cutoff is None or not scores.has_bounds(asked.measure):
         return []
@@ -196,29 +198,29 @@ def bounded_in(collection: Collection, asked: Asked) -> list[Measure]:
 
 @dataclass(frozen=True)
 class Holdings:
-    """The number of rows of each kind that a collection has."""
+    """Counts of a collection."""
 
     queries: int
     documents: int
-    textless: int
+    textless: int  # documents without a text
     systems: int
     pairs: int
     judged: int  # pairs with a grade or an adjudication
     ratings: int  # grades
-    cannot: int
-    raters: int
-    wanted: int
-    done: int
+    cannot: int  # "cannot judge" answers
+    raters: int  # with a grade
+    wanted: int  # assignments
+    done: int  # done assignments
 
 
 def holdings(collection: Collection) -> Holdings:
-    """The counts, by at most thirteen database queries: only queries whose ratings changed are counted again."""
+    """The counts of the collection. At most thirteen database queries; only changed queries are counted again."""
     version = record.version(collection)
     assignments = Assignment.objects.filter(collection=collection)
     judged = cache.by_query(collection, version, "judged", lambda queries: _judged(collection, queries))
     _, ratings, cannot, pairs = judged.sum(axis=1).tolist()
     return Holdings(
-        **cache.count(collection, version.unrated, "brought", lambda: _brought(collection)),
+        **cache.count(collection, version.unrated, "brought", lambda: _imported(collection)),
         judged=pairs,
         ratings=ratings,
         cannot=cannot,
@@ -229,7 +231,7 @@ def holdings(collection: Collection) -> Holdings:
     )
 
 
-def _brought(collection: Collection) -> dict[str, int]:
+def _imported(collection: Collection) -> dict[str, int]:
     documents = collection.documents
     return {
         "queries": collection.queries.count(),
@@ -240,7 +242,10 @@ def _brought(collection: Collection) -> dict[str, int]:
 
 
 def _judged(collection: Collection, queries: list[int] | None) -> np.ndarray:
-    """int64[4, n]: query (pk), grades, ratings that are no grade, pairs that are judged. A query has two rows."""
+    """Counts by query, int64[4, n]: pk, grades, "cannot judge" answers, judged pairs. A query has two columns.
+
+    queries: pks; None: all of the collection.
+    """
     some = {"query__collection": collection} if queries is None else {"query__in": queries}
     graded = Rating.objects.filter(pair=OuterRef("pk"), grade__isnull=False)
     ratings = Rating.objects.order_by().filter(**some)
@@ -264,7 +269,7 @@ def _raters(collection: Collection) -> int:
 
 @dataclass(frozen=True)
 class NextStep:
-    """What is missing before there are numbers, and what to do."""
+    """What is missing before there are scores, and what to do."""
 
     lack: str
     cure: str
@@ -272,7 +277,7 @@ class NextStep:
 
 
 def next_step(collection: Collection, held: Holdings) -> NextStep | None:
-    """The first thing that is missing, None when there are numbers to show."""
+    """The first step that is missing before there are scores; None where there are."""
     run = "python3 run.py manage"
     slug = collection.slug
     if not held.queries:

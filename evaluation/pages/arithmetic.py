@@ -1,4 +1,4 @@
-"""The computation of nDCG from the sums of one query, as a sentence and line by line."""
+"""The computation of nDCG on one query, as sentences and line by line."""
 
 from collections.abc import Sequence
 
@@ -12,22 +12,28 @@ from .asked import Asked
 from .lists import Side
 
 
-def lead(shown: list[dict], splits: Sequence[SafeString], asked: Asked) -> SafeString:
-    """What each scores and, of two, where one loses against the other."""
+def scores_sentence(shown: list[dict], splits: Sequence[SafeString], asked: Asked) -> SafeString:
+    """The sentence on the scores of the shown systems and, for two, on the ranks where one loses to the other.
+
+    shown: dicts with system, value and why; splits: the sentences of `parts`.
+    """
     ordered = sorted(shown, key=lambda each: -(each["value"] or 0))
-    said = [
+    parts = [
         format_html("{}{} <b>{}</b>", each["system"].name, "" if place else " scores", decimals(each["value"]))
         if each["value"] is not None
         else format_html("{} has no value ({})", each["system"].name, each["why"])
         for place, each in enumerate(ordered)
     ]
-    sentence = format_html("{}.", format_html_join(", ", "{}", ((each,) for each in said)))
+    sentence = format_html("{}.", format_html_join(", ", "{}", ((part,) for part in parts)))
     split = len(shown) == 2 and splits and asked.measure.name in SPLIT
     return format_html("{} {}", sentence, splits[0]) if split else sentence
 
 
-def difference(explanations: list[Explanation]) -> str:
-    """A sentence about the share of harmful documents in the difference; "" unless both have the same ideal."""
+def harm_sentence(explanations: list[Explanation]) -> str:
+    """The sentence on the part of harmful documents in the difference of two systems; "" without such a part.
+
+    It needs the same ideal and worst list for both.
+    """
     left, right = sorted(explanations, key=lambda explanation: explanation.dcg)
     span = left.span
     same = left.idcg == right.idcg and left.min_dcg == right.min_dcg
@@ -52,13 +58,14 @@ def difference(explanations: list[Explanation]) -> str:
 
 
 def formula(explanations: list[Explanation]) -> str:
+    """The formula of nDCG for these gains: with the worst list where there are negative ones."""
     if any(explanation.min_dcg for explanation in explanations):
         return "nDCG = (DCG − W) / (IDCG − W), where W is the DCG of the worst list: the harmful documents first."
     return "nDCG = DCG / IDCG."
 
 
 def sums(sides: list[Side], explanations: list[Explanation]) -> list[dict]:
-    """The arithmetic of each value: of the worst and the empty list, if shared, and of each system."""
+    """The rows of the arithmetic: of the worst and the empty list, if all have the same, and of each system."""
     first = explanations[0]
     rows = []
     shared = len({(explanation.idcg, explanation.min_dcg) for explanation in explanations}) == 1
@@ -79,7 +86,7 @@ def sums(sides: list[Side], explanations: list[Explanation]) -> list[dict]:
 
 
 def quotient(explanation: Explanation, dcg: float) -> str:
-    """The quotient with six decimals, so that the four decimals of the result can be recomputed."""
+    """The quotient of nDCG as text, with six decimals, from which the four of the result can be recomputed."""
     ideal, worst = number(explanation.idcg, 6), explanation.min_dcg
     if not worst:
         return f"{number(dcg, 6)} / {ideal}"

@@ -15,7 +15,7 @@ from ..scores import SUMS, Setup, fingerprint, measure_for, options_for
 from ..words import options as panel
 
 MEASURE, PROFILE, RULE, ADJUDICATIONS = "nDCG@10", "default", "mean", "use"
-USUAL = {"measure": MEASURE, "profile": PROFILE, "rule": RULE, "adjudications": ADJUDICATIONS}
+DEFAULTS = {"measure": MEASURE, "profile": PROFILE, "rule": RULE, "adjudications": ADJUDICATIONS}
 OFFERED = (
     "nDCG@5",
     "nDCG@10",
@@ -36,27 +36,30 @@ OFFERED = (
     "NumRelRet@10",
     "Judged@10",
 )
-# Other parameters of pages, which stay when the options change.
+# Other parameters of pages, which are kept when the options change.
 KEPT = ("sort", "q", "segment", "baseline", "system", "pairs", "expected")
 
 
 class CannotAnswer(ValueError):
-    """The address asks for something without a meaning; the message is for the reader."""
+    """The address has parameters without a meaning. The message is for the reader."""
 
 
 @dataclass(frozen=True)
 class Asked:
+    """The measure, profile and options of a page."""
+
     measure: Measure
     profile: str
-    given: tuple[tuple[str, str], ...]  # single options that depart from the profile
+    changes: tuple[tuple[str, str], ...]  # options that differ from the profile
     options: Options
     rule: str = RULE
     adjudications: str = ADJUDICATIONS
 
     @property
     def of_judgments(self) -> list[tuple[str, str]]:
-        """Rule and adjudications where they are not the default."""
-        return [(name, getattr(self, name)) for name in panel.OF_JUDGMENTS if getattr(self, name) != USUAL[name]]
+        """(name, value) of rule and adjudications where they differ from the default."""
+        values = [(name, getattr(self, name)) for name in panel.OF_JUDGMENTS]
+        return [(name, value) for name, value in values if value != DEFAULTS[name]]
 
     @property
     def setup(self) -> Setup:
@@ -73,26 +76,28 @@ class Asked:
 
     @property
     def departing(self) -> list[str]:
-        """Names of the options that are not as the profile has them."""
-        return [name for name, _ in (*self.given, *self.of_judgments)]
+        """The names of the options that differ from the profile."""
+        return [name for name, _ in (*self.changes, *self.of_judgments)]
 
     @property
     def keep(self) -> str:
-        """The query string that asks another page the same; empty for the defaults."""
-        return ending([("measure", str(self.measure)), ("profile", self.profile), *self.of_judgments, *self.given])
+        """The query string with this measure, profile and options; "" for the defaults."""
+        return ending(
+            [("measure", str(self.measure)), ("profile", self.profile), *self.of_judgments, *self.changes]
+        )
 
     @property
     def keep_expected(self) -> str:
-        """The options of `keep` with expected values asked for, too."""
+        """The query string of `keep` that also asks for expected values."""
         return f"{self.keep}{'&' if self.keep else '?'}expected=1"
 
     @property
     def bounded(self) -> bool:
-        """Whether the measure ends at 1, so that its axis can be drawn whole."""
+        """Whether the maximum of the measure is 1."""
         return self.measure.name not in SUMS
 
     def at(self, name: str) -> Measure:
-        """Another measure at the same cutoff, in the same form of DCG where it has one."""
+        """The measure with this name at the same cutoff, and with the same form of DCG where it has one."""
         form = [param for param in self.measure.params if param[0] == "dcg" and "dcg" in MEASURES[name].parameters]
         return Measure(name, self.measure.cutoff, tuple(form))
 
@@ -103,18 +108,18 @@ class Asked:
 
 def ending(parts: Iterable[tuple[str, str]]) -> str:
     """The query string of these parameters without defaults."""
-    parts = [(name, value) for name, value in parts if value and USUAL.get(name) != value]
+    parts = [(name, value) for name, value in parts if value and DEFAULTS.get(name) != value]
     return f"?{urlencode(parts, safe='@()=:,')}" if parts else ""
 
 
 def asked_in(request: HttpRequest, collection: Collection) -> Asked:
-    """The options in the address of the request. Raises CannotAnswer."""
+    """The measure, profile and options in the address of the request. Raises CannotAnswer."""
     params = request.GET
-    profile, values = params.get("profile") or PROFILE, panel.filled(params)
-    judging = {name: values.pop(name, USUAL[name]) for name in panel.OF_JUDGMENTS}
+    profile, values = params.get("profile") or PROFILE, panel.values_in(params)
+    of_judgments = {name: values.pop(name, DEFAULTS[name]) for name in panel.OF_JUDGMENTS}
     for name, known in panel.OF_JUDGMENTS.items():
-        if judging[name] not in known:
-            raise CannotAnswer(f"unknown {name} {judging[name]!r}; known are {', '.join(known)}.")
+        if of_judgments[name] not in known:
+            raise CannotAnswer(f"unknown {name} {of_judgments[name]!r}; known are {', '.join(known)}.")
     if values.get("unjudged") == "grade":
         raise CannotAnswer(
             "unjudged documents: the grade that is assumed for them is missing; 0 or 1, for example."
@@ -124,19 +129,19 @@ def asked_in(request: HttpRequest, collection: Collection) -> Asked:
         options = options_for(collection, profile, **values)
     except ValueError as error:
         raise CannotAnswer(str(error)) from error
-    usual = usual_in(collection, profile)
-    given = tuple((name, text) for name, text in options.as_dict().items() if text != usual[name])
-    return Asked(measure, profile, given, options, **judging)
+    defaults = defaults_of(collection, profile)
+    changes = tuple((name, text) for name, text in options.as_dict().items() if text != defaults[name])
+    return Asked(measure, profile, changes, options, **of_judgments)
 
 
-def usual_in(collection: Collection, profile: str) -> dict[str, str]:
-    """Every option of the profile by name; an unknown profile counts as the default."""
+def defaults_of(collection: Collection, profile: str) -> dict[str, str]:
+    """The value of every option in the profile, by name. An unknown profile counts as the default one."""
     known = profile if profile in PROFILES else PROFILE
-    return options_for(collection, known).as_dict() | {name: USUAL[name] for name in panel.OF_JUDGMENTS}
+    return options_for(collection, known).as_dict() | {name: DEFAULTS[name] for name in panel.OF_JUDGMENTS}
 
 
 def with_options(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Decorate view(request, collection, asked, …) to get the options of the address, or answer with the error."""
+    """Decorates view(request, collection, asked, …): passes `asked` from the address, or shows the error."""
 
     @wraps(view)
     def answered(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
@@ -151,26 +156,27 @@ def with_options(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
 
 
 def departures(request: HttpRequest, collection: Collection) -> str:
-    """The query string for the form of the panel: only options that differ from the profile.
+    """The query string for a submitted panel: only the options that differ from the profile.
 
-    `panel` names the profile that the form showed. A control with the value of that profile was not touched, so
-    that a change of the profile alone selects all options of the new one.
+    The parameter `panel` has the profile of the form as it was shown. A control with the value of that profile was
+    not changed by the reader, so that a change of the profile alone takes all options of the new one.
     """
     params = request.GET
     profile = params.get("profile") or PROFILE
-    shown, wanted = usual_in(collection, params["panel"]), usual_in(collection, profile)
+    shown, wanted = defaults_of(collection, params["panel"]), defaults_of(collection, profile)
     changed = [
-        (name, text) for name, text in panel.filled(params).items() if text not in (shown[name], wanted[name])
+        (name, text) for name, text in panel.values_in(params).items() if text not in (shown[name], wanted[name])
     ]
     return ending([("measure", params.get("measure", "")), ("profile", profile), *changed, *kept_in(request)])
 
 
 def kept_in(request: HttpRequest) -> list[tuple[str, str]]:
+    """(name, value) of the parameters KEPT in the address."""
     return [(name, value) for name in KEPT for value in request.GET.getlist(name) if value]
 
 
 def refused(request: HttpRequest, collection: Collection, error: str, *, is_page: bool) -> HttpResponse:
-    """The error with the form as it was filled in, status 400; no other number is shown instead."""
+    """The response with the error, status 400. A page also has the form as it was filled in, and no numbers."""
     if not is_page:
         return HttpResponseBadRequest(f"{error}\n", content_type="text/plain; charset=utf-8")
     context = page(request, collection, "results") | {"error": error}
@@ -178,7 +184,7 @@ def refused(request: HttpRequest, collection: Collection, error: str, *, is_page
 
 
 def page(request: HttpRequest, collection: Collection, section: str, asked: Asked | None = None) -> dict:
-    """The context of every page of results; without `asked` the form is shown as it was filled in."""
+    """The context that all pages of results share. Without `asked`, the form is shown as it was filled in."""
     return {
         "collection": collection,
         "role": collection.role,
@@ -189,14 +195,14 @@ def page(request: HttpRequest, collection: Collection, section: str, asked: Aske
 
 
 def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) -> dict:
-    """The context of the form of measure, profile and options. One database query, for the scale."""
+    """The context of the form with measure, profile and options. One database query, for the scale."""
     params = request.GET
     measure, profile = params.get("measure") or MEASURE, params.get("profile") or PROFILE
-    usual = usual_in(collection, profile)
-    values = usual | panel.filled(params)
+    defaults = defaults_of(collection, profile)
+    values = defaults | panel.values_in(params)
     if asked:
         values |= asked.options.as_dict() | dict(asked.of_judgments)
-    controls = panel.controls(values, usual, [grade.plain for grade in collection.grades.all()])
+    controls = panel.controls(values, defaults, [grade.plain for grade in collection.grades.all()])
     return {
         "measure": measure,
         "offered": OFFERED,

@@ -1,4 +1,4 @@
-"""The charts of a page, and each as an SVG for browsers without script, at ?chart=ID."""
+"""The charts of a page, and each chart as SVG at ?chart=ID, for browsers without scripts."""
 
 import re
 from collections.abc import Iterable
@@ -19,26 +19,27 @@ class Chart:
     id: str
     spec: dict
     alt_text: str
-    least: int | None = None  # least width in pixels; the page scrolls
+    least: int | None = None  # least width in pixels, on a page that scrolls
 
 
 def charted(request: HttpRequest, template: str, context: dict) -> HttpResponse:
-    """The page; with ?chart=ID that one of the context's `charts` as SVG, in ?theme= and ?width=."""
+    """The page, or with ?chart=ID that chart of the context's `charts` as SVG."""
     if "chart" in request.GET:
         return picture(request, context.get("charts", {}).values())
     return render(request, template, context)
 
 
 def picture(request: HttpRequest, charts: Iterable[Chart]) -> HttpResponse:
-    """The chart as SVG. Raises Http404 for a chart that the page does not have."""
+    """The chart of the address as SVG, in its ?theme= and ?width=. Raises Http404 where there is no such chart."""
     theme = request.GET.get("theme", pictures.THEMES[0])
-    found = next((chart for chart in charts if chart.id == request.GET["chart"]), None)
-    if not found or theme not in pictures.THEMES:
+    chart = next((chart for chart in charts if chart.id == request.GET["chart"]), None)
+    if not chart or theme not in pictures.THEMES:
         raise Http404("The page has no such chart.")
-    return HttpResponse(pictures.svg(found.spec, theme=theme, width=width(request)), content_type="image/svg+xml")
+    return HttpResponse(pictures.svg(chart.spec, theme=theme, width=width(request)), content_type="image/svg+xml")
 
 
 def width(request: HttpRequest) -> int:
+    """The width of the address in pixels. Raises Http404 for one outside NARROWEST to WIDEST."""
     asked = request.GET.get("width", str(pictures.WIDTH))
     if not re.fullmatch("[0-9]{1,5}", asked) or not NARROWEST <= int(asked) <= WIDEST:
         raise Http404("No such width.")

@@ -1,4 +1,4 @@
-"""Responses with tables as CSV and documents as JSON."""
+"""Responses with CSV tables and JSON documents."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from .asked import Asked, with_options
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a page, each made when it is requested."""
+    """The files of a page, which are made on request."""
 
     name: str  # without its ending
     csv: Callable[[], report.Table]
@@ -28,7 +28,7 @@ class Files:
 
 
 def files(view: Callable[..., Files]) -> Callable[..., HttpResponse]:
-    """Decorate a view that returns `Files`, to answer with the one whose `ending` the address has."""
+    """Decorates a view that returns `Files`: responds with the file that has the `ending` of the address."""
 
     @require_safe
     @of_collection(*READERS)
@@ -37,16 +37,16 @@ def files(view: Callable[..., Files]) -> Callable[..., HttpResponse]:
     def answered(
         request: HttpRequest, collection: Collection, asked: Asked, ending: str, **kwargs
     ) -> HttpResponse:
-        found = view(request, collection, asked, **kwargs)
+        files = view(request, collection, asked, **kwargs)
         if ending == "csv":
-            return csv_response(request, found.name, *found.csv())
-        return json_response(found.name, found.json())
+            return csv_response(request, files.name, *files.csv())
+        return json_response(files.name, files.json())
 
     return answered
 
 
 def csv_response(request: HttpRequest, name: str, header: Iterable[str], rows: Iterable[Iterable]) -> HttpResponse:
-    """The rows as a download. nan and None are empty cells; formulas are escaped unless ?raw=1."""
+    """The response with the rows as CSV. nan and None are empty cells; formulas are escaped unless ?raw=1."""
     lines = spreadsheet.written(chain([header], rows), raw=request.GET.get("raw") == "1")
     response = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = content_disposition_header(True, f"{name}.csv")
@@ -54,14 +54,14 @@ def csv_response(request: HttpRequest, name: str, header: Iterable[str], rows: I
 
 
 def json_response(name: str, document: dict) -> HttpResponse:
-    """The document, to read in the browser or to save under its name."""
+    """The response with the document as JSON, to read in the browser or to save under its name."""
     response = HttpResponse(report.as_text(document), content_type="application/json")
     response["Content-Disposition"] = content_disposition_header(False, f"{name}.json")
     return response
 
 
 def every_query(answer: Answer) -> report.Table:
-    """A row for each query and system, in the order of the record."""
+    """The CSV table with a row for each query and system, in the order of the record."""
     asked, record = answer.asked, answer.record
     header = ["query", "text", "system", "measure", "value", "why", str(asked.at("Judged"))]
     header += ["documents", "judgments", "profile", "options"]

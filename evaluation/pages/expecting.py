@@ -1,4 +1,4 @@
-"""What is expected of the systems while judgments are missing, for pages; or why nothing is."""
+"""The expected values of a page, or the reason why there are none."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ TOO_LARGE = "The pool is too large for expected values on a page. The command ev
 
 @dataclass(frozen=True, eq=False)
 class Expecting:
-    """What a page knows of expected values."""
+    """The expected values of a page."""
 
-    rounds: int  # how many were drawn
-    decisive: bool  # whether the order of rating is that of the rounds
-    told: Expected | None = None
-    why: str = ""  # why there are none
+    rounds: int  # number of rounds drawn
+    decisive: bool  # whether the order of rating is the decisive one
+    expected: Expected | None = None
+    why: str = ""  # the reason why there are none
 
     @property
     def too_large(self) -> bool:
@@ -33,37 +33,38 @@ class Expecting:
 
     @property
     def ordered(self) -> str:
-        """The name of the order whose rounds tell most."""
+        """The label of the decisive order."""
         return Collection.Order.DECISIVE.label
 
     @property
     def interval(self) -> Expected | None:
-        """What was told with intervals."""
-        return self.told if self.told and not self.told.without else None
+        """The expected values if they have intervals."""
+        return self.expected if self.expected and not self.expected.without else None
 
     @property
     def headline(self) -> Expected | None:
-        """The expected values where they stand above the plain ones: while the order makes those misleading."""
-        return self.interval if self.decisive and self.rounds and self.interval and not self.told.final else None
+        """The expected values if a page shows them first, since the decisive order biases the plain ones."""
+        expected = self.interval
+        return expected if self.decisive and self.rounds and expected and not expected.final else None
 
     def misleads(self, asked: Asked, judged: Iterable[float | None]) -> bool:
-        """Whether plain means mislead; `judged`: the judged shares of the systems."""
+        """Whether plain means are biased by the decisive order. judged: the judged shares of the systems."""
         open_ = any(share is not None and share < 1 for share in judged)
         return self.decisive and bool(self.rounds) and open_ and asked.options.unjudged == "zero"
 
     @property
     def model(self) -> Expected | None:
-        """What was told without intervals."""
-        return self.told if self.told and self.told.without else None
+        """The expected values if they have no intervals."""
+        return self.expected if self.expected and self.expected.without else None
 
 
 def wanted_in(request: HttpRequest) -> bool:
-    """Whether the address asks for expected values also where no round was drawn."""
+    """Whether the address asks for expected values even if no round was drawn."""
     return request.GET.get("expected") == "1"
 
 
 def key_of(collection: Collection, rounds: int, used: tuple[InUse, ...], wanted: bool) -> tuple:
-    """What besides the record decides what a page expects, for the key of a cache."""
+    """The part of a cache key on which the expected values of a page depend besides the record."""
     return rounds, used, wanted, collection.order, systems_of(collection)
 
 
@@ -74,9 +75,9 @@ def expecting(
     wanted: bool = False,
     used: tuple[InUse, ...] | None = None,
 ) -> Expecting:
-    """What is expected in the asked measure after so many rounds; without any nothing, unless it is `wanted`.
+    """The expected values in the asked measure. Without rounds there are none, unless they are `wanted`.
 
-    `used`: the machines in use, if they are known already.
+    used: the machines in use, if the caller has read them.
     """
     decisive = collection.order == Collection.Order.DECISIVE
     if not rounds and not wanted:
@@ -94,7 +95,7 @@ def expecting(
 def with_expected_in(
     request: HttpRequest, collection: Collection, asked: Asked, evaluation: Evaluation
 ) -> Evaluation:
-    """The evaluation, with expected values where the address asks for them. Raises CannotAnswer."""
+    """The evaluation, with expected values if the address asks for them. Raises CannotAnswer."""
     if not wanted_in(request):
         return evaluation
     try:
@@ -104,7 +105,7 @@ def with_expected_in(
 
 
 def is_defined(asked: Asked) -> bool:
-    """Whether there are expected values of such a measure at all. Costs nothing."""
+    """Whether expected values are defined for the asked measure and options. No database query."""
     try:
         refuse(asked.measure, effective(asked.measure, asked.options))
     except ValueError:

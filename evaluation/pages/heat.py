@@ -1,4 +1,4 @@
-"""The heat map of queries by systems: as a picture from easiest to hardest query, and as rows of a table."""
+"""The heat map of queries by systems: as a picture from easiest to hardest query, and as a table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,47 +18,48 @@ from .tables import heads as sortable
 SHADES = ("h1", "h2", "h3", "h4", "h5")
 BELOW, UNDEFINED = "h0", "hu"
 
-TIED = 1e-12  # smaller differences are none
-MOST_CELLS = 5_000  # cells of a Vega chart; more are drawn on the server, as SVG paths
+TIED = 1e-12  # values with smaller differences are tied
+MOST_CELLS = 5_000  # of a Vega chart; more are drawn on the server as SVG paths
 
 
 class Cell(NamedTuple):
-    """What one system scored on one query."""
+    """The value of one system on one query."""
 
     value: float | None
-    below: bool  # the neutral point
-    shade: str  # the class of its colour
+    below: bool  # whether the value is below the neutral point
+    shade: str  # CSS class of the colour
 
 
 @dataclass(frozen=True)
 class Row:
-    """One query with the value of every system."""
+    """One query with the values of all systems."""
 
     pk: int
     key: str
     text: str
     values: list[Cell]
-    why: str  # it has no value
+    why: str  # the reason where there is no value
     mean: float | None
-    spread: float | None  # highest less lowest
-    judged: int  # documents with a judgment
+    spread: float | None  # highest minus lowest value
+    judged: int  # judged documents
 
 
 @dataclass(frozen=True, eq=False)
 class Shaded:
-    """The value of every query and system, with its shade. Systems are in the order of their means."""
+    """The values of all queries and systems with their shades. Systems are in the order of `Answer.names`."""
 
     value: np.ndarray  # float64[queries, systems], nan = undefined
-    below: np.ndarray  # bool[queries, systems]: the neutral point
-    shade: np.ndarray  # object[queries, systems]: classes of colours
+    below: np.ndarray  # bool[queries, systems], whether the value is below the neutral point
+    shade: np.ndarray  # object[queries, systems], CSS classes of colours
 
     @property
     def undefined(self) -> np.ndarray:
-        """The queries without any value, int64[any]."""
+        """The rows of queries without any value, int64[any]."""
         return np.flatnonzero(np.isnan(self.value).all(axis=1))
 
 
 def shaded(answer: Answer) -> Shaded:
+    """The values of the answer with their shades."""
     value, below = answer.array(answer.names), answer.below(answer.names)
     top = highest(answer)
     steps = np.digitize(value, [top * step / 5 for step in range(1, 5)])
@@ -67,24 +68,24 @@ def shaded(answer: Answer) -> Shaded:
 
 
 def rows(answer: Answer, all_of: Shaded) -> list[Row]:
-    """All queries in the order of the record, the systems in that of their means."""
-    there, shown = ~np.isnan(all_of.value), []
+    """The rows of the table, in the order of the record."""
+    defined, result = ~np.isnan(all_of.value), []
     for row, (pk, key, text) in enumerate(answer.record.queries[["pk", "key", "text"]].itertuples(index=False)):
-        found = all_of.value[row][there[row]]
+        values = all_of.value[row][defined[row]]
         columns = (each[row].tolist() for each in (all_of.value, all_of.below, all_of.shade))
-        shown.append(
+        result.append(
             Row(
                 pk=pk,
                 key=key,
                 text=text,
                 values=[Cell(known(value), below, shade) for value, below, shade in zip(*columns, strict=True)],
-                why="" if there[row].all() else answer.reason_of(row),
-                mean=float(found.mean()) if found.size else None,
-                spread=float(found.max() - found.min()) if found.size else None,
+                why="" if defined[row].all() else answer.reason_of(row),
+                mean=float(values.mean()) if values.size else None,
+                spread=float(values.max() - values.min()) if values.size else None,
                 judged=int(answer.judgments.count[row]),
             )
         )
-    return shown
+    return result
 
 
 def highest(answer: Answer) -> float:
@@ -95,7 +96,7 @@ def highest(answer: Answer) -> float:
 
 
 def key(answer: Answer, all_of: Shaded) -> dict:
-    """The legend of the shades."""
+    """The context of the legend of shades."""
     ends = [highest(answer) * step / 5 for step in range(6)]
     places = 1 if answer.asked.bounded else 2
     undefined = [answer.reason_of(row) for row in all_of.undefined]
@@ -114,16 +115,17 @@ def picture(answer: Answer, all_of: Shaded) -> dict:
     """The context of `_heat.html`: a chart, or for more than MOST_CELLS cells a line for each system."""
     order = answer.by_ease()
     alt_text = f"{answer.asked.measure} of {len(order):,} queries by {len(answer.names)} systems, as shades."
-    drawn = {"key": key(answer, all_of), "alt_text": alt_text}
+    context = {"key": key(answer, all_of), "alt_text": alt_text}
     if len(order) * len(answer.names) > MOST_CELLS:
-        return drawn | {"lines": lines(answer, all_of.shade[order]), "queries": len(order)}
+        return context | {"lines": lines(answer, all_of.shade[order]), "queries": len(order)}
     least = max(280, 3 * len(order) + 90) if len(order) > 60 else None
     shown = rows(answer, all_of)
-    return drawn | {"chart": Chart("heat", chart(answer, [shown[row] for row in order]), alt_text, least)}
+    return context | {"chart": Chart("heat", chart(answer, [shown[row] for row in order]), alt_text, least)}
 
 
 def chart(answer: Answer, shown: Sequence[Row]) -> dict:
-    # The slug may hold the placeholder too, so that only the last 0 is that of the query.
+    """The chart of these rows, in their order."""
+    # The slug may contain a 0, too: the last one is the placeholder for the query.
     before, after = reverse("query", args=[answer.collection.slug, 0]).rsplit("0", 1)
     queries = [
         {"query": row.key, "text": row.text, "url": f"{before}{row.pk}{after}{answer.asked.keep}"} for row in shown
@@ -137,14 +139,12 @@ def chart(answer: Answer, shown: Sequence[Row]) -> dict:
 
 
 def lines(answer: Answer, shade: np.ndarray) -> list[dict]:
-    """Each system with its mean and, by shade, the SVG path that fills its queries, each one unit wide and high.
+    """For each system its standing and, by shade, the SVG path of its queries, each one unit wide and high.
 
-    shade: object[queries, systems], in the order that is drawn.
-
-    Values below the neutral point fill only the lower half, so that they differ by more than colour; undefined
-    ones fill nothing.
+    shade: object[queries, systems], in the order of the picture. Values below the neutral point fill the lower
+    half only, so that they differ not by colour alone. Undefined ones are left out.
     """
-    found = []
+    result = []
     for place, standing in enumerate(answer.standings):
         paths = dict.fromkeys((*SHADES, BELOW), "")
         start = 0
@@ -154,17 +154,17 @@ def lines(answer: Answer, shade: np.ndarray) -> list[dict]:
                 top, height = (0.5, 0.5) if each == BELOW else (0, 1)
                 paths[each] += f"M{start} {top}h{width}v{height}h-{width}z"
             start += width
-        found.append({"standing": standing, "paths": paths.items()})
-    return found
+        result.append({"standing": standing, "paths": paths.items()})
+    return result
 
 
 def brief(value: float | None) -> float | None:
-    """The value rounded for a picture. Table and file have all digits."""
+    """The value rounded to four decimals, for a picture; tables and files have all digits."""
     return None if value is None else round(value, 4)
 
 
 def wins(answer: Answer) -> dict[str, int]:
-    """On how many queries each system alone has the highest value."""
+    """By system, the number of queries on which it alone has the highest value."""
     names = list(answer.systems)
     values = answer.array(names)
     values = np.where(np.isnan(values), -np.inf, values)
@@ -174,7 +174,7 @@ def wins(answer: Answer) -> dict[str, int]:
 
 
 def heads(answer: Answer, sort: str | None = None) -> list[dict]:
-    """The columns of the table; with `sort`, they are links that sort by it."""
+    """The heads of the table. With `sort`, the present order, they are links that sort."""
     columns = [("text", "Query", False), ("key", "Id", False)]
     columns += [("mean", "Mean", True), ("spread", "Spread", True)]
     columns += [(f"s{answer.systems[name].pk}", name, True) for name in answer.names]

@@ -1,4 +1,4 @@
-"""The lists of one query, rank by rank: systems, the ideal list, links between them and missing documents."""
+"""The lists of one query by rank: those of systems, the ideal list, links between them, and missed documents."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,42 +8,42 @@ from ratings.models import Document, System
 from ..measures import Explanation, Row
 from ..templatetags.numbers import number
 
-Places = Mapping[int, int]  # the rank of each document in the whole of a list, by pk
+Places = Mapping[int, int]  # the rank of each document in a whole list, by pk
 
-SHOWN = 50  # ranks: without a cutoff a ranking may have thousands
+SHOWN = 50  # ranks of a list, which may have thousands
 
-ROW = 54  # height of a row of a ranking in the style sheet, --row, in pixels
+ROW = 54  # pixels of height of a row, as --row in the style sheet
 
 
 @dataclass(frozen=True)
 class Line:
-    """One rank as it is shown."""
+    """One rank of a list as a page shows it."""
 
     rank: int
     document: Document | None
-    grade: float | None  # None = unjudged
-    calc: str  # gain x discount
-    adds: float
-    came: str = ""  # from which rank of the list to the left
-    goes: str = ""  # where, if the list to the right does not show it
+    grade: float | None  # None: unjudged
+    calc: str  # gain × discount, as text
+    adds: float  # their product
+    came: str = ""  # the rank in the list to the left, as text
+    goes: str = ""  # the rank in the list to the right, as text, if that list does not show it
 
 
 @dataclass(frozen=True)
 class Side:
-    """One system's list."""
+    """The list of one system."""
 
     system: System
     ndcg: float | None
-    why: str
+    why: str  # the reason where there is no value
     dcg: float
     rows: list[Line]
-    more: int
-    present: bool
-    links: dict | None = None  # with the list to the right
+    more: int  # ranks that are not shown
+    present: bool  # whether the system has a ranking for the query
+    links: dict | None = None  # to the list to the right: see `links`
 
 
 def titles(pks: set[int]) -> dict[int, Document]:
-    """Documents by pk without their texts. One query."""
+    """The documents by pk, without their texts. One database query."""
     return {document.pk: document for document in Document.objects.filter(pk__in=pks).only("pk", "key", "title")}
 
 
@@ -54,14 +54,14 @@ def line(row: Row, documents: dict[int, Document], grades: dict[int, float]) -> 
 
 
 def times(row: Row) -> str:
-    """The product as text, 3 × 0.5000, which a narrow column breaks after the sign."""
+    """Gain × discount as text, as 3 × 0.5000. A narrow column breaks it after the sign."""
     return f"{number(row.gain)}\N{NO-BREAK SPACE}× {row.discount:.4f}"
 
 
-def joined(sides: Sequence[Side], places: Sequence[Places]) -> list[Side]:
-    """The lists with, for each row, its rank in the list to the left and in the one to the right."""
+def linked(sides: Sequence[Side], places: Sequence[Places]) -> list[Side]:
+    """The lists with links, and with the ranks of each row in the lists to the left and to the right."""
     shown = [{row.document.pk for row in side.rows if row.document} for side in sides]
-    found = []
+    result = []
     for at, side in enumerate(sides):
         left, right = (places[at - 1] if at else None), (places[at + 1] if at + 1 < len(sides) else None)
         rows = [
@@ -74,11 +74,12 @@ def joined(sides: Sequence[Side], places: Sequence[Places]) -> list[Side]:
             else row
             for row in side.rows
         ]
-        found.append(replace(side, rows=rows, links=None if right is None else links(side, sides[at + 1])))
-    return found
+        result.append(replace(side, rows=rows, links=None if right is None else links(side, sides[at + 1])))
+    return result
 
 
 def came(rank: int, before: int | None) -> str:
+    """The text on the rank `before`, in the list to the left; None: the document is not in that list."""
     if before is None:
         return "new"
     if before == rank:
@@ -87,28 +88,30 @@ def came(rank: int, before: int | None) -> str:
 
 
 def goes(after: int | None) -> str:
+    """The text on the rank `after`, in the list to the right; None: the document is not in that list."""
     return "gone" if after is None else f"↓ to {after:,}"
 
 
 def ideal_list(explanation: Explanation, documents: dict[int, Document], cutoff: int | None) -> dict:
+    """The context of the ideal list, with empty rows down to the cutoff."""
     rows = [
         Line(row.rank, documents.get(row.document), row.grade, times(row), row.contribution)
         for row in explanation.ideal[:SHOWN]
     ]
-    found = len(explanation.ideal)
+    length = len(explanation.ideal)
     if cutoff and cutoff <= SHOWN:
-        rows += [Line(rank, None, None, "", 0.0) for rank in range(found + 1, cutoff + 1)]
+        rows += [Line(rank, None, None, "", 0.0) for rank in range(length + 1, cutoff + 1)]
     undefined = explanation.idcg == explanation.min_dcg
     return {
         "rows": rows,
-        "more": max(0, found - SHOWN),
+        "more": max(0, length - SHOWN),
         "total": explanation.idcg,
         "value": None if undefined else 1.0,
     }
 
 
 def links(*sides: Side) -> dict:
-    """SVG paths between the places of the same document on two sides; a stub for a document of one side only."""
+    """The SVG paths between the ranks of each document in two lists, or a stub if it is in one of them only."""
     left, right = ({row.document.pk: row for row in side.rows if row.document} for side in sides)
     lines = []
     for pk, row in left.items():
@@ -127,17 +130,19 @@ def links(*sides: Side) -> dict:
 
 
 def middle(rank: int) -> int:
+    """The middle of the row of a rank, in pixels from the top."""
     return ROW * rank - ROW // 2
 
 
 def tone(row: Line) -> str:
+    """The CSS class of a link, by the sign of what the document adds."""
     return " pos" if row.adds > 0 else " neg" if row.adds < 0 else ""
 
 
 def missed(
     places: Sequence[Places], ideal: Explanation, documents: dict[int, Document], cutoff: int | None
 ) -> list[dict]:
-    """Documents of the ideal list that a side does not list down to the cutoff, and where it has them."""
+    """The documents of the ideal list that some list lacks above the cutoff, with their ranks in each list."""
     rows = []
     for row in ideal.ideal[:SHOWN]:
         at = [where.get(row.document) for where in places]

@@ -1,4 +1,4 @@
-"""The difference of two lists' values by rank, as a table and in a sentence."""
+"""The difference of the values of two lists, split by rank: as a table and as a sentence."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
@@ -12,9 +12,9 @@ from ..words.sentences import counted
 from .asked import Asked
 from .lists import SHOWN
 
-NAMED = 3  # ranks named in a sentence; the table has them all
+NAMED = 3  # ranks named in a sentence; the table has all
 
-SEEN = 5e-5  # smaller numbers are written 0.0000
+VISIBLE = 5e-5  # smaller numbers are written 0.0000
 
 
 def measure_of(asked: Asked) -> Measure:
@@ -25,19 +25,19 @@ def measure_of(asked: Asked) -> Measure:
 def differences(
     explained: Mapping[str, Explanation], names: Sequence[str], measure: Measure
 ) -> dict[tuple[str, str], Difference]:
-    """The difference of each system from the first, by both names, where it can be split."""
+    """The difference of each system from the first, split by rank, by (first, system), where it can be split."""
     first, *others = names
-    found = {(first, name): difference(explained[first], explained[name], measure.name) for name in others}
-    return {both: split for both, split in found.items() if split}
+    splits = {(first, name): difference(explained[first], explained[name], measure.name) for name in others}
+    return {both: split for both, split in splits.items() if split}
 
 
-def drawn(
-    found: Mapping[tuple[str, str], Difference], explanations: Iterable[Explanation], asked: Asked
+def as_table(
+    differences: Mapping[tuple[str, str], Difference], explanations: Iterable[Explanation], asked: Asked
 ) -> dict | None:
-    """The parts as a table with bars: the part of each rank in the first list, and in each of the others."""
-    if not found:
+    """The context of the table with the part of each rank in each list; None where no difference can be split."""
+    if not differences:
         return None
-    splits, measure = list(found.values()), measure_of(asked)
+    splits, measure = list(differences.values()), measure_of(asked)
     discounts = {row.rank: row.discount for each in explanations for row in each.ranking}
     depth = max(len(split.parts) for split in splits)
     widest = max((abs(part.difference) for split in splits for part in split.parts), default=0.0)
@@ -55,9 +55,9 @@ def drawn(
         "measure": measure,
         "label": f"{measure} {asked.fingerprint}",
         "another": asked.measure if measure != asked.measure else None,
-        "first": next(iter(found))[0],
-        "others": [second for _, second in found],
-        "sentences": [sentence(*both, split) for both, split in found.items()],
+        "first": next(iter(differences))[0],
+        "others": [second for _, second in differences],
+        "sentences": [sentence(*both, split) for both, split in differences.items()],
         "one_ideal": all(split.one_ideal for split in splits),
         "rows": rows,
         "total": [Part(0, split.first, split.second) for split in splits],
@@ -65,6 +65,7 @@ def drawn(
 
 
 def row(head: str, parts: Sequence[Part], widest: float, discount: float | None = None) -> dict:
+    """The context of a row of the table. parts: one for each difference; widest: the largest part of all."""
     return {
         "head": head,
         "rank": parts[0].rank,
@@ -84,8 +85,11 @@ def summed(parts: Sequence[Part]) -> Part:
 
 
 def bar(value: float, widest: float) -> dict:
-    """A bar from the middle of its box, to the left for a loss, in percent; the widest fills its half."""
-    # The sum of many ranks, or the part of the empty list, can exceed that of any single rank.
+    """The context of a bar, in percent of its box, from the middle to the right or, for a loss, to the left.
+
+    The part `widest` fills half of the box.
+    """
+    # Bounded, since the sum of many ranks, or the part of the empty list, can exceed that of any single rank.
     width = min(50 * abs(value) / widest, 50) if widest else 0.0
     look = "up" if value > 0 else "down"
     return {"x": f"{50 - width if value < 0 else 50:.2f}%", "width": f"{width:.2f}%", "look": look}
@@ -95,31 +99,34 @@ def bar(value: float, widest: float) -> dict:
 
 
 def sentence(first: str, second: str, split: Difference) -> SafeString:
-    """At which ranks the lower list loses to the higher, and at which it gains."""
+    """The sentence on the ranks at which the list with the lower value loses to the other, and wins back."""
     lower, higher, sign = (first, second, -1) if split.difference > 0 else (second, first, 1)
     steps = [(part.rank, sign * part.difference) for part in split.parts]
     losses, wins = (places([(rank, step) for rank, step in steps if step * way > 0]) for way in (-1, 1))
     if not (losses or wins):
         return format_html("{} and {} gain the same at every rank.", lower, higher)
-    said = format_html("Against {}, {} loses {}", higher, lower, losses or "at no rank")
+    text = format_html("Against {}, {} loses {}", higher, lower, losses or "at no rank")
     if wins:
-        said = format_html("{}; it wins back {}", said, wins)
+        text = format_html("{}; it wins back {}", text, wins)
     apart = sign * split.empty.difference
-    if abs(apart) >= SEEN:
+    if abs(apart) >= VISIBLE:
         way = "higher" if apart > 0 else "lower"
-        said = format_html("{}; by its own ideal list it starts {} {}", said, decimals(abs(apart)), way)
-    return format_html("{}{}.", said, "" if abs(split.difference) >= SEEN else ": in all they are equal")
+        text = format_html("{}; by its own ideal list it starts {} {}", text, decimals(abs(apart)), way)
+    return format_html("{}{}.", text, "" if abs(split.difference) >= VISIBLE else ": in all they are equal")
 
 
 def places(steps: Sequence[tuple[int, float]]) -> str:
-    """The gains as "0.2126 at rank 2, 0.1011 at rank 3 and 0.0500 at four other ranks", the largest first."""
-    big = sorted(steps, key=lambda each: (-abs(each[1]), each[0]))
-    named = [each for each in big if abs(each[1]) >= SEEN]
+    """The steps as "0.2126 at rank 2, 0.1011 at rank 3 and 0.0500 at four other ranks", the largest first.
+
+    steps: (rank, difference).
+    """
+    by_size = sorted(steps, key=lambda each: (-abs(each[1]), each[0]))
+    named = [each for each in by_size if abs(each[1]) >= VISIBLE]
     if len(named) > NAMED + 1:
         named = named[:NAMED]
-    said = [f"{decimals(abs(step))} at rank {rank:,}" for rank, step in named]
-    rest = [step for _, step in big[len(named) :]]
-    left = abs(fsum(rest))
-    if left >= SEEN:
-        said.append(f"{decimals(left)} at {counted(len(rest), 'other rank', 'other ranks')}")
-    return " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
+    texts = [f"{decimals(abs(step))} at rank {rank:,}" for rank, step in named]
+    rest = [step for _, step in by_size[len(named) :]]
+    total = abs(fsum(rest))
+    if total >= VISIBLE:
+        texts.append(f"{decimals(total)} at {counted(len(rest), 'other rank', 'other ranks')}")
+    return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))

@@ -1,4 +1,4 @@
-"""The DCG down to each rank of the lists of one query, as a chart and as a table."""
+"""The DCG of the lists of one query down to each rank, as a chart and as a table."""
 
 from .. import charts
 from ..measures import Explanation
@@ -8,15 +8,15 @@ from .charts import Chart
 from .lists import SHOWN
 
 
-def drawn(explained: dict[str, Explanation], focus: str, asked: Asked) -> dict | None:
-    """The sums as a chart with `focus` highlighted, and as a table. None where all lists are empty."""
+def as_chart_and_table(explained: dict[str, Explanation], focus: str, asked: Asked) -> dict | None:
+    """The context of the chart, with system `focus` highlighted, and of the table; None: all lists are empty."""
     depth = max((len(explanation.ranking) for explanation in explained.values()), default=0)
     depth = min(depth, asked.measure.cutoff or SHOWN, SHOWN)
     if depth < 1:
         return None
     ideal = next(iter(explained.values())).ideal
-    lists = [("ideal", sums_to(ideal, depth))]
-    lists += [(name, sums_to(explanation.ranking, depth)) for name, explanation in explained.items()]
+    lists = [("ideal", running_sums(ideal, depth))]
+    lists += [(name, running_sums(explanation.ranking, depth)) for name, explanation in explained.items()]
     rows = [
         {
             "system": name,
@@ -30,15 +30,14 @@ def drawn(explained: dict[str, Explanation], focus: str, asked: Asked) -> dict |
         if value is not None
     ]
     ends = ", ".join(f"{name} {decimals([v for v in values if v is not None][-1])}" for name, values in lists)
-    said = f"DCG summed down to rank {depth}: {ends}"
     return {
-        "chart": Chart("running-spec", charts.running(rows), said),
+        "chart": Chart("running-spec", charts.running(rows), f"DCG summed down to rank {depth}: {ends}"),
         "ranks": range(1, depth + 1),
         "table": lists,
     }
 
 
-def sums_to(rows: list, depth: int) -> list[float]:
-    """The running sums down to `depth`; a shorter list stays at its last sum."""
+def running_sums(rows: list, depth: int) -> list[float]:
+    """The DCG down to each rank up to `depth`; a shorter list stays at its last sum."""
     sums = [row.running for row in rows[:depth]]
     return sums + [sums[-1] if sums else 0.0] * (depth - len(sums))

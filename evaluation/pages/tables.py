@@ -1,16 +1,16 @@
-"""Long tables that are searched and sorted by the address, without a script."""
+"""Long tables that are searched and sorted by parameters of the address, without a script."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-AT_ONCE = 100
+AT_ONCE = 100  # rows on a page
 
 Row = TypeVar("Row")
 Columns = Sequence[tuple[str, str, bool]]  # name in the address, text, whether it holds numbers
 
 
 def heads(columns: Columns, sort: str | None = None) -> list[dict]:
-    """The heads of a table; with `sort`, the present order, they are links that sort."""
+    """The heads of a table. With `sort`, the present order, they are links that sort."""
     if sort is None:
         return [{"text": text, "numeric": numeric} for _, text, numeric in columns]
     return [
@@ -26,12 +26,12 @@ def heads(columns: Columns, sort: str | None = None) -> list[dict]:
 
 
 def ordered(rows: Iterable[Row], value: Callable[[Row], object], descending: bool) -> list[Row]:
-    """The rows sorted by a value, stably; rows without one (None) come last in both directions."""
+    """The rows sorted by a value, stably. Rows without one (None) come last in both directions."""
     rows = list(rows)
     known = sorted((row for row in rows if value(row) is not None), key=value, reverse=descending)
     return known + [row for row in rows if value(row) is None]
 
 
-def holds(q: str, key: str, text: str) -> bool:
-    """Whether the key or text of a query contains `q`."""
+def matches(q: str, key: str, text: str) -> bool:
+    """Whether the key or the text of a query contains `q`, in any case."""
     return q.casefold() in f"{key}\n{text}".casefold()

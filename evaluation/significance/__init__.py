@@ -1,4 +1,4 @@
-"""Intervals and significance tests of differences between systems. NumPy and SciPy only, no Django."""
+"""Confidence intervals and significance tests of differences between systems. NumPy and SciPy only, no Django."""
 
 from .bootstrap import bootstrap_interval
 from .many import holm, tukey_hsd

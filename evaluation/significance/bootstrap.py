@@ -1,4 +1,4 @@
-"""Bootstrap intervals of means over queries. NumPy only."""
+"""Bootstrap confidence intervals of means over queries. NumPy only."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -8,20 +8,21 @@ import numpy as np
 from ..draws import BOOTSTRAP, SEED
 from .sums import AT_ONCE, weighted_sums
 
-KEPT = 1 << 24  # bytes: resamples up to this size are cached
+CACHED = 1 << 24  # bytes: resamples up to this size are cached
 
 
 def bootstrap_interval(
     values: np.ndarray, level: float = 0.95, draws: int = BOOTSTRAP, seed: int = SEED
 ) -> tuple[np.ndarray, np.ndarray] | tuple[float, float]:
-    """Percentile bootstrap interval of the mean of `values` over queries.
+    """The percentile bootstrap interval of the mean over queries: its low and high end.
 
-    values: float64[queries] gives two floats; float64[queries, columns] gives two float64[columns], every
-    column resampled by the same queries. nan for fewer than two queries. The same seed gives the same interval.
+    values: float64[queries] or float64[queries, columns]. The ends are floats for the first, float64[columns] for
+    the second, whose columns are all resampled by the same queries. They are nan for fewer than two queries. The
+    same seed gives the same interval.
 
-    Means of resamples vary as if the variance were divided by n and not by n - 1, so that the plain percentile
-    interval is too narrow (Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician
-    69, 2015: "narrowness bias"); its distances from the mean are widened by sqrt(n / (n - 1)).
+    The variance of resampled means is that of n, not of n - 1, which makes the percentile interval too narrow
+    (Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 69, 2015: "narrowness
+    bias"). Its distances from the mean are therefore multiplied by sqrt(n / (n - 1)).
     """
     values = np.asarray(values, np.float64)
     if values.ndim not in (1, 2) or not np.isfinite(values).all():
@@ -32,26 +33,29 @@ def bootstrap_interval(
         raise ValueError(f"draws must be at least 1, not {draws!r}.")
     n = len(values)
     if n < 2:
-        nothing = np.full(values.shape[1:], np.nan)
-        return (nothing, nothing) if values.ndim == 2 else (float("nan"), float("nan"))
+        undefined = np.full(values.shape[1:], np.nan)
+        return (undefined, undefined) if values.ndim == 2 else (float("nan"), float("nan"))
     columns = values.reshape(n, -1)
     mean = np.array([np.ascontiguousarray(column).mean() for column in columns.T])
-    # Distances from the mean, so that equal values give an interval of width 0 without rounding errors.
-    times = _kept(n, draws, seed) if n * draws <= KEPT else resamples(n, draws, seed)
-    means = np.concatenate(list(weighted_sums(times, columns - mean, n))) / n
+    counts = _cached_resamples(n, draws, seed) if n * draws <= CACHED else resamples(n, draws, seed)
+    # Deviations from the mean, so that equal values give an interval of width 0 without rounding errors.
+    deviations = np.concatenate(list(weighted_sums(counts, columns - mean, n))) / n
     tails = [(1 - level) / 2, (1 + level) / 2]
-    low, high = mean + np.quantile(means, tails, axis=0) * np.sqrt(n / (n - 1))
+    low, high = mean + np.quantile(deviations, tails, axis=0) * np.sqrt(n / (n - 1))
     return (low, high) if values.ndim == 2 else (float(low[0]), float(high[0]))
 
 
 # Cached: resamples do not depend on the values, and drawing them takes most of the time.
 @lru_cache(maxsize=2)
-def _kept(n: int, draws: int, seed: int) -> list[np.ndarray]:
+def _cached_resamples(n: int, draws: int, seed: int) -> list[np.ndarray]:
     return list(resamples(n, draws, seed))
 
 
 def resamples(n: int, draws: int, seed: int) -> Iterator[np.ndarray]:
-    """How often each of `n` is drawn in n draws with replacement: chunks uint8[some, n], `draws` rows in all."""
+    """Bootstrap resamples: how often each of `n` values is drawn in n draws with replacement.
+
+    Chunks of uint8[rows, n], with `draws` rows in all.
+    """
     generator = np.random.default_rng(seed)
     at_once = max(1, AT_ONCE // n)
     for start in range(0, draws, at_once):

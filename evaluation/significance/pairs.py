@@ -16,12 +16,12 @@ LEVEL = 1 - ALPHA
 FEWEST = 10  # queries: with fewer there are intervals, but no p values
 PAIRS_AT_ONCE = 64
 
-# Corrections for multiple comparisons: Holm for planned ones, Tukey's HSD for all pairs of all systems.
+# Corrections for multiple comparisons: Holm for planned comparisons, Tukey's HSD for all pairs of all systems.
 CORRECTIONS = ("holm", "hsd")
 
 HIGHER, LOWER, CANNOT_TELL = VERDICTS = ("higher", "lower", "cannot tell")
 
-# Why there is no number.
+# Reasons why a number is missing, as they are printed.
 FEW = f"fewer than {FEWEST} queries"
 NO_QUERY = "no query"
 ONE = "one query"
@@ -33,29 +33,29 @@ TWO_SYSTEMS = "two systems make one comparison"
 
 @dataclass(frozen=True)
 class Comparison:
-    """A second system compared with a first. None: there is no number, and `why` gives the reason by field."""
+    """A second system compared with a first. A field without a number is None, and `why` has the reason."""
 
     difference: float | None  # of the means, second minus first
-    low: float | None  # its 95 % interval by t
+    low: float | None  # 95 % interval of the difference by t
     high: float | None
-    bootstrap_low: float | None  # and by resampling queries
+    bootstrap_low: float | None  # 95 % interval of the difference by bootstrap over queries
     bootstrap_high: float | None
-    deviation: float | None  # the standard deviation of the differences of queries
-    effect: float | None  # the mean difference in standard deviations: d_z
+    deviation: float | None  # standard deviation of the differences over queries
+    effect: float | None  # effect size d_z: the difference in standard deviations
     t: float | None
     p: float | None  # of the paired t test
     p_randomised: float | None  # of Fisher's randomisation test
-    p_wilcoxon: float | None  # of the signed-rank test, which asks about medians and not about means
-    p_holm: float | None  # p adjusted for all comparisons that were asked for
-    p_hsd: float | None  # adjusted for all pairs of all systems
+    p_wilcoxon: float | None  # of the signed-rank test, which is about medians, not means
+    p_holm: float | None  # p adjusted for all comparisons of the call
+    p_hsd: float | None  # p adjusted for all pairs of all systems
     wins: int  # queries on which the second is better
     ties: int
     losses: int
-    detectable: float | None  # the least true difference that so many queries show four times in five
-    needed: int | None  # about how many queries show a true difference of this size as often
-    more: int | None  # how many more queries that are; 0 where there is a verdict
-    verdict: str  # of VERDICTS, by the adjusted p
-    why: dict[str, str]
+    detectable: float | None  # smallest detectable difference at this number of queries, with power POWER
+    needed: int | None  # about how many queries detect a true difference of this size, with power POWER
+    more: int | None  # `needed` less the queries there are; 0 where there is a verdict
+    verdict: str  # one of VERDICTS, by the adjusted p
+    why: dict[str, str]  # the reason, by field without a number
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,16 +63,16 @@ class Comparisons:
     """The results of `compare`."""
 
     queries: int
-    pairs: list[Comparison]  # in the order of what was asked for
-    critical: float | None  # a difference of two means that is significant by Tukey's HSD
-    exact: bool  # whether the randomisation test tried all signs instead of drawing some
+    pairs: list[Comparison]  # in the order of the argument
+    critical: float | None  # the critical difference of two means by Tukey's HSD
+    exact: bool  # whether the randomisation test enumerated all signs
     draws: int
     seed: int
     correction: str
 
 
 def common_queries(values: np.ndarray) -> np.ndarray:
-    """The queries where all systems have a value, bool[queries] of float64[queries, systems]."""
+    """Whether all systems have a value, bool[queries]. values: float64[queries, systems], nan without a value."""
     return ~np.isnan(values).any(axis=1)
 
 
@@ -83,10 +83,11 @@ def compare(
     seed: int = SEED,
     correction: str = "holm",
 ) -> Comparisons:
-    """Compare columns of float64[queries, systems], each pair a (first, second); all values are finite.
+    """Comparisons of pairs of systems on the same queries, corrected for their number.
 
-    `draws` are those of the randomisation test and of Tukey's HSD, the bootstrap has its own number. The same seed
-    gives the same numbers. ValueError for values, pairs or draws that cannot be worked with.
+    values: float64[queries, systems], finite; pairs: (first, second), as columns of `values`. `draws` is for the
+    randomisation test and Tukey's HSD; the bootstrap has its own number. The same seed gives the same numbers.
+    ValueError for values that are not finite, and for draws, a seed or a correction out of range.
     """
     values = np.asarray(values, np.float64)
     if values.ndim != 2 or not np.isfinite(values).all():
@@ -99,7 +100,7 @@ def compare(
         raise ValueError(f"correction must be {' or '.join(CORRECTIONS)}, not {correction!r}.")
     pairs = np.array(pairs, np.int64).reshape(-1, 2)
     columns = _columns(values, pairs, draws, seed)
-    # A difference that is the same on every query has no t, but a p by randomisation.
+    # Where all differences are equal there is no t, but there is p by randomisation.
     columns["p_holm"] = holm(np.where(np.isnan(columns["p"]), columns["p_randomised"], columns["p"]))
     columns["p_hsd"], critical = _hsd(values, pairs, columns["ties"] < len(values), draws, seed)
     rows = ({name: column[place].item() for name, column in columns.items()} for place in range(len(pairs)))
@@ -115,7 +116,7 @@ def compare(
 
 
 def _columns(values: np.ndarray, pairs: np.ndarray, draws: int, seed: int) -> dict[str, np.ndarray]:
-    """The numbers of each pair that need no other pair, by the name of the field."""
+    """The fields that a pair has by itself, before any correction: an array over pairs for each."""
     blocks = [
         _block(paired.differences(values, *pairs[start : start + PAIRS_AT_ONCE].T), draws, seed)
         for start in range(0, max(len(pairs), 1), PAIRS_AT_ONCE)
@@ -124,9 +125,9 @@ def _columns(values: np.ndarray, pairs: np.ndarray, draws: int, seed: int) -> di
 
 
 def _block(difference: np.ndarray, draws: int, seed: int) -> dict[str, np.ndarray]:
-    nothing = np.full(difference.shape[1], np.nan)
+    undefined = np.full(difference.shape[1], np.nan)
     mean, spread = paired.mean(difference), paired.deviation(difference)
-    effect = nothing.copy()
+    effect = undefined.copy()
     np.divide(mean, spread, out=effect, where=spread > 0)
     low, high = paired.t_interval(difference, LEVEL)
     bootstrap_low, bootstrap_high = bootstrap_interval(difference, LEVEL)
@@ -142,9 +143,9 @@ def _block(difference: np.ndarray, draws: int, seed: int) -> dict[str, np.ndarra
         "deviation": spread,
         "effect": effect,
         "t": t,
-        "p": p if enough else nothing,
-        "p_randomised": paired.randomisation(difference, draws, seed) if enough else nothing,
-        "p_wilcoxon": paired.wilcoxon(difference) if enough else nothing,
+        "p": p if enough else undefined,
+        "p_randomised": paired.randomisation(difference, draws, seed) if enough else undefined,
+        "p_wilcoxon": paired.wilcoxon(difference) if enough else undefined,
         "wins": wins,
         "ties": ties,
         "losses": losses,
@@ -154,39 +155,37 @@ def _block(difference: np.ndarray, draws: int, seed: int) -> dict[str, np.ndarra
 def _hsd(
     values: np.ndarray, pairs: np.ndarray, differs: np.ndarray, draws: int, seed: int
 ) -> tuple[np.ndarray, float]:
-    """p of each pair among all systems, and the critical difference; nan where there is no such test."""
+    """The p value of each pair by Tukey's HSD, and the critical difference; nan where the test does not apply."""
     if len(values) < FEWEST or values.shape[1] < 3:
         return np.full(len(pairs), np.nan), float("nan")
-    found = tukey_hsd(values, draws, seed, ALPHA)
-    p = found.p[*pairs.T]
+    hsd = tukey_hsd(values, draws, seed, ALPHA)
     # Two systems that are equal on every query have no p, rather than p = 1.
-    return np.where(differs, p, np.nan), found.critical
+    return np.where(differs, hsd.p[*pairs.T], np.nan), hsd.critical
 
 
 def _comparison(
-    numbers: dict[str, float], queries: int, systems: int, together: int, correction: str
+    numbers: dict[str, float], queries: int, systems: int, comparisons: int, correction: str
 ) -> Comparison:
     adjusted = numbers["p_randomised"] if correction == "hsd" and systems == 2 else numbers[f"p_{correction}"]
-    settled = adjusted < ALPHA  # False for nan
-    is_same = numbers["deviation"] == 0
-    # Holm asks for this level at most, and Tukey's HSD for about as much.
-    alpha = ALPHA / max(together, 1)
+    significant = adjusted < ALPHA  # False for nan
+    # Bonferroni's level: the strictest that Holm asks for, and about that of Tukey's HSD.
+    alpha = ALPHA / max(comparisons, 1)
     least = power.least_effect(queries, alpha)
     needed = None if isnan(numbers["effect"]) else power.queries_needed(numbers["effect"], alpha)
     numbers |= {
-        "detectable": nan if least is None or is_same else least * numbers["deviation"],
+        "detectable": nan if least is None or numbers["deviation"] == 0 else least * numbers["deviation"],
         "needed": nan if needed is None else needed,
-        "more": nan if needed is None else 0 if settled else max(0, needed - queries),
+        "more": nan if needed is None else 0 if significant else max(0, needed - queries),
     }
     return Comparison(
         **{name: None if isnan(number) else number for name, number in numbers.items()},
-        verdict=(HIGHER if numbers["difference"] > 0 else LOWER) if settled else CANNOT_TELL,
+        verdict=(HIGHER if numbers["difference"] > 0 else LOWER) if significant else CANNOT_TELL,
         why={name: _why(name, numbers, queries, systems) for name, number in numbers.items() if isnan(number)},
     )
 
 
 def _why(name: str, numbers: dict[str, float], queries: int, systems: int) -> str:
-    """Why a field has no number."""
+    """The reason why a field has no number."""
     if queries == 0:
         return NO_QUERY
     if queries == 1:

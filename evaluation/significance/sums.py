@@ -1,4 +1,4 @@
-"""Weighted sums of columns that are reproducible to the last bit, whatever the other columns. NumPy only."""
+"""Weighted sums of columns, equal to the last bit whichever other columns are summed with them. NumPy only."""
 
 from collections.abc import Iterable, Iterator
 
@@ -7,14 +7,15 @@ import numpy as np
 # A float holds every whole number up to 2**53; one bit is left for the rounding to whole numbers.
 EXACT = 2.0**52
 LEAST_STEP = -1000  # exponent of two: smaller steps would be subnormal
-AT_ONCE = 1 << 15  # weights at a time, which fit into the processor's cache
-ONE_THREAD = 1 << 18  # multiplications: larger products are multithreaded, which is slow on a busy machine
+AT_ONCE = 1 << 15  # weights in one chunk, which fits into the processor's cache
+ONE_THREAD = 1 << 18  # multiplications: larger matrix products use threads, which is slow on a busy machine
 
 
 def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, heaviest: int) -> Iterator[np.ndarray]:
-    """The sums of float64[queries, columns] under each row of weights: chunks float64[some, columns].
+    """The sums of `columns` under each row of weights: chunks of float64[rows, columns].
 
-    `weights` are chunks of rows, whole numbers[some, queries]; a row adds up to at most `heaviest`.
+    columns: float64[queries, columns]; weights: chunks of whole numbers [rows, queries], each row of which adds up
+    to at most `heaviest`.
     """
     whole, step = whole_steps(columns, heaviest)
     width = max(1, ONE_THREAD // max(AT_ONCE, len(whole)))
@@ -25,10 +26,10 @@ def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, heaviest: 
 
 
 def whole_steps(columns: np.ndarray, heaviest: int) -> tuple[np.ndarray, np.ndarray]:
-    """The columns as whole multiples of a step, a power of two, and the step of each.
+    """The columns as whole multiples of a step, and the step of each column, a power of two.
 
-    The step is so small that only the last bits are lost. Sums of whole numbers below 2**53 have no rounding
-    error, so that they do not depend on the order of addition, which in a matrix product depends on its width.
+    The step is so small that only the last bits are lost. Sums of whole numbers below 2**53 are exact, and so do
+    not depend on the order of addition, which in a matrix product depends on its width.
     """
     largest = np.abs(columns).max(axis=0, initial=0)
     with np.errstate(divide="ignore"):

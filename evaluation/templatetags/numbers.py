@@ -1,6 +1,6 @@
-"""How scores are written on a page: few decimals, a true minus, "–" where there is no value.
+"""Numbers on pages: few decimals, a minus sign, and "–" where there is no value.
 
-A <data> element has the number as the files have it, to the last digit.
+A <data> element has all digits of the number, as files have them.
 """
 
 from collections.abc import Iterable
@@ -19,17 +19,17 @@ for each in (span, resampled, score):
 
 
 def number(value: float, places: int = 4) -> str:
-    """Without empty zeros: 3, 0.5, 2.6667, −1."""
+    """The number without trailing zeros, as 3, 0.5, 2.6667 or −1."""
     text = decimals(value, places)
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 @register.simple_tag
 def shaded(cells: Iterable[tuple[float | None, bool, str]], why: str, exact: bool) -> SafeString:
-    """A row of scores on their shades: their values, whether below the neutral point, classes.
+    """The cells of a row of scores on shades.
 
-    Only with `exact` does each carry all its digits: without them a page of thousands is a fifth as large. Nothing
-    here comes from outside, so that thousands need not be escaped.
+    cells: (value, whether it is below the neutral point, CSS class). exact: with all digits in the tooltip;
+    without them, a page of thousands of cells is a fifth as large. Nothing is escaped: no part is a user's text.
     """
     return SafeString(
         "".join(

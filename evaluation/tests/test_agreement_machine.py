@@ -7,12 +7,12 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from evaluation.agreement import alpha, table
-from evaluation.agreement.machine import NAMES, Both, bias_apart, confusion, figures
+from evaluation.agreement.machine import NAMES, Paired, bias_differences, confusion, figures
 
 
-def both_of(person, machine, query=None, weight=None, grades=(0, 1, 2)) -> Both:
+def paired_of(person, machine, query=None, weight=None, grades=(0, 1, 2)) -> Paired:
     n = len(person)
-    return Both(
+    return Paired(
         np.array(grades, np.float64),
         np.arange(n) if query is None else np.array(query),
         np.array(person, np.int64),
@@ -23,7 +23,7 @@ def both_of(person, machine, query=None, weight=None, grades=(0, 1, 2)) -> Both:
 
 def test_figures_by_hand():
     # Two the same, one above by 2, one below by 1.
-    found = figures(both_of([0, 1, 0, 2], [0, 1, 2, 1]))
+    found = figures(paired_of([0, 1, 0, 2], [0, 1, 2, 1]))
     assert [found[name].value for name in ("same", "higher", "lower", "bias")] == [0.5, 0.25, 0.25, 0.25]
     # People: 0 half, 1 and 2 a quarter each; the machine: 0 and 2 a quarter, 1 half. By chance the same in
     # 1/8 + 1/8 + 1/16 = 5/16; the mean distance by chance is 14/16, and its mean square 20/16.
@@ -38,7 +38,7 @@ def test_kappas_are_those_of_scikit_learn(weights):
     person = generator.integers(0, 4, 500)
     machine = np.clip(person + generator.integers(-1, 2, 500), 0, 3)
     name = weights or "kappa"
-    found = figures(both_of(person, machine, grades=range(4)), draws=2)[name].value
+    found = figures(paired_of(person, machine, grades=range(4)), draws=2)[name].value
     assert found == pytest.approx(cohen_kappa_score(person, machine, weights=weights), abs=1e-12)
 
 
@@ -47,18 +47,18 @@ def test_alpha_is_krippendorff_s_of_two_raters():
     person, machine = generator.integers(0, 3, (2, 200))
     grades = np.column_stack([person, machine]).ravel()
     two = table(np.repeat(np.arange(200), 2), np.tile([0, 1], 200), grades, 2)
-    assert figures(both_of(person, machine))["alpha"].value == pytest.approx(alpha(two, "interval"), abs=1e-12)
+    assert figures(paired_of(person, machine))["alpha"].value == pytest.approx(alpha(two, "interval"), abs=1e-12)
 
 
 def test_confusion_is_by_the_grade_of_people():
-    found = confusion(both_of([0, 0, 1], [0, 2, 1]))
+    found = confusion(paired_of([0, 0, 1], [0, 2, 1]))
     assert found[:2].tolist() == [[0.5, 0, 0.5], [0, 1, 0]] and np.isnan(found[2]).all()
 
 
 def test_a_pair_counts_by_the_inverse_of_its_chance():
     # A pair of chance 1/3 stands for three.
-    weighted = figures(both_of([0, 1], [0, 2], weight=[1, 3]))
-    written_out = figures(both_of([0, 1, 1, 1], [0, 2, 2, 2]))
+    weighted = figures(paired_of([0, 1], [0, 2], weight=[1, 3]))
+    written_out = figures(paired_of([0, 1, 1, 1], [0, 2, 2, 2]))
     assert all(weighted[name].value == pytest.approx(written_out[name].value) for name in NAMES)
     assert weighted["same"].value == 0.25
 
@@ -73,9 +73,9 @@ def test_a_sample_with_known_chances_estimates_the_pool_and_without_them_another
     query = generator.integers(0, 200, n)
     chance = np.where(errs, 0.4, 0.1)
     drawn = generator.random(n) < chance
-    pool = figures(both_of(person, machine, query), draws=2)
+    pool = figures(paired_of(person, machine, query), draws=2)
     columns = person[drawn], machine[drawn], query[drawn]
-    sample, blind = (figures(both_of(*columns, weight)) for weight in (1 / chance[drawn], None))
+    sample, blind = (figures(paired_of(*columns, weight)) for weight in (1 / chance[drawn], None))
     assert sample["quadratic"].low < pool["quadratic"].value < sample["quadratic"].high
     assert abs(sample["same"].value - pool["same"].value) < 0.02
     assert abs(blind["same"].value - pool["same"].value) > 0.2
@@ -89,18 +89,18 @@ def test_a_machine_that_flatters_one_system_is_told_from_one_that_does_not():
     lifted = first & (generator.random(n) < 0.2)
     groups = [first, ~first]
     query = np.arange(n) % 50
-    flatters, fair = (both_of(person, machine, query) for machine in (person + lifted, person))
-    (up, down) = bias_apart(flatters, groups)
+    flatters, fair = (paired_of(person, machine, query) for machine in (person + lifted, person))
+    (up, down) = bias_differences(flatters, groups)
     assert up.low > 0 and down.high < 0
-    assert all(each.low <= 0 <= each.high for each in bias_apart(fair, groups))
+    assert all(each.low <= 0 <= each.high for each in bias_differences(fair, groups))
 
 
 def test_without_rows_or_of_one_query_there_is_no_interval():
-    none = figures(both_of([], []))
+    none = figures(paired_of([], []))
     assert all(np.isnan([each.value, each.low, each.high]).all() for each in none.values())
-    one = figures(both_of([0, 1], [0, 2], query=[4, 4]))
+    one = figures(paired_of([0, 1], [0, 2], query=[4, 4]))
     assert one["same"].value == 0.5 and np.isnan(one["same"].low)
-    same = figures(both_of([1, 1], [1, 1]))
+    same = figures(paired_of([1, 1], [1, 1]))
     assert same["same"].value == 1 and np.isnan(same["kappa"].value)
 
 
@@ -113,7 +113,7 @@ def test_the_machine_of_trec_rag_2025_agrees_as_its_authors_report(shared):
     assert people.keys() == machine.keys() and len(people) == 10_284
     queries = {query: place for place, query in enumerate(sorted({query for query, _ in people}))}
     found = figures(
-        both_of(
+        paired_of(
             list(people.values()),
             [machine[pair] for pair in people],
             [queries[query] for query, _ in people],

@@ -129,11 +129,11 @@ def test_a_score_axis_always_has_its_zero(values, bounded, whole, domain):
 
 
 def test_labels_that_would_touch_are_spread_around_their_middle():
-    assert charts.spread([0.50, 0.90, 0.51], 0.1) == pytest.approx([0.455, 0.90, 0.555])
+    assert charts.spread_labels([0.50, 0.90, 0.51], 0.1) == pytest.approx([0.455, 0.90, 0.555])
 
 
 def test_labels_stay_apart_where_blocks_meet():
-    places = sorted(charts.spread([0.1, 0.12, 0.2, 0.24, 0.9], 0.1))
+    places = sorted(charts.spread_labels([0.1, 0.12, 0.2, 0.24, 0.9], 0.1))
     assert min(b - a for a, b in zip(places, places[1:], strict=False)) >= 0.1 - 1e-12
 
 
@@ -152,7 +152,7 @@ def test_differences_stand_beside_the_line_of_none_in_the_order_given():
 def test_pictures_beside_each_other_share_a_scale_that_few_queries_do_not_stretch():
     sure = difference("a", 0.1, 0.0, 0.2)
     few = difference("b", 0.3, -5.0, 5.6) | {"few": True}
-    spec = checked(charts.differences([sure], beside=[sure, few], whole=0.15))
+    spec = checked(charts.differences([sure], scale_with=[sure, few], overall=0.15))
     assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == pytest.approx([-0.024, 0.324])
     assert spec["datasets"]["whole"] == [{"value": 0.15}]
     grey = {"test": "datum.few", "value": charts.EDGE}
@@ -205,7 +205,9 @@ def test_confusion_has_every_grade_and_hatches_what_nobody_gave():
 def test_a_strip_for_each_rater_has_their_name_whatever_it_is_made_of():
     cell = {"place": 0, "rater": "a", "period": 1, "grade": "0", "start": 0.0, "end": 1.0, "first": 1, "last": 20}
     raters = ['the "first" \\ one', "second"]
-    spec = checked(charts.mixes([cell | {"given": 20, "share": 1.0}], raters=raters, grades={"0": "var(--z)"}))
+    spec = checked(
+        charts.grade_shares([cell | {"given": 20, "share": 1.0}], raters=raters, grades={"0": "var(--z)"})
+    )
     axis = spec["layer"][0]["encoding"]["y"]["axis"]
     assert axis["values"] == [0.5, 1.5]
     assert axis["labelExpr"] == '["the \\"first\\" \\\\ one", "second"][floor(datum.value)]'
@@ -215,7 +217,7 @@ def test_a_strip_for_each_rater_has_their_name_whatever_it_is_made_of():
 def test_a_course_without_intervals_can_be_drawn_and_every_strip_has_its_line_of_none():
     dot = {"place": 1, "rater": "b", "period": 1, "bias": 0.2, "low": None, "high": None, "shared": 1}
     dot |= {"first": 1, "last": 20, "significant": False}
-    spec = checked(charts.courses([dot], raters=["a", "b"], reach=0.5))
+    spec = checked(charts.biases([dot], raters=["a", "b"], reach=0.5))
     assert spec["datasets"]["none"] == [{"at": 0.5}, {"at": 1.5}]
     assert spec["layer"][1]["transform"][-1] == {"filter": "isValid(datum.low)"}
     # From the line in the middle of its strip: 0.8 high for 1 from end to end.

@@ -8,7 +8,7 @@ from django.urls import reverse
 from evaluation import apps
 from evaluation.decisive import Aim, State, draw_due, draw_next, expected_of
 from evaluation.decisive.noise import Noise, noise_of
-from evaluation.decisive.plan import planned
+from evaluation.decisive.plan import plan_of
 from evaluation.decisive.stop import forecast
 from evaluation.measures import Options, parse_measure
 from ratings import chores, queue
@@ -179,11 +179,11 @@ def test_other_orders_and_collections_that_are_put_away_get_no_rounds(judged):
 def test_a_plan_from_what_is_judged_ends_with_intervals_of_nothing(judged):
     judged.play(make_rater(judged.collection), 2)
     state = State.of(judged.collection, Aim(NDCG, Options()))
-    plan = planned(state, 0.02)
+    plan = plan_of(state, 0.02)
     assert plan.points[-1].judged == plan.pairs and plan.points[-1].widest == pytest.approx(0, abs=1e-9)
     assert [point.judged for point in plan.points] == sorted(point.judged for point in plan.points)
     assert all(point.middle <= point.widest for point in plan.points)
-    assert plan == planned(state, 0.02)
+    assert plan == plan_of(state, 0.02)
 
 
 def test_the_forecast_names_open_pairs_and_falls_with_judgments(judged):

@@ -3,7 +3,7 @@ import io
 import json
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, call_command, get_commands, load_command_class
 
 from evaluation.measures import Options
 from ratings.pool.adjudication import adjudicate
@@ -29,6 +29,11 @@ def refusal(*arguments: str) -> str:
         run(*arguments)
     assert refused.value.returncode == 1
     return str(refused.value)
+
+
+@pytest.mark.parametrize("name", [name for name, app in get_commands().items() if app == "evaluation"])
+def test_every_command_prints_its_help(name):
+    assert load_command_class("evaluation", name).create_parser("manage.py", name).format_help()
 
 
 def test_json_holds_what_scripts_depend_on():

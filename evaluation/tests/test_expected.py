@@ -16,10 +16,10 @@ from evaluation.expected import (
     estimate,
     expect,
     fit,
+    judgments_to_settle,
     pool_of,
+    remaining_variance,
     settled,
-    shrinking,
-    to_settle,
 )
 from evaluation.expected import model as models
 from evaluation.expected.estimate import means
@@ -194,7 +194,7 @@ def test_what_is_left_to_doubt_falls_as_that_of_a_sample():
     found = world(np.random.default_rng(4), queries=8, systems=3, gains=[0, 1], cutoff=5)
     level, rounds = play(found, [20, 20], np.random.default_rng(1))
     none = np.zeros(found.pool.pairs, bool)
-    share, left = shrinking(found.pool, level, level < 0), int((level < 0).sum())
+    share, left = remaining_variance(found.pool, level, level < 0), int((level < 0).sum())
     shares = [share(more) for more in (0, 10, 40, left)]
     assert shares[0] == pytest.approx(1)
     assert (np.diff(shares) < 0).all()
@@ -202,8 +202,8 @@ def test_what_is_left_to_doubt_falls_as_that_of_a_sample():
     assert shares[3] < 0.01
     told = estimate(found.pool, level, design(rounds, level >= 0, none, none.astype(int)))
     wide = replace(told, mean=np.array([0.5, 0.5, 0.5]), covariance=np.eye(3))
-    assert to_settle(found.pool, level, level < 0, replace(wide, covariance=np.eye(3) * 1e-8)) == 5
-    assert to_settle(found.pool, level, level < 0, replace(wide, covariance=np.eye(3) * 100)) == left
+    assert judgments_to_settle(found.pool, level, level < 0, replace(wide, covariance=np.eye(3) * 1e-8)) == 5
+    assert judgments_to_settle(found.pool, level, level < 0, replace(wide, covariance=np.eye(3) * 100)) == left
 
 
 def test_newton_alone_diverges_and_backtracking_does_not():

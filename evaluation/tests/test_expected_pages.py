@@ -114,7 +114,7 @@ def test_documents_outside_the_pool_are_told():
         nothing_found = skipped = 0
         machines = triage = ()
 
-    (said,) = expectations.left_out(Told)
+    (said,) = expectations.caveats(Told)
     assert said.startswith("Three documents above the cutoff are not in the pool, will not be judged")
 
 
@@ -195,7 +195,7 @@ def test_another_round_is_seen_though_no_rating_came(client, judged):
     before = text_of(client.get(URL, ASKED))
     draw_next(judged.collection, seed=5)
     assert client.get(EXPECTED, ASKED).context["told"].rounds == 3
-    assert client.get(URL, ASKED).context["expecting"].told.rounds == 3
+    assert client.get(URL, ASKED).context["expecting"].expected.rounds == 3
     assert before
 
 

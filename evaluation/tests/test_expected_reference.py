@@ -6,7 +6,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from evaluation.expected import design, draw_round, estimate, expect, fit, outside, rates, scores, settled
+from evaluation.expected import design, draw_round, estimate, expect, fit, judged_outside, rates, scores, settled
 from evaluation.expected.estimate import corrected, means
 
 from .worlds import play, world
@@ -65,15 +65,18 @@ def test_every_number_is_that_of_the_study(study, seed, monkeypatch):
     chances, left_out = model.chances(), model.chances(left_out=True)
     equal(chances, other.probs())
     equal(left_out, other.probs(loo=True))
-    equal(model.spread, other.vu)
+    equal(model.effect_variance, other.vu)
 
-    expectation, state = expect(pool, level, chances, model.spread), study.State(old, level, chances, other.vu)
+    expectation, state = (
+        expect(pool, level, chances, model.effect_variance),
+        study.State(old, level, chances, other.vu),
+    )
     equal(expectation.value, state.M)
     equal(expectation.influence, np.array(state.u))
     unjudged = np.flatnonzero(level < 0)
     equal(expectation.covariance(unjudged, chances), state.quad(chances, unjudged))
     judged = np.flatnonzero(level >= 0)
-    equal(expectation.realised(judged, level, left_out), state.h(judged, level, left_out))
+    equal(expectation.realised_changes(judged, level, left_out), state.h(judged, level, left_out))
     score = scores(expectation, chances, unjudged, 1.3)
     _, rate, _, old_score = study.intensities(state, chances, level, 0.5, 0.3, 0.1, 1.3)
     equal(score, old_score)
@@ -149,7 +152,7 @@ def test_rounds_and_weights_are_those_of_its_queue(study, seed):
         waiting = np.setdiff1d(np.flatnonzero(queue.y < 0), [*queue.open, *np.flatnonzero(queue.cant)])
         if generator.random() < 0.5 and len(waiting):
             queue.manual(int(waiting[0]), int(found.truth[waiting[0]]))
-            rounds.append(outside(int(waiting[0])))
+            rounds.append(judged_outside(int(waiting[0])))
     ours = design(rounds, queue.y >= 0, queue.cant, queue.birth)
     for mine, other in zip((ours.rows, ours.weight, ours.variance), queue.design().weights(), strict=True):
         equal(mine, other)

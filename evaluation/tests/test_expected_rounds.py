@@ -16,7 +16,7 @@ from evaluation.expected import (
     draw_batches,
     draw_round,
     estimate,
-    outside,
+    judged_outside,
 )
 from evaluation.expected.estimate import means
 from evaluation.expected.weights import weigh
@@ -67,10 +67,10 @@ def test_a_round_counts_down_to_its_first_open_pair():
 
 def test_judgments_outside_rounds_are_no_evidence():
     judged, birth = np.array([True, True]), np.zeros(2, int)
-    found = design([outside(0), outside(1)], judged, ~judged, birth)
+    found = design([judged_outside(0), judged_outside(1)], judged, ~judged, birth)
     assert (found.weight.tolist(), found.variance.tolist(), found.evidence) == ([1, 1], [0, 0], 0)
     three = Pool(np.zeros(3, int), np.array([[1], [2], [3]]), np.array([0.0, 1]), 2)
-    without = design([outside(0)], np.array([True, False, False]), np.zeros(3, bool), np.zeros(3, int))
+    without = design([judged_outside(0)], np.array([True, False, False]), np.zeros(3, bool), np.zeros(3, int))
     assert estimate(three, np.array([1, -1, -1]), without).covariance is None
 
 

@@ -299,7 +299,7 @@ SETTINGS = content.Settings(
 
 @given(st.lists(st.text(min_size=1), unique=True, max_size=6))
 def test_any_names_of_systems_have_files_of_their_own_and_are_read_back(names):
-    systems = tuple(content.named(names))
+    systems = tuple(content.systems_of(names))
     settings = replace(SETTINGS, systems=systems)
     assert content.Settings.parse(settings.as_text()) == settings
     files = [system.run for system in systems]

@@ -405,7 +405,7 @@ def test_the_same_grades_in_another_form_are_no_change():
     decide(collection, "q1", "c", "-1")
     second, _ = freeze(collection, "second")
     changes = Changes(first, second)
-    assert changes.judged_otherwise == ["q1"]
+    assert changes.rejudged_queries == ["q1"]
     assert list(changes.each_judgment()) == [("q1", "c", None, -1.0)]
 
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from evaluation import bundle, frozen, scores
 from evaluation.decisive import Aim, State, draw_next, expected_of
-from evaluation.decisive.drawing import drawn_from, triage
+from evaluation.decisive.drawing import draw_from, triage
 from evaluation.frozen.content import Broken
 from evaluation.measures import Options, parse_measure
 from ratings import queue
@@ -306,8 +306,8 @@ def test_triage_changes_the_rates_that_are_stored_and_no_number_before(judged):
     assert list(map(str, named)) == [NAMED] and factors.min() >= 1 and np.ptp(factors) > 0.5
     assert expected_of(judged.collection, AIM).means == before
     assert scores.evaluate(judged.collection, ["nDCG@5"], Options()).summary.equals(plain)
-    drawn, _ = drawn_from(state, 30, 7, ready=factors)
-    same, _ = drawn_from(state, 30, 7)
+    drawn, _ = draw_from(state, 30, 7, factors=factors)
+    same, _ = draw_from(state, 30, 7)
     assert not np.array_equal(drawn.rate, same.rate)
     MachineGrade.objects.filter(run=run).update(repeat=2)
     assert triage(judged.collection, state) == ((), None)

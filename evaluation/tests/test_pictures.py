@@ -64,7 +64,7 @@ def test_a_name_that_looks_like_a_colour_stays_a_name(name):
         charts.heat_map(cells, [{"query": name, "text": name, "url": name}], systems=[name]),
         charts.confusion(couples, grades=[name]),
         charts.differences([told]),
-        charts.mixes([mixed], raters=[name], grades={name: charts.ACCENT}),
+        charts.grade_shares([mixed], raters=[name], grades={name: charts.ACCENT}),
     ):
         texts = [element.text for element in ET.fromstring(pictures.svg(chart)).iter() if element.text]
         assert name in texts or pictures.svg(chart).count("var(--") == 1

@@ -47,7 +47,7 @@ def test_columns_are_resampled_as_if_each_were_alone():
 def test_draws_taken_in_several_pieces_are_as_many(monkeypatch):
     values = np.random.default_rng(3).random(50)
     whole = bootstrap_interval(values)
-    bootstrap._kept.cache_clear()
+    bootstrap._cached_resamples.cache_clear()
     monkeypatch.setattr(bootstrap, "AT_ONCE", 777)
     assert bootstrap_interval(values) == whole
 
@@ -55,8 +55,8 @@ def test_draws_taken_in_several_pieces_are_as_many(monkeypatch):
 def test_draws_too_many_to_be_kept_are_the_same(monkeypatch):
     values = np.random.default_rng(6).random((50, 2))
     whole = bootstrap_interval(values)
-    monkeypatch.setattr(bootstrap, "KEPT", 0)
-    monkeypatch.setattr(bootstrap, "_kept", None)
+    monkeypatch.setattr(bootstrap, "CACHED", 0)
+    monkeypatch.setattr(bootstrap, "_cached_resamples", None)
     np.testing.assert_array_equal(bootstrap_interval(values), whole)
 
 

@@ -84,7 +84,7 @@ def test_drawn_randomisation_counts_what_was_observed_among_the_draws():
 
 def test_drawn_randomisation_is_a_loop_over_its_draws(monkeypatch):
     differences = some_differences(queries=17, pairs=2)
-    flips = np.concatenate(list(paired._flips(17, 500, 9)))
+    flips = np.concatenate(list(paired._random_flips(17, 500, 9)))
     assert flips.shape == (500, 17)
     assert 0.45 < flips.mean() < 0.55
     for place in range(2):
@@ -93,7 +93,7 @@ def test_drawn_randomisation_is_a_loop_over_its_draws(monkeypatch):
         assert paired.randomisation(differences, 500, 9)[place] == (as_far + 1) / 501
     together = paired.randomisation(differences, 500, 9)
     monkeypatch.setattr(paired, "AT_ONCE", 64)
-    np.testing.assert_array_equal(np.concatenate(list(paired._flips(17, 500, 9))), flips)
+    np.testing.assert_array_equal(np.concatenate(list(paired._random_flips(17, 500, 9))), flips)
     np.testing.assert_array_equal(paired.randomisation(differences, 500, 9), together)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evaluation.expected import Pool, Round, design, draw_round, estimate, readiness
+from evaluation.expected import Pool, Round, design, draw_round, estimate, rate_factors
 from evaluation.expected.estimate import means
 from evaluation.expected.triage import MOST
 from ratings.tests.thorough import examples
@@ -34,7 +34,7 @@ def learnt(wrong_on: float) -> tuple[Pool, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("wrong_on", [0.0, 1.0])
 def test_it_learns_from_people_where_the_machine_is_wrong(wrong_on):
     pool, level, said = learnt(wrong_on)
-    factor = readiness(pool, level)
+    factor = rate_factors(pool, level)
     assert ((factor >= 1) & (factor <= MOST)).all()
     assert factor[said == wrong_on].min() > 3 > 2 > factor[said != wrong_on].max()
 
@@ -43,7 +43,7 @@ def test_a_pair_without_a_grade_has_the_mean_of_the_others():
     pool, level, _ = learnt(1.0)
     machine = pool.machine.copy()
     machine[:20] = np.nan
-    factor = readiness(replace(pool, machine=machine), level)
+    factor = rate_factors(replace(pool, machine=machine), level)
     assert np.ptp(factor[:20]) < 1e-12 and factor[0] == pytest.approx(factor[20:].mean())
 
 
@@ -95,7 +95,7 @@ def played() -> dict[str, np.ndarray]:
         (truth,) = means(plain, graded.truth, np.zeros((0, 1), np.int8))
 
         def ready(_: Pool, level: np.ndarray, pool: Pool = graded.pool) -> np.ndarray:
-            return readiness(pool, level)
+            return rate_factors(pool, level)
 
         for how, factors in (("off", None), ("on", ready)):
             world = replace(graded, pool=plain)

@@ -66,7 +66,7 @@ def next_round(
         return at_random(np.flatnonzero(level < 0), size, 1e-6, generator)
     model = fit(pool, level)
     chances, unjudged = model.chances(), np.flatnonzero(level < 0)
-    score = scores(expect(pool, level, chances, model.spread), chances, unjudged)
+    score = scores(expect(pool, level, chances, model.effect_variance), chances, unjudged)
     rate = rates(score, pool.top[unjudged]) * (ready(pool, level)[unjudged] if ready else 1.0)
     if batch == 1:
         return draw_round(unjudged, score, rate, size, generator)

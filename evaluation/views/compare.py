@@ -77,7 +77,7 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     with_these = {"expected": "1"} if found.interval else {}
     context |= {
         "expecting": found,
-        "machines": expectations.machines(found.told.facts()) if found.told else "",
+        "machines": expectations.machines(found.expected.facts()) if found.expected else "",
         "selection": selection,
         "chosen": selection.systems,
         "compared": result,

@@ -15,7 +15,7 @@ from ratings.pool import judging
 from ratings.progress.counts import pace
 
 from ..decisive import Aim, State
-from ..decisive.plan import planned
+from ..decisive.plan import plan_of
 from ..pages.asked import Asked, page, with_options
 from ..words import expectations
 
@@ -88,7 +88,7 @@ def aim_of(collection: Collection, asked: Asked, chosen: list[str]) -> Aim:
         collection,
         measure=str(asked.measure),
         profile=asked.profile,
-        options=dict(asked.given),
+        options=dict(asked.changes),
         rule=asked.rule,
         adjudications=asked.adjudications,
         systems=chosen if chosen and len(chosen) < collection.systems.count() else None,
@@ -97,7 +97,7 @@ def aim_of(collection: Collection, asked: Asked, chosen: list[str]) -> Aim:
 
 def parts(asked: Asked) -> list[tuple[str, str]]:
     """The options of the address as parameters; the measure is always among them."""
-    return [("measure", str(asked.measure)), ("profile", asked.profile), *asked.of_judgments, *asked.given]
+    return [("measure", str(asked.measure)), ("profile", asked.profile), *asked.of_judgments, *asked.changes]
 
 
 def stored_in(aim: dict) -> str:
@@ -127,10 +127,10 @@ def standing(state: State) -> dict:
 
 def plan(collection: Collection, state: State, apart: float) -> dict:
     """The context of a plan, with its hours of rating at the present pace."""
-    made, speed = planned(state, apart), pace(collection)
+    made, speed = plan_of(state, apart), pace(collection)
 
     def hours(judged: int | None) -> float | None:
         return speed.hours(judged - made.judged) if speed and judged and judged > made.judged else None
 
-    named = expectations.predicting(machine.as_json() for machine in state.touched_by)
+    named = expectations.predicting(machine.as_json() for machine in state.predicted_with)
     return {"plan": made, "machines": named, "hours_middle": hours(made.middle), "hours_all": hours(made.all)}

@@ -222,7 +222,7 @@ def by_segment(every: Sequence[OnSegment], result: Compared, whole: dict) -> dic
                 "id": f"by-{kind}",
                 "chart": Chart(
                     f"by-{kind}-spec",
-                    charts.differences(rows, beside=beside, whole=whole["difference"]),
+                    charts.differences(rows, scale_with=beside, overall=whole["difference"]),
                     f"{TITLES[kind]}: {'; '.join(in_words(row) for row in rows)}.",
                 ),
             }
@@ -278,7 +278,7 @@ def table(request: HttpRequest, rows: Sequence[Row], result: Compared, every: Se
     columns += [("weight", "Weight", True)] if result.evaluation.is_weighted else []
     columns += [("key", "Id", False)]
     members = [row for row, is_member in zip(rows, chosen.members, strict=True) if is_member] if chosen else rows
-    shown = [row for row in members if tables.holds(q, row.key, row.text)]
+    shown = [row for row in members if tables.matches(q, row.key, row.text)]
     in_order = tables.ordered(shown, SORTS[sort.removeprefix("-")], sort.startswith("-"))
     return {
         "q": q,

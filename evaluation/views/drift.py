@@ -65,7 +65,7 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
     context["charts"] = {}
     if drawn:
         names = [row["rater"] for row in drawn]
-        spec = charts.mixes(mixes(drawn, labels), raters=names, grades=fills_of(labels))
+        spec = charts.grade_shares(mixes(drawn, labels), raters=names, grades=fills_of(labels))
         alt_text = "For each rater the mix of grades, period by period. The table has the numbers."
         context["charts"]["mix"] = Chart("mix-spec", spec, alt_text)
     if any(each["bias"] is not None for row in drawn for each in row["periods"]):
@@ -73,7 +73,7 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
         noted = ", ".join(row["rater"] for row in found["raters"] if row["hints"])
         alt_text = f"Mean distance from the others, period by period. Worth a look: {noted or 'nobody'}."
         context["charts"]["course"] = Chart(
-            "course-spec", charts.courses(dots, raters=names, reach=reach), alt_text
+            "course-spec", charts.biases(dots, raters=names, reach=reach), alt_text
         )
         context["reach"] = reach
     return charted(request, "evaluation/drift.html", context)

@@ -40,19 +40,19 @@ def expected(request: HttpRequest, collection: Collection, asked: Asked) -> Http
     if not found.rounds:
         context["next_step"] = next_step(collection, holdings(collection)) or no_rounds(collection)
         return charted(request, "evaluation/expected.html", context)
-    context |= {"expecting": found, "told": found.told, "apart": APART}
-    if found.told:
-        every, others = developed(collection, asked, found.told)
+    context |= {"expecting": found, "told": found.expected, "apart": APART}
+    if found.expected:
+        every, others = developed(collection, asked, found.expected)
         context |= {
-            "lead": expectations.standing(found.told),
-            "order": expectations.order(found.told),
-            "left_out": expectations.left_out(found.told),
-            "matrix": matrix(found.told),
+            "lead": expectations.standing(found.expected),
+            "order": expectations.order(found.expected),
+            "left_out": expectations.caveats(found.expected),
+            "matrix": matrix(found.expected),
             "most_in_matrix": MOST_IN_MATRIX,
-            "stages": [(stage, in_order(stage, found.told)) for stage in every] if len(every) > 1 else [],
+            "stages": [(stage, in_order(stage, found.expected)) for stage in every] if len(every) > 1 else [],
             "others": [(aim, address_for(collection, aim)) for aim in others],
-            "charts": drawn(every, found.told, asked) if len(every) > 1 else {},
-            **beside(collection, asked, found.told),
+            "charts": drawn(every, found.expected, asked) if len(every) > 1 else {},
+            **beside(collection, asked, found.expected),
         }
     return charted(request, "evaluation/expected.html", context)
 
@@ -60,7 +60,7 @@ def expected(request: HttpRequest, collection: Collection, asked: Asked) -> Http
 def beside(collection: Collection, asked: Asked, told: Expected) -> dict:
     """The forecast of when to stop, and rater noise. Cached, since each takes as long as the estimate."""
     systems = systems_of(collection)
-    aim = Aim(asked.measure, asked.options, asked.profile, asked.given, asked.rule, asked.adjudications, systems)
+    aim = Aim(asked.measure, asked.options, asked.profile, asked.changes, asked.rule, asked.adjudications, systems)
 
     used = machines(collection)
 
@@ -148,12 +148,12 @@ def drawn(every: Sequence[Stage], told: Expected, asked: Asked) -> dict[str, Cha
 def expected_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV has a row for each pair of systems; the JSON document has everything."""
     found = expecting(collection, asked, rounds_so_far(collection))
-    every = developed(collection, asked, found.told)[0] if found.told else []
+    every = developed(collection, asked, found.expected)[0] if found.expected else []
     why = found.why if found.rounds else "No round was drawn."
     return Files(
         f"{collection.slug}-expected-{asked.measure}",
-        csv=lambda: analyses.table(found.told),
-        json=lambda: analyses.document(collection.slug, asked.label, found.told, why, every),
+        csv=lambda: analyses.table(found.expected),
+        json=lambda: analyses.document(collection.slug, asked.label, found.expected, why, every),
     )
 
 
@@ -161,6 +161,6 @@ def expected_files(request: HttpRequest, collection: Collection, asked: Asked) -
 def expected_rounds_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """A row for each system and round: its expected values when the round was drawn."""
     found = expecting(collection, asked, rounds_so_far(collection))
-    every = developed(collection, asked, found.told)[0] if found.told else []
-    label = found.told.options if found.told else asked.fingerprint
+    every = developed(collection, asked, found.expected)[0] if found.expected else []
+    label = found.expected.options if found.expected else asked.fingerprint
     return Files(f"{collection.slug}-expected-rounds-{asked.measure}", csv=lambda: analyses.table_of(every, label))

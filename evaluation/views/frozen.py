@@ -224,7 +224,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "label": f"{measure} {evaluation.plain_fingerprint_of(measure)}",
         "expected": expected_of(evaluation, standings),
         "expected_lead": expected_lead(evaluation),
-        "described": options.described(asked.options, asked.rule, asked.adjudications),
+        "described": options.in_force(asked.options, asked.rule, asked.adjudications),
         "charts": {figure.name: chart for figure, chart in drawn},
         "figures": [(figure, chart) for figure, chart in drawn if figure.name != "means"],
         "others": others(evaluation),
@@ -375,7 +375,7 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
         if found.headline
         else sentences.leading(answer.standings, str(asked.measure)),
         "heading": sentences.heading(collection.name, len(answer.systems), len(answer.record.queries)),
-        "described": options.described(asked.options, asked.rule, asked.adjudications, asked.departing),
+        "described": options.in_force(asked.options, asked.rule, asked.adjudications, asked.departing),
         "measures": list(map(str, measures)),
         "systems": answer.names,
         "judgments": len(answer.judgments.grade),

@@ -83,8 +83,8 @@ def lead(changes: Changes) -> SafeString:
     """A sentence: what differs and what does not."""
     came, went, _ = changes.systems
     parts = {
-        "judgments": bool(changes.judged_otherwise),
-        "queries": bool(changes.new_queries or changes.gone_queries or changes.other_queries),
+        "judgments": bool(changes.rejudged_queries),
+        "queries": bool(changes.added_queries or changes.removed_queries or changes.edited_queries),
         "systems": bool(came or went),
         "rankings": bool(changes.rankings),
         "options": bool(changes.options),
@@ -118,9 +118,9 @@ def sentences_of(changes: Changes) -> list[str]:
 
 
 def judged(changes: Changes) -> str:
-    if not changes.judged_otherwise:
+    if not changes.rejudged_queries:
         return "Every judgment is the same."
-    where = f"on {counted(len(changes.judged_otherwise), 'query', 'queries')}"
+    where = f"on {counted(len(changes.rejudged_queries), 'query', 'queries')}"
     found = changes.judgments
     if found is None:
         return format_html("Judgments differ {}; too many to count here.", where)
@@ -142,9 +142,9 @@ def graded(grade: float | None) -> str:
 
 def queries(changes: Changes) -> list[SafeString]:
     parts = [
-        (changes.new_queries, "Added queries: {}."),
-        (changes.gone_queries, "Removed queries: {}."),
-        (changes.other_queries, "Queries with another text or weight: {}."),
+        (changes.added_queries, "Added queries: {}."),
+        (changes.removed_queries, "Removed queries: {}."),
+        (changes.edited_queries, "Queries with another text or weight: {}."),
     ]
     return [format_html(sentence, named(keys)) for keys, sentence in parts if keys]
 

@@ -73,7 +73,7 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
         (standing, [answer.standing(standing.system.name, measure).mean for measure in gains(asked)])
         for standing in answer.standings
     ]
-    told = expected.told
+    told = expected.expected
     means = {row.system: row for row in told.means} if told else {}
     cutoffs, curve = curves(answer)
     judged = {standing.system.name: standing.judged for standing in answer.standings}
@@ -87,7 +87,7 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
             for standing in answer.standings
         ],
         "expected_order": expectations.order(told) if expected.interval else "",
-        "left_out": expectations.left_out(told) if told else [],
+        "left_out": expectations.caveats(told) if told else [],
         "misleads": expectations.MISLEADS if expected.misleads(asked, judged.values()) else "",
         "uneven": uneven,
         "least_judged": answer.systems.get(least),
@@ -104,7 +104,7 @@ def results(collection: Collection, asked: Asked, rounds: int, used: tuple[InUse
         "trust": trust(answer),
         "most_counted": counted,
         "neutral": neutral,
-        "described": options.described(asked.options, asked.rule, asked.adjudications, asked.departing),
+        "described": options.in_force(asked.options, asked.rule, asked.adjudications, asked.departing),
         "cautions": cautions(asked.options, answer.judgments.grade),
         "differing": sentences.differing(answer.standings, heat.wins(answer), counted, below),
         "heat": shades,

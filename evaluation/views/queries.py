@@ -34,7 +34,7 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     q, sort = request.GET.get("q", "").strip(), request.GET.get("sort", "")
     sorts = values_by(answer)
     sort = sort if sort.removeprefix("-") in sorts else USUAL
-    found = [row for row in shown if tables.holds(q, row.key, row.text)]
+    found = [row for row in shown if tables.matches(q, row.key, row.text)]
     rows = tables.ordered(found, sorts[sort.removeprefix("-")], sort.startswith("-"))
     context = page(request, collection, "queries", asked) | {
         "one": len(answer.systems) == 1,

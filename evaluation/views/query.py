@@ -179,13 +179,13 @@ def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen
         for each, explanation in zip(shown, explanations, strict=True)
     ]
     split = parts.differences(explained, chosen, parts.measure_of(asked)) if judged else {}
-    parted = parts.drawn(split, explanations, asked)
-    summed_up = running.drawn(explained, chosen[min(1, len(chosen) - 1)], asked) if judged else None
+    parted = parts.as_table(split, explanations, asked)
+    summed_up = running.as_chart_and_table(explained, chosen[min(1, len(chosen) - 1)], asked) if judged else None
     return {
-        "sides": lists.joined(sides, places),
+        "sides": lists.linked(sides, places),
         "longest": max(sides, key=lambda side: len(side.rows)).system.name,
         "scale": list(answer.collection.grades.all()),
-        "lead": arithmetic.lead(shown, parted["sentences"] if parted else [], asked),
+        "lead": arithmetic.scores_sentence(shown, parted["sentences"] if parted else [], asked),
         "ideal": lists.ideal_list(ideal, documents, cutoff if judged else None),
         # With ideal=retrieved each system has its own ideal list.
         "ideal_of": chosen[0] if options.ideal == "retrieved" else "",
@@ -201,7 +201,7 @@ def compared(found: Query, answer: Answer, place: int, every: list[dict], chosen
         "others": [str(measure) for measure in others(asked)],
         "parts": parted,
         "worst": any(explanation.min_dcg for explanation in explanations),
-        "harm": arithmetic.difference(explanations) if parted and len(shown) == 2 else "",
+        "harm": arithmetic.harm_sentence(explanations) if parted and len(shown) == 2 else "",
         "formula": arithmetic.formula(explanations),
         "sums": arithmetic.sums(sides, explanations) if judged else [],
         "missed": lists.missed(places, ideal, documents, cutoff),

@@ -1,4 +1,4 @@
-"""Sentences about expected values. None claims more than the interval: missing judgments, and nothing else."""
+"""Sentences about expected values. They claim no more than their intervals cover: missing judgments alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -17,19 +17,19 @@ MISLEADS = (
 
 
 def standing(expected: Expected) -> SafeString:
-    """A sentence or two: which system has the highest expected mean, and whether it is surely the best."""
+    """The sentences on the system with the highest expected mean, and on its chance to be the best."""
     return highest(expected.measure, expected.means, expected.leader, expected.final)
 
 
 def highest(measure: str, means: Sequence[Mean], leader: str | None, final: bool) -> SafeString:
-    """The same of `means`, those with the highest first."""
+    """The sentences of `standing` for these means, highest first. final: whether all of the pool is judged."""
     known = [row for row in means if row.mean is not None]
     if not known:
         return format_html("Nothing relevant is found yet, so that no mean {} can be expected.", measure)
     best = known[0]
     if final:
-        said = "<b>{}</b> has the highest mean {}, {}. It is final: all of the pool is judged."
-        return format_html(said, best.system, measure, exact(best.mean))
+        text = "<b>{}</b> has the highest mean {}, {}. It is final: all of the pool is judged."
+        return format_html(text, best.system, measure, exact(best.mean))
     start = format_html("<b>{}</b> has the highest expected mean {}, {}", best.system, measure, exact(best.mean))
     if best.low is not None:
         start = format_html("{} ({} to {})", start, exact(best.low), exact(best.high))
@@ -43,13 +43,13 @@ def highest(measure: str, means: Sequence[Mean], leader: str | None, final: bool
 
 
 def _leader(known: Sequence[Mean], leader: str) -> tuple[SafeString | str, str]:
-    """How the leader is called after the sentence about the first, and its chance."""
-    found = next(row for row in known if row.system == leader)
-    return "It" if found is known[0] else format_html("<b>{}</b>", leader), likely(found.best)
+    """The subject of the sentence on the leader, "It" where the sentence before named it, and its chance."""
+    row = next(row for row in known if row.system == leader)
+    return "It" if row is known[0] else format_html("<b>{}</b>", leader), likely(row.best)
 
 
 def order(expected: Expected) -> str:
-    """A sentence about the order of the systems; "" where there is nothing to order."""
+    """The sentence on whether the order of the systems is settled; "" without intervals, and for final means."""
     if expected.wrong is None or expected.final:
         return ""
     if expected.settled:
@@ -58,50 +58,55 @@ def order(expected: Expected) -> str:
 
 
 def machines(facts: Mapping) -> str:
-    """The sentences that name the machines whose grades had a part; "" where none had."""
-    return " ".join(filter(None, (predicting(facts.get("machines", ())), _sorting(facts.get("triage", ())))))
+    """The sentences that name the machines in the model and in triage; "" where there are none.
+
+    facts: those of `Expected.facts`.
+    """
+    return " ".join(filter(None, (predicting(facts.get("machines", ())), _triage(facts.get("triage", ())))))
 
 
-def predicting(named: Iterable[Mapping]) -> str:
-    every = [f"{each['judge']}, version {each['version']} ({each['model']})" for each in named]
-    if not every:
+def predicting(machines: Iterable[Mapping]) -> str:
+    """The sentences on machines whose grades are features of the model; "" where there are none."""
+    names = [f"{each['judge']}, version {each['version']} ({each['model']})" for each in machines]
+    if not names:
         return ""
     return (
-        f"The grades of a machine help to predict the missing judgments: {'; '.join(every)}. "
+        f"The grades of a machine help to predict the missing judgments: {'; '.join(names)}. "
         "None of them counts as a judgment, and the judgments that were drawn correct them."
     )
 
 
-def _sorting(named: Sequence[str]) -> str:
-    if not named:
+def _triage(names: Sequence[str]) -> str:
+    """The sentences on machines whose grades changed sampling rates; "" where there are none."""
+    if not names:
         return ""
     return (
-        f"Rounds drew pairs more readily where people are likely to grade otherwise than {'; '.join(named)}. "
+        f"Rounds drew pairs more readily where people are likely to grade otherwise than {'; '.join(names)}. "
         "The chance of each pair is known, so that this favours no system."
     )
 
 
-def left_out(expected: Expected) -> list[str]:
-    """What the expected values rest on besides judgments, and what they do not cover, as sentences."""
-    said = [machines(expected.facts())] if expected.machines or expected.triage else []
+def caveats(expected: Expected) -> list[str]:
+    """Sentences on what the expected values assume, and on what they do not cover."""
+    sentences = [machines(expected.facts())] if expected.machines or expected.triage else []
     if outside := sum(row.outside for row in expected.means):
-        said.append(
+        sentences.append(
             f"{_capital(counted(outside, 'document', 'documents'))} above the cutoff "
             f"{'is' if outside == 1 else 'are'} not in the pool, will not be judged, and so gain"
             f"{'s' if outside == 1 else ''} nothing."
         )
     if expected.nothing_found:
-        said.append(
+        sentences.append(
             f"{_capital(counted(expected.nothing_found, 'query has', 'queries have'))} nothing relevant found yet."
             " The expected values count them as far as something may still be found."
         )
     if expected.skipped:
         one = expected.skipped == 1
-        said.append(
+        sentences.append(
             f"{_capital(counted(expected.skipped, 'drawn pair', 'drawn pairs'))} will not be judged. The model's "
             f"prediction stands for {'it' if one else 'them'}, as if being skipped said nothing about the grade."
         )
-    return said
+    return sentences
 
 
 def _capital(text: str) -> str:

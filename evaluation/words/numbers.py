@@ -1,4 +1,4 @@
-"""How a number is written: few decimals, a true minus, "–" where there is no value."""
+"""Numbers as text: few decimals, a minus sign, and "–" where there is no value."""
 
 from math import isnan
 
@@ -13,32 +13,32 @@ def decimals(value: float | None, places: int = 4) -> str:
     if value is None or isnan(value):
         return "–"
     text = f"{value:.{places}f}"
-    # No sign for a number that rounds to 0.
+    # A number that rounds to 0 has no sign.
     return text.lstrip("-") if float(text) == 0 else text.replace("-", MINUS)
 
 
 def exact(value: float | None, text: str = "") -> str:
-    """The number as `decimals` writes it, or as `text`, with all digits in the tooltip."""
+    """The number with four decimals, or as `text`, in a <data> element with all digits in its tooltip."""
     if value is None or isnan(value):
         return "–"
     return format_html('<data value="{0}" title="{0}">{1}</data>', repr(float(value)), text or decimals(value))
 
 
 def signed(value: float, places: int = 4) -> str:
-    """A number that is added to others: +1.8928, −0.5000, 0.0000."""
+    """The number with its sign, as +1.8928, −0.5000 or 0.0000, with all digits in the tooltip."""
     text = decimals(value, places)
     return exact(value, text if text.startswith(MINUS) or text == "–" or float(text) == 0 else f"+{text}")
 
 
 def chance(value: float | None) -> str:
-    """A p value: 0.0412, and <0.0001 rather than nought."""
+    """The p value as 0.0412, or <0.0001 below that, with all digits in the tooltip."""
     if value is None or isnan(value):
         return "–"
     return exact(value, "<0.0001" if value < 0.0001 else "")
 
 
 def likely(value: float | None) -> str:
-    """A chance as 62 %, with all digits in the tooltip; what is not sure is neither 0 % nor 100 %."""
+    """The probability as 62 %, with all digits in the tooltip. It is 0 % or 100 % only if it is exactly that."""
     if value is None or isnan(value):
         return "–"
     edge = "<1 %" if 0 < value < 0.01 else ">99 %" if 0.99 < value < 1 else ""
@@ -46,24 +46,24 @@ def likely(value: float | None) -> str:
 
 
 def percent(value: float) -> str:
-    """The share as 95.4 %, never rounded to a full 100 % or 0 %."""
+    """The share as 95.4 %. It is 100 % only where it is exactly that."""
     if 0.9995 <= value < 1:
         return "99.9 %"
     return f"{100 * value:.1f} %" if 0 < value < 1 else f"{100 * value:.0f} %"
 
 
 def share(value: float | None) -> str:
-    """The number as `percent` writes it, with all digits in the tooltip."""
+    """The share as `percent` has it, with all digits in the tooltip."""
     return "–" if value is None or isnan(value) else exact(value, percent(value))
 
 
 def count(value: int) -> str:
-    """The count as 1,837."""
+    """The count with thousands separators, as 1,837."""
     return f"{value:,}"
 
 
 def span(low: float | None, high: float | None, why: str = "not known for this measure and these options") -> str:
-    """The text "low to high"; "final" where they are one."""
+    """The interval as "low to high", or "final, low" where both are equal; without one, a dash with the reason."""
     if low is None or isnan(low):
         return score(None, why)
     if low == high:
@@ -72,16 +72,14 @@ def span(low: float | None, high: float | None, why: str = "not known for this m
 
 
 def resampled(low: float | None, high: float | None, why: str) -> str:
-    """The same of an interval by resamples: none where all of them gave one value, which settles nothing."""
-    return (
-        span(None, None, "all resamples give the same")
-        if low is not None and low == high
-        else span(low, high, why)
-    )
+    """The bootstrap interval as `span` has it. Where both ends are equal there is none, since nothing is final."""
+    if low is not None and low == high:
+        return span(None, None, "all resamples give the same")
+    return span(low, high, why)
 
 
 def score(value: float | None, why: str = "no value") -> str:
-    """A score with four decimals and all digits in the tooltip; without a value a dash with the reason."""
+    """The score with four decimals and all digits in the tooltip; without a value, a dash with the reason."""
     if value is not None and not isnan(value):
         return exact(value)
     return format_html('<span title="undefined: {0}">–<span class="vh"> undefined: {0}</span></span>', why)

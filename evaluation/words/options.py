@@ -1,4 +1,4 @@
-"""The options as text: a list of those in force, and the panel of controls that changes them."""
+"""Options as text: the list of options in force, and the panel of controls that change them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,10 +10,11 @@ from .numbers import decimals
 
 
 def _phrase(sentence: str) -> str:
+    """The sentence with a small first letter and without its full stop."""
     return f"{sentence[:1].lower()}{sentence[1:].rstrip('.')}"
 
 
-# A phrase for each value of each option. A value without one is shown by its name.
+# A phrase for each value of each option. A value without a phrase is shown by its name.
 WORDS = {
     "gain": {
         "linear": "the grade itself",
@@ -44,8 +45,8 @@ WORDS = {
         "score": "score, then document id",
         "average": "average over all orders",
     },
-    "rule": {name: _phrase(said) for name, said in RULE_DESCRIPTIONS.items()},
-    "adjudications": {name: _phrase(said) for name, said in ADJUDICATIONS.items()},
+    "rule": {name: _phrase(text) for name, text in RULE_DESCRIPTIONS.items()},
+    "adjudications": {name: _phrase(text) for name, text in ADJUDICATIONS.items()},
 }
 
 # The label and the explanation of each control.
@@ -81,7 +82,7 @@ ABOUT = {
     "adjudications": ("Adjudications", "Whether a decision of an admin counts instead of the ratings."),
 }
 
-# The options of judgments, which are no part of a profile.
+# The options of judgments, which profiles do not set, with their values.
 OF_JUDGMENTS = {"rule": tuple(RULES), "adjudications": tuple(ADJUDICATIONS)}
 
 
@@ -89,12 +90,12 @@ OF_JUDGMENTS = {"rule": tuple(RULES), "adjudications": tuple(ADJUDICATIONS)}
 class Choice:
     value: str
     words: str = ""
-    asks: bool = False  # needs the text beside it
+    asks: bool = False  # needs the text field of the control
 
 
 @dataclass(frozen=True)
-class Beside:
-    """A text field that belongs to one choice of a control."""
+class TextField:
+    """The text field that belongs to one choice of a control."""
 
     name: str
     label: str
@@ -104,59 +105,63 @@ class Beside:
 
 @dataclass(frozen=True)
 class Control:
-    """One option as it can be changed."""
+    """The control of one option."""
 
     name: str
     label: str
     help_text: str
     value: str  # as in the commands
-    usual: str  # what the profile has
-    choices: tuple[Choice, ...] = ()  # none: any text
-    chosen: str = ""
-    beside: Beside | None = None
+    default: str  # value of the profile
+    choices: tuple[Choice, ...] = ()  # (): any text
+    chosen: str = ""  # value of the selected choice
+    text_field: TextField | None = None
 
     @property
     def departs(self) -> bool:
-        return self.value != self.usual
+        """Whether the value differs from that of the profile."""
+        return self.value != self.default
 
 
-def controls(values: Mapping[str, str], usual: Mapping[str, str], grades: Iterable[str]) -> list[Control]:
-    """A control for every option. `values` and `usual` are texts by option name, `grades` the scale for a map."""
-    made = []
+def controls(values: Mapping[str, str], defaults: Mapping[str, str], grades: Iterable[str]) -> list[Control]:
+    """A control for every option. values, defaults: texts by option; grades: the scale, for the text of a map."""
+    result = []
     for name in (*TEXT_NAMES, *OF_JUDGMENTS):
         label, help_text = _about(name)
-        choices, chosen, beside = _choices(name, values[name], grades)
-        made.append(Control(name, label, help_text, values[name], usual[name], choices, chosen, beside))
-    return made
+        choices, chosen, text_field = _choices(name, values[name], grades)
+        result.append(Control(name, label, help_text, values[name], defaults[name], choices, chosen, text_field))
+    return result
 
 
 def _about(name: str) -> tuple[str, str]:
+    """The label and the explanation of an option."""
     return ABOUT.get(name, (name.replace("_", " "), ""))
 
 
-def _choices(name: str, value: str, grades: Iterable[str]) -> tuple[tuple[Choice, ...], str, Beside | None]:
+def _choices(name: str, value: str, grades: Iterable[str]) -> tuple[tuple[Choice, ...], str, TextField | None]:
+    """The choices of an option, the value of the selected one, and the text field."""
     known = OF_JUDGMENTS.get(name) or CHOICES.get(name, ())
     words = WORDS.get(name, {})
     choices = [Choice(each, words.get(each, ""), asks=(name, each) == ("gain", "map")) for each in known]
-    chosen, beside = value, None
+    chosen, text_field = value, None
     if name == "gain":
         chosen, colon, steps = value.partition(":")
         text = steps if colon or chosen == "map" else ",".join(f"{grade}={grade}" for grade in grades)
         help_text = "grade=gain, separated by commas. List every judgment that occurs: the mean of several "
-        beside = Beside("gain_map", "Gain of each grade", text, help_text + "ratings can lie between two grades.")
+        help_text += "ratings can lie between two grades."
+        text_field = TextField("gain_map", "Gain of each grade", text, help_text)
     if name == "unjudged":
         assumed = bool(value) and value not in known
         chosen = "grade" if assumed else value
         choices.append(Choice("grade", "each is taken to have the grade below", asks=True))
         text = value if assumed and value != "grade" else ""
-        beside = Beside("unjudged_grade", "The grade that is assumed", text, "A number.")
+        text_field = TextField("unjudged_grade", "The grade that is assumed", text, "A number.")
     if choices and chosen not in [choice.value for choice in choices]:
         choices.append(Choice(chosen))
-    return tuple(choices), chosen, beside
+    return tuple(choices), chosen, text_field
 
 
-def filled(params: Mapping[str, str]) -> dict[str, str]:
-    """The options of an address by name, in the form of the commands; text fields are joined to their choice."""
+def values_in(params: Mapping[str, str]) -> dict[str, str]:
+    """The options in an address, by name, as the commands write them: a text field is joined to its choice."""
     values = {name: params[name].strip() for name in (*TEXT_NAMES, *OF_JUDGMENTS) if params.get(name, "").strip()}
     if values.get("gain") == "map" and "gain_map" in params:
         values["gain"] = f"map:{params['gain_map'].strip()}"
@@ -166,16 +171,16 @@ def filled(params: Mapping[str, str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Held:
-    """One line of the list of options in force."""
+class InForce:
+    """One option in force, as a line of a list."""
 
     label: str
     words: str
-    departs: bool
+    departs: bool  # the value differs from that of the profile
 
 
-def described(options: Options, rule: str, adjudications: str, departing: Iterable[str] = ()) -> list[Held]:
-    """Each option as a phrase; `departing` names those that differ from the profile."""
+def in_force(options: Options, rule: str, adjudications: str, departing: Iterable[str] = ()) -> list[InForce]:
+    """Each option in force as a phrase. departing: names of the options that differ from the profile."""
     departing = set(departing)
     phrases = {name: WORDS.get(name, {}).get(text, text) for name, text in options.as_dict().items()}
     base = phrases.pop("log_base")
@@ -188,10 +193,10 @@ def described(options: Options, rule: str, adjudications: str, departing: Iterab
     phrases["adjudications"] = WORDS["adjudications"].get(adjudications, adjudications)
     if "log_base" in departing:
         departing.add("discount")
-    return [Held(_about(name)[0], words, name in departing) for name, words in phrases.items()]
+    return [InForce(_about(name)[0], words, name in departing) for name, words in phrases.items()]
 
 
 def unjudged(options: Options) -> str:
-    """What an unjudged document of a ranking counts as."""
+    """The phrase on what an unjudged document in a ranking counts as."""
     grade = options.assumed_grade
     return WORDS["unjudged"][options.unjudged] if grade is None else f"taken as grade {decimals(grade, 2)}"

@@ -1,4 +1,4 @@
-"""Sentences about results. None claims more than its numbers: a mean with an interval is not a test."""
+"""Sentences about results. They claim no more than the numbers show: a mean with an interval is no test."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,19 +9,19 @@ from ..analyses.standings import Standing
 from ..significance import CANNOT_TELL, FEWEST, HIGHER
 from .numbers import decimals, share
 
-WINNERS = 4  # systems named in a sentence; the table has them all
-UNEVEN = 0.1  # difference of judged shares from which a warning is shown
+WINNERS = 4  # systems named in a sentence; the table has all
+UNEVEN = 0.1  # least difference of judged shares with a warning
 
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """The count with its noun, as in "Three systems" or "16 queries": a small number is a word."""
+    """The number with its noun, as "three systems" or "16 queries": up to twelve it is a word."""
     return f"{WORDS[number] if number < len(WORDS) else f'{number:,}'} {one if number == 1 else many}"
 
 
 def heading(name: str, systems: int, queries: int) -> str:
-    """The heading "Three systems on 16 queries"; the collection's name while there is nothing to count."""
+    """The heading, as "Three systems on 16 queries"; without systems or queries, the name of the collection."""
     if not systems or not queries:
         return name
     text = f"{counted(systems, 'system', 'systems')} on {counted(queries, 'query', 'queries')}"
@@ -29,7 +29,7 @@ def heading(name: str, systems: int, queries: int) -> str:
 
 
 def named(names: Sequence[str], most: int = 3) -> SafeString:
-    """The names as "b, c and d"; a long list is cut: "b, c, d and 4 more"."""
+    """The names in bold, as "b, c and d"; above `most` + 1 of them, as "b, c, d and 4 more"."""
     shown, rest = list(names[:most]), len(names) - most
     if len(names) == most + 1:
         shown, rest = list(names), 0
@@ -43,9 +43,9 @@ def named(names: Sequence[str], most: int = 3) -> SafeString:
 
 
 def leading(standings: Sequence[Standing], measure: str, paired: Sequence[Mapping] | None = None) -> SafeString:
-    """A sentence: which system has the highest mean, and which others differ significantly from it.
+    """The sentence on the system with the highest mean, and on the others that differ significantly from it.
 
-    By the `paired` tests of it with each other system (rows of `comparison`), or without them by the intervals.
+    paired: tests of the best system with each other, as rows of `comparison`; None: the sentence is on intervals.
     """
     known = [standing for standing in standings if standing.mean is not None]
     if not known:
@@ -82,7 +82,7 @@ def leading(standings: Sequence[Standing], measure: str, paired: Sequence[Mappin
 
 
 def tested(paired: Sequence[Mapping]) -> SafeString:
-    """The end of the sentence about the best system: from which other systems it differs significantly."""
+    """The end of the sentence on the best system: the other systems from which it differs significantly."""
     queries = paired[0]["queries"]
     if queries < FEWEST:
         in_common = counted(queries, "query", "queries")
@@ -99,22 +99,24 @@ def tested(paired: Sequence[Mapping]) -> SafeString:
         parts.append(format_html("significantly better than {} on the same queries", named(below)))
     if beyond:
         parts.append(format_html("yet significantly worse than {} on the queries that all have", named(beyond)))
-    said = format_html_join("", ", {}", ((part,) for part in parts))
+    end = format_html_join("", ", {}", ((part,) for part in parts))
     if not near:
-        return format_html("{}.", said)
-    return format_html("{}. Whether it is better than {} <em>cannot be told</em>.", said, named(near))
+        return format_html("{}.", end)
+    return format_html("{}. Whether it is better than {} <em>cannot be told</em>.", end, named(near))
 
 
 def uneven(judged: Mapping[str, float | None], label: str, zero: bool) -> tuple[SafeString, str]:
-    """A warning where systems are judged unevenly, and the least judged system; both empty where they are not.
+    """The warning that systems are judged unevenly, and the least judged system; both empty where they are not.
 
-    `judged` has their shares, called `label`; `zero`: unjudged documents count as gain 0.
+    judged: judged shares by system; label: the name of the share; zero: unjudged documents count as gain 0.
     """
     known = {name: value for name, value in judged.items() if value is not None}
     most, least = (pick(known, key=known.get, default="") for pick in (max, min))
     if not known or round(known[most] - known[least], 9) < UNEVEN:
         return SafeString(), ""
-    so = "may be better than it looks: unjudged documents count as gain 0."
+    effect = "rests on fewer judgments. How much that matters is unknown."
+    if zero:
+        effect = "may be better than it looks: unjudged documents count as gain 0."
     return (
         format_html(
             "{} is {} for <b>{}</b> and {} for <b>{}</b>. The latter {}",
@@ -123,14 +125,18 @@ def uneven(judged: Mapping[str, float | None], label: str, zero: bool) -> tuple[
             most,
             share(known[least]),
             least,
-            so if zero else "rests on fewer judgments. How much that matters is unknown.",
+            effect,
         ),
         least,
     )
 
 
 def differing(standings: Sequence[Standing], won: dict[str, int], queries: int, below: int) -> SafeString:
-    """A sentence: on how many queries each system alone is best, and how many values are below neutral."""
+    """The sentences on how many queries each system alone is best, and on values below the neutral point.
+
+    won: by system, the number of queries on which it alone is best; queries: their total; below: the number of
+    values below the neutral point.
+    """
     winners = [(standing.system.name, won[standing.system.name]) for standing in standings]
     winners = [(name, wins) for name, wins in winners if wins]
     parts = []

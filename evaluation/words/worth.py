@@ -1,4 +1,4 @@
-"""What a judge may be used for, as sentences."""
+"""Sentences on what a judge may be used for."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ VERDICTS = {
 
 
 def verdict(use: Mapping) -> SafeString:
-    """The sentences about `analyses.worth.use_of`."""
+    """The sentences on the verdict. use: the result of `analyses.worth.use_of`."""
     sentence = VERDICTS[use["verdict"]]
     if use["verdict"] == LOOK:
         return format_html(
@@ -32,7 +32,7 @@ def verdict(use: Mapping) -> SafeString:
 
 
 def reasons(use: Mapping) -> list[tuple[bool, SafeString | str]]:
-    """A sentence for each of its reasons, and whether it is a warning: the machine favours a system."""
+    """(whether it is a warning that the machine favours a system, sentence) of each reason of the verdict."""
     return [(each["reason"] in ("differs", "circular"), _reason(each)) for each in use["reasons"]]
 
 
@@ -57,8 +57,8 @@ def _reason(each: Mapping) -> SafeString | str:
         case "alpha":
             return f"The interval of Krippendorff’s α begins at {low}, below {decimals(ALPHA, 2)}."
         case "differs":
-            said = "Its bias on the documents of {} differs significantly from that on all: by its grades they "
-            return format_html(said + "would stand too high or too low.", named(each["systems"]))
+            text = "Its bias on the documents of {} differs significantly from that on all: by its grades they "
+            return format_html(text + "would stand too high or too low.", named(each["systems"]))
         case "few of system":
             if not each["systems"]:
                 return "There is no system to compare."
@@ -69,8 +69,8 @@ def _reason(each: Mapping) -> SafeString | str:
                 f"{decimals(each['apart'], 2)} of a grade: the sample is too small to say less, or it does differ."
             )
         case "circular":
-            said = "The name of this model’s family is in that of {}. A model prefers what is like itself."
-            return format_html(said, named(each["systems"]))
+            text = "The name of this model’s family is in that of {}. A model prefers what is like itself."
+            return format_html(text, named(each["systems"]))
         case "not asked again":
             answers = counted(each["answers"], "pair", "pairs")
             return f"It was asked again about {answers}; {AGAIN} are the least."

@@ -213,7 +213,7 @@ class _Unpacked:
     def __init__(self, source: Source) -> None:
         self.source, self.rest = source, b""
 
-    def first_keys(self, most: int) -> bytes:
+    def read_some(self, most: int) -> bytes:
         """Up to `most` bytes; b"" at the end."""
         self.rest = self.rest or self.source.read()
         data, self.rest = self.rest[:most], self.rest[most:]
@@ -222,7 +222,7 @@ class _Unpacked:
     def exactly(self, size: int) -> bytes:
         parts, left = [], size
         while left:
-            if not (data := self.first_keys(left)):
+            if not (data := self.read_some(left)):
                 raise EOFError("it ends within a file")
             parts.append(data)
             left -= len(data)
@@ -230,7 +230,7 @@ class _Unpacked:
 
     def skip(self, size: int) -> None:
         while size:
-            if not (data := self.first_keys(min(size, BLOCK))):
+            if not (data := self.read_some(min(size, BLOCK))):
                 raise EOFError("it ends within a file")
             size -= len(data)
 

@@ -12,8 +12,8 @@ from .evaluate import (
     add_systems,
     aligned,
     between,
-    chosen,
-    four,
+    decimals,
+    format_in,
     refuse_format,
     setup_in,
 )
@@ -22,84 +22,86 @@ DISPUTED = 10  # pairs that the table shows
 
 
 class Command(ExportCommand):
-    help = "Print how far raters agree, what each does, and whether the order of systems depends on who rated."
+    help = "Print the agreement of raters, the bias of each, and how stable the order of systems is."
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         parser.add_argument(
             "--measure",
-            help="like nDCG@10: also whether systems would stand in this order with other raters; the options"
-            " below belong to it",
+            help="also whether the order of systems by this measure is the same with other raters, like nDCG@10;"
+            " the options below are for this measure",
         )
         add_systems(parser)
         parser.add_argument(
-            "--draws", type=int, default=RATERS, help=f"times that raters are resampled ({RATERS})"
+            "--draws", type=int, default=RATERS, help=f"number of resamples of the ratings ({RATERS})"
         )
-        parser.add_argument("--seed", type=int, default=SEED, help=f"what the draws begin with ({SEED})")
+        parser.add_argument("--seed", type=int, default=SEED, help=f"seed of the resamples ({SEED})")
         add_options(parser)
         add_rule(parser)
         add_format(parser)
 
-    def handle(self, *, slug: str, measure: str | None, system: list[str], draws: int, seed: int, **given) -> None:
+    def handle(
+        self, *, slug: str, measure: str | None, system: list[str], draws: int, seed: int, **arguments
+    ) -> None:
         collection = self.collection(slug)
-        refuse_format(given["format"])
+        refuse_format(arguments["format"])
         if not 1 <= draws <= MOST_RATERS:
             raise Refused(f"--draws must be from 1 to {MOST_RATERS:,}, not {draws}.")
         if seed < 0:
             raise Refused(f"--seed must not be negative, not {seed}.")
         try:
-            setup = setup_in(collection, system, given)
+            setup = setup_in(collection, system, arguments)
             order = measure and consistency.order_of(collection, measure, setup, draws, seed)
         except ValueError as error:
             raise Refused(str(error)) from error
-        said = consistency.agreement_of(record.opinions(collection))
-        self.put_out([chosen(FORMATS, given)(said, order)], given["output"])
-        if said.lacking:
-            self.stderr.write(f"{slug}: {said.lacking}, so that there is nothing to agree")
+        agreement = consistency.agreement_of(record.opinions(collection))
+        self.put_out([format_in(FORMATS, arguments)(agreement, order)], arguments["output"])
+        if agreement.lacking:
+            self.stderr.write(f"{slug}: {agreement.lacking}, so that there is nothing to agree")
 
 
-# The three formats: (what was said, how systems stand or None) -> text
+# The three formats: (agreement, order of systems or None) -> text
 
 
-def as_json(said: Agreement, order: Order | None) -> str:
-    return report.as_text(consistency.document(said, order))
+def as_json(agreement: Agreement, order: Order | None) -> str:
+    return report.as_text(consistency.document(agreement, order))
 
 
-def as_csv(said: Agreement, order: Order | None, *, raw: bool = False) -> str:
-    header, lines = consistency.table(said, order)
+def as_csv(agreement: Agreement, order: Order | None, *, raw: bool = False) -> str:
+    header, lines = consistency.table(agreement, order)
     return "".join(spreadsheet.written([header, *lines], raw=raw, end="\n"))
 
 
-def as_table(said: Agreement, order: Order | None) -> str:
-    found = consistency.document(said, order)
-    parts = [count_line(found["counts"])]
-    parts.append(aligned(coefficient_lines(found), left=1))
-    if found["raters"]:
-        parts.append(aligned(rater_lines(found), left=1))
-    if found["pairs_of_raters"]:
-        parts.append(aligned(both_lines(found), left=2))
-    if found["disputed"]:
-        parts.append(aligned(disputed_lines(found), left=2))
+def as_table(agreement: Agreement, order: Order | None) -> str:
+    document = consistency.document(agreement, order)
+    parts = [count_line(document["counts"])]
+    parts.append(aligned(coefficient_lines(document), left=1))
+    if document["raters"]:
+        parts.append(aligned(rater_lines(document), left=1))
+    if document["pairs_of_raters"]:
+        parts.append(aligned(pair_of_raters_lines(document), left=2))
+    if document["disputed"]:
+        parts.append(aligned(disputed_lines(document), left=2))
     if order:
-        parts.append(order_lines(found["order"]))
+        parts.append(order_lines(document["order"]))
     return "\n".join(parts)
 
 
 def count_line(counts: dict) -> str:
-    said = {name: f"{count:,}" for name, count in counts.items()}
+    text = {name: f"{count:,}" for name, count in counts.items()}
     return (
-        f"raters with grades: {said['raters']}; grades: {said['ratings']}, of {said['graded']} pairs;"
-        f' with two or more: {said["graded_twice"]}; "cannot judge": {said["cannot_judge"]}\n'
+        f"raters with grades: {text['raters']}; grades: {text['ratings']}, of {text['graded']} pairs;"
+        f' with two or more: {text["graded_twice"]}; "cannot judge": {text["cannot_judge"]}\n'
     )
 
 
-def coefficient_lines(found: dict) -> list[list[str]]:
+def coefficient_lines(document: dict) -> list[list[str]]:
     lines = [["", "value", "95 % interval", "pairs", ""]]
-    for row in found["coefficients"]:
+    for row in document["coefficients"]:
         notes = list(dict.fromkeys(row["why"].values()))
         if row["few"] and not notes:
             notes = [f"fewer than {consistency.FEWEST} pairs: too few to go by"]
-        numbers = [four(row["value"]), between(row["low"], row["high"]), f"{row['pairs']:,}"]
+        numbers = [decimals(row["value"]), between(row["low"], row["high"]), f"{row['pairs']:,}"]
         lines.append([NAMES[row["name"]], *numbers, *(notes[:1] or [""])])
     return lines
 
@@ -114,51 +116,56 @@ NAMES = {
 }
 
 
-def rater_lines(found: dict) -> list[list[str]]:
+def rater_lines(document: dict) -> list[list[str]]:
     header = "rater, grades, cannot judge, mean, shared, bias, 95 % interval, spread, same grade"
     lines = [header.split(", ")]
-    for row in found["raters"]:
-        numbers = [four(row["bias"]), between(row["low"], row["high"]), four(row["spread"]), four(row["agree"])]
-        counts = [f"{row['ratings']:,}", f"{row['cannot']:,}", four(row["mean"]), f"{row['shared']:,}"]
+    for row in document["raters"]:
+        numbers = [
+            decimals(row["bias"]),
+            between(row["low"], row["high"]),
+            decimals(row["spread"]),
+            decimals(row["agree"]),
+        ]
+        counts = [f"{row['ratings']:,}", f"{row['cannot']:,}", decimals(row["mean"]), f"{row['shared']:,}"]
         lines.append([row["rater"], *counts, *numbers])
     return lines
 
 
-def both_lines(found: dict) -> list[list[str]]:
+def pair_of_raters_lines(document: dict) -> list[list[str]]:
     lines = [["rater", "and", "pairs", "same grade", "next", "kappa", "linear", "quadratic"]]
-    for row in found["pairs_of_raters"]:
-        numbers = [four(row[name]) for name in ("agree", "within_one", "kappa", "linear", "quadratic")]
+    for row in document["pairs_of_raters"]:
+        numbers = [decimals(row[name]) for name in ("agree", "within_one", "kappa", "linear", "quadratic")]
         lines.append([row["first"], row["second"], f"{row['pairs']:,}", *numbers])
     return lines
 
 
-def disputed_lines(found: dict) -> list[list[str]]:
-    shown, more = found["disputed"][:DISPUTED], len(found["disputed"]) - DISPUTED
+def disputed_lines(document: dict) -> list[list[str]]:
+    shown, more = document["disputed"][:DISPUTED], len(document["disputed"]) - DISPUTED
     lines = [["query", "document", "grades", "lowest", "highest", "mean", "deviation"]]
     for row in shown:
-        numbers = [f"{row['lowest']:g}", f"{row['highest']:g}", four(row["mean"]), four(row["deviation"])]
+        numbers = [f"{row['lowest']:g}", f"{row['highest']:g}", decimals(row["mean"]), decimals(row["deviation"])]
         lines.append([row["query"], row["document"], str(row["ratings"]), *numbers])
     return lines + ([[f"and {more:,} more", *[""] * 6]] if more > 0 else [])
 
 
-def order_lines(stands: dict) -> str:
-    if not stands["systems"]:
-        return f"{stands['measure']}: no order of systems, because {stands['why']['systems']}\n"
-    lines = [["system", stands["measure"], "95 % interval by raters"]]
-    lines += [[row["system"], four(row["mean"]), between(row["low"], row["high"])] for row in stands["systems"]]
-    drawn = f"{stands['draws']:,} resamples of the ratings of {stands['pairs']:,} pairs (seed {stands['seed']})"
-    if stands["holds"] is None:
-        said = [f"no order to hold in {drawn}: {stands['why']['holds']}"]
+def order_lines(order: dict) -> str:
+    if not order["systems"]:
+        return f"{order['measure']}: no order of systems, because {order['why']['systems']}\n"
+    lines = [["system", order["measure"], "95 % interval by raters"]]
+    lines += [[row["system"], decimals(row["mean"]), between(row["low"], row["high"])] for row in order["systems"]]
+    resamples = f"{order['draws']:,} resamples of the ratings of {order['pairs']:,} pairs (seed {order['seed']})"
+    if order["holds"] is None:
+        notes = [f"no order to hold in {resamples}: {order['why']['holds']}"]
     else:
-        holds, leads = f"{stands['holds']:.1%}", f"{stands['leader_holds']:.1%}"
-        said = [f"the order holds in {holds} of {drawn}, the best system in {leads}"]
-    if stands["tau"] is not None:
-        said.append(f"Kendall's tau with the order of all ratings is {four(stands['tau'])} in the mean")
-    for row in stands["without"]:
+        holds, leads = f"{order['holds']:.1%}", f"{order['leader_holds']:.1%}"
+        notes = [f"the order holds in {holds} of {resamples}, the best system in {leads}"]
+    if order["tau"] is not None:
+        notes.append(f"Kendall's tau with the order of all ratings is {decimals(order['tau'])} in the mean")
+    for row in order["without"]:
         swaps = ", ".join(f"{second} passes {first}" for first, second in row["reversed"]) or "the order holds"
         lost = f" ({row['unjudged']:,} pairs are then unjudged)" if row["unjudged"] else ""
-        said.append(f"without {row['rater']}: {swaps}{lost}")
-    return aligned(lines, left=1) + "".join(f"{line}\n" for line in said) + f"{stands['fingerprint']}\n"
+        notes.append(f"without {row['rater']}: {swaps}{lost}")
+    return aligned(lines, left=1) + "".join(f"{line}\n" for line in notes) + f"{order['fingerprint']}\n"
 
 
 FORMATS = {"table": as_table, "csv": as_csv, "json": as_json}

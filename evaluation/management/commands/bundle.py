@@ -17,26 +17,29 @@ class Command(BaseCommand):
     help = "Write a frozen evaluation as one ZIP to cite. The same evaluation gives the same bytes."
 
     def add_arguments(self, parser) -> None:
-        parser.add_argument("key", metavar="HASH|NAME", help="its name, or its hash or the beginning of it")
-        parser.add_argument("--collection", metavar="SLUG", help="where several collections have one of this name")
-        parser.add_argument("--output", metavar="FILE", help="by default its own name, in this folder")
+        parser.add_argument("key", metavar="HASH|NAME", help="its name, or the beginning of its hash")
+        parser.add_argument(
+            "--collection", metavar="SLUG", help="its collection, if several have one of this name"
+        )
+        parser.add_argument("--output", metavar="FILE", help="the file to write; by default in this folder")
 
     def handle(self, *, key: str, collection: str | None, output: str | None, **options) -> None:
-        found = self.found(key, collection)
-        path = Path(output or bundle.file_name(found))
+        evaluation = self.frozen(key, collection)
+        path = Path(output or bundle.file_name(evaluation))
         try:
             with whole_file(path) as file:
-                file.writelines(bundle.bundle(found))
+                file.writelines(bundle.bundle(evaluation))
         except frozen.Broken as error:
             raise Refused(f"{error} Nothing was written.") from error
         except OSError as error:
             raise Refused(f"{path}: {error.strerror or error}.") from error
-        audit.note(audit.Act.EXPORTED, found.collection, about=bundle.file_name(found))
+        audit.note(audit.Act.EXPORTED, evaluation.collection, about=bundle.file_name(evaluation))
         self.stdout.write(str(path))
 
-    def found(self, key: str, collection: str | None) -> FrozenEvaluation:
-        called = Q(name=key) | Q(hash__startswith=key) if HASH.fullmatch(key) else Q(name=key)
-        found = list(FrozenEvaluation.objects.filter(called).select_related("collection"))
+    def frozen(self, key: str, collection: str | None) -> FrozenEvaluation:
+        """The frozen evaluation with this name or hash. Raises Refused unless there is exactly one."""
+        by_key = Q(name=key) | Q(hash__startswith=key) if HASH.fullmatch(key) else Q(name=key)
+        found = list(FrozenEvaluation.objects.filter(by_key).select_related("collection"))
         if collection:
             found = [each for each in found if each.collection.slug == collection]
         if not found:

@@ -15,23 +15,23 @@ from .evaluate import (
     add_options,
     add_rule,
     aligned,
-    beside_expected,
     between,
     chance_of,
     changes,
-    chosen,
+    decimals,
+    expected_notes,
     fingerprint_lines,
-    four,
-    lacking,
+    format_in,
+    missing_steps,
     refuse_expected_queries,
     refuse_format,
 )
 
-MANY = 100_000  # queries: nobody judges more to see a difference
+MANY = 100_000  # queries: larger numbers are printed as "over 100,000"
 
 
 class Command(ExportCommand):
-    help = "Compare systems with a baseline on the same queries: by how much, how sure, and what could be seen."
+    help = "Compare systems with a baseline on the same queries: differences, intervals, tests and power."
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
@@ -41,51 +41,55 @@ class Command(ExportCommand):
         parser.add_argument(
             "--all-pairs",
             action="store_true",
-            help="every pair of these systems, by Tukey's HSD; else each with the baseline, by Holm",
+            help="compare all pairs of these systems, corrected by Tukey's HSD; by default each system with the"
+            " baseline, corrected by Holm",
         )
         parser.add_argument(
-            "--draws", type=int, default=TESTS, help=f"draws of the randomisation tests ({TESTS:,})"
+            "--draws", type=int, default=TESTS, help=f"number of draws of the randomisation tests ({TESTS:,})"
         )
-        parser.add_argument("--seed", type=int, default=SEED, help=f"what the draws begin with ({SEED})")
+        parser.add_argument("--seed", type=int, default=SEED, help=f"seed of the draws ({SEED})")
         add_options(parser)
         add_rule(parser)
         parser.add_argument(
             "--bounds",
             action="store_true",
-            help="also what a difference of nDCG can still become; no verdict where that can be either",
+            help="also the bounds of a difference of nDCG; no verdict where missing judgments could reverse it",
         )
         add_expected(parser)
-        parser.add_argument("--per-query", action="store_true", help="the difference on every query, too")
+        parser.add_argument("--per-query", action="store_true", help="also the difference on every query")
         add_format(parser)
 
-    def handle(self, *, slug: str, baseline: str, others: list[str], measure: list[str], **given) -> None:
+    def handle(self, *, slug: str, baseline: str, others: list[str], measure: list[str], **arguments) -> None:
         collection = self.collection(slug)
-        refuse_format(given["format"])
-        refuse_expected_queries(given)
+        refuse_format(arguments["format"])
+        refuse_expected_queries(arguments)
         measures = measure or ["nDCG@10"]
         try:
             evaluation = scores.evaluate(
                 collection,
                 measures,
-                scores.options_for(collection, given["profile"], **changes(given)),
+                scores.options_for(collection, arguments["profile"], **changes(arguments)),
                 systems=[baseline, *others] if others else None,
-                rule=given["rule"],
-                adjudications=given["adjudications"],
-                bounds=measures if given["bounds"] else (),
+                rule=arguments["rule"],
+                adjudications=arguments["adjudications"],
+                bounds=measures if arguments["bounds"] else (),
             )
-            if given["expected"]:
+            if arguments["expected"]:
                 evaluation = with_expected(collection, evaluation)
             every = comparison.compared(
-                evaluation, baseline, others, given["all_pairs"], given["draws"], given["seed"]
+                evaluation, baseline, others, arguments["all_pairs"], arguments["draws"], arguments["seed"]
             )
         except ValueError as error:
             raise Refused(str(error)) from error
-        self.put_out([chosen(FORMATS, given)(every, given["profile"], given["per_query"])], given["output"])
-        for line in [*lacking(evaluation), *beside_expected(evaluation)]:
+        self.put_out(
+            [format_in(FORMATS, arguments)(every, arguments["profile"], arguments["per_query"])],
+            arguments["output"],
+        )
+        for line in [*missing_steps(evaluation), *expected_notes(evaluation)]:
             self.stderr.write(line)
 
 
-# The three formats: (what was compared by each measure, profile, per query) -> text
+# The three formats: (comparison by each measure, profile, per query) -> text
 
 
 def as_json(every: list[Compared], profile: str, per_query: bool) -> str:
@@ -102,8 +106,8 @@ def as_table(every: list[Compared], profile: str, per_query: bool) -> str:
     columns = [name for name in COLUMNS if name in rows[0]]
     lines = [["measure", "baseline", "system", *(COLUMNS[name][0] for name in columns)]]
     for row in rows:
-        said = [COLUMNS[name][1](row) for name in columns]
-        lines.append([row["measure"], row["baseline"], row["system"], *said])
+        cells = [COLUMNS[name][1](row) for name in columns]
+        lines.append([row["measure"], row["baseline"], row["system"], *cells])
     parts = [aligned(lines, left=3)]
     if per_query:
         parts += [aligned(per_query_lines(each), left=1) for each in every]
@@ -117,7 +121,7 @@ def as_table(every: list[Compared], profile: str, per_query: bool) -> str:
 
 
 def chance(p: float | None) -> str:
-    return "<0.0001" if p is not None and p < 0.0001 else four(p)
+    return "<0.0001" if p is not None and p < 0.0001 else decimals(p)
 
 
 def queries_lacking(row: dict) -> str:
@@ -126,7 +130,7 @@ def queries_lacking(row: dict) -> str:
     return f"over {MANY:,}" if row["more"] > MANY else f"{row['more']:,}"
 
 
-# The columns of the table by name in a row: a title, and how a row fills it.
+# The columns of the table, by name in a row: the title, and the text of a row.
 COLUMNS = {
     "difference": (
         "difference",
@@ -147,35 +151,35 @@ COLUMNS = {
     "p_holm": ("Holm", lambda row: chance(row["p_holm"])),
     "p_hsd": ("HSD", lambda row: chance(row["p_hsd"])),
     "verdict": ("verdict", lambda row: row["verdict"]),
-    "detectable": ("detectable", lambda row: four(row["detectable"])),
+    "detectable": ("detectable", lambda row: decimals(row["detectable"])),
     "more": ("more queries", queries_lacking),
 }
 
 
-def notes(each: Compared) -> list[str]:
-    """What the numbers of one measure rest on, and why some are not there."""
-    found, pairs = each.tests, len(each.pairs)
-    left_out = f"; {len(each.dropped):,} left out: {scores.why(each.why_dropped)}" if each.dropped else ""
-    drawn = f"{found.draws:,} draws with seed {found.seed}"
-    signs = f"all {2**found.queries:,} signs" if found.exact else drawn
-    by = {"holm": f"Holm for {pairs:,} comparisons", "hsd": f"Tukey's HSD for {len(each.systems)} systems"}
-    lines = [f"{each.measure}: {found.queries:,} queries in common{left_out}"]
-    if found.queries >= FEWEST:
-        judged_by = f"verdict at {ALPHA} by {by[found.correction]}"
-        lines.append(f"{each.measure}: p of the paired t test; randomised by {signs}; {judged_by}")
-    if found.critical is not None:
-        lines.append(f"{each.measure}: by Tukey's HSD ({drawn}) means {four(found.critical)} apart differ")
-    for row in each.rows():
+def notes(result: Compared) -> list[str]:
+    """The lines below the table on one measure: queries, tests, correction, and reasons for missing numbers."""
+    tests, pairs = result.tests, len(result.pairs)
+    left_out = f"; {len(result.dropped):,} left out: {scores.why(result.why_dropped)}" if result.dropped else ""
+    draws = f"{tests.draws:,} draws with seed {tests.seed}"
+    signs = f"all {2**tests.queries:,} signs" if tests.exact else draws
+    by = {"holm": f"Holm for {pairs:,} comparisons", "hsd": f"Tukey's HSD for {len(result.systems)} systems"}
+    lines = [f"{result.measure}: {tests.queries:,} queries in common{left_out}"]
+    if tests.queries >= FEWEST:
+        verdict = f"verdict at {ALPHA} by {by[tests.correction]}"
+        lines.append(f"{result.measure}: p of the paired t test; randomised by {signs}; {verdict}")
+    if tests.critical is not None:
+        lines.append(f"{result.measure}: by Tukey's HSD ({draws}) means {decimals(tests.critical)} apart differ")
+    for row in result.rows():
         if row["why"]:
             reasons = ", ".join(sorted(set(row["why"].values())))
-            lines.append(f"{each.measure}, {row['baseline']} and {row['system']}: {NO_VALUE} where {reasons}")
+            lines.append(f"{result.measure}, {row['baseline']} and {row['system']}: {NO_VALUE} where {reasons}")
     return lines
 
 
-def per_query_lines(each: Compared) -> list[list[str]]:
-    ends = [comparison.differences(each, *pair) for pair in each.pairs]
-    lines = [[str(each.measure), *(f"{system} less {baseline}" for baseline, system in each.pairs)]]
-    lines += [[query, *(four(end[query]) for end in ends)] for query in ends[0]]
+def per_query_lines(result: Compared) -> list[list[str]]:
+    differences = [comparison.differences(result, *pair) for pair in result.pairs]
+    lines = [[str(result.measure), *(f"{system} less {baseline}" for baseline, system in result.pairs)]]
+    lines += [[query, *(decimals(column[query]) for column in differences)] for query in differences[0]]
     return lines
 
 

@@ -23,46 +23,46 @@ OPTIONS = {
     "undefined": "skip or zero",
     "missing": "empty or skip",
     "ties": "rank, score or average",
-    "relevant_from": "the least grade that is relevant; by default the collection's",
+    "relevant_from": "lowest grade that is relevant; by default that of the collection",
 }
 NO_VALUE = "–"
 
 
 class Command(ExportCommand):
-    help = "Print what the systems of a collection score: means, 95 % intervals, and how many queries count."
+    help = "Print the scores of the systems of a collection: means, 95 % intervals, and numbers of queries."
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         add_scoring(parser)
         add_rule(parser)
         parser.add_argument(
-            "--bounds", action="store_true", help="also what nDCG can still become once the pool is judged"
+            "--bounds", action="store_true", help="also the bounds of nDCG: what it can become once all is judged"
         )
         add_expected(parser)
 
-    def handle(self, *, slug: str, measure: list[str], system: list[str], **given) -> None:
+    def handle(self, *, slug: str, measure: list[str], system: list[str], **arguments) -> None:
         collection = self.collection(slug)
-        refuse_format(given["format"])
-        refuse_expected_queries(given)
+        refuse_format(arguments["format"])
+        refuse_expected_queries(arguments)
         try:
-            options = scores.options_for(collection, given["profile"], **changes(given))
+            options = scores.options_for(collection, arguments["profile"], **changes(arguments))
             measures = measure or ["nDCG@10"]
             evaluation = scores.evaluate(
                 collection,
                 measures,
                 options,
                 systems=system or None,
-                rule=given["rule"],
-                adjudications=given["adjudications"],
-                bounds=measures if given["bounds"] else (),
+                rule=arguments["rule"],
+                adjudications=arguments["adjudications"],
+                bounds=measures if arguments["bounds"] else (),
             )
-            if given["expected"]:
+            if arguments["expected"]:
                 evaluation = with_expected(collection, evaluation)
         except ValueError as error:
             raise Refused(str(error)) from error
-        text = chosen(FORMATS, given)(evaluation, given["profile"], given["per_query"])
-        self.put_out([text], given["output"])
-        for line in [*lacking(evaluation), *beside_expected(evaluation)]:
+        text = format_in(FORMATS, arguments)(evaluation, arguments["profile"], arguments["per_query"])
+        self.put_out([text], arguments["output"])
+        for line in [*missing_steps(evaluation), *expected_notes(evaluation)]:
             self.stderr.write(line)
 
 
@@ -70,17 +70,17 @@ class Command(ExportCommand):
 
 
 def add_scoring(parser) -> None:
-    """What to score, by which options, and how to print it."""
+    """Adds the arguments of measures, systems, options and format."""
     add_measures(parser)
     add_systems(parser)
     add_options(parser)
-    parser.add_argument("--per-query", action="store_true", help="every query, too")
+    parser.add_argument("--per-query", action="store_true", help="also the values of every query")
     add_format(parser)
 
 
 def add_measures(parser) -> None:
-    said = "like nDCG@10, P(rel=2)@5, AP; may be repeated (nDCG@10)"
-    parser.add_argument("--measure", action="append", default=[], help=said)
+    text = "like nDCG@10, P(rel=2)@5, AP; may be repeated (nDCG@10)"
+    parser.add_argument("--measure", action="append", default=[], help=text)
 
 
 def add_systems(parser) -> None:
@@ -88,20 +88,21 @@ def add_systems(parser) -> None:
 
 
 def add_options(parser) -> None:
-    parser.add_argument("--profile", default="default", help=f"a set of options: {', '.join(PROFILES)}")
+    parser.add_argument("--profile", default="default", help=f"named set of options: {', '.join(PROFILES)}")
     for name, values in OPTIONS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", dest=name, help=values)
 
 
 def add_rule(parser) -> None:
-    parser.add_argument("--rule", default="mean", help=f"several ratings to one judgment: {', '.join(RULES)}")
-    said = f"decisions above the ratings: {', '.join(ADJUDICATIONS)} (use)"
-    parser.add_argument("--adjudications", default="use", help=said)
+    text = f"makes one judgment of several ratings: {', '.join(RULES)} (mean)"
+    parser.add_argument("--rule", default="mean", help=text)
+    text = f"whether adjudications stand above the rule: {', '.join(ADJUDICATIONS)} (use)"
+    parser.add_argument("--adjudications", default="use", help=text)
 
 
 def add_expected(parser) -> None:
-    said = "also the mean of nDCG@k that is expected once everything is judged, with a 90 % interval for that"
-    parser.add_argument("--expected", action="store_true", help=said)
+    text = "also the expected value of nDCG@k once all is judged, with a 90 %% interval for missing judgments"
+    parser.add_argument("--expected", action="store_true", help=text)
 
 
 def add_format(parser) -> None:
@@ -110,12 +111,12 @@ def add_format(parser) -> None:
 
 
 def changes(arguments: dict) -> dict[str, str]:
-    """The options that depart from the profile, as text."""
+    """The options that are given instead of those of the profile, as text by name."""
     return {name: arguments[name] for name in OPTIONS if arguments[name] is not None}
 
 
 def setup_in(collection: Collection, systems: list[str], arguments: dict) -> Setup:
-    """What these arguments ask for; ValueError for options without a meaning."""
+    """The setup of these arguments. ValueError for options without a meaning."""
     profile = arguments["profile"]
     options = scores.options_for(collection, profile, **changes(arguments))
     return Setup(options, profile, tuple(systems) or None, arguments["rule"], arguments["adjudications"])
@@ -126,19 +127,19 @@ def refuse_format(name: str) -> None:
         raise Refused(f"unknown format {name!r}; known are {', '.join(FORMATS)}.")
 
 
-def refuse_expected_queries(given: dict) -> None:
-    if given["expected"] and given["per_query"] and given["format"] == "csv":
+def refuse_expected_queries(arguments: dict) -> None:
+    if arguments["expected"] and arguments["per_query"] and arguments["format"] == "csv":
         raise Refused("An expected value is a mean: leave out --per-query or give another format.")
 
 
-def chosen(formats: dict[str, Callable], given: dict) -> Callable:
-    """The format that was asked for, in the form that was asked for."""
-    form = formats[given["format"]]
-    return partial(form, raw=True) if given["raw"] and given["format"] == "csv" else form
+def format_in(formats: dict[str, Callable], arguments: dict) -> Callable:
+    """The function of `formats` for the arguments --format and --raw."""
+    function = formats[arguments["format"]]
+    return partial(function, raw=True) if arguments["raw"] and arguments["format"] == "csv" else function
 
 
-def lacking(evaluation: Evaluation) -> list[str]:
-    """What must come before there are numbers. Their absence is an answer, so the exit status stays 0."""
+def missing_steps(evaluation: Evaluation) -> list[str]:
+    """The line on the step that is missing before there are scores; [] where there are. It is no error."""
     slug = evaluation.collection
     if evaluation.per_query.index.empty:
         return [f"{slug} has no queries yet: import_queries {slug} FILE"]
@@ -149,15 +150,15 @@ def lacking(evaluation: Evaluation) -> list[str]:
     return []
 
 
-def beside_expected(evaluation: Evaluation) -> list[str]:
-    """Why expected values have no interval, measure by measure; and the machines that had a part."""
+def expected_notes(evaluation: Evaluation) -> list[str]:
+    """The lines on expected values: reasons for missing intervals by measure, and the machines in the model."""
     facts = {measure: outlook.facts() for measure, outlook in evaluation.expected.items()}
-    named = dict.fromkeys(expectations.machines(told) for told in facts.values())
+    machines = dict.fromkeys(expectations.machines(each) for each in facts.values())
     return [
-        f"The expected {measure} has no interval: {told['without']}."
-        for measure, told in facts.items()
-        if told["without"]
-    ] + [line for line in named if line]
+        f"The expected {measure} has no interval: {each['without']}."
+        for measure, each in facts.items()
+        if each["without"]
+    ] + [line for line in machines if line]
 
 
 # The three formats: (evaluation, profile, per query) -> text
@@ -186,31 +187,31 @@ def as_table(evaluation: Evaluation, profile: str, per_query: bool) -> str:
 
 
 def fingerprint_lines(evaluation: Evaluation) -> str:
-    """What made the numbers; a measure that states gain or discount itself has its own line."""
-    made = {measure: evaluation.fingerprint_of(measure) for measure in map(str, evaluation.measures)}
-    usual = "".join(f"{line}\n" for line in {evaluation.fingerprint} & {*made.values()})
-    return usual + "".join(
-        f"{measure}: {line}\n" for measure, line in made.items() if line != evaluation.fingerprint
+    """The fingerprint, and one of its own for each measure that states gain or discount itself."""
+    lines = {measure: evaluation.fingerprint_of(measure) for measure in map(str, evaluation.measures)}
+    shared = "".join(f"{line}\n" for line in {evaluation.fingerprint} & {*lines.values()})
+    return shared + "".join(
+        f"{measure}: {line}\n" for measure, line in lines.items() if line != evaluation.fingerprint
     )
 
 
 def between(low: float | None, high: float | None) -> str:
-    return NO_VALUE if low is None else f"{four(low)} to {four(high)}"
+    return NO_VALUE if low is None else f"{decimals(low)} to {decimals(high)}"
 
 
 def chance_of(value: float | None) -> str:
     return NO_VALUE if value is None else f"{value:.0%}"
 
 
-# The columns of the table by name in the summary: a title, and how a row fills it.
+# The columns of the table, by name in the summary: the title, and the text of a row.
 COLUMNS = {
-    "mean": ("mean", lambda row: four(row["mean"])),
+    "mean": ("mean", lambda row: decimals(row["mean"])),
     "low": ("95 % interval", lambda row: between(row["low"], row["high"])),
     "lowest": ("can become", lambda row: between(row["lowest"], row["highest"])),
-    "expected": ("expected", lambda row: four(row["expected"])),
+    "expected": ("expected", lambda row: decimals(row["expected"])),
     "expected_low": ("90 % for missing", lambda row: between(row["expected_low"], row["expected_high"])),
     "best": ("best", lambda row: chance_of(row["best"])),
-    "weighted": ("weighted mean", lambda row: four(row["weighted"])),
+    "weighted": ("weighted mean", lambda row: decimals(row["weighted"])),
     "total": ("total", lambda row: NO_VALUE if row["total"] is None else f"{row['total']:.0f}"),
     "queries": ("queries", lambda row: str(row["queries"])),
     "undefined": ("undefined", lambda row: str(row["undefined"])),
@@ -222,25 +223,25 @@ def per_query_lines(evaluation: Evaluation, measure: str) -> list[list[str]]:
     systems = list(evaluation.systems)
     values = evaluation.per_query[[(measure, system) for system in systems]]
     lines = [[measure, *systems]]
-    lines += [[query, *map(four, row)] for query, row in zip(values.index, values.to_numpy(), strict=True)]
+    lines += [[query, *map(decimals, row)] for query, row in zip(values.index, values.to_numpy(), strict=True)]
     return lines
 
 
 def undefined_lines(evaluation: Evaluation) -> str:
-    """Why queries count in no mean; once for all systems and measures where it is the same for all."""
-    whys = {(system, measure): scores.why(row["why"]) for system, measure, row in report.rows(evaluation)}
-    if len(set(whys.values())) == 1:
-        (reason,) = set(whys.values())
+    """The reasons why queries have no value, in one line where they are the same for all systems and measures."""
+    reasons = {(system, measure): scores.why(row["why"]) for system, measure, row in report.rows(evaluation)}
+    if len(set(reasons.values())) == 1:
+        (reason,) = set(reasons.values())
         return f"undefined: {reason}\n" if reason else ""
-    return "".join(f"undefined, {system}, {m}: {reason}\n" for (system, m), reason in whys.items() if reason)
+    return "".join(f"undefined, {system}, {m}: {reason}\n" for (system, m), reason in reasons.items() if reason)
 
 
-def four(value: float | None) -> str:
+def decimals(value: float | None) -> str:
     return NO_VALUE if value is None or isnan(value) else f"{value:.4f}"
 
 
 def aligned(lines: list[list[str]], left: int) -> str:
-    """Columns as wide as their widest cell: the first `left` ones to the left, numbers to the right."""
+    """The lines as text with columns as wide as their widest cell: the first `left` left-aligned, others right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "".join(
         "  ".join(

@@ -16,14 +16,16 @@ class Command(ExportRowsCommand):
         # A map may begin with a negative grade; argparse would take "-1=0" for an option.
         parser._negative_number_matcher = re.compile(r"^-[\d.]")
         super().add_arguments(parser)
-        parser.add_argument("--rule", default="mean", help=f"several ratings to one judgment: {', '.join(RULES)}")
+        parser.add_argument(
+            "--rule", default="mean", help=f"makes one judgment of several ratings: {', '.join(RULES)} (mean)"
+        )
         parser.add_argument(
             "--adjudications",
             default="use",
-            help=f"{', '.join(ADJUDICATIONS)} (use): whether adjudicated grades stand above the rule",
+            help=f"whether adjudications stand above the rule: {', '.join(ADJUDICATIONS)} (use)",
         )
         parser.add_argument(
-            "--map", default="", help="an integer for each grade the format cannot hold: -1=0,0.5=1"
+            "--map", default="", help="a whole number for each grade that the format cannot hold: -1=0,0.5=1"
         )
 
     def handle(self, *, slug: str, rule: str, format: str, output: str | None, **options) -> None:

@@ -11,9 +11,11 @@ class Command(CollectionCommand):
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--name", required=True, help="by which people and commands find it again")
+        parser.add_argument(
+            "--name", required=True, help="name of the frozen evaluation, on pages and in commands"
+        )
         parser.add_argument("--note", default="", help="why it is frozen, or what is special about it")
-        parser.add_argument("--by", metavar="USERNAME", help="the account that stands beside it")
+        parser.add_argument("--by", metavar="USERNAME", help="account that is shown as its author")
         parser.add_argument(
             "--measure",
             action="append",
@@ -23,27 +25,28 @@ class Command(CollectionCommand):
         add_systems(parser)
         add_options(parser)
         add_rule(parser)
-        said = "also the means of nDCG@k that are expected once everything is judged, and the rounds behind them"
-        parser.add_argument("--expected", action="store_true", help=said)
+        text = "also the expected values of nDCG@k once all is judged, and the rounds that they rest on"
+        parser.add_argument("--expected", action="store_true", help=text)
 
-    def handle(self, *, slug: str, name: str, measure: list[str], system: list[str], **given) -> None:
+    def handle(self, *, slug: str, name: str, measure: list[str], system: list[str], **arguments) -> None:
         collection = self.collection(slug)
         name = " ".join(name.split())
         if not 0 < len(name) <= frozen.NAME_LENGTH:
             raise Refused(f"--name has 1 to {frozen.NAME_LENGTH} characters, not {len(name)}.")
         try:
-            setup = setup_in(collection, system, given)
-            by = self.account(given["by"])
-            found, new = frozen.freeze(
-                collection, name, measure or ["nDCG@10"], setup, given["note"], by, given["expected"]
+            setup = setup_in(collection, system, arguments)
+            by = self.account(arguments["by"])
+            evaluation, is_new = frozen.freeze(
+                collection, name, measure or ["nDCG@10"], setup, arguments["note"], by, arguments["expected"]
             )
         except ValueError as error:
             raise Refused(f"{error} Nothing was frozen.") from error
-        if not new:
-            self.stderr.write(f"The same content is already frozen as {found.name!r}. Nothing new was made.")
-        self.stdout.write(found.hash)
+        if not is_new:
+            self.stderr.write(f"The same content is already frozen as {evaluation.name!r}. Nothing new was made.")
+        self.stdout.write(evaluation.hash)
 
     def account(self, username: str | None):
+        """The account with this name; None without a name. Raises Refused for an unknown one."""
         if username is None:
             return None
         user = get_user_model().objects.filter(username=username).first()
