@@ -267,7 +267,7 @@ NOTHING = 5  # pytest's status where it found no test
 
 
 def chromium() -> str | None:
-    """The path of the browser. The one without windows comes first: the tests take a third less processor in it."""
+    """The path of the browser. The one without windows comes first: tests take a third less processor in it."""
     named = os.environ.get("CHROMIUM")
     names = [named] if named else ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
     return next(filter(None, map(shutil.which, names)), None)

@@ -117,7 +117,8 @@ def _run(
     except Irregular:
         rankings, skipped, notes = tolerant.read_run(text.source(), qrels.grades, order, tiebreak, same_numbers)
     if not any(ranking.present.any() for ranking in rankings.values()):
-        problem = f"none of its queries ({first_keys(skipped)}) is in {qrels.text.name}, which has {first_keys(qrels.queries)}"
+        own, known = first_keys(skipped), first_keys(qrels.queries)
+        problem = f"none of its queries ({own}) is in {qrels.text.name}, which has {known}"
         raise Refused([Refusal(text.name, 0, problem, ("Check that both use the same numbering.",))])
     if skipped:
         lines = counted(skipped.total(), "line")
