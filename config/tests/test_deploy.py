@@ -73,7 +73,7 @@ def test_the_user_of_the_image_can_read_what_the_build_makes(steps, tmp_path):
     """Idealist closes what it writes, and root, who builds, is another user."""
     made = tmp_path / "idealist"
     made.mkdir()
-    for name in (name for step in steps if step.startswith("COPY") and "/" not in step for name in step.split()[2:]):
+    for name in (step.split()[1] for step in steps if step.startswith("COPY") and "/" not in step):
         shutil.copytree(ROOT / name, made / name, ignore=shutil.ignore_patterns("__pycache__", "tests"))
     for name in ("manage.py", "CHANGELOG.md"):
         shutil.copy(ROOT / name, made)
