@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ VERSION = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text()
 OURS = {"web-1", "web-2", "worker-1", "worker-2", "prepare"}
 SETTINGS = {*re.findall(r"^([A-Z_]+) ", settings.__doc__, re.MULTILINE), "WEB_CONCURRENCY"}
 OF_BOTO = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
-SPECIAL = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
+SPECIAL = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "TMPDIR"}
 
 
 def text(name: str) -> str:
@@ -66,6 +67,23 @@ def test_what_is_copied_exists_is_let_through_and_leaves_out_tests_and_secrets(s
     assert {line[1:] for line in ignored if line.startswith("!")} == copied and "*" in ignored
     assert not any(name in copied for name in (".", "var", ".git", "deploy"))
     assert all(f"{app}/tests" in " ".join(steps) for app in ("config", "ratings", "evaluation"))
+
+
+def test_the_user_of_the_image_can_read_what_the_build_makes(steps, tmp_path):
+    """Idealist closes what it writes, and root, who builds, is another user."""
+    made = tmp_path / "idealist"
+    made.mkdir()
+    for name in (step.split()[1] for step in steps if step.startswith("COPY") and "/" not in step):
+        shutil.copytree(ROOT / name, made / name, ignore=shutil.ignore_patterns("__pycache__", "tests"))
+    for name in ("manage.py", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, made)
+    (run,) = (step.removeprefix("RUN ") for step in steps if "collectstatic" in step)
+    places = {"/tmp/": f"{tmp_path}/", "/idealist/": f"{made}/", "/venv/bin/python": sys.executable}
+    for old, new in places.items():
+        run = run.replace(old, new)
+    subprocess.run(["sh", "-euc", run], cwd=made, check=True, capture_output=True)
+    closed = [path for path in made.rglob("*") if path.stat().st_mode & 0o444 != 0o444]
+    assert (made / "static-files" / "staticfiles.json").exists() and not closed
 
 
 def test_the_image_has_a_health_check_and_a_command_without_a_shell(steps):

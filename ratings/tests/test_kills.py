@@ -130,6 +130,14 @@ def killed(job: Job, worker, share: Callable[[], float], seen: Callable[[], tupl
     return done
 
 
+def test_a_worker_that_is_asked_to_end_does_so_by_itself(collection, worker):
+    """By a handler: the first process of a container does not get a signal that it has none for."""
+    process = worker()
+    until(jobs.somebody_works)
+    process.terminate()
+    assert process.wait(10) == 0
+
+
 def test_who_is_killed_at_any_point_leaves_nothing_to_see_and_the_next_goes_on(collection, worker):
     """A run of many systems, of documents that nobody knows."""
     lines = (

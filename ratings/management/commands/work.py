@@ -39,6 +39,8 @@ class Command(BaseCommand):
         refuse_unwritable()
         # A worker may die at any moment, because others take over its jobs. So it needs no clean end.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        # The first process of a container never gets a signal that it has no handler for.
+        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
         if beside is not None:
             Thread(target=end_with, args=[beside], daemon=True).start()
         tempfile.tempdir = str(uploads.spool())
