@@ -18,7 +18,8 @@ class Cursor(base.Cursor):
         super().__init__(*args, **kwargs)
         self.limits = limits
 
-    def execute(self, query, params=None, **options) -> "Cursor":
+    def execute(self, query, params=None, *, binary: bool | None = None, **options) -> "Cursor":
+        # psycopg refuses `binary` where no cursor of the server is. Bytes come as hex then, and are the same.
         outside = self.connection.pgconn.transaction_status == TransactionStatus.IDLE
         if not (outside and self.limits):
             return super().execute(query, params, **options)

@@ -35,6 +35,7 @@ from config import machines
 from config.machines.bucket import Body
 from config.machines.valkey import Valkey
 from config.pooled.base import DatabaseWrapper
+from evaluation.record import sql
 from ratings.imports import uploads
 from ratings.imports.preview import guessed_kind
 from ratings.models import Collection, Document, Job, Picture, Rating
@@ -284,6 +285,17 @@ def test_behind_a_pooler_many_rows_come_through_a_cursor_of_their_transaction(po
         assert inside.fetchmany(2) == [(1,), (2,)] and inside.cursor.name
     pooled.in_atomic_block = False
     pooled.rollback()
+
+
+@needs_postgresql
+@needs_pgbouncer
+@pytest.mark.django_db(transaction=True)
+def test_behind_a_pooler_rankings_come_as_the_bytes_that_they_are(pooled, monkeypatch):
+    """Evaluations ask for binary results, and pages do so outside of a transaction."""
+    monkeypatch.setattr(sql, "connection", pooled)
+    with sql._cursor_for_bytes() as cursor:
+        cursor.execute("SELECT decode('00ff27', 'hex')")
+        assert cursor.fetchone() == (b"\x00\xff'",)
 
 
 # All of it
