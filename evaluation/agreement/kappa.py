@@ -34,39 +34,43 @@ class Fleiss:
 
 @dataclass(frozen=True)
 class Percent:
-    """Percent agreement over all couples of grades of one pair."""
+    """Percent agreement over all pairs of grades of one pair."""
 
-    pairs: int  # couples of grades
-    agree: float  # share with the same grade; nan where there is no couple
+    pairs: int  # pairs of grades
+    agree: float  # share with the same grade; nan where there is no pair of grades
     within_one: float  # share with grades at most one step of the scale apart
 
 
 def percent(table: Table) -> Percent:
     """Percent agreement over all raters."""
-    couples = table.couples
-    return _percent(couples.count, np.abs(couples.first_level - couples.second_level))
+    grade_pairs = table.grade_pairs
+    return _percent(grade_pairs.count, np.abs(grade_pairs.first_level - grade_pairs.second_level))
 
 
 def confusion(table: Table) -> np.ndarray:
     """The counts of each two grades that two raters gave to the same pair: int64[levels, levels], symmetric."""
-    counts, couples = np.zeros((table.grades.size, table.grades.size), np.int64), table.couples
-    np.add.at(counts, (couples.first_level, couples.second_level), couples.count)
+    counts, grade_pairs = np.zeros((table.grades.size, table.grades.size), np.int64), table.grade_pairs
+    np.add.at(counts, (grade_pairs.first_level, grade_pairs.second_level), grade_pairs.count)
     return counts + counts.T - np.diag(np.diag(counts))
 
 
 def cohen(table: Table) -> Iterator[PairOfRaters]:
     """The agreement of each two raters with a pair in common, in the order of their numbers."""
-    couples, levels = table.couples, table.grades.size
+    grade_pairs, levels = table.grade_pairs, table.grades.size
     distance = np.abs(table.grades[:, np.newaxis] - table.grades)
-    for start, count in zip(*groups(couples.first_rater, couples.second_rater), strict=True):
+    for start, count in zip(*groups(grade_pairs.first_rater, grade_pairs.second_rater), strict=True):
         rows = slice(start, start + count)
-        first, second, frequency = couples.first_level[rows], couples.second_level[rows], couples.count[rows]
+        first, second, frequency = (
+            grade_pairs.first_level[rows],
+            grade_pairs.second_level[rows],
+            grade_pairs.count[rows],
+        )
         counts = np.zeros((levels, levels))
         counts[first, second] = frequency
         percent = _percent(frequency, np.abs(first - second))
         yield PairOfRaters(
-            first=int(couples.first_rater[start]),
-            second=int(couples.second_rater[start]),
+            first=int(grade_pairs.first_rater[start]),
+            second=int(grade_pairs.second_rater[start]),
             **asdict(percent),
             kappa=_kappa(counts, distance > 0),
             linear=_kappa(counts, distance),

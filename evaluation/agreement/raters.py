@@ -92,14 +92,14 @@ def describe(distance: np.ndarray) -> tuple[float, float, float, float]:
 
 def _agreement_counts(table: Table) -> tuple[np.ndarray, np.ndarray]:
     """By rater, how many of the others' grades of the same pairs equal the rater's, and how many there are."""
-    couples = table.couples
-    equal = couples.count * (couples.first_level == couples.second_level)
+    grade_pairs = table.grade_pairs
+    equal = grade_pairs.count * (grade_pairs.first_level == grade_pairs.second_level)
 
     def by_rater(counts: np.ndarray) -> np.ndarray:
-        first = np.bincount(couples.first_rater, counts, table.raters)
-        return first + np.bincount(couples.second_rater, counts, table.raters)
+        first = np.bincount(grade_pairs.first_rater, counts, table.raters)
+        return first + np.bincount(grade_pairs.second_rater, counts, table.raters)
 
-    return by_rater(equal), by_rater(couples.count)
+    return by_rater(equal), by_rater(grade_pairs.count)
 
 
 class Disputes(Sequence):

@@ -52,13 +52,13 @@ class Table:
         return counts[places].astype(np.float64), frequency
 
     @cached_property
-    def couples(self) -> "Couples":
-        """The couples of grades that two raters gave to one pair, counted by raters and grades."""
-        return _couples(self)
+    def grade_pairs(self) -> "GradePairs":
+        """The pairs of grades that two raters gave to one pair, counted by raters and grades."""
+        return _grade_pairs(self)
 
 
 @dataclass(frozen=True, eq=False)
-class Couples:
+class GradePairs:
     """How often two raters gave these two levels to the same pair. Each field: int64[cells]."""
 
     first_rater: np.ndarray
@@ -99,7 +99,7 @@ def table(
     return Table(pairs, raters, grades, pair[order], rater[order], level, cannot, moment)
 
 
-def _couples(rows: Table) -> Couples:
+def _grade_pairs(rows: Table) -> GradePairs:
     levels, cells, counts = max(rows.grades.size, 1), [], []
     # Rows of one pair are adjacent: compare each with the next, then with the one after it, and so on.
     for apart in range(1, int(rows.ratings.max(initial=0))):
@@ -113,4 +113,4 @@ def _couples(rows: Table) -> Couples:
     cell, place = np.unique(np.concatenate([np.empty(0, np.int64), *cells]), return_inverse=True)
     count = np.bincount(place, np.concatenate([np.empty(0), *counts]), cell.size).astype(np.int64)
     raters, grades = np.divmod(cell, levels * levels)
-    return Couples(*np.divmod(raters, max(rows.raters, 1)), *np.divmod(grades, levels), count)
+    return GradePairs(*np.divmod(raters, max(rows.raters, 1)), *np.divmod(grades, levels), count)

@@ -17,7 +17,7 @@ from .report import Expected, plain_means
 from .state import State
 from .stop import remaining
 
-FEWEST = 20  # couples of grades: with fewer, rater noise is not estimated
+FEWEST = 20  # pairs of grades: with fewer, rater noise is not estimated
 MOST_RATINGS = 60_000  # more take too long for a page
 
 
@@ -36,8 +36,8 @@ class Noise:
     """The effect of rater noise on the means, or the reason why it is not known."""
 
     why: str  # the reason; "" where the effect is known
-    pairs: int  # couples of grades of one document: by two raters, or by one who graded it again
-    same: float | None = None  # share of couples with the same grade
+    pairs: int  # pairs of grades of one document: by two raters, or by one who graded it again
+    same: float | None = None  # share of them with the same grade
     shifts: tuple[Shift, ...] = ()  # in the order of the systems
     difference: float | None = None  # mean half-width of the intervals of differences between systems
     missing: float | None = None  # mean half-width of these intervals for missing judgments
@@ -59,7 +59,7 @@ def noise_of(collection: Collection, aim: Aim, state: State, expected: Expected)
 
 def _noise(data: Record, aim: Aim, repeats: np.ndarray) -> Noise:
     ratings = data.ratings
-    pairs = np.concatenate([_couples(ratings), repeats])
+    pairs = np.concatenate([_grade_pairs(ratings), repeats])
     if len(ratings.grade) > MOST_RATINGS:
         return Noise(f"there are more than {MOST_RATINGS:,} ratings", len(pairs))
     if len(pairs) < FEWEST:
@@ -93,17 +93,17 @@ def _noise(data: Record, aim: Aim, repeats: np.ndarray) -> Noise:
     )
 
 
-def _couples(ratings: Ratings) -> np.ndarray:
-    """The grades of each two raters of each pair, float64[n, 2]; three raters give three couples."""
+def _grade_pairs(ratings: Ratings) -> np.ndarray:
+    """The grades of each two raters of each pair, float64[n, 2]; three raters give three grade_pairs."""
     order = np.argsort(pair_key(ratings.query, ratings.document), kind="stable")
     grade = ratings.grade[order]
     start, length = groups(ratings.query[order], ratings.document[order])
-    couples = [np.empty((0, 2))]
+    grade_pairs = [np.empty((0, 2))]
     for many in np.unique(length[length > 1]):
         rows = grade[start[length == many][:, np.newaxis] + np.arange(many)]
         first, second = np.triu_indices(many, 1)
-        couples.append(np.column_stack([rows[:, first].ravel(), rows[:, second].ravel()]))
-    return np.concatenate(couples)
+        grade_pairs.append(np.column_stack([rows[:, first].ravel(), rows[:, second].ravel()]))
+    return np.concatenate(grade_pairs)
 
 
 def _repeats(collection: Collection) -> np.ndarray:
@@ -121,14 +121,14 @@ def _repeats(collection: Collection) -> np.ndarray:
 def _transitions(pairs: np.ndarray, rated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The grades, and the chances that the other rater gave each: float64[grades, grades], rows add up to 1.
 
-    pairs: float64[n, 2], couples of grades; rated: float64[ratings], the grades to simulate. A grade without a
-    couple stays as it is.
+    pairs: float64[n, 2], pairs of grades; rated: float64[ratings], the grades to simulate. A grade without a
+    second grade stays as it is.
     """
     grades = np.unique(np.concatenate([pairs.ravel(), rated]))
     first, second = np.searchsorted(grades, pairs.T)
     count = np.zeros((len(grades), len(grades)))
     np.add.at(count, (first, second), 1)
-    count += count.T  # the order within a couple has no meaning
+    count += count.T  # the order within a pair has no meaning
     none = count.sum(axis=1) == 0
     count[none, none] = 1
     return grades, count / count.sum(axis=1, keepdims=True)

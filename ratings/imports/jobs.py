@@ -17,6 +17,7 @@ from django.core.cache import caches
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 from django_tasks import task
+from django_tasks_db import DatabaseBackend
 from django_tasks_db.models import DBTaskResult
 
 from .. import archive, audit, intake
@@ -58,6 +59,19 @@ def look_at(pk: int) -> None:
         work_on(job)
     elif job and job.is_over and job.staging:
         remove(job)
+
+
+def _enqueue(job: Job, **options) -> None:
+    """Enqueue a task that looks at the job, with options of `Task.using`.
+
+    A task in this database is committed together with the job. Another backend gets it after the commit, because
+    its worker could look before that. If it cannot take the task, that is logged, and `reap` enqueues it again.
+    """
+    task = look_at.using(**options)
+    if isinstance(task.get_backend(), DatabaseBackend):
+        task.enqueue(job.pk)
+    else:
+        transaction.on_commit(lambda: task.enqueue(job.pk), robust=True)
 
 
 # Whether a worker is alive
@@ -105,7 +119,7 @@ def _store_queued(job: Job) -> Job:
     job.beat_at = timezone.now()
     with transaction.atomic():
         job.save()
-        look_at.enqueue(job.pk)
+        _enqueue(job)
     if not has_worker():
         log.error("Job %s waits, and there is no worker. Start one: %s", job.pk, START)
     return job
@@ -153,7 +167,7 @@ def _queue(job: Job, **facts) -> bool:
         reset = {"report": {}, "message": "", "done": 0, "share": None, "ended_at": None, "deaths": 0}
         if not rows.update(state=State.QUEUED, beat_at=timezone.now(), **reset, **facts):
             return False
-        look_at.enqueue(job.pk)
+        _enqueue(job)
     return True
 
 
@@ -165,7 +179,7 @@ def cancel(job: Job) -> bool:
             state=State.CANCELLED, ended_at=timezone.now()
         ):
             return False
-        look_at.enqueue(job.pk)
+        _enqueue(job)
     uploads.forget(job.files)
     return True
 
@@ -174,7 +188,7 @@ def undo(job: Job, by=None) -> list[str]:
     """The obstacles to undoing an import; none if it was undone, by this account."""
     obstacles = undone(job, by)
     if not obstacles:
-        look_at.enqueue(job.pk)
+        _enqueue(job)
         uploads.forget(job.files)
     return obstacles
 
@@ -296,7 +310,7 @@ def _put_off(job: Job, message: str) -> None:
     with transaction.atomic():
         if job.mine().update(state=State.QUEUED, message=message[:200], beat_at=timezone.now()):
             later = {"run_after": timezone.now() + WAIT} if look_at.get_backend().supports_defer else {}
-            look_at.using(**later).enqueue(job.pk)
+            _enqueue(job, **later)
 
 
 class Progress:
@@ -365,4 +379,4 @@ def _requeue(job: Job, deaths: int = 0) -> None:
             return
         unchanged = Job.objects.filter(pk=job.pk, attempt=job.attempt, state=job.state, beat_at=job.beat_at)
         if unchanged.update(state=State.QUEUED, beat_at=timezone.now(), deaths=job.deaths + deaths):
-            look_at.enqueue(job.pk)
+            _enqueue(job)
