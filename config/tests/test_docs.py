@@ -31,7 +31,7 @@ ONLY_READ = {
     ("first-steps", "server"): 2,
     ("judges", "outside"): 3,
     ("measures", "formula"): 2,
-    ("operating", "outside"): 4,
+    ("operating", "outside"): 5,
     ("operating", "server"): 17,
     ("statistics", "formula"): 1,
 }
