@@ -10,10 +10,13 @@ from ..formats.source import Source
 from ..models import Collection, Document, Job, OtherText
 from .publishing import CONTENT, PIECE, TEXTS, Landing, exchange, land
 from .report import EXAMPLES, Report, counted, first_keys, tell_of_repeats
-from .stage import Import, batched, drop_repeats, put, refuse_repeats, staged
+from .stage import Import, batched, batched_by_length, drop_repeats, put, refuse_repeats, staged
 
 TABLE = "document (key TEXT, title TEXT, body TEXT, url TEXT, fields TEXT, file INTEGER, line INTEGER)"
 READ = 1_000  # rows at a time
+HEAVY = (
+    4_000_000  # characters at a time: raters wait for a piece on SQLite, and its job has no heartbeat meanwhile
+)
 LARGE_PIECE = 10_000  # bare documents, on PostgreSQL: nobody waits for a piece to end there
 
 
@@ -67,7 +70,7 @@ class DocumentsImport(Import):
         """The new documents, and the new texts of stored ones, in batches. Counts them and the unchanged ones."""
         rows = self.stage.execute("SELECT key, title, body, url, fields FROM document ORDER BY rowid")
         done = 0
-        for batch in batched(rows, READ):
+        for batch in batched_by_length(rows, READ, HEAVY):
             stored = {d.key: d for d in self.collection.documents.filter(key__in=[key for key, *_ in batch])}
             new, changed = [], []
             for key, *texts, fields in batch:

@@ -23,6 +23,7 @@ from ..audit import Act, note
 from ..database.snapshot import snapshot
 from ..formats.source import Source
 from ..models import (
+    LEASE,
     MAKERS,
     Collection,
     Deletion,
@@ -47,6 +48,7 @@ SHORTEST_BREATH, LONGEST_BREATH = 0.002, 0.2  # seconds of sleep
 QUIET = 60  # seconds without a commit by others, after which nobody else is writing
 GROWING = (Document, OtherText, System, Ranking, Pair, Rating, RatingEvent)
 MANY = 10_000  # rows, after which PostgreSQL needs new statistics of a table
+ENDED_OUTSIDE = f"the import was cancelled, or taken for dead after {LEASE.total_seconds():.0f} silent seconds"
 PUT_AWAY, TAKE_OUT = "the collection is put away", "Take it out again on its page Collection."
 _seen = threading.local()  # the last data_version, and when it changed
 
@@ -149,8 +151,8 @@ def land(
     """Run `write`, all or nothing: what it wrote is deleted unless it ends with `published`.
 
     Without the `job` of a worker one is made, which stays in the list of imports if anything changed. An
-    IntegrityError becomes a refusal. So does another import under way; with a `job` that raises Busy. Into a
-    collection that was put away nothing is imported.
+    IntegrityError becomes a refusal. So does another import under way, and the end of this one from outside; with
+    a `job` these raise Busy and Superseded. Into a collection that was put away nothing is imported.
     """
     if collection.pk and Collection.objects.filter(pk=collection.pk, put_away_at__isnull=False).exists():
         report.refuse(sources[0].refusal(0, PUT_AWAY, TAKE_OUT))
@@ -172,6 +174,11 @@ def land(
         cure = "If somebody else was importing at the same time, run the import again."
         report.refuse(sources[0].refusal(0, problem, cure))
         report.clashed = True
+    except Superseded:
+        if job:
+            raise
+        report.counts.clear()
+        report.refuse(sources[0].refusal(0, ENDED_OUTSIDE, "Run the import again."))
     finally:
         _end(place.job)
     report.job = place.job.pk

@@ -112,6 +112,20 @@ def batched(rows: Iterable[Any], size: int = BATCH) -> Iterator[list]:
         yield batch
 
 
+def batched_by_length(rows: Iterable[Sequence[str]], size: int, most: int) -> Iterator[list[Sequence[str]]]:
+    """Batches of at most `size` rows of texts, which have at most `most` characters unless one row has more."""
+    batch, length = [], 0
+    for row in rows:
+        own = sum(map(len, row))
+        if batch and (len(batch) == size or length + own > most):
+            yield batch
+            batch, length = [], 0
+        batch.append(row)
+        length += own
+    if batch:
+        yield batch
+
+
 def drop_repeats(stage: sqlite3.Connection, table: str, facts: Sequence[str], report: Report) -> None:
     """Keep the first of the rows that have the same key and the same `facts`."""
     stage.execute(f"CREATE INDEX {table}_by_key ON {table} (key)")

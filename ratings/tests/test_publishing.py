@@ -202,6 +202,37 @@ def test_a_cancel_in_the_middle_leaves_nothing(monkeypatch):
     assert not Ranking.written.exists()
 
 
+def test_a_command_that_was_taken_for_dead_says_so_and_leaves_nothing(monkeypatch):
+    """A worker ends jobs without a heartbeat, and a command has no worker that could catch that."""
+    monkeypatch.setattr(intake.runs, "HELD", 2)
+    collection = make_collection(documents="b")
+    before = seen(collection)
+
+    def end(name, share, rows):
+        if name == "writing":
+            assert Ranking.written.count() == 1
+            Job.objects.update(state="failed")
+
+    report = intake.import_run(collection, [source(RUN)], progress=end)
+    (refusal,) = report.refusals
+    assert "taken for dead after 30 silent seconds" in refusal.problem and not report.counts
+    assert (seen(collection), leftovers()) == (before, [0, 0, 0, 0, 0])
+    assert not Ranking.written.exists() and not Job.objects.exists()
+
+
+def test_long_documents_come_in_short_pieces(monkeypatch):
+    monkeypatch.setattr(intake.documents, "HEAVY", 100)
+    monkeypatch.setattr(intake.documents, "READ", 3)
+    pieces = []
+    whole = Landing.piece
+    monkeypatch.setattr(Landing, "piece", lambda place, rows: pieces.append(rows) or whole(place, rows))
+    lengths = [300, 40, 40, 10, 5, 5, 5, 5]
+    lines = [json.dumps({"id": f"d{place}", "body": "x" * length}) for place, length in enumerate(lengths)]
+    report = intake.import_documents(make_collection(documents=""), [source("\n".join(lines), "documents.jsonl")])
+    assert report.counts["new"] == len(lengths)
+    assert pieces == [1, 2, 3, 2]
+
+
 def test_a_check_says_what_an_import_would_do_and_writes_nothing():
     collection = make_collection(documents="b")
     job = Job.objects.create(collection=collection, kind="results", state="running", attempt=1, checking=True)
