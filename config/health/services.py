@@ -41,7 +41,9 @@ def tries() -> Iterator[Problem]:
         caches["tries"].get("whether-it-answers")
     except Exception as error:  # each cache has errors of its own
         said = f"Tries to sign in cannot be counted: {error or type(error).__name__}"
-        yield Problem(said, "Start the cache of CACHE_URL. Without one: python3 run.py manage prepare")
+        table = settings.CACHES["tries"]["BACKEND"].endswith(".DatabaseCache")
+        cure = "Make its table: python3 run.py manage prepare" if table else "Start the cache of CACHE_URL."
+        yield Problem(said, cure)
 
 
 def mail() -> Iterator[Problem]:

@@ -11,6 +11,7 @@ from ..formats import values
 TEXTS = ("measure", "profile", "rule", "adjudications")
 LONGEST = 500
 COLUMNS = ("mean", "low", "high", "best")
+MACHINES = ("machines", "triage")  # see models/rounds.py
 
 
 def aim_of_collection(value: Any) -> str:
@@ -29,12 +30,13 @@ def aim_of_round(value: Any) -> str:
 
 
 def standing(value: Any) -> str:
-    """The JSON text of the standing of the systems when the round was drawn."""
-    if not isinstance(value, dict) or value.keys() - {"machines"} != {*COLUMNS, "wrong"}:
-        raise ValueError(f"{values.quoted(value)} must have only {', '.join(COLUMNS)}, wrong and perhaps machines")
-    named = value.get("machines", [])
-    if not _is_list(named, str) or any(len(name) > LONGEST for name in named):
-        raise ValueError(f"{values.quoted(named)} is not a list of texts of {LONGEST} characters at most")
+    """The JSON text of the standing of the systems when a round was drawn, and the machines behind it."""
+    if not isinstance(value, dict) or value.keys() - {*MACHINES} != {*COLUMNS, "wrong"}:
+        need, may = ", ".join([*COLUMNS, "wrong"]), " or ".join(MACHINES)
+        raise ValueError(f"{values.quoted(value)} must have {need}, may have {may}, and nothing else")
+    for named in (value.get(name, []) for name in MACHINES):
+        if not _is_list(named, str) or any(len(name) > LONGEST for name in named):
+            raise ValueError(f"{values.quoted(named)} is not a list of texts of {LONGEST} characters at most")
     for name in COLUMNS:
         if not _is_list(value[name], int, float, type(None)):
             raise ValueError(f"{values.quoted(value[name])} is not a list of numbers")

@@ -406,6 +406,13 @@ def test_a_copy_beside_its_original_gets_addresses_of_its_own(tmp_path):
         ("rounds", '"measure":"nDCG@10",', "", "line 1: the field aim:"),
         ("rounds", '"low":[0.25]', '"low":["0"]', "line 1: the field seen: ['0'] is not a list of numbers"),
         ("rounds", '"wrong":null', '"wrong":"no"', "line 1: the field seen: 'no' is not a chance"),
+        (
+            "rounds",
+            '"wrong":null',
+            '"triage":[1],"wrong":null',
+            "line 1: the field seen: [1] is not a list of texts",
+        ),
+        ("rounds", '"wrong":null', '"others":[],"wrong":null', "may have machines or triage, and nothing else"),
         ("rounds", '"mean":[0.5]', '"mean":[]', "line 1: seen must have a number for each system of the aim"),
         (
             "rounds",
@@ -624,7 +631,8 @@ def collections(draw) -> dict[str, list[dict]]:
         about | {"systems": st.just(systems), "gains": st.lists(weight, max_size=2)}
     ).map(json.dumps)
     columns = {name: st.lists(maybe, min_size=len(systems), max_size=len(systems)) for name in aims_of.COLUMNS}
-    seen = st.fixed_dictionaries(columns | {"wrong": maybe}).map(json.dumps)
+    machines = dict.fromkeys(aims_of.MACHINES, st.lists(names, max_size=2))
+    seen = st.fixed_dictionaries(columns | {"wrong": maybe}, optional=machines).map(json.dumps)
     rounds = draw(st.integers(0, 3))
 
     def row(**facts) -> dict:

@@ -532,10 +532,12 @@ def test_the_command_asks_and_says_what_came_of_it(server):
     found = server(lambda handler, text: handler.say('{"grade": 2}' if text == "good" else "no"))
     collection = pool_of({"a": "good", "b": "bad"})
     command = ["judge", "hills", "llama", "--model", "llama3", "--url", found.url, "--pairs", "pool"]
-    with pytest.raises(Refused, match="This judge is not measured yet .* Nothing was asked."):
+    with pytest.raises(Refused, match=r"This judge is not measured yet\. .* Nothing was asked\."):
         said_by(*command)
     free(collection.judges.get())
     assert "2 calls about 2 pairs" in said_by(*command, "--estimate") and not found.asked
+    none = "There are no such pairs (pairs that people rated). Choose others with --pairs."
+    assert none in said_by(*command[:-1], "rated", "--estimate")
     assert "is done: 1 graded, 1 without a grade, 2 calls" in said_by(*command)
     assert collection.judges.get().versions.count() == 1
 

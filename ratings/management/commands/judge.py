@@ -81,6 +81,9 @@ class Command(CollectionCommand):
             f" already; about {estimate.tokens_in:,} tokens read and {estimate.tokens_out:,} written,"
             f" cost {estimate.cost:f}."
         )
+        if not estimate.pairs:
+            label = JudgeRun.Choice(options["pairs"]).label
+            self.stdout.write(f"There are no such pairs ({label}). Choose others with --pairs.")
         if options["estimate"]:
             return None
         return runs.start(version, options["pairs"], chosen, self.limits(options, 2 * estimate.calls))
