@@ -111,7 +111,7 @@ def test_the_scale_is_changed_without_javascript_after_it_is_said_what_that_does
     expect(page.locator("#told")).to_contain_text(
         "2 Good is called 2 Fine from now on: 1 rating has it and keeps it."
     )
-    expect(page.locator("#told")).to_contain_text("0 Irrelevant goes.")
+    expect(page.locator("#told")).to_contain_text("0 Irrelevant is removed.")
     follow(page.get_by_role("button", name="Change the scale"))
     expect(page.locator("h1")).to_have_text("A scale of 4 grades")
     assert collection.grades.get(value=2).label == "Fine"

@@ -197,7 +197,7 @@ def test_a_grade_may_be_negative_on_the_command_line():
             "'4' is not on the scale of hills, which is -1 Harmful, 0 Irrelevant, 1 Related",
         ),
         (("hills", "q1", "a", "good"), "'good' is not on the scale of hills"),
-        (("hills", "q1", "a"), "Give a grade: -1 Harmful, 0 Irrelevant"),
+        (("hills", "q1", "a"), "Give a grade (-1 Harmful, 0 Irrelevant"),
         (("hills", "q1", "a", "1", "--withdraw"), "--withdraw takes no grade, and 1 is one."),
         (("hills", "q1", "a", "--withdraw"), "The pair is not adjudicated. Nothing was withdrawn."),
         (("hills", "q1", "a", "1", "--by", "dona"), "There is no account 'dona'; did you mean dora?"),

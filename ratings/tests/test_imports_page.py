@@ -274,7 +274,7 @@ def test_columns_are_guessed_shown_and_changed(admin, collection):
     assert job.options["columns"] == {"query": "q_id", "document": "docid", "rater": "person", "grade": "mark"}
     assert (job.report["refused"], job.report["grades"]) == (1, {"0": 1, "1": 1, "2": 1, "3": 1, "7": 1})
     twice = act(admin, "check_import", job, {"kind": "ratings", "column_0": "query", "column_1": "query"}, 400)
-    assert "Both “q_id” and “docid” are chosen as the query." in twice.content.decode()
+    assert "Two columns are chosen for the query: “q_id” and “docid”." in twice.content.decode()
     wrong = act(admin, "check_import", job, {"kind": "ratings", "map": "good"}, 400)
     assert "is not a word with its grade" in wrong.content.decode()
 

@@ -133,7 +133,7 @@ def killed(job: Job, worker, share: Callable[[], float], seen: Callable[[], tupl
 def test_a_worker_that_is_asked_to_end_does_so_by_itself(collection, worker):
     """By a handler: the first process of a container does not get a signal that it has none for."""
     process = worker()
-    until(jobs.somebody_works)
+    until(jobs.has_worker)
     process.terminate()
     assert process.wait(10) == 0
 

@@ -413,7 +413,7 @@ def test_a_save_on_an_older_version_keeps_the_parts_and_can_be_repeated(admin, s
     versions.publish(shop, of_paths("title"), base=0)
     answer = posted(admin, [PRICE], save="1")
     assert answer.status_code == 409
-    assert "Somebody saved version 1 meanwhile" in answer.content.decode()
+    assert "Somebody else saved version 1" in answer.content.decode()
     assert posted(admin, [PRICE], save="1", base="1").status_code == 302
 
 

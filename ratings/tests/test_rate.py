@@ -82,10 +82,10 @@ def test_decimal_grades_have_their_buttons(client):
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        ({}, "Choose a grade, or say why"),
+        ({}, "Choose a grade, or the reason why"),
         ({"grade": "7"}, "The scale has no grade 7"),
         ({"grade": "x"}, "Enter a number"),
-        ({"grade": "1", "reason": "broken"}, "Choose a grade, or say why"),
+        ({"grade": "1", "reason": "broken"}, "Choose a grade, or the reason why"),
         ({"reason": "bored"}, "not one of the available choices"),
     ],
 )

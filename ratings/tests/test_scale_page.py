@@ -108,7 +108,7 @@ def test_a_check_writes_nothing_and_says_what_each_act_does(world):
     assert page.status_code == 200
     assert "2 Good is called 2 Fine from now on: 3 ratings have it and keep it." in said
     assert "0 Irrelevant gets another meaning: nothing uses it." in said
-    assert "4 Ideal is new. Who rated before could not choose it" in said
+    assert "4 Ideal is new. Earlier ratings could not choose it" in said
     assert "The highest grade becomes 4 Ideal: ERR and RBP" in said
     assert "The scale becomes version 2" in said and "Frozen evaluations stay as they are." in said
     assert world.now().scale_version == 1 and "2 Good" in world.scale()

@@ -89,4 +89,4 @@ def test_an_audit_that_cannot_be_written_is_told_and_the_answer_stays(monkeypatc
 
     monkeypatch.setattr("ratings.sign_in.tries.note", away)
     assert sign_in("anna", "wrong") == 200
-    assert "on the log alone, since the audit could not be written: disk is full" in lines.text
+    assert "only in the log, because the audit could not be written: disk is full" in lines.text
