@@ -1,4 +1,4 @@
-"""A collection of a million results as an archive: exported and imported to the byte, in constant memory.
+"""A million results as an archive: exported and imported to the byte, in constant memory.
 
 The benchmark compares it with a collection with a tenth of everything, and both with the plain import of the same
 results as a run, whose documents get no text. Each runs in its own process, which prints its time and peak memory.

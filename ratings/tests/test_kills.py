@@ -177,6 +177,8 @@ def test_the_same_of_ratings(collection, worker):
 
 def test_of_an_archive_whose_maker_is_killed_nothing_is_seen_and_the_next_makes_it(settings, tmp_path, worker):
     settings.DATA_DIR = tmp_path
+    folder = {"OPTIONS": {"location": tmp_path / "pictures"}}  # that of the worker
+    settings.STORAGES = settings.STORAGES | {"pictures": settings.STORAGES["pictures"] | folder}
     count = ROWS // 2
     documents = (f'{{"key":"x{n}","title":"","body":"","url":"","fields":{{}}}}\n' for n in range(count))
     content = packed(HILLS | {"documents": HILLS["documents"] + "".join(documents)})
