@@ -141,7 +141,7 @@ def test_without_rounds_nothing_is_estimated_unless_it_is_asked_for(client, monk
     assert "Expected" not in page and "est=" not in page
     asked = text_of(client.get(URL, ASKED | {"expected": "1"}))
     assert "These means have no interval, because no round was drawn" in asked
-    assert "“what tells which system is better” draws what is judged by known chances" in asked
+    assert "“most informative first” draws what is judged by known chances" in asked
     assert f"{told.means[0].system} {decimals(told.means[0].mean)}" in asked
     assert "90 % for missing judgments" not in asked and "est=model" in asked
 
@@ -317,9 +317,9 @@ def test_without_rounds_it_says_what_to_do_next(client):
     analyst(client, judged.collection)
     assert "Nothing has been judged yet" in text_of(client.get(EXPECTED))
     judged.rate(make_rater(judged.collection, "first"), 3)
-    assert "The first one is drawn within minutes" in text_of(client.get(EXPECTED))
+    assert "The worker draws the first one within minutes" in text_of(client.get(EXPECTED))
     as_order(judged, "depth")
-    assert "Choose the order “what tells which system is better” or “at random” on the page Pool." in text_of(
+    assert "Choose the order “most informative first” or “at random” on the page Pool." in text_of(
         client.get(EXPECTED)
     )
 

@@ -73,14 +73,14 @@ def beside(collection: Collection, asked: Asked, told: Expected) -> dict:
 
 def no_rounds(collection: Collection) -> NextStep:
     """The next step where there are no rounds."""
-    lack = "No round was drawn yet, so there is no interval for what is not judged."
+    lack = "There is no interval for unjudged documents, because no round was drawn yet."
     if collection.order in ORDERS:
-        return NextStep(lack, "The first one is drawn within minutes of the time that raters can be given pairs.")
+        return NextStep(lack, "The worker draws the first one within minutes after raters can get pairs.")
     decisive, random = Collection.Order.DECISIVE.label, Collection.Order.RANDOM.label
     return NextStep(
         lack,
-        f"Choose the order “{decisive}” or “{random}” on the page Pool. Then what is judged is drawn by known "
-        "chances, and the means have an interval long before all is judged.",
+        f"Choose the order “{decisive}” or “{random}” on the page Pool. Idealist then draws the pairs to judge "
+        "with known chances, and the means have an interval long before all pairs are judged.",
     )
 
 

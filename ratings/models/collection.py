@@ -43,9 +43,9 @@ class VisibleManager(models.Manager.from_queryset(CollectionQuerySet)):
 class Collection(models.Model):
     class Order(models.TextChoices):
         QUERY = "query", "query by query, in random order"
-        DEPTH = "depth", "what systems rank best first"
+        DEPTH = "depth", "best ranked first"
         RANDOM = "random", "at random"
-        DECISIVE = "decisive", "what tells which system is better"
+        DECISIVE = "decisive", "most informative first"
 
     # None while an import of an archive writes it, and once it is deleted: nobody sees it.
     slug = models.SlugField(max_length=80, unique=True, null=True, help_text="The name in addresses and commands.")
