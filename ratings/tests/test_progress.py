@@ -219,6 +219,16 @@ def test_the_chart_begins_where_the_work_of_the_last_months_does():
     assert chart["line"].startswith(f"0.00,{100 - 4000 / 58:.2f} 0.00,")
 
 
+def test_where_no_grade_is_recent_the_chart_ends_with_the_last_one():
+    long_ago = TODAY - 200 * DAY
+    old = {long_ago - 100 * DAY: 5, long_ago - 3 * DAY: 10, long_ago: 20}
+    chart = burn_up(counted(old), "No forecast", TODAY)
+    assert (chart["first"], chart["end"], chart["before"]) == (long_ago - 3 * DAY, long_ago, 5)
+    assert chart["now"] == "100.00"
+    recent = burn_up(counted({TODAY - 80 * DAY: 5}), "No forecast", TODAY)
+    assert (recent["first"], recent["end"]) == (TODAY - 80 * DAY, TODAY)
+
+
 def test_the_chart_climbs_to_what_is_given_and_the_cone_to_what_is_wanted():
     given = counted(back(2, 4, 2, 4, 3))
     chart = burn_up(given, forecast(given, TODAY), TODAY)

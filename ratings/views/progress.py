@@ -102,10 +102,12 @@ def burn_up(counted: Progress, expected: Forecast | str, today: date) -> dict | 
     """
     if not counted.by_day:
         return None
-    # Imported grades can be years old; the chart begins with the first grade of the last LONGEST_BEHIND days.
-    since = today - timedelta(days=LONGEST_BEHIND)
-    first = min((day for day in counted.by_day if day >= since), default=since)
-    behind = max(1, (today - first).days + 1)
+    # Imported grades can be years old. The chart shows LONGEST_BEHIND days until today, or until the last grade if
+    # none is as recent, from the first grade in them.
+    last = max(counted.by_day)
+    end = today if last >= today - timedelta(days=LONGEST_BEHIND) else last
+    first = min(day for day in counted.by_day if day >= end - timedelta(days=LONGEST_BEHIND))
+    behind = max(1, (end - first).days + 1)
     ahead = 0
     if isinstance(expected, Forecast):
         ahead = min(((expected.late or date.max) - today).days, max(2 * behind, SHORTEST_AHEAD))
@@ -129,6 +131,7 @@ def burn_up(counted: Progress, expected: Forecast | str, today: date) -> dict | 
         "now": f"{100 * behind / (behind + ahead):.2f}",
         "now_y": f"{100 - 100 * total / top:.2f}",
         "first": first,
+        "end": end,
         "before": before,
         "last": today + timedelta(days=ahead) if ahead else None,
         "top": top,
