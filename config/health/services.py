@@ -104,5 +104,5 @@ def saml_provider() -> Iterator[Problem]:
 
 def backups() -> Iterator[Problem]:
     """Whether the worker makes the backups that are asked for."""
-    if wrong := schedule.overdue():
+    if wrong := schedule.overdue_problem():
         yield Problem(wrong, "Read it there, make room in IDEALIST_BACKUPS, and see that a worker runs.")

@@ -49,7 +49,7 @@ def test_a_backup_that_is_overdue_is_a_figure(settings, tmp_path, monkeypatch):
     backups = settings.STORAGES["backups"] | {"OPTIONS": {"location": tmp_path / "backups"}}
     settings.STORAGES = settings.STORAGES | {"backups": backups}
     assert figures()["idealist_backup_overdue",] == 1
-    schedule.make(now=timezone.now())
+    schedule.make_backup(now=timezone.now())
     assert figures()["idealist_backup_overdue",] == 0
     monkeypatch.setattr(schedule, "last_good", lambda: 1 / 0)  # a store that is away
     assert figures()["idealist_backup_overdue",] == 1
