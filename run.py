@@ -4,26 +4,26 @@
     python3 run.py                         serve on http://127.0.0.1:8000/ (Ctrl-C stops it)
     python3 run.py --port 8001             serve on another port
     python3 run.py --host 0.0.0.0          serve others: a proxy with TLS, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names
-    python3 run.py doctor                  what is wrong with this installation, and the cure of each thing
-    python3 run.py manage COMMAND ...        a management command; nothing is added to its output
-    python3 run.py backup FILE             write everything as one file, while others use it
-    python3 run.py restore FILE [--dry]    make everything as a backup has it; --dry only tries it out
-    python3 run.py upgrade [--plan]        bring the database up to date: says how, backs up, migrates, checks
-    python3 run.py test [PYTEST OPTIONS]   every check and every test, on SQLite and on PostgreSQL
-    python3 run.py test --changed          every check, and the tests nearest to what changed since main
-    python3 run.py bench [NAME ...]        measure side by side with others; without NAME, the list of benches
+    python3 run.py doctor                  print each problem of this installation, and its cure
+    python3 run.py manage COMMAND ...        run a management command; nothing is added to its output
+    python3 run.py backup FILE             write all data into one file, while others use it
+    python3 run.py restore FILE [--dry]    restore all data of a backup; --dry only sees whether that is possible
+    python3 run.py upgrade [--plan]        bring the database up to date: show the plan, back up, migrate, check
+    python3 run.py test [PYTEST OPTIONS]   run all checks and tests, on SQLite and on PostgreSQL
+    python3 run.py test --changed          run all checks, and the tests nearest to what changed since main
+    python3 run.py bench [NAME ...]        run a benchmark against other programs; without NAME, list them
     python3 run.py pictures                make the pictures of the documents anew
     python3 run.py lock [--upgrade]        make requirements*.lock anew after a change of requirements*.txt
     python3 run.py sbom FILE               list what requirements.lock installs, as CycloneDX JSON
 
 The first start makes .venv beside this file and installs requirements.lock into it, and checks every hash.
-Later starts do so only when that file or Python changed. DATABASE_URL picks the database, WEB_CONCURRENCY the
-number of processes.
-The first bench makes .venv-bench, for what only benches need.
+Later starts do so only when that file or Python has changed. DATABASE_URL chooses the database, WEB_CONCURRENCY
+the number of processes.
+The first benchmark makes .venv-bench, for packages that only benchmarks need.
 The tests use the PostgreSQL server in IDEALIST_TEST_POSTGRES or start their own, and the browser in CHROMIUM.
 """
 
-# Only the standard library and the syntax of Python 3.8, so that an older Python can print what it lacks.
+# Only the standard library and the syntax of Python 3.8, so that an older Python can say that it is too old.
 from __future__ import annotations
 
 import argparse
@@ -52,8 +52,9 @@ PYTHON = VENV / "bin" / "python"
 MANAGE = [str(PYTHON), str(ROOT / "manage.py")]
 RUNTIME, MACHINES, SAML = "requirements.lock", "requirements-machines.lock", "requirements-saml.lock"
 DEVELOPMENT, BENCHES = "requirements-dev.lock", "bench/requirements.lock"
-OF_TESTS = ("pytest", "pytest-django", "iniconfig", "pluggy", "pygments")  # in requirements.txt, not on a server
-SHORT = {"backup", "restore", "upgrade"}  # commands that need no `manage` before them
+# Packages in requirements.txt that a server does not need.
+TEST_PACKAGES = ("pytest", "pytest-django", "iniconfig", "pluggy", "pygments")
+WITHOUT_MANAGE = {"backup", "restore", "upgrade"}  # commands that need no `manage` before them
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 CHECKS = {
     "ruff check": ["-m", "ruff", "check", "."],
@@ -63,11 +64,11 @@ CHECKS = {
 
 
 class Refusal(Exception):
-    """What went wrong and what to do about it, in one line for the person at the terminal."""
+    """A problem and its cure, in one line for the person at the terminal."""
 
 
 def say(line: str) -> None:
-    """Everything but the server's address goes to standard error: standard output belongs to the command."""
+    """Print to standard error. Standard output belongs to the command, and to the address of the server."""
     print(line, file=sys.stderr, flush=True)
 
 
@@ -77,27 +78,27 @@ def require_python(version: Sequence[int]) -> None:
         raise Refusal(f"Idealist needs Python 3.11 or newer and this is {found}. Try: python3.11 run.py")
 
 
-def last_words(output: str) -> str:
-    """The line of a failed program's output that says why: its last error, or else its last line."""
+def reason_in(output: str) -> str:
+    """The line of a failed program's output that gives the reason: its last error, or else its last line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()] or ["it gave no reason"]
     errors = [line for line in lines if line.lower().startswith("error")]
     return (errors or lines)[-1]
 
 
-def quietly(command: Sequence[str], failure: str, cure: str = "", stdout=subprocess.PIPE) -> None:
-    """Run a step. Its output is hidden, and a failure is raised in one line."""
+def run_quietly(command: Sequence[str], failure: str, cure: str = "", stdout=subprocess.PIPE) -> None:
+    """Run a step without its output. Raises Refusal where it fails."""
     pipes = {"stdin": subprocess.DEVNULL, "stdout": stdout, "stderr": subprocess.PIPE}
-    done = subprocess.run(command, text=True, errors="replace", check=False, **pipes)
-    if done.returncode:
-        raise Refusal(f"{failure}: {last_words((done.stdout or '') + done.stderr)} {cure}".rstrip())
+    completed = subprocess.run(command, text=True, errors="replace", check=False, **pipes)
+    if completed.returncode:
+        raise Refusal(f"{failure}: {reason_in((completed.stdout or '') + completed.stderr)} {cure}".rstrip())
 
 
 # The environment
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[None]:
-    """Hold the project's lock: two commands started together must not both install or migrate."""
+def project_lock() -> Iterator[None]:
+    """Hold the lock of the project, so that two commands that start together do not both install or migrate."""
     import fcntl  # absent on Windows, which main() has already refused
 
     folder = os.open(ROOT, os.O_RDONLY)
@@ -109,7 +110,7 @@ def alone() -> Iterator[None]:
 
 
 def fingerprint(name: str) -> str:
-    """Returns a line that changes when this lock or Python's minor version does."""
+    """A line that changes when this lock file or the minor version of Python changes."""
     content = repr(sys.version_info[:2]).encode() + (ROOT / name).read_bytes()
     return f"{name} {hashlib.sha256(content).hexdigest()}"
 
@@ -130,11 +131,11 @@ def is_installed(requirements: Sequence[str], venv: Path = VENV) -> bool:
 
 def install_with_uv(uv: str, make: Sequence[str], venv: Path, requirements: str) -> bool:
     try:
-        quietly([*make, "--without-pip"], f"Making {venv.name} failed")
+        run_quietly([*make, "--without-pip"], f"Making {venv.name} failed")
         install = [uv, "pip", "install", "--python", str(python_of(venv)), "--require-hashes", "--no-deps"]
-        quietly([*install, "-r", str(ROOT / requirements)], "uv failed")
+        run_quietly([*install, "-r", str(ROOT / requirements)], "uv failed")
     except Refusal as refusal:
-        say(f"{refusal} Trying pip ...")  # pip may know an index that uv does not
+        say(f"{refusal} Trying pip ...")  # pip may use an index that uv does not know
         return False
     return True
 
@@ -142,22 +143,22 @@ def install_with_uv(uv: str, make: Sequence[str], venv: Path, requirements: str)
 def install_with_pip(make: Sequence[str], venv: Path, requirements: str) -> None:
     if not (importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip")):
         raise Refusal("This Python cannot make a virtual environment. Cure: apt install python3-venv")
-    quietly(make, f"Making {venv.name} failed")
+    run_quietly(make, f"Making {venv.name} failed")
     pip = [str(python_of(venv)), "-m", "pip", "install", "--require-hashes", "--no-deps"]
     pip += ["-r", str(ROOT / requirements)]
     cure = f"(Is the network there? See all of it: {venv.name}/bin/pip install -r {requirements})"
-    # Python compiles what it imports anyway. Compiling everything doubles the time of an install.
-    quietly([*pip, "--no-input", "--no-compile", "--disable-pip-version-check"], "Installing failed", cure)
+    # Python compiles what it imports. To compile everything would double the time of an install.
+    run_quietly([*pip, "--no-input", "--no-compile", "--disable-pip-version-check"], "Installing failed", cure)
 
 
 def set_up(*requirements: str, venv: Path = VENV) -> None:
-    """Install these files into `venv`. The stamp goes first and comes last, so half an install never counts."""
+    """Install these lock files into `venv`. The stamp is written last, so half an install never counts."""
     if is_installed(requirements, venv):
         return
     stamp_of(venv).unlink(missing_ok=True)
-    wanted = requirements[-1]  # it has all that the others have, in the same versions
+    wanted = requirements[-1]  # it contains the others, in the same versions
     say(f"Installing {wanted} into {venv.name}: about a minute, and only when it changed ...")
-    # Packages for this Python: repair the environment. None: it is new or another Python's, so begin again.
+    # Packages for this Python: repair the environment. None: it is new or of another Python, so make it anew.
     packages = venv / "lib" / "python{}.{}".format(*sys.version_info[:2]) / "site-packages"
     make = [sys.executable, "-m", "venv", str(venv)] + ([] if packages.is_dir() else ["--clear"])
     uv = shutil.which("uv")
@@ -167,7 +168,7 @@ def set_up(*requirements: str, venv: Path = VENV) -> None:
 
 
 def runtime() -> str:
-    """The lock that serves: a larger one where settings name what several machines share, or SAML."""
+    """The lock file that the server needs: a larger one where settings use SAML, a bucket or a cache."""
     if os.environ.get("IDEALIST_SAML_METADATA"):
         return SAML
     in_bucket = "://" in os.environ.get("IDEALIST_BACKUPS", "")
@@ -175,7 +176,7 @@ def runtime() -> str:
 
 
 def is_set(name: str) -> bool:
-    """Whether the setting or its NAME_FILE is set: see config/secret_files.py."""
+    """Whether the setting or its NAME_FILE is set, as in config/secret_files.py."""
     return bool(os.environ.get(name) or os.environ.get(f"{name}_FILE"))
 
 
@@ -183,7 +184,7 @@ def is_set(name: str) -> bool:
 
 
 def data_folder() -> Path:
-    """Returns the data folder, the same as in config/settings.py."""
+    """The data folder, as in config/settings.py."""
     return Path(os.environ.get("IDEALIST_DATA") or ROOT / "var").resolve()
 
 
@@ -199,7 +200,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def offer_demo(host: str) -> None:
-    """Allow the sample where only this machine comes, under its own names, and the database is the usual one."""
+    """Allow the sample on a loopback address, unless names or a database are set."""
     if host in LOOPBACK and not (os.environ.get("IDEALIST_HOSTS") or is_set("DATABASE_URL")):
         os.environ.setdefault("IDEALIST_DEMO", "1")
         return
@@ -208,44 +209,44 @@ def offer_demo(host: str) -> None:
 
 
 def server(bind: str) -> list[str]:
-    """The command that serves on an address, or on a socket that is open."""
+    """The command that serves on HOST:PORT, or on an open socket as fd://NUMBER."""
     return [str(PYTHON), "-m", "config.server", bind]
 
 
 def serve(host: str, port: int) -> None:
     """Prepare the database and become the server. Does not return."""
-    listening(host, port).close()  # a busy port is refused before the long part
+    listening(host, port).close()  # refuses a busy port before the slow steps
     offer_demo(host)
-    os.environ["IDEALIST_DATA"] = str(data_folder())  # absolute, for the folder changes below
-    with alone():
+    os.environ["IDEALIST_DATA"] = str(data_folder())  # absolute, since the current folder changes below
+    with project_lock():
         set_up(runtime())
         cure = "(See all of it: python3 run.py manage prepare)"
-        quietly([*MANAGE, "prepare"], "Preparing failed", cure, stdout=None)
-    door = listening(host, port)
-    door.set_inheritable(True)
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{door.getsockname()[1]}/"
+        run_quietly([*MANAGE, "prepare"], "Preparing failed", cure, stdout=None)
+    listener = listening(host, port)
+    listener.set_inheritable(True)
+    shown_host = f"[{host}]" if ":" in host else host
+    address = f"http://{shown_host}:{listener.getsockname()[1]}/"
     print(f"Idealist is at {address} (Ctrl-C stops it)", flush=True)
-    key = data_folder() / "look-around.key"  # exists while looking around is allowed
+    key = data_folder() / "look-around.key"  # exists while visitors may look around
     if key.exists():
         print(f"Look around in the sample: {address}?look={key.read_text().strip()}", flush=True)
     os.chdir(ROOT)
     os.environ.setdefault("IDEALIST_WORKER", "1")
-    os.execv(PYTHON, server(f"fd://{door.fileno()}"))
+    os.execv(PYTHON, server(f"fd://{listener.fileno()}"))
 
 
 # python3 run.py manage
 
 
 def manage(arguments: Sequence[str]) -> None:
-    """Replace this process with manage.py: streams, signals and exit status are its own. Does not return."""
-    with alone():
+    """Replace this process with manage.py, which gets its streams and signals. Does not return."""
+    with project_lock():
         set_up(runtime())
-        # A restore makes its own database.
-        makes = arguments[:1] == ["restore"] or is_set("DATABASE_URL")
-        if not makes and not (data_folder() / "db.sqlite3").exists():
+        # A restore makes the database itself.
+        has_database = arguments[:1] == ["restore"] or is_set("DATABASE_URL")
+        if not has_database and not (data_folder() / "db.sqlite3").exists():
             cure = "(See all of it: .venv/bin/python manage.py migrate)"
-            quietly([*MANAGE, "migrate"], "Making the database failed", cure)
+            run_quietly([*MANAGE, "migrate"], "Making the database failed", cure)
     os.execv(PYTHON, [*MANAGE, *arguments])
 
 
@@ -253,9 +254,9 @@ def manage(arguments: Sequence[str]) -> None:
 
 
 def doctor() -> None:
-    """Replace this process with the checks: exit status 1 where something is wrong. Does not return."""
+    """Replace this process with the health checks, whose exit status is 1 for a problem. Does not return."""
     os.environ["IDEALIST_DATA"] = str(data_folder())
-    with alone():
+    with project_lock():
         set_up(runtime())
     os.chdir(ROOT)
     os.execv(PYTHON, [str(PYTHON), "-m", "config.health.doctor"])
@@ -263,51 +264,51 @@ def doctor() -> None:
 
 # python3 run.py test
 
-NOTHING = 5  # pytest's status where it found no test
+NO_TESTS = 5  # exit status of pytest where it found no test
 
 
 def chromium() -> str | None:
-    """The path of the browser. The one without windows comes first: tests take a third less processor in it."""
-    named = os.environ.get("CHROMIUM")
-    names = [named] if named else ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
+    """The path of Chromium, or None. The headless one comes first: tests use a third less processor time in it."""
+    given = os.environ.get("CHROMIUM")
+    names = [given] if given else ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
     return next(filter(None, map(shutil.which, names)), None)
 
 
 def initdb() -> str | None:
-    """Debian keeps the programs of a server off PATH, in a folder for each version."""
+    """The path of initdb, or None. Debian keeps it outside of PATH, in a folder for each version."""
     debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
     return shutil.which("initdb") or (str(debian[-1]) if debian else None)
 
 
-def absent_tools() -> list[str]:
-    absent = []
+def missing_tools() -> list[str]:
+    missing = []
     if not (os.environ.get("IDEALIST_TEST_POSTGRES") or initdb()):
-        absent.append("tests on PostgreSQL, there is no initdb (apt install postgresql)")
+        missing.append("tests on PostgreSQL, there is no initdb (apt install postgresql)")
     if not chromium():
-        absent.append("tests in a browser, there is no Chromium (apt install chromium, or set CHROMIUM)")
+        missing.append("tests in a browser, there is no Chromium (apt install chromium, or set CHROMIUM)")
     for program in ("pgbouncer", "redis-server"):
         if not shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin"):
-            absent.append(f"tests of several machines, there is no {program} (apt install {program})")
-    return absent
+            missing.append(f"tests of several machines, there is no {program} (apt install {program})")
+    return missing
 
 
 @contextlib.contextmanager
 def throwaway_postgres() -> Iterator[str]:
-    """Yields the URL of a temporary server on its own socket, which is deleted when the tests end."""
+    """Yields the URL of a temporary PostgreSQL server, which is deleted at the end of the block."""
     as_postgres = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
     create = [*as_postgres, initdb(), "-U", "postgres", "-A", "trust", "--encoding=UTF8", "--no-locale"]
     control = [*as_postgres, str(Path(initdb()).resolve().with_name("pg_ctl"))]
-    # In /tmp, because another user must reach it and the path of a socket must be short.
+    # In /tmp, since another user must reach it, and the path of a socket must be short.
     with tempfile.TemporaryDirectory(prefix="idealist-postgres-", dir="/tmp") as folder:
         data, log = ["-D", f"{folder}/data"], ["-l", f"{folder}/log"]
         settings = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
-        # Else it counts a table that is empty between two tests, and plans the next test for an empty table.
+        # Otherwise it analyzes a table that is empty between two tests, and plans the next test for that.
         settings += " -c autovacuum=off"
         try:
             if as_postgres:
                 shutil.chown(folder, "postgres", "postgres")
-            quietly([*create, *data, "--no-sync"], "PostgreSQL: initdb failed")
-            quietly([*control, *data, *log, "-w", "-o", settings, "start"], "PostgreSQL did not start")
+            run_quietly([*create, *data, "--no-sync"], "PostgreSQL: initdb failed")
+            run_quietly([*control, *data, *log, "-w", "-o", settings, "start"], "PostgreSQL did not start")
             yield f"postgres://postgres@{quote(folder, safe='')}/postgres"
         except LookupError as error:
             raise Refusal("PostgreSQL refuses to run as root, and no user is named postgres") from error
@@ -316,21 +317,21 @@ def throwaway_postgres() -> Iterator[str]:
 
 
 def status_of(title: str, arguments: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Exit status of a step that writes to the terminal itself."""
+    """The exit status of a step, which writes to the terminal itself."""
     print(f"\n== {title}", flush=True)
     with subprocess.Popen([str(PYTHON), *arguments], env=environment) as process:
         try:
             return process.wait()
         except KeyboardInterrupt:
-            process.wait()  # the same Ctrl-C reached it, and it closes its browser and its database
+            process.wait()  # Ctrl-C reached it, too, and it closes its browser and database
             raise
         except SystemExit:
             process.terminate()
             raise
 
 
-def counted(report: Path) -> str:
-    """The outcome of a run of pytest, from its JUnit report: 3 passed in 0.52s."""
+def test_counts(report: Path) -> str:
+    """The outcome of a run of pytest from its JUnit report, such as: 3 passed in 0.52s."""
     suite = ElementTree.parse(report).getroot().find("testsuite")
     failed, errors, skipped = (int(suite.get(name)) for name in ("failures", "errors", "skipped"))
     passed = int(suite.get("tests")) - failed - errors - skipped
@@ -340,7 +341,7 @@ def counted(report: Path) -> str:
 
 
 class Part(NamedTuple):
-    """Some of the tests, in a process of their own with a folder of its own. conftest.py says which."""
+    """Some of the tests, which run in their own process and data folder. conftest.py decides which these are."""
 
     name: str
     data: Path
@@ -356,16 +357,16 @@ class Part(NamedTuple):
         return ["-m", "pytest", f"--part={self.name}", f"--junitxml={self.report}", *self.arguments]
 
     def outcome(self, status: int) -> str:
-        """A closing line."""
-        outcome = "no tests were collected" if status == NOTHING else f"pytest ended with status {status}"
+        """The closing line for this exit status of pytest."""
+        outcome = "no tests were collected" if status == NO_TESTS else f"pytest ended with status {status}"
         if status in (0, 1) and self.report.exists():
-            outcome = counted(self.report)
+            outcome = test_counts(self.report)
         return f" {self.name}: {outcome} ".center(80, "=")
 
 
 @contextlib.contextmanager
-def begun(part: Part, log: Path | None) -> Iterator[subprocess.Popen]:
-    """A part of the tests that runs while others do. What it writes goes into `log`, or to the terminal."""
+def started(part: Part, log: Path | None) -> Iterator[subprocess.Popen]:
+    """Yields the process of a part of the tests, whose output goes into `log` or to the terminal."""
     if not log:
         print(f"\n== pytest: {part.name}", flush=True)
     with log.open("wb") if log else contextlib.nullcontext() as output:
@@ -374,17 +375,17 @@ def begun(part: Part, log: Path | None) -> Iterator[subprocess.Popen]:
     try:
         yield process
     except KeyboardInterrupt:
-        process.wait()  # the same Ctrl-C reached it, and it closes its browser and its database
+        process.wait()  # Ctrl-C reached it, too, and it closes its browser and database
         raise
     finally:
-        process.terminate()  # where the tests are broken off in another way
+        process.terminate()  # where the tests end in another way
         process.wait()
 
 
 def side_by_side(parts: Sequence[Part], lanes: int) -> Iterator[tuple[Part, int]]:
-    """Each part and its exit status, `lanes` of them at a time.
+    """Yields each part and its exit status. `lanes` parts run at a time.
 
-    The first one writes to the terminal. What the others wrote is shown after it.
+    The first part writes to the terminal. The output of the others is printed after it.
     """
     with contextlib.ExitStack() as steps:
         running = []
@@ -392,7 +393,7 @@ def side_by_side(parts: Sequence[Part], lanes: int) -> Iterator[tuple[Part, int]
             while sum(process.poll() is None for *_, process in running) >= lanes:
                 time.sleep(0.1)
             log = part.data / "output" if running else None
-            running.append((part, log, steps.enter_context(begun(part, log))))
+            running.append((part, log, steps.enter_context(started(part, log))))
         for part, log, process in running:
             status = process.wait()
             if log:
@@ -401,12 +402,12 @@ def side_by_side(parts: Sequence[Part], lanes: int) -> Iterator[tuple[Part, int]
 
 
 def parts_of(arguments: Sequence[str], environment: Mapping[str, str], server: str | None) -> list[Part]:
-    """All tests in parts, those that take longest first."""
+    """All tests in parts, the slowest first. `server`: the URL of PostgreSQL; None: no tests on it."""
 
-    def part(name: str, **own: str) -> Part:
+    def part(name: str, **changed: str) -> Part:
         data = Path(environment["IDEALIST_DATA"], name.replace(" ", "-"))
         data.mkdir(mode=0o700)
-        return Part(name, data, arguments, {**environment, "IDEALIST_DATA": str(data), **own})
+        return Part(name, data, arguments, {**environment, "IDEALIST_DATA": str(data), **changed})
 
     postgres = [part("PostgreSQL", DATABASE_URL=server)] if server else []
     looks = [part("looks, desk"), part("looks, pages")]
@@ -414,62 +415,61 @@ def parts_of(arguments: Sequence[str], environment: Mapping[str, str], server: s
     return [*postgres, *looks, *halves, part("no database")]
 
 
-def tests_read(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen:
-    """A process in which pytest reads all tests, and compiles them: once for all parts, and beside the checks."""
+def tests_compiling(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen:
+    """A process in which pytest compiles all tests, once for all parts and while the checks run."""
     command = [str(PYTHON), "-m", "pytest", "--collect-only", "--quiet", *arguments]
     return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def results(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterator[tuple[bool, str]]:
-    """Whether it passed, and a line for the end, of every check and of every part of the tests."""
-    with tests_read(arguments, environment):
+    """Yields (whether it passed, closing line) of each check and of each part of the tests."""
+    with tests_compiling(arguments, environment):
         for title, command in CHECKS.items():
             passed = status_of(title, command, environment) == 0
             yield passed, f"{'passed' if passed else 'failed'}: {title}"
-    named = os.environ.get("IDEALIST_TEST_POSTGRES")
-    with contextlib.nullcontext(named) if named or not initdb() else throwaway_postgres() as server:
-        # Two more than there are cores, since some wait for a browser, a server or a lock.
+    given = os.environ.get("IDEALIST_TEST_POSTGRES")
+    with contextlib.nullcontext(given) if given or not initdb() else throwaway_postgres() as server:
+        # Two more than there are cores, since some parts wait for a browser, a server or a lock.
         ends = list(side_by_side(parts_of(arguments, environment, server), (os.cpu_count() or 1) + 2))
-    nothing = all(status == NOTHING for _, status in ends)
+    nothing = all(status == NO_TESTS for _, status in ends)
     for part, status in ends:
-        yield status == 0 or (status == NOTHING and not nothing), part.outcome(status)
+        yield status == 0 or (status == NO_TESTS and not nothing), part.outcome(status)
 
 
 def nearest_tests() -> list[str]:
-    """The files of tests that are nearest to what changed since main."""
+    """The paths of the tests that are nearest to what changed since main."""
     command = [str(PYTHON), "-m", "config.tests.touched"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Refusal(f"Finding what a change touches failed: {last_words(done.stderr)}")
-    if not done.stdout.strip():
+    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if completed.returncode:
+        raise Refusal(f"The tests nearest to the change cannot be found: {reason_in(completed.stderr)}")
+    if not completed.stdout.strip():
         raise Refusal("Nothing changed since main. All tests: python3 run.py test")
-    return done.stdout.split()
+    return completed.stdout.split()
 
 
 def test(arguments: Sequence[str]) -> int:
-    absent = absent_tools()
-    if absent and os.environ.get("CI"):
-        raise Refusal("With CI set no test may be skipped: " + "; ".join(absent))
-    with alone():
+    missing = missing_tools()
+    if missing and os.environ.get("CI"):
+        raise Refusal("With CI set no test may be skipped: " + "; ".join(missing))
+    with project_lock():
         set_up(RUNTIME, MACHINES, SAML, DEVELOPMENT)
     if "--changed" in arguments:
         nearest = nearest_tests()
         print("The tests nearest to the change:", *nearest, sep="\n  ")
         arguments = [argument for argument in arguments if argument != "--changed"] + nearest
     os.chdir(ROOT)
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM)
-    )  # else the PostgreSQL server would keep running
-    own = {"DATABASE_URL", "SECRET_KEY", "IDEALIST_HOSTS", "IDEALIST_HTTPS", "IDEALIST_DEMO", "CHROMIUM"}
-    environment = {name: value for name, value in os.environ.items() if name not in own}
+    # Otherwise the PostgreSQL server would keep running.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    excluded = {"DATABASE_URL", "SECRET_KEY", "IDEALIST_HOSTS", "IDEALIST_HTTPS", "IDEALIST_DEMO", "CHROMIUM"}
+    environment = {name: value for name, value in os.environ.items() if name not in excluded}
     if chromium():
         environment["CHROMIUM"] = chromium()
-    # Tests start Python hundreds of times, so modules are compiled once, whatever the caller has set.
+    # Tests start Python hundreds of times, so modules are compiled once, whatever the caller sets.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     environment["PYTHONPYCACHEPREFIX"] = str(VENV / "bytecode")
     with tempfile.TemporaryDirectory(prefix="idealist-test-") as environment["IDEALIST_DATA"]:
         outcomes = list(results(arguments, environment))
-    print("", *(line for _, line in outcomes), *(f"skipped: {reason}" for reason in absent), sep="\n")
+    print("", *(line for _, line in outcomes), *(f"skipped: {reason}" for reason in missing), sep="\n")
     return 0 if all(passed for passed, _ in outcomes) else 1
 
 
@@ -477,8 +477,8 @@ def test(arguments: Sequence[str]) -> int:
 
 
 def pictures() -> None:
-    """Replace this process with the module that makes the pictures. Does not return."""
-    with alone():
+    """Replace this process with the module that makes the pictures of the documents. Does not return."""
+    with project_lock():
         set_up(RUNTIME, MACHINES, SAML, DEVELOPMENT)
     if chromium():
         os.environ["CHROMIUM"] = chromium()
@@ -490,59 +490,59 @@ def pictures() -> None:
 
 
 def lock(*options: str) -> None:
-    """Make every lock anew, for each Python from 3.11 on and each system. Keeps versions that still fit.
+    """Make all lock files anew, for each Python from 3.11 on and each system. Versions that still fit are kept.
 
-    Those that serve take only wheels: to install them runs no code of a package. What is in several locks has one
-    version, which the largest of those that serve decides.
+    Lock files of the server allow only wheels, so that an install runs no code of a package. A package has the
+    same version in all lock files, which the largest one of the server decides.
     """
-    with alone():
+    with project_lock():
         set_up(RUNTIME, MACHINES, SAML, DEVELOPMENT)
     os.chdir(ROOT)
     compiled = [str(PYTHON), "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
     compiled += ["--generate-hashes", "--no-emit-index-url", "--custom-compile-command", "python3 run.py lock"]
-    # jsonschema reads a grammar with these whenever Python starts, for 1.5 s, to check formats that nothing has.
+    # With these, jsonschema loads a grammar for 1.5 s at each start, to check formats that nothing here uses.
     compiled += ["--no-emit-package", "rfc3987-syntax", "--no-emit-package", "lark"]
     wheels = ["--only-binary", ":all:", "--emit-build-options"]
-    of_tests = [f"--no-emit-package={name}" for name in OF_TESTS]
+    of_tests = [f"--no-emit-package={name}" for name in TEST_PACKAGES]
     for name in (SAML, MACHINES, RUNTIME, DEVELOPMENT, BENCHES):
         say(f"Making {name} ...")
         more = [] if name == SAML else ["--constraints", SAML]
         more += wheels + of_tests if name in (RUNTIME, MACHINES, SAML) else []
         source = str(Path(name).with_suffix(".txt"))
-        quietly([*compiled, *more, *options, "--output-file", name, source], f"Making {name} failed")
+        run_quietly([*compiled, *more, *options, "--output-file", name, source], f"Making {name} failed")
 
 
 # python3 run.py sbom
 
 
 def sbom(file: str) -> None:
-    """Write what the runtime's lock installs, each with version and hashes, as CycloneDX JSON."""
-    with alone():
+    """Write the packages of requirements.lock, with version and hashes, as CycloneDX JSON."""
+    with project_lock():
         set_up(RUNTIME, DEVELOPMENT)
     made = [str(PYTHON), "-m", "cyclonedx_py", "requirements", str(ROOT / RUNTIME), "--output-reproducible"]
     made += ["--pyproject", str(ROOT / "pyproject.toml"), "--output-file", str(Path(file).absolute())]
-    quietly(made, f"Making {file} failed")
+    run_quietly(made, f"Making {file} failed")
 
 
 # python3 run.py bench
 
 
 def benches() -> dict[str, str]:
-    """What each bench shows, by its name: the first line of its docstring. A shared part begins with _."""
+    """{name: what it shows} of each bench, from the first line of its docstring. Shared modules begin with _."""
     files = sorted((ROOT / "bench").glob("[!_]*.py"))
     return {f.stem: (ast.get_docstring(ast.parse(f.read_text())) or "").partition("\n")[0] for f in files}
 
 
 def bench(name: str, *options: str) -> None:
-    """Replace this process with a bench, in an environment with the peers that it measures. Does not return."""
+    """Replace this process with a benchmark, in an environment with the peers that it needs. Does not return."""
     known = benches()
     if name not in known:
         raise Refusal(f"There is no bench {name!r}; there are {', '.join(known)}")
-    with alone():
+    with project_lock():
         set_up(RUNTIME, BENCHES, venv=VENV_BENCH)
     python = str(python_of(VENV_BENCH))
     os.environ["PYTHONPATH"] = str(ROOT)
-    # -P: what lies in the current folder must not stand in for a module of the project.
+    # -P, so that no file in the current folder replaces a module of the project.
     os.execv(python, [python, "-P", "-m", f"bench.{name}", *options])
 
 
@@ -561,7 +561,7 @@ def main(argv: Sequence[str]) -> int:
             raise Refusal("Idealist runs on Linux and macOS. On Windows, run it inside WSL")
         if argv[:1] == ["manage"]:
             manage(argv[1:])
-        if argv[:1] and argv[0] in SHORT:
+        if argv[:1] and argv[0] in WITHOUT_MANAGE:
             manage(argv)
         if argv == ["doctor"]:
             doctor()

@@ -159,24 +159,26 @@ class Place:
         """In this process the usual database for a while."""
         import dj_database_url
 
-        from config.backup import beside
+        from config.backup import replacement
 
         if self.url:
             facts = dj_database_url.parse(self.url)
-            with beside._instead(NAME=facts["NAME"]):
+            with replacement.default_connection(NAME=facts["NAME"]):
                 yield
         else:
             path = self.folder / "db.sqlite3"
-            with beside._instead(ENGINE="config.sqlite", NAME=path, OPTIONS={"transaction_mode": "IMMEDIATE"}):
+            with replacement.default_connection(
+                ENGINE="config.sqlite", NAME=path, OPTIONS={"transaction_mode": "IMMEDIATE"}
+            ):
                 yield
 
     def is_empty(self) -> bool:
-        from config.backup import beside
+        from config.backup import replacement
 
         if not self.url and not (self.folder / "db.sqlite3").exists():
             return True
         with self.open():
-            return beside.held() is None
+            return replacement.table_with_rows() is None
 
 
 def lost(place: Place, acts: Sequence[dict], frozen: set[str], pictures: Path) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The API of both apps at one address: its OpenAPI description, error answers, and checks of every call."""
+"""The API of both apps under one address: its OpenAPI description, problem documents, and checks of every call."""
 
 import re
 from collections.abc import Callable
@@ -30,18 +30,18 @@ from ratings.models import Scope
 
 from . import api_page
 
-# The description of each status, with all its causes.
+# {status: description with all its causes}
 STATUSES = DETAILS | {
     503: "The database is locked or cannot be reached or, with the type urn:idealist:problem:busy, another import"
     " is under way. Nothing was written; send the same again after the seconds of Retry-After."
 }
-# Messages for errors of pydantic whose own speak of its internals.
+# Messages for errors of pydantic whose own messages are about its internals.
 MESSAGES = {
     "extra_forbidden": "There is no such member here.",
     "missing": "It is missing.",
-    "string_pattern_mismatch": "It has characters that cannot stand here.",
+    "string_pattern_mismatch": "It has characters that are not allowed here.",
 }
-# The scope that the calls under a tag need, and the calls that need another one or none.
+# The scope that the calls under a tag need, and the calls that need another scope or none.
 SCOPES = {"evaluation": Scope.READ, "import": Scope.IMPORT, "record": Scope.READ, "rating": Scope.RATE}
 OTHER_SCOPES = {
     "ratings_api_reading_token": None,
@@ -84,18 +84,21 @@ class StrictJson(Parser):
 
 
 @cache
-def described(prefix: str) -> dict:
-    """The OpenAPI description, with the scopes and the problem documents of each call."""
+def openapi_schema(prefix: str) -> dict:
+    """The OpenAPI description, with the scopes and problem documents of each call.
+
+    `prefix`: the address of the API, such as /api/v1/.
+    """
     schema = api.get_openapi_schema(path_prefix=prefix)
-    shapes = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
-    schema["components"]["schemas"] |= shapes.pop("$defs") | {"ProblemDocument": shapes}
+    problem_schemas = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
+    schema["components"]["schemas"] |= problem_schemas.pop("$defs") | {"ProblemDocument": problem_schemas}
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
     for operation in (each for methods in schema["paths"].values() for each in methods.values()):
         scope = OTHER_SCOPES.get(operation["operationId"], SCOPES[operation["tags"][0]])
         operation["security"] = [{Bearer.__name__: [str(scope)] if scope else []}]
         for status in PROBLEMS:
-            answer = {"description": STATUSES.get(status, HTTPStatus(status).phrase), "content": content}
-            operation["responses"].setdefault(status, answer)
+            response = {"description": STATUSES.get(status, HTTPStatus(status).phrase), "content": content}
+            operation["responses"].setdefault(status, response)
     return schema
 
 
@@ -106,7 +109,7 @@ api = NinjaAPI(
     openapi_extra={"tags": [{"name": name} for name in ("evaluation", "import", "record", "rating")]},
     auth=Bearer(),
     parser=StrictJson(),
-    # `docs` and `openapi` below replace those of ninja, which load scripts from elsewhere and are public.
+    # `docs` and `openapi` below replace the pages of ninja, which load scripts from other hosts and are public.
     docs_url=None,
     openapi_url=None,
 )
@@ -115,76 +118,79 @@ api.add_router("", evaluation, tags=["evaluation"])
 
 
 @api.exception_handler(Problem)
-def problem(request: HttpRequest, error: Problem) -> HttpResponse:
+def on_problem(request: HttpRequest, error: Problem) -> HttpResponse:
     return error.response()
 
 
 @api.exception_handler(Http404)
-def missing(request: HttpRequest, error: Http404) -> HttpResponse:
+def on_not_found(request: HttpRequest, error: Http404) -> HttpResponse:
     return Problem(404).response()
 
 
 @api.exception_handler(HttpError)
-def unreadable(request: HttpRequest, error: HttpError) -> HttpResponse:
-    """A body that cannot be parsed: the only HttpError that ninja raises."""
+def on_unreadable_body(request: HttpRequest, error: HttpError) -> HttpResponse:
+    """400 for a body that cannot be parsed, the only cause for which ninja raises HttpError."""
     cause = str(error.__cause__ or error).replace("the line", "the body")
     return Problem(error.status_code, f"{cause[0].upper()}{cause[1:]}.", kind="unreadable").response()
 
 
 @api.exception_handler(ValidationError)
-def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    errors = [entry(each) for each in error.errors]
+def on_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    errors = [error_entry(each) for each in error.errors]
     return Problem(422, "What was sent is not as described.", kind="invalid", errors=errors).response()
 
 
-def entry(error: dict) -> dict:
-    """An entry of `errors`: the place and the message, without the value that was sent."""
-    source, *place = error["loc"]
+def error_entry(error: dict) -> dict:
+    """An entry of `errors`, with the place and the message, but never the value that was sent."""
+    source, *location = error["loc"]
     message = error["msg"].removeprefix("Value error, ")
     detail = MESSAGES.get(error["type"]) or as_sentence(f"{message[0].upper()}{message[1:]}")
     if source != "body":
-        return {"parameter": str(place[-1] if place else source), "detail": detail}
-    # place[0] is the name of the argument that takes the body.
-    place = place[1:]
-    pointer = "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in place)
-    index = next((part for part in place if isinstance(part, int)), None)
+        return {"parameter": str(location[-1] if location else source), "detail": detail}
+    # The first part is the name of the argument that takes the body.
+    location = location[1:]
+    pointer = "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in location)
+    index = next((part for part in location if isinstance(part, int)), None)
     return {"pointer": pointer, "detail": detail} | ({} if index is None else {"index": index})
 
 
 # Checks of every call, before authentication
 
 
-def checked(view: Callable[..., HttpResponse], known: dict[str, dict[str, bool]]) -> Callable[..., HttpResponse]:
-    """Returns the view, wrapped so that only well-formed requests reach it.
+def with_checks(
+    view: Callable[..., HttpResponse], allowed: dict[str, dict[str, bool]]
+) -> Callable[..., HttpResponse]:
+    """The view, wrapped so that only well-formed requests reach it.
 
-    `known`: {method: {parameter: whether it is a list}}.
+    `allowed`: {method: {parameter: whether it is a list}}.
     """
 
     @csrf_exempt
     @login_not_required
     @wraps(view)
-    def answered(request: HttpRequest, *args, **kwargs) -> HttpResponse:
+    def wrapper(request: HttpRequest, *args, **kwargs) -> HttpResponse:
         try:
-            refuse_malformed(request, known)
+            refuse_malformed(request, allowed)
         except Problem as error:
             return error.response()
         return view(request, *args, **kwargs)
 
-    return answered
+    return wrapper
 
 
-def refuse_malformed(request: HttpRequest, known: dict[str, dict[str, bool]]) -> None:
-    if request.method not in known:
-        raise Problem(405, headers={"Allow": ", ".join(sorted(known))})
-    if unknown := sorted(request.GET.keys() - known[request.method].keys()):
-        takes = ", ".join(sorted(known[request.method])) or "none"
-        detail = f"There is no such parameter; this takes {takes}."
+def refuse_malformed(request: HttpRequest, allowed: dict[str, dict[str, bool]]) -> None:
+    """Raises Problem for another method, an unknown or repeated parameter, or a body that is refused."""
+    if request.method not in allowed:
+        raise Problem(405, headers={"Allow": ", ".join(sorted(allowed))})
+    if unknown := sorted(request.GET.keys() - allowed[request.method].keys()):
+        names = ", ".join(sorted(allowed[request.method])) or "none"
+        detail = f"There is no such parameter; this call takes {names}."
         errors = [{"parameter": name, "detail": detail} for name in unknown]
-        raise Problem(422, "The address has a parameter that is not known.", kind="invalid", errors=errors)
-    if twice := sorted(
-        n for n, many in known[request.method].items() if not many and len(request.GET.getlist(n)) > 1
+        raise Problem(422, "The address has an unknown parameter.", kind="invalid", errors=errors)
+    if repeated := sorted(
+        n for n, many in allowed[request.method].items() if not many and len(request.GET.getlist(n)) > 1
     ):
-        errors = [{"parameter": name, "detail": "It can stand there once."} for name in twice]
+        errors = [{"parameter": name, "detail": "It can occur only once."} for name in repeated]
         raise Problem(422, "The address has a parameter twice.", kind="invalid", errors=errors)
     if request.method == "POST":
         refuse_body(request)
@@ -201,8 +207,8 @@ def refuse_body(request: HttpRequest) -> None:
         raise Problem(413, f"A body has at most {limit:g} MB. Send smaller batches.", kind="too-large")
 
 
-def nothing(request: HttpRequest, rest: str = "") -> HttpResponse:
-    """404 as a problem document, for any other address under that of the API."""
+def not_found(request: HttpRequest, rest: str = "") -> HttpResponse:
+    """404 as a problem document, for every other address under /api/."""
     return Problem(404).response()
 
 
@@ -216,12 +222,12 @@ def may_read(request: HttpRequest) -> bool:
 @login_not_required
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
-    """The page of the API: parameters, answers, scope and an example of every call."""
+    """The page of the API: parameters, response, scope and an example of every call."""
     if not may_read(request):
         return redirect_to_login(request.get_full_path())
-    description = described(ROOT)
+    description = openapi_schema(ROOT)
     context = {
-        "lead": rendered(description["info"]["description"]),
+        "introduction": rendered(description["info"]["description"]),
         "groups": api_page.groups(description, request.build_absolute_uri("/").rstrip("/")),
         "problems": api_page.problems(description),
     }
@@ -231,22 +237,22 @@ def docs(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
-    """The OpenAPI description, for who is signed in or sends a valid token."""
+    """The OpenAPI description, for signed-in people and for programs with a valid token."""
     if not may_read(request):
         try:
             Bearer()(request)
         except Problem as error:
             return error.response()
-    return JsonResponse(described(ROOT))
+    return JsonResponse(openapi_schema(ROOT))
 
 
-def addresses() -> tuple[list[URLPattern], str, str]:
-    """The URL patterns of the API, each with the checks of `checked`."""
+def url_patterns() -> tuple[list[URLPattern], str, str]:
+    """The URL patterns of the API, each wrapped by `with_checks`, with the names of its app and namespace."""
     patterns, app, namespace = api.urls
-    paths = described("/")["paths"]
+    paths = openapi_schema("/")["paths"]
     for pattern in patterns:
         path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", f"/{pattern.pattern}")
-        known = {
+        allowed = {
             method.upper(): {
                 each["name"]: each["schema"].get("type") == "array"
                 for each in operation["parameters"]
@@ -254,5 +260,5 @@ def addresses() -> tuple[list[URLPattern], str, str]:
             }
             for method, operation in paths.get(path, {"get": {"parameters": []}}).items()
         }
-        pattern.callback = checked(pattern.callback, known)
+        pattern.callback = with_checks(pattern.callback, allowed)
     return patterns, app, namespace

@@ -1,4 +1,4 @@
-"""The page of the API, made on the server from the OpenAPI description: no script, nothing from elsewhere."""
+"""The page of the API, made from the OpenAPI description on the server, so that it needs no script."""
 
 import json
 import re
@@ -11,24 +11,24 @@ from urllib.parse import urlencode
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-PLAIN = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
-PLAIN |= {"object": "object", "null": "null"}
-# Values in examples, by the name of a member or parameter.
+TYPE_NAMES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
+TYPE_NAMES |= {"object": "object", "null": "null"}
+# Values in examples, by the name of the member or parameter.
 EXAMPLES = {"slug": "shop", "system": "bm25", "baseline": "bm25", "query": "q17", "document": "doc-93"}
 EXAMPLES |= {"documents": "doc-93", "count": 1, "grade": 2, "text": "red shoes", "rater": "Ana"}
-SHOWN = {"grade", "count"}  # optional members that examples show
-WHERE = {"path": ", in the path", "header": ", a header", "query": ""}
-TITLES = {"evaluation": "Read numbers", "import": "Bring", "record": "Read the record", "rating": "Rate"}
+EXAMPLE_MEMBERS = {"grade", "count"}  # optional members that examples show
+LOCATIONS = {"path": ", in the path", "header": ", a header", "query": ""}
+TAG_TITLES = {"evaluation": "Read numbers", "import": "Bring", "record": "Read the record", "rating": "Rate"}
 
 
 @dataclass(frozen=True)
 class Member:
-    """A parameter, or a member of a body."""
+    """A parameter of a call, or a member of its body or response."""
 
     name: str
-    kind: str
-    said: SafeString
-    must: bool
+    type: str
+    description: SafeString
+    required: bool
 
 
 @dataclass(frozen=True)
@@ -37,38 +37,40 @@ class Call:
     path: str
     anchor: str
     title: str
-    said: SafeString
+    description: SafeString
     scope: str
     parameters: list[Member]
     body: list[Member]
-    answer: list[Member]
+    response: list[Member]
     status: int
     problems: list[int]
     curl: str
 
 
 def groups(description: dict, site: str) -> list[tuple[str, list[Call]]]:
-    """The calls under the headings of their tags. `site`: where the API is, for the examples."""
+    """(heading, calls) of each tag. `site`: the origin that examples have, such as https://example.org."""
     names = [tag["name"] for tag in description["tags"]]
-    found: dict[str, list[Call]] = {name: [] for name in names}
+    calls_by_tag: dict[str, list[Call]] = {name: [] for name in names}
     for path, methods in description["paths"].items():
         for method, operation in methods.items():
-            found[operation["tags"][0]].append(call(description, site, method.upper(), path, operation))
+            calls_by_tag[operation["tags"][0]].append(call(description, site, method.upper(), path, operation))
     return [
-        (TITLES[name], sorted(calls, key=lambda each: (each.path, each.method))) for name, calls in found.items()
+        (TAG_TITLES[name], sorted(calls, key=lambda each: (each.path, each.method)))
+        for name, calls in calls_by_tag.items()
     ]
 
 
 def call(description: dict, site: str, method: str, path: str, operation: dict) -> Call:
+    """A call of the API as the page shows it. `operation`: its entry in the OpenAPI `description`."""
     schemas = Schemas(description["components"]["schemas"])
     body = schema_in(operation.get("requestBody", {}))
-    statuses = {int(status): answer for status, answer in operation["responses"].items()}
-    good = min(statuses)
+    statuses = {int(status): response for status, response in operation["responses"].items()}
+    success = min(statuses)
     parameters = [
         Member(
             each["name"],
-            schemas.kind(each["schema"]) + WHERE[each["in"]],
-            marked(each.get("description", "")),
+            schemas.type_text(each["schema"]) + LOCATIONS[each["in"]],
+            with_code(each.get("description", "")),
             each["required"],
         )
         for each in operation["parameters"]
@@ -78,49 +80,50 @@ def call(description: dict, site: str, method: str, path: str, operation: dict) 
         path=path,
         anchor=operation["operationId"],
         title=operation["summary"],
-        said=marked(" ".join(operation.get("description", "").split())),
+        description=with_code(" ".join(operation.get("description", "").split())),
         scope=scope_of(operation),
         parameters=parameters,
         body=list(schemas.members(body)) if body else [],
-        answer=list(schemas.members(schema_in(statuses[good]))),
-        status=good,
-        problems=sorted(status for status in statuses if status != good),
+        response=list(schemas.members(schema_in(statuses[success]))),
+        status=success,
+        problems=sorted(status for status in statuses if status != success),
         curl=curl(site, method, path, operation, schemas.example(body) if body else None),
     )
 
 
 def problems(description: dict) -> list[tuple[int, str]]:
-    """The description of each error status, which is the same for every call."""
-    found = {
-        int(status): answer["description"]
+    """(status, description) of each error status, sorted. A status has the same description for every call."""
+    descriptions = {
+        int(status): response["description"]
         for methods in description["paths"].values()
         for operation in methods.values()
-        for status, answer in operation["responses"].items()
+        for status, response in operation["responses"].items()
         if int(status) >= 400
     }
-    return sorted(found.items())
+    return sorted(descriptions.items())
 
 
 def scope_of(operation: dict) -> str:
-    ways = operation.get("security", [])
-    return next((scope for way in ways for scopes in way.values() for scope in scopes), "")
+    """The scope that a call needs, or "" where any token is enough."""
+    schemes = (scopes for security in operation.get("security", []) for scopes in security.values())
+    return next((scope for scopes in schemes for scope in scopes), "")
 
 
-def marked(text: str) -> SafeString:
-    """Returns the text as HTML, with the parts between backticks as <code>."""
-    pieces = ((["span", "code"][place % 2], piece) for place, piece in enumerate(text.split("`")) if piece)
-    return format_html_join("", "<{0}>{1}</{0}>", pieces)
+def with_code(text: str) -> SafeString:
+    """The text as HTML, with the parts between backticks as <code>."""
+    parts = ((["span", "code"][place % 2], piece) for place, piece in enumerate(text.split("`")) if piece)
+    return format_html_join("", "<{0}>{1}</{0}>", parts)
 
 
 def schema_in(message: dict) -> dict:
-    """The schema of a body or an answer, {} where it has none."""
+    """The schema of a body or response, {} where it has none."""
     return next((content.get("schema", {}) for content in message.get("content", {}).values()), {})
 
 
 def curl(site: str, method: str, path: str, operation: dict, body: Any) -> str:
     """The call as a shell command, with required parameters only."""
-    where = re.sub(r"\{(\w+)\}", lambda found: str(EXAMPLES.get(found[1], found[1])), path)
-    asked = {
+    url_path = re.sub(r"\{(\w+)\}", lambda match: str(EXAMPLES.get(match[1], match[1])), path)
+    query = {
         each["name"]: EXAMPLES.get(each["name"], each["name"])
         for each in operation["parameters"]
         if each["in"] == "query" and each["required"]
@@ -128,76 +131,78 @@ def curl(site: str, method: str, path: str, operation: dict, body: Any) -> str:
     lines = ['curl -sS --fail-with-body -H "Authorization: Bearer $TOKEN"']
     if body is not None:
         lines += ['-H "Content-Type: application/json"', f"--data {shlex.quote(json.dumps(body))}"]
-    lines += [shlex.quote(site + where + ("?" + urlencode(asked) if asked else ""))]
+    lines += [shlex.quote(site + url_path + ("?" + urlencode(query) if query else ""))]
     return " \\\n  ".join(lines)
 
 
 class Schemas:
-    """JSON schemas as text, and examples of them."""
+    """Describes JSON schemas in text, and makes examples of them."""
 
     def __init__(self, named: dict) -> None:
         self.named = named
 
-    def known(self, schema: dict) -> dict:
-        """The schema, with a reference followed."""
+    def resolved(self, schema: dict) -> dict:
+        """The schema, or the one that it refers to."""
         return self.named[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
-    def kind(self, schema: dict) -> str:
+    def type_text(self, schema: dict) -> str:
         """The type and its limits as text, such as “list of text, 1 to 100”."""
-        schema = self.known(schema)
-        if ways := schema.get("anyOf") or schema.get("oneOf"):
-            return " or ".join(dict.fromkeys(self.kind(way) for way in ways))
+        schema = self.resolved(schema)
+        if alternatives := schema.get("anyOf") or schema.get("oneOf"):
+            return " or ".join(dict.fromkeys(self.type_text(alternative) for alternative in alternatives))
         if "enum" in schema or "const" in schema:
             return ", ".join(str(each) for each in schema.get("enum", [schema.get("const")]))
-        sort = schema.get("type", "anything")
-        if sort == "array":
-            words = f"list of {self.kind(schema.get('items', {}))}"
-            return words + between(schema.get("minItems"), schema.get("maxItems"))
-        words = {"uuid": "UUID", "date-time": "time"}.get(schema.get("format", ""), PLAIN.get(sort, sort))
-        if sort == "string" and schema.get("maxLength"):
-            words += between(schema.get("minLength"), schema["maxLength"]) + " characters"
-        elif sort in ("integer", "number"):
-            words += between(schema.get("minimum"), schema.get("maximum"))
-        if (usual := schema.get("default")) not in (None, "", [], {}):
-            words += f"; {json.dumps(usual, ensure_ascii=False)} if left out"
-        return words
+        type_name = schema.get("type", "anything")
+        if type_name == "array":
+            text = f"list of {self.type_text(schema.get('items', {}))}"
+            return text + range_text(schema.get("minItems"), schema.get("maxItems"))
+        formats = {"uuid": "UUID", "date-time": "time"}
+        text = formats.get(schema.get("format", ""), TYPE_NAMES.get(type_name, type_name))
+        if type_name == "string" and schema.get("maxLength"):
+            text += range_text(schema.get("minLength"), schema["maxLength"]) + " characters"
+        elif type_name in ("integer", "number"):
+            text += range_text(schema.get("minimum"), schema.get("maximum"))
+        if (default := schema.get("default")) not in (None, "", [], {}):
+            text += f"; {json.dumps(default, ensure_ascii=False)} if left out"
+        return text
 
-    def members(self, schema: dict, above: str = "") -> Iterator[Member]:
-        """All members, nested ones too, with their path as name, such as rankings[].query."""
-        schema = self.known(schema)
-        for way in schema.get("anyOf", []):
-            yield from self.members(way, above)
+    def members(self, schema: dict, parent: str = "") -> Iterator[Member]:
+        """Yields all members, nested ones too. The name of a member is its path, such as rankings[].query."""
+        schema = self.resolved(schema)
+        for alternative in schema.get("anyOf", []):
+            yield from self.members(alternative, parent)
         if schema.get("type") == "array":
-            yield from self.members(schema.get("items", {}), above + "[]")
-        for name, inner in schema.get("properties", {}).items():
-            way = f"{above}.{name}" if above else name
-            must = name in schema.get("required", [])
-            yield Member(way, self.kind(inner), marked(self.known(inner).get("description", "")), must)
-            yield from self.members(inner, way)
+            yield from self.members(schema.get("items", {}), parent + "[]")
+        for name, member_schema in schema.get("properties", {}).items():
+            path = f"{parent}.{name}" if parent else name
+            description = with_code(self.resolved(member_schema).get("description", ""))
+            required = name in schema.get("required", [])
+            yield Member(path, self.type_text(member_schema), description, required)
+            yield from self.members(member_schema, path)
 
     def example(self, schema: dict, name: str = "") -> Any:
-        """A value that fits: of an object the required members and those in SHOWN."""
-        schema = self.known(schema)
-        if ways := schema.get("anyOf"):
-            return self.example(ways[0], name)
+        """A value that fits the schema. An object has the required members and those in EXAMPLE_MEMBERS."""
+        schema = self.resolved(schema)
+        if alternatives := schema.get("anyOf"):
+            return self.example(alternatives[0], name)
         if "enum" in schema:
             return schema["enum"][0]
-        sort = schema.get("type")
-        if sort == "object":
-            inner = schema.get("properties", {})
-            shown = [each for each in inner if each in schema.get("required", []) or each in SHOWN]
-            return {each: self.example(inner[each], each) for each in shown}
-        if sort == "array":
+        type_name = schema.get("type")
+        if type_name == "object":
+            properties, required = schema.get("properties", {}), schema.get("required", [])
+            names = [each for each in properties if each in required or each in EXAMPLE_MEMBERS]
+            return {each: self.example(properties[each], each) for each in names}
+        if type_name == "array":
             return [self.example(schema.get("items", {}), name)]
         if schema.get("format") == "uuid":
             return "6f1c2a30-5b7e-4d0f-9c1e-2a7b8d4e9f10"
         if name in EXAMPLES:
             return EXAMPLES[name]
-        return schema.get("minimum", 1) if sort in ("integer", "number") else sort == "boolean" or name
+        return schema.get("minimum", 1) if type_name in ("integer", "number") else type_name == "boolean" or name
 
 
-def between(least: float | None, most: float | None) -> str:
-    """The range as text, such as “, 1 to 200”."""
-    if most is None:
-        return f", {least:,.0f} or more" if least else ""
-    return f", {least:,.0f} to {most:,.0f}" if least else f", up to {most:,.0f}"
+def range_text(minimum: float | None, maximum: float | None) -> str:
+    """The range as text, such as “, 1 to 200”; "" where there is none."""
+    if maximum is None:
+        return f", {minimum:,.0f} or more" if minimum else ""
+    return f", {minimum:,.0f} to {maximum:,.0f}" if minimum else f", up to {maximum:,.0f}"

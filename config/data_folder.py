@@ -1,4 +1,4 @@
-"""The folder of all data. Only its owner can read it, or Idealist does not start."""
+"""The folder of all data. Idealist does not start unless only its owner can read it."""
 
 import contextlib
 import os
@@ -9,28 +9,28 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-OTHERS = 0o077
-# What may be in the folder before the first start, and in that of an installation without a secret.key.
-EMPTY = {"lost+found", "static", "uploads", "worker.beat"}
-CURE = "Name another folder in IDEALIST_DATA, or mend this one"
+OTHERS_BITS = 0o077
+# Names that may be in the folder before the first start, or where there is no secret.key in it.
+NOT_DATA = {"lost+found", "static", "uploads", "worker.beat"}
+CURE = "Name another folder in IDEALIST_DATA, or repair this one"
 
 
-def closed(path: Path) -> Path:
-    """The folder, made if missing, with its modes and those of its files closed to others.
+def private_folder(path: Path) -> Path:
+    """The folder, made if missing. It and its files are closed to others. Raises ImproperlyConfigured.
 
-    A proxy cannot serve static files from it: that is done by Idealist.
+    So a proxy cannot serve static files from it; Idealist serves them.
     """
-    os.umask(OTHERS)  # for all files that this process makes from now on
+    os.umask(OTHERS_BITS)  # for all files that this process creates from now on
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _close(path)
+        _close_to_others(path)
     except OSError as error:
         raise ImproperlyConfigured(f"The data folder {path} cannot be used: {error.strerror}. {CURE}.") from error
     return path
 
 
-def made(path: Path) -> Path:
-    """A folder in the data folder, made if missing."""
+def subfolder(path: Path) -> Path:
+    """A folder in the data folder, made if missing. Raises ImproperlyConfigured."""
     try:
         path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
@@ -38,43 +38,50 @@ def made(path: Path) -> Path:
     return path
 
 
-def _close(path: Path) -> None:
-    found = _found(path)
+def _close_to_others(path: Path) -> None:
+    statuses = _statuses(path)
     owners = {path.stat().st_uid, os.geteuid(), 0}
-    if strange := sorted(name for name, about in found.items() if about.st_uid not in owners):
+    if foreign := sorted(name for name, status in statuses.items() if status.st_uid not in owners):
         raise ImproperlyConfigured(
-            f"{path / strange[0]} belongs to another user. Look where it comes from, then remove it or chown it."
+            f"{path / foreign[0]} belongs to another user. See where it comes from, then remove it or chown it."
         )
-    was_open = bool(path.stat().st_mode & OTHERS)
+    was_open = bool(path.stat().st_mode & OTHERS_BITS)
     if was_open:
-        _refuse_shared(path, found.keys())
+        _refuse_shared(path, statuses.keys())
         path.chmod(0o700)
-        if path.stat().st_mode & OTHERS:
-            raise ImproperlyConfigured(f"{path} cannot be closed to others: its disk keeps no modes. {CURE}.")
+        if path.stat().st_mode & OTHERS_BITS:
+            raise ImproperlyConfigured(f"{path} cannot be closed to others: its disk stores no modes. {CURE}.")
     # A link has no mode of its own, and its target may be anything.
-    seen = [name for name, about in found.items() if about.st_mode & OTHERS and not stat.S_ISLNK(about.st_mode)]
-    for name in seen:
+    opened = [
+        name
+        for name, status in statuses.items()
+        if status.st_mode & OTHERS_BITS and not stat.S_ISLNK(status.st_mode)
+    ]
+    for name in opened:
         # PermissionError: it belongs to root. FileNotFoundError: another process removed it.
         with contextlib.suppress(PermissionError, FileNotFoundError):
-            (path / name).chmod(stat.S_IMODE(found[name].st_mode) & ~OTHERS)
-    files = sorted(name for name in seen if stat.S_ISREG(found[name].st_mode))
+            (path / name).chmod(stat.S_IMODE(statuses[name].st_mode) & ~OTHERS_BITS)
+    files = sorted(name for name in opened if stat.S_ISREG(statuses[name].st_mode))
     if was_open and files:
-        print(f"Until now others on this machine could read in {path}: {', '.join(files)}", file=sys.stderr)
+        print(
+            f"Until now others on this machine could read these files in {path}: {', '.join(files)}",
+            file=sys.stderr,
+        )
 
 
-def _found(path: Path) -> dict[str, os.stat_result]:
-    """{name: status} of the files in the folder. Other processes may remove a file at any moment."""
-    found = {}
+def _statuses(path: Path) -> dict[str, os.stat_result]:
+    """{name: status} of the files in the folder, without those that other processes remove meanwhile."""
+    statuses = {}
     for entry in os.scandir(path):
         with contextlib.suppress(FileNotFoundError):
-            found[entry.name] = entry.stat(follow_symlinks=False)
-    return found
+            statuses[entry.name] = entry.stat(follow_symlinks=False)
+    return statuses
 
 
 def _refuse_shared(path: Path, names: Collection[str]) -> None:
-    """Refuse to close a folder that holds other things, such as /tmp or a home folder: others may need it."""
-    ours = set(names) <= EMPTY or "secret.key" in names or "db.sqlite3" in names
-    if path.stat().st_mode & stat.S_ISVTX or not ours:
+    """Raises ImproperlyConfigured for a folder with other files, such as /tmp: other programs may need it."""
+    is_ours = set(names) <= NOT_DATA or "secret.key" in names or "db.sqlite3" in names
+    if path.stat().st_mode & stat.S_ISVTX or not is_ours:
         raise ImproperlyConfigured(
             f"Others on this machine can read {path}, which is not Idealist's alone. Name a folder of its own in"
             f" IDEALIST_DATA; or, if nobody else needs this one: chmod 700 {path}"

@@ -1,4 +1,4 @@
-"""Log lines without secrets: for people, or as JSON for programs, each with the id of its request."""
+"""Formats log lines without secrets: as text for people, or as JSON with the id of the request for programs."""
 
 import json
 import logging
@@ -13,29 +13,28 @@ from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 
-KEYS = re.compile(r"(/join/|/accounts/(?:link|saml/finish|forgotten/\w+)/|idl_|look=|[?&]code=)[\w~.%-]+")
+SECRETS = re.compile(r"(/join/|/accounts/(?:link|saml/finish|forgotten/\w+)/|idl_|look=|[?&]code=)[\w~.%-]+")
 HEADER = "X-Request-Id"
-PLAIN = re.compile(r"[\w.:+/=-]{1,64}")  # of an id: nothing that begins another line or field
+VALID_ID = re.compile(r"[\w.:+/=-]{1,64}")  # without characters that could start another line or field
 _request: ContextVar[str] = ContextVar("the id of the request", default="")
 
 
-class WithoutKeys(logging.Formatter):
-    """Removes the keys of invitations, links, tokens and the sample, and codes, which a reader could use.
+class TextFormatter(logging.Formatter):
+    """A line of text without the keys of invitations, links, tokens and the sample, and without codes.
 
-    A message is one line: what came from outside can make no line that looks like another's. Below it stands the
-    traceback, if there is one.
+    A message is one line, so that a request cannot forge another line. The traceback, if there is one, follows it.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        return KEYS.sub(r"\1…", super().format(record))
+        return SECRETS.sub(r"\1…", super().format(record))
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        who = "".join(f" {name}={value}" for name, value in whose(record).items())
-        return "".join(map(escaped, super().formatMessage(record) + who))
+        fields = "".join(f" {name}={value}" for name, value in request_fields(record).items())
+        return "".join(map(escaped, super().formatMessage(record) + fields))
 
 
-class AsJson(logging.Formatter):
-    """A line of JSON without such keys. An event of the audit is a member of it."""
+class JsonFormatter(logging.Formatter):
+    """A line of JSON without such keys and codes. An event of the audit is its member `event`."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -44,21 +43,20 @@ class AsJson(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        line |= whose(record)
+        line |= request_fields(record)
         if request := _request.get():
             line["request"] = request
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
         if event := getattr(record, "event", None):
             line["event"] = event
-        return KEYS.sub(r"\1…", json.dumps(line, ensure_ascii=False, default=str))
+        return SECRETS.sub(r"\1…", json.dumps(line, ensure_ascii=False, default=str))
 
 
 class RequestIds:
-    """Middleware that gives each request an id, which its log lines and its answer have.
+    """Middleware that gives each request an id, for its log lines and its response. Only for logs in JSON.
 
-    It is that of the header X-Request-Id where a proxy of the operator stands before the server, else a new one.
-    Logs of text have none.
+    Where there is a proxy, the id is that of the header X-Request-Id, else a new one.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -67,21 +65,21 @@ class RequestIds:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        sent = request.headers.get(HEADER, "") if settings.PROXIES else ""
-        name = sent if PLAIN.fullmatch(sent) else token_hex(8)
-        before = _request.set(name)
+        received = request.headers.get(HEADER, "") if settings.PROXIES else ""
+        request_id = received if VALID_ID.fullmatch(received) else token_hex(8)
+        token = _request.set(request_id)
         try:
             response = self.get_response(request)
         finally:
-            _request.reset(before)
-        response[HEADER] = name
+            _request.reset(token)
+        response[HEADER] = request_id
         return response
 
 
-def whose(record: logging.LogRecord) -> dict[str, object]:
-    """The address and account of the request that a line is about, as of one that was refused.
+def request_fields(record: logging.LogRecord) -> dict[str, object]:
+    """The address and account of the request of a log record, {} where it has none.
 
-    Only an account that the request has read already: a log asks no database.
+    An account is used only if the request has read it already: logging must not query the database.
     """
     request = getattr(record, "request", None)
     if not isinstance(request, HttpRequest):
@@ -91,7 +89,7 @@ def whose(record: logging.LogRecord) -> dict[str, object]:
     return {name: value for name, value in facts.items() if value}
 
 
-def escaped(sign: str) -> str:
-    r"""The sign; one that ends a line or steers a terminal as \n or \x1b."""
-    steers = unicodedata.category(sign) in {"Cc", "Zl", "Zp"}
-    return sign.encode("unicode_escape").decode() if steers else sign
+def escaped(character: str) -> str:
+    r"""The character; one that ends a line or controls a terminal is escaped, such as \n and \x1b."""
+    is_control = unicodedata.category(character) in {"Cc", "Zl", "Zp"}
+    return character.encode("unicode_escape").decode() if is_control else character

@@ -1,4 +1,4 @@
-"""The cookie of messages to the next page, with the prefix of all other cookies."""
+"""Storage of messages for the next page, in a cookie with the prefix of all other cookies."""
 
 from django.conf import settings
 from django.contrib.messages.storage.cookie import CookieStorage

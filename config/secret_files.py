@@ -1,4 +1,4 @@
-"""Secrets from files, as vaults, systemd and container engines hand them out."""
+"""Reads secrets from files, as vaults, systemd and container engines provide them."""
 
 from collections.abc import MutableMapping
 from pathlib import Path
@@ -19,7 +19,7 @@ NAMES = (
 
 
 def read(environment: MutableMapping[str, str]) -> None:
-    """Set NAME to what the file in NAME_FILE holds, for each of NAMES. An error never repeats a secret."""
+    """Set NAME to the content of the file in NAME_FILE, for each of NAMES. An error never repeats a secret."""
     for name in NAMES:
         if path := environment.get(f"{name}_FILE"):
             environment[name] = content(Path(path), f"{name}_FILE")

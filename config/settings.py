@@ -1,4 +1,4 @@
-"""All settings, from the environment. A default that is safe only on a laptop is refused elsewhere.
+"""All settings, from the environment. Defaults that are safe only on a laptop are refused elsewhere.
 
 DATABASE_URL      which database; SQLite in IDEALIST_DATA when absent
 IDEALIST_DATA     folder for the database, the secret key, pictures, uploads and static files (default: var/)
@@ -6,9 +6,9 @@ IDEALIST_HOSTS    host names to answer to, separated by commas (default: this ma
 IDEALIST_HTTPS    1 behind TLS: secure cookies, HSTS, redirect from http
 IDEALIST_PROXIES  number of proxies before the server, 0 to 9 (0; 1 with IDEALIST_HTTPS=1)
 IDEALIST_PATIENCE seconds that a page waits for a lock before it asks to try again (4; commands wait longer)
-IDEALIST_LARGEST_UPLOAD  megabytes of the files that are sent at once (4096)
+IDEALIST_LARGEST_UPLOAD  megabytes of the files that are sent together (4096)
 IDEALIST_MOST_UPLOADS  megabytes of all files that are being sent or wait to be imported (16384)
-IDEALIST_LARGEST_UNPACKED  megabytes to which files that are sent at once may unpack (16384)
+IDEALIST_LARGEST_UNPACKED  megabytes to which files that are sent together may unpack (16384)
 IDEALIST_LARGEST_RATIO  how many times its size a file may unpack to, over 100 megabytes (200)
 IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull`, pictures and judges, with commas (default: none)
 IDEALIST_JUDGE_KEYS  keys of hosts that judges ask: host=key, with commas (default: none)
@@ -17,10 +17,10 @@ IDEALIST_BACKUP_EVERY  hours between two backups that the worker makes (0: it ma
 IDEALIST_BACKUP_KEEP  how many of them are kept (7)
 IDEALIST_BACKUPS  folder for them, best on another disk, or s3:// as STORAGE_URL (backups in IDEALIST_DATA)
 IDEALIST_DEMO     1 loads the sample and lets people with its key look around; run.py sets it on a loopback address
-IDEALIST_LOG      text, or json for programs: with ids of requests, and with what the audit notes (text)
-IDEALIST_METRICS_TOKEN  with it as a bearer token /metrics is read, and /readyz says why (default: none)
-IDEALIST_METRICS_FROM  addresses and networks that may do so without it, separated by commas (default: none)
-IDEALIST_WORKER   1 keeps a worker beside the server; run.py sets it
+IDEALIST_LOG      text, or json for programs, with ids of requests and events of the audit (text)
+IDEALIST_METRICS_TOKEN  the bearer token for /metrics, and for problems in /readyz (default: none)
+IDEALIST_METRICS_FROM  addresses and networks that need no such token, separated by commas (default: none)
+IDEALIST_WORKER   1 keeps a worker running beside the server; run.py sets it
 IDEALIST_OIDC_ISSUER  address of a provider of OpenID Connect at which people sign in (default: none)
 IDEALIST_OIDC_CLIENT  the client id that the provider gave; needed with an issuer
 IDEALIST_OIDC_SECRET  the client secret that the provider gave; needed with an issuer
@@ -45,15 +45,15 @@ IDEALIST_SECOND_FACTOR  roles that need a second factor, separated by commas (de
 IDEALIST_SESSIONS  how long sessions last: role=idle/longest, as in admin=30m/12h (default: two weeks for all)
 IDEALIST_MAIL     the mail server, as in smtp+tls://user:password@host:587 (default: none, and nothing is sent)
 IDEALIST_MAIL_FROM  the address that mail comes from; needed with a mail server
-IDEALIST_STATIC   folder of static files (default: static/ in IDEALIST_DATA); an image has them ready
+IDEALIST_STATIC   folder of static files (default: static/ in IDEALIST_DATA); an image contains them
 DATABASE_POOLER   1 where DATABASE_URL leads to a pooler of transactions, such as PgBouncer
 STORAGE_URL       s3://BUCKET/FOLDER?endpoint=URL&region=NAME for uploads and pictures (default: IDEALIST_DATA)
-CACHE_URL         redis:// or valkey:// for the tries of a minute (default: the database)
+CACHE_URL         redis:// or valkey:// for the counts of tries (default: the database)
 TASKS_BACKEND     another backend of django-tasks, by its Python path (default: django_tasks_db.DatabaseBackend)
-SECRET_KEY_FORMER former keys, with spaces between, whose links, cookies and second factors still hold
+SECRET_KEY_FORMER former keys, separated by spaces, whose links, cookies and second factors are still valid
 SECRET_KEY        made at the first start and kept in IDEALIST_DATA/secret.key when absent; machines share one
 
-What is secret can come from a file: NAME_FILE says where the value of NAME stands. See config/secret_files.py.
+Secrets can come from files: NAME_FILE is the path of a file with the value of NAME. See config/secret_files.py.
 """
 
 import os
@@ -70,8 +70,8 @@ from . import data_folder, machines, secret_files, sign_in
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 
-def env_bool(name: str, usual: str = "0") -> bool:
-    value = os.environ.get(name, "").strip().lower() or usual
+def env_bool(name: str, default: str = "0") -> bool:
+    value = os.environ.get(name, "").strip().lower() or default
     if value in {"1", "true", "yes"}:
         return True
     if value in {"0", "false", "no"}:
@@ -79,15 +79,15 @@ def env_bool(name: str, usual: str = "0") -> bool:
     raise ImproperlyConfigured(f"{name} is {value!r}; write 1 or 0.")
 
 
-def env_int(name: str, usual: int) -> int:
-    value = os.environ.get(name, "").strip() or str(usual)
+def env_int(name: str, default: int) -> int:
+    value = os.environ.get(name, "").strip() or str(default)
     if not value.isdecimal():
         raise ImproperlyConfigured(f"{name} is {value!r}; write a whole number.")
     return int(value)
 
 
-def made_secret(path: Path) -> str:
-    """The key in `path`, made at the first start. Two processes that start together get the same key."""
+def secret_key_in(path: Path) -> str:
+    """The secret key in the file `path`, made if missing. Two processes that start together get the same key."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -140,7 +140,7 @@ def checked_token(token: str) -> str:
 
 
 def checked_file(name: str) -> Path | None:
-    """The file that a setting names, which can be read; None where it names none."""
+    """The path in the setting `name`, of a file that can be read; None where it is not set."""
     path = os.environ.get(name)
     try:
         if path:
@@ -151,7 +151,7 @@ def checked_file(name: str) -> Path | None:
 
 
 def checked_keys(text: str) -> dict[str, str]:
-    """host -> key. An error never repeats a key."""
+    """{host: key} of text such as host=key,host=key. An error never repeats a key."""
     keys = {}
     for number, pair in enumerate(filter(None, map(str.strip, text.split(","))), 1):
         host, equals, key = pair.partition("=")
@@ -177,38 +177,38 @@ def checked_networks(text: str) -> list[str]:
 
 
 secret_files.read(os.environ)
-DATA_DIR = data_folder.closed(Path(os.environ.get("IDEALIST_DATA") or BASE_DIR / "var").resolve())
-STATIC_ROOT = Path(os.environ.get("IDEALIST_STATIC") or data_folder.made(DATA_DIR / "static")).resolve()
+DATA_DIR = data_folder.private_folder(Path(os.environ.get("IDEALIST_DATA") or BASE_DIR / "var").resolve())
+STATIC_ROOT = Path(os.environ.get("IDEALIST_STATIC") or data_folder.subfolder(DATA_DIR / "static")).resolve()
 
-SECRET_KEY = checked_secret(os.environ.get("SECRET_KEY") or made_secret(DATA_DIR / "secret.key"))
-# Of former keys links and cookies still hold, and secrets of second factors can be read.
+SECRET_KEY = checked_secret(os.environ.get("SECRET_KEY") or secret_key_in(DATA_DIR / "secret.key"))
+# Links and cookies of former keys are still valid, and secrets of second factors can still be read.
 SECRET_KEY_FALLBACKS = [checked_secret(key) for key in os.environ.get("SECRET_KEY_FORMER", "").split()]
 DEBUG = False
 OPEN_API_DOCS = env_bool("IDEALIST_OPEN_API_DOCS")
 HTTPS = env_bool("IDEALIST_HTTPS")
 PROXIES = checked_proxies(env_int("IDEALIST_PROXIES", int(HTTPS)), HTTPS)
-# The sample has an admin without a password: never where strangers come, nor in a shared database.
+# The sample has an admin without a password, so it must not be where strangers come or in a shared database.
 DEMO = env_bool("IDEALIST_DEMO") and not (
     HTTPS or os.environ.get("IDEALIST_HOSTS") or os.environ.get("DATABASE_URL")
 )
 KEEPS_WORKER = env_bool("IDEALIST_WORKER")
 ALLOWED_HOSTS = os.environ.get("IDEALIST_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
 
-# Django takes 1,000. A grade has six fields in the admin, and a wrong file can make hundreds of grades.
+# Django's limit is 1,000. A grade has six fields in the admin, and a wrong file can make hundreds of grades.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
-SMALL_BODY = 2**16  # bytes that anybody may send; the server keeps them in memory
-LARGEST_UNPACKED = env_int("IDEALIST_LARGEST_UNPACKED", 16_384) * 2**20  # bytes, and as many again as rows
+SMALL_BODY = 2**16  # bytes that anybody may send; the server holds them in memory
+LARGEST_UNPACKED = env_int("IDEALIST_LARGEST_UNPACKED", 16_384) * 2**20  # bytes, and as many again for their rows
 LARGEST_RATIO = env_int("IDEALIST_LARGEST_RATIO", 200)
 LARGEST_UPLOAD = env_int("IDEALIST_LARGEST_UPLOAD", 4096) * 2**20  # bytes
 MOST_UPLOADS = env_int("IDEALIST_MOST_UPLOADS", 16384) * 2**20  # bytes
-FILE_UPLOAD_TEMP_DIR = data_folder.made(DATA_DIR / "uploads")
+FILE_UPLOAD_TEMP_DIR = data_folder.subfolder(DATA_DIR / "uploads")
 
 BACKUP_EVERY = env_int("IDEALIST_BACKUP_EVERY", 0)  # hours
 BACKUP_KEEP = checked_keep(env_int("IDEALIST_BACKUP_KEEP", 7))
 
 # An address that is not public must be listed itself, or its network, beside the name of its host.
 PULL_HOSTS = [host.strip() for host in os.environ.get("IDEALIST_PULL_HOSTS", "").split(",") if host.strip()]
-# The keys of hosts that judges ask: no page, file, log or row of the database has them.
+# The keys of hosts that judges ask. No page, file, log or row of the database contains them.
 JUDGE_KEYS = checked_keys(os.environ.get("IDEALIST_JUDGE_KEYS", ""))
 
 LOG = checked_log(os.environ.get("IDEALIST_LOG") or "text")
@@ -237,13 +237,13 @@ MIDDLEWARE = [
     "config.logs.RequestIds",
     "ratings.people.visits.OverWhenForwarded",  # before the user is known and headers of proxies are removed
     "config.proxies.Proxies",
-    "csp.middleware.CSPMiddleware",  # before what answers by itself, so that each answer has a policy
-    "config.health.answers.Health",  # before hosts, TLS, sessions and the database are asked for
+    "csp.middleware.CSPMiddleware",  # before all that can answer, so that each response has a policy
+    "config.health.endpoints.Health",  # before hosts, TLS, sessions and the database are used
     "ratings.api.problems.ProblemDocuments",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "ratings.people.access.NotStored",  # after static files, which may be kept
-    # The secrets of a page are tokens of forms. Django masks them anew each time and pads what it compresses.
+    # The only secrets in pages are tokens of forms. Django masks them anew each time, and pads what it compresses.
     "django.middleware.gzip.GZipMiddleware",
     "django_permissions_policy.PermissionsPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -252,7 +252,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "ratings.people.limits.SessionLimits",
     "ratings.audit.who.Requests",
-    # before the body is read: the check for forged forms waits for the view
+    # before the body is read, which the check for forged forms does only at the view
     "ratings.imports.uploads.BodyLimit",
     "ratings.people.access.SignInRequired",
     "ratings.people.pages.PagesLimited",
@@ -289,16 +289,18 @@ DATABASES = {
 }
 DATABASE_POOLER = env_bool("DATABASE_POOLER")
 if DATABASE_POOLER and not DATABASES["default"]["ENGINE"].endswith("postgresql"):
-    raise ImproperlyConfigured("DATABASE_POOLER is 1, and DATABASE_URL names no PostgreSQL. Name one.")
-# Only config/wsgi.py, which serves pages, sets it. A command may wait until an import ends; a person may not.
+    raise ImproperlyConfigured(
+        "DATABASE_POOLER is 1, but DATABASE_URL is not that of PostgreSQL. Correct one of them."
+    )
+# Set only by config/wsgi.py, which serves pages. A command may wait until an import ends; a person may not.
 PATIENCE = os.environ.get("IDEALIST_PATIENCE")
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["ENGINE"] = "config.sqlite"
     DATABASES["default"]["OPTIONS"] = {
         "timeout": float(PATIENCE or 20),
-        # A transaction that reads first and then writes fails under load unless it starts as a writer.
+        # Under load, a transaction that reads and then writes fails unless it starts as a writer.
         "transaction_mode": "IMMEDIATE",
-        # FULL: a rating that was acknowledged survives a power cut.
+        # FULL, so that an acknowledged rating survives a power cut.
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA mmap_size=134217728;"
         " PRAGMA cache_size=-20000; PRAGMA temp_store=MEMORY;",
     }
@@ -308,25 +310,26 @@ elif PATIENCE and DATABASES["default"]["ENGINE"].endswith("postgresql"):
     limits = {
         "lock_timeout": PATIENCE + "s",
         "statement_timeout": "30s",
-        # A page that died in the middle of an act must not keep others from the rows that it locked.
+        # A page that dies in the middle of an act must not keep its rows locked.
         "idle_in_transaction_session_timeout": "30s",
     }
     options = DATABASES["default"].setdefault("OPTIONS", {})
     options.setdefault("connect_timeout", 4)
-    options.setdefault("tcp_user_timeout", 10_000)  # milliseconds: a host that vanished is told so, not waited for
+    # Milliseconds after which a connection to a host that vanished fails.
+    options.setdefault("tcp_user_timeout", 10_000)
     if DATABASE_POOLER:
         options["limits"] = limits
     else:
-        in_url = [options["options"]] if "options" in options else []
-        options["options"] = " ".join([*in_url, *(f"-c {name}={limit}" for name, limit in limits.items())])
+        url_options = [options["options"]] if "options" in options else []
+        options["options"] = " ".join([*url_options, *(f"-c {name}={limit}" for name, limit in limits.items())])
 if DATABASE_POOLER:
     DATABASES["default"]["ENGINE"] = "config.pooled"
-# Tries to sign in are counted where all workers see them. See ratings/people/throttle.py.
+# Tries to sign in are counted in one place for all processes. See ratings/people/throttle.py.
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
     "tries": machines.tries(os.environ.get("CACHE_URL", "")),
 }
-# `manage.py work` does what takes long. run.py starts it beside the server. See ratings/imports/jobs.py.
+# `manage.py work` runs the long tasks. The server keeps it running. See ratings/imports/jobs.py.
 TASKS = {"default": {"BACKEND": os.environ.get("TASKS_BACKEND") or "django_tasks_db.DatabaseBackend"}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -351,7 +354,7 @@ LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 
-# Who gets in: see ratings/sign_in/. Its pages are those of `ratings`; of allauth no address is reachable.
+# Sign-in: see ratings/sign_in/. Its pages are those of `ratings`; no address of allauth is reachable.
 OIDC = sign_in.provider()
 SAML = sign_in.saml()
 OF_PROVIDER = "IDEALIST_SAML_" if SAML else "IDEALIST_OIDC_"
@@ -382,10 +385,10 @@ MFA_FORMS = {
     "reauthenticate": "ratings.sign_in.second_factor.CodeAgainForm",
 }
 MFA_TOTP_ISSUER = "Idealist"
-MFA_TOTP_TOLERANCE = 0  # a code holds for the 30 seconds in which the app shows it
+MFA_TOTP_TOLERANCE = 0  # a code is valid for the 30 seconds in which the app shows it
 MFA_ALLOW_UNVERIFIED_EMAIL = True
-# One limiter: ratings/people/throttle.py counts in the database for all processes, and lets nobody be kept out by
-# others. allauth counts in a cache, and here each process has its own.
+# ratings/people/throttle.py is the only limiter: it counts for all processes, and nobody can lock others out.
+# allauth would count in the default cache, of which each process has its own.
 ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
 
 LANGUAGE_CODE = "en"
@@ -432,7 +435,7 @@ SESSION_ENGINE = "ratings.people.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
-# A browser takes a cookie of such a name only from this host and by TLS, so no sister domain can plant one.
+# A browser accepts a cookie of such a name only from this host by TLS, so no sister domain can set one.
 COOKIE_PREFIX = "__Host-" if HTTPS else ""
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = COOKIE_PREFIX + "sessionid", COOKIE_PREFIX + "csrftoken"
 MESSAGE_STORAGE = "config.messages.Messages"
@@ -447,21 +450,21 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "text": {
-            "class": "config.logs.WithoutKeys",
+            "class": "config.logs.TextFormatter",
             "format": "{asctime} {levelname} {name}: {message}",
             "style": "{",
         },
-        "json": {"class": "config.logs.AsJson"},
+        "json": {"class": "config.logs.JsonFormatter"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
-        # Every event of the audit, for programs that collect logs.
+        # All events of the audit, for programs that collect logs.
         "idealist.audit": {"level": "INFO" if LOG == "json" else "WARNING"},
-        # It logs every request that waits for a thread.
+        # It logs each request that waits for a thread.
         "waitress.queue": {"level": "ERROR"},
-        # Django's own handler for `runserver` would print addresses as they are.
+        # Django's own handler for `runserver` would print addresses with their keys.
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
     },
 }

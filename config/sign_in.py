@@ -1,4 +1,4 @@
-"""What the environment says of sign-in: the provider, roles of groups, second factors, sessions and mail."""
+"""Settings of sign-in from the environment: provider, roles of groups, second factors, sessions and mail."""
 
 import os
 import re
@@ -15,8 +15,8 @@ SECONDS = {"m": 60, "h": 3600, "d": 86_400}
 MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
 
-def text(name: str, usual: str = "") -> str:
-    return os.environ.get(name, "").strip() or usual
+def text(name: str, default: str = "") -> str:
+    return os.environ.get(name, "").strip() or default
 
 
 def provider() -> dict | None:
@@ -48,15 +48,15 @@ def provider() -> dict | None:
 
 FIELDS = ("uid", "username", "email", "email_verified", "first_name", "last_name", "groups")
 NO_SAML = (
-    "IDEALIST_SAML_METADATA is set, and what SAML needs is not installed. Start by run.py, which installs it; or "
+    "IDEALIST_SAML_METADATA is set, but its packages are missing. Start with run.py, which installs them; or "
     "build an image with LOCK=requirements-saml.lock; or pip install --require-hashes -r requirements-saml.lock."
 )
 
 
 def saml() -> dict | None:
-    """The provider of SAML, or None where no metadata is set."""
-    place = text("IDEALIST_SAML_METADATA")
-    if not place:
+    """The SAML provider, or None where no metadata is set."""
+    location = text("IDEALIST_SAML_METADATA")
+    if not location:
         return None
     if find_spec("onelogin") is None or find_spec("xmlsec") is None:
         raise ImproperlyConfigured(NO_SAML)
@@ -64,19 +64,19 @@ def saml() -> dict | None:
         raise ImproperlyConfigured(
             "IDEALIST_SAML_METADATA and IDEALIST_OIDC_ISSUER are both set. There is one provider: leave one out."
         )
-    address = urlsplit(place)
-    in_file = "://" not in place
-    if in_file and not Path(place).is_file():
+    address = urlsplit(location)
+    in_file = "://" not in location
+    if in_file and not Path(location).is_file():
         raise ImproperlyConfigured(
-            f"IDEALIST_SAML_METADATA is {place!r}; write the path of a file, or an address with https://."
+            f"IDEALIST_SAML_METADATA is {location!r}; write the path of a file, or an address with https://."
         )
     if not in_file and not is_safe(address):
         raise ImproperlyConfigured(
-            f"IDEALIST_SAML_METADATA is {place!r}; write an address that begins with https://."
+            f"IDEALIST_SAML_METADATA is {location!r}; write an address that begins with https://."
         )
     attributes = attributes_of_fields()
     return {
-        "metadata": place,
+        "metadata": location,
         "name": text("IDEALIST_SAML_NAME", "your organisation"),
         "groups": (attributes.pop("groups", None) or ["groups"])[0],
         "attributes": attributes,
@@ -86,8 +86,8 @@ def saml() -> dict | None:
 
 
 def attributes_of_fields() -> dict[str, list[str]]:
-    """The attribute in which the provider sends each field."""
-    found: dict[str, list[str]] = {}
+    """{field: attributes in which the provider sends it}"""
+    attributes_by_field: dict[str, list[str]] = {}
     for part in filter(None, map(str.strip, re.split(r"[;\n]", text("IDEALIST_SAML_ATTRIBUTES")))):
         field, equals, attribute = (each.strip() for each in part.partition("="))
         if field not in FIELDS or not attribute:
@@ -95,8 +95,8 @@ def attributes_of_fields() -> dict[str, list[str]]:
                 f"IDEALIST_SAML_ATTRIBUTES has {part!r}; write field=attribute, with a semicolon between two. "
                 f"The fields are {', '.join(FIELDS)}."
             )
-        found.setdefault(field, []).append(attribute)
-    return found
+        attributes_by_field.setdefault(field, []).append(attribute)
+    return attributes_by_field
 
 
 def flag(name: str) -> bool:
@@ -110,21 +110,21 @@ def is_safe(address: SplitResult) -> bool:
 
 
 def roles_of_groups(name: str = "IDEALIST_OIDC_ROLES") -> dict[str, list[tuple[str, str]]]:
-    """The roles that each group gives, as (slug of the collection, role); the slug is "" for superusers."""
-    given: dict[str, list[tuple[str, str]]] = {}
+    """{group: its roles as (slug of the collection, role)}; the slug is "" for superusers."""
+    roles: dict[str, list[tuple[str, str]]] = {}
     for line in re.split(r"[;\n]", os.environ.get(name, "")):
         if not line.strip():
             continue
-        # The name of a group may hold = and :, as in CN=raters,OU=search.
-        group, _, what = (part.strip() for part in line.rpartition("="))
-        slug, _, role = what.rpartition(":")
+        # The name of a group may contain = and :, as in CN=raters,OU=search.
+        group, _, value = (part.strip() for part in line.rpartition("="))
+        slug, _, role = value.rpartition(":")
         if not group or not (role in COLLECTION_ROLES if slug else role == "superuser"):
             raise ImproperlyConfigured(
                 f"{name} has {line.strip()!r}; write group=collection:role or group=superuser, "
                 "with a semicolon between two. Roles are rater, analyst and admin."
             )
-        given.setdefault(group, []).append((slug, role))
-    return given
+        roles.setdefault(group, []).append((slug, role))
+    return roles
 
 
 def roles_with_second_factor() -> frozenset[str]:
@@ -135,12 +135,12 @@ def roles_with_second_factor() -> frozenset[str]:
 
 
 def second_factor_at_provider(name: str = "IDEALIST_OIDC_SECOND_FACTOR") -> frozenset[str]:
-    """The values with which a provider says that it asked for a second factor."""
+    """The values by which a provider states that it asked for a second factor."""
     values = frozenset(text(name).replace(",", " ").split()) - {"0"}
     if "1" in values:
         raise ImproperlyConfigured(
             f"{name} is 1; write the values of acr or amr (SAML: of AuthnContextClassRef) with which the provider "
-            "says that it asked for a second factor, as in mfa,otp,hwk. One that says nothing is not believed."
+            "says that it asked for a second factor, as in mfa,otp,hwk. One that says nothing is not trusted."
         )
     return values
 
@@ -152,22 +152,22 @@ def rsa_bits(number: int) -> int:
 
 
 def session_limits() -> dict[str, tuple[float, float]]:
-    """Seconds of idleness and seconds since the sign-in after which sessions end, by role."""
+    """{role: (seconds of idleness, seconds since the sign-in) after which sessions end}"""
     limits = {}
     for part in text("IDEALIST_SESSIONS").replace(",", " ").split():
         role, _, times = part.partition("=")
-        parts = re.fullmatch(r"(\d+)([mhd])/(\d+)([mhd])", times)
-        if role not in ROLES or not parts or not int(parts[1]) or not int(parts[3]):
+        match = re.fullmatch(r"(\d+)([mhd])/(\d+)([mhd])", times)
+        if role not in ROLES or not match or not int(match[1]) or not int(match[3]):
             raise ImproperlyConfigured(
                 f"IDEALIST_SESSIONS has {part!r}; write role=idle/longest, as in admin=30m/12h, "
                 f"with a comma between two. The roles are {', '.join(ROLES)}; m, h and d are units."
             )
-        limits[role] = (int(parts[1]) * SECONDS[parts[2]], int(parts[3]) * SECONDS[parts[4]])
+        limits[role] = (int(match[1]) * SECONDS[match[2]], int(match[3]) * SECONDS[match[4]])
     return limits
 
 
 def mail() -> dict:
-    """Django's settings of mail, by the address of an SMTP server; {} where none is set."""
+    """Django's settings of mail, from the address of an SMTP server; {} where none is set."""
     address = text("IDEALIST_MAIL")
     if not address:
         return {}
@@ -178,7 +178,7 @@ def mail() -> dict:
         parts, port = urlsplit(""), None
     if parts.scheme not in MAIL_PORTS or not parts.hostname:
         raise ImproperlyConfigured(
-            "IDEALIST_MAIL is no address of a mail server; write smtp+tls://user:password@host:587, "
+            "IDEALIST_MAIL is not the address of a mail server; write smtp+tls://user:password@host:587, "
             "or smtps:// for TLS from the start, or smtp:// for none."
         )
     sender = text("IDEALIST_MAIL_FROM")

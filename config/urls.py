@@ -13,10 +13,10 @@ urlpatterns = [
     path("help/<str:name>/", help.help_page, name="help_page"),
     path("api/v1/docs", api.docs, name="api_docs"),
     path("api/v1/openapi.json", api.openapi, name="api_description"),
-    path("api/v1/", api.addresses()),
-    path("api/<path:rest>", login_not_required(api.nothing), name="api_nothing"),
+    path("api/v1/", api.url_patterns()),
+    path("api/<path:rest>", login_not_required(api.not_found), name="api_nothing"),
 ]
 
-# These answer 503 where the database cannot be reached.
+# The views of errors answer 503 where the database cannot be reached.
 handler400 = "ratings.views.failures.bad_request"
 handler500 = "ratings.views.failures.server_error"

@@ -1,8 +1,8 @@
 """Keeps one worker process alive beside the server.
 
-Each process of the server has a thread that waits for a lock. The one that holds it starts the worker, and again
-whenever the worker ends. When the server process ends, its worker ends too, and another process gets the lock.
-The server must replace processes that die.
+Each process of the server has a thread that waits for a lock. The thread that has the lock starts the worker, and
+starts it again whenever it ends. When the server process ends, its worker ends too, and another process gets the
+lock. The server must replace processes that die.
 """
 
 import fcntl
@@ -17,29 +17,29 @@ from threading import Thread
 
 log = logging.getLogger(__name__)
 
-PAUSE, LONGEST = 1.0, 30.0  # seconds before a restart: doubled each time that the worker dies at once
-SOUND = 60.0  # seconds after which a worker did not die at once
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds before a restart, doubled after each worker that dies early
+STABLE_AFTER = 60.0  # seconds after which a worker did not die early
 
 
-def keep(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Thread:
-    """The thread that keeps one worker alive for all servers with this data `folder`.
+def keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Thread:
+    """Returns the thread that keeps one worker alive for all server processes with this data `folder`.
 
-    The command gets the option --beside with the id of this process, and ends with it.
+    The `command` gets the option --beside with the id of this process, and ends when this process ends.
     """
-    thread = Thread(target=_keep, args=[command, folder, environment], daemon=True)
+    thread = Thread(target=_keep_alive, args=[command, folder, environment], daemon=True)
     thread.start()
     return thread
 
 
-def _keep(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+def _keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
     lock = os.open(folder, os.O_RDONLY)  # the folder itself, so that no lock file is needed
-    with suppress(OSError):  # on a disk without locks each process keeps a worker, which is harmless
+    with suppress(OSError):  # without locks on this disk each process keeps a worker, which does no harm
         fcntl.flock(lock, fcntl.LOCK_EX)
-    pause = PAUSE
+    pause = FIRST_PAUSE
     while True:
-        begun = time.monotonic()
+        started = time.monotonic()
         try:
-            # In its own session, so that Ctrl-C reaches the server alone, with which the worker ends.
+            # In its own session, so that Ctrl-C reaches only the server; the worker ends with it.
             with subprocess.Popen(
                 [*command, "--beside", str(os.getpid())],
                 stdin=subprocess.DEVNULL,
@@ -49,8 +49,8 @@ def _keep(command: Sequence[str], folder: Path, environment: Mapping[str, str]) 
                 status = worker.wait()
         except OSError as error:
             status = error
-        if time.monotonic() - begun > SOUND:
-            pause = PAUSE
-        time.sleep(pause)  # a server that is being stopped ends here
-        log.error("The worker had ended (%s), and no import went on. Another begins.", status)
-        pause = min(2 * pause, LONGEST)
+        if time.monotonic() - started > STABLE_AFTER:
+            pause = FIRST_PAUSE
+        time.sleep(pause)  # a server that stops ends here
+        log.error("The worker ended (%s), and imports stopped. Another one starts.", status)
+        pause = min(2 * pause, LONGEST_PAUSE)

@@ -7,7 +7,7 @@ from threading import Thread
 
 from django.core.wsgi import get_wsgi_application
 
-given = dict(os.environ)
+original_environment = dict(os.environ)
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("IDEALIST_PATIENCE", "4")
 
@@ -32,7 +32,9 @@ def keep_a_worker() -> None:
 
     if settings.KEEPS_WORKER:
         # Without the IDEALIST_PATIENCE of pages: an import may wait longer for a lock.
-        worker.keep([sys.executable, str(settings.BASE_DIR / "manage.py"), "work"], settings.DATA_DIR, given)
+        worker.keep_alive(
+            [sys.executable, str(settings.BASE_DIR / "manage.py"), "work"], settings.DATA_DIR, original_environment
+        )
 
 
 application = get_wsgi_application()

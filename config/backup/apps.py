@@ -7,6 +7,6 @@ class BackupConfig(AppConfig):
     def ready(self) -> None:
         from ratings import chores
 
-        from .schedule import LOOK, look
+        from .schedule import INTERVAL, run
 
-        chores.of_apps.append(chores.Chore(look, LOOK))
+        chores.of_apps.append(chores.Chore(run, INTERVAL))

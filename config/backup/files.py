@@ -1,4 +1,4 @@
-"""The files that rows name, in the stores that the apps keep them in."""
+"""The files that rows refer to, in the stores of uploads and pictures."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -12,26 +12,26 @@ from django.core.files.storage import storages
 from ratings.pictures.store import name_of
 
 STORES = ("pictures", "uploads")
-PIECE = 1 << 20  # bytes
-BATCH = 8  # pieces
-IN_MEMORY = 4 << 20  # bytes
+CHUNK_BYTES = 1 << 20
+CHUNKS_A_BATCH = 8
+MEMORY_BYTES = 4 << 20  # of a file that is restored; a larger one goes to the disk
 SCHEMA = pa.schema([("name", pa.string()), ("place", pa.int64()), ("content", pa.binary())])
-WAITING = ("queued", "running")  # the states of jobs that cannot go on without their files
+UNFINISHED = ("queued", "running")  # the states of jobs that still need their files
 
 
-class Vanished(Exception):
-    """Files that a row of the snapshot needs are missing."""
+class FilesMissing(Exception):
+    """Files that rows of the snapshot need are missing from their store. `names`: STORE/NAME of each."""
 
     def __init__(self, names: set[str]) -> None:
         self.names = names
         super().__init__(", ".join(sorted(names)))
 
 
-def named(apps: Apps, store: str) -> Iterator[tuple[str, bool]]:
-    """The files that rows name, each once, and whether a row is useless without the file."""
-    found = _pictures(apps) if store == "pictures" else _uploads(apps)
+def referenced_files(apps: Apps, store: str) -> Iterator[tuple[str, bool]]:
+    """Yields (name, whether a row needs it) of each file that rows refer to, each name once."""
+    names = _pictures(apps) if store == "pictures" else _uploads(apps)
     seen = set()
-    for name, needed in found:
+    for name, needed in names:
         if name not in seen:
             seen.add(name)
             yield name, needed
@@ -44,61 +44,64 @@ def _pictures(apps: Apps) -> Iterator[tuple[str, bool]]:
 
 
 def _uploads(apps: Apps) -> Iterator[tuple[str, bool]]:
-    """Those that a worker reads next come first. A file of another job may have been deleted long ago."""
+    """Yields first the files of unfinished jobs, which a worker reads next. Those of other jobs may be gone."""
     rows = apps.get_model("ratings", "job")._base_manager.exclude(files=[])
     for needed in (True, False):
-        some = rows.filter(state__in=WAITING) if needed else rows.exclude(state__in=WAITING)
-        for files in some.values_list("files", flat=True).iterator():
+        jobs = rows.filter(state__in=UNFINISHED) if needed else rows.exclude(state__in=UNFINISHED)
+        for files in jobs.values_list("files", flat=True).iterator():
             yield from ((file["stored"], needed) for file in files if "stored" in file)
 
 
 def batches(store: str, names: Iterable[tuple[str, bool]], missing: set[str]) -> Iterator[pa.RecordBatch]:
-    """The content of the files, in pieces. Raises Vanished where a needed one is gone and not `missing` so far."""
-    vanished, storage, waiting = set(), storages[store], []
+    """Yields the content of the files in chunks.
+
+    Raises FilesMissing, after all files were read, where a needed file is missing that `missing` does not name.
+    """
+    newly_missing, storage, pending = set(), storages[store], []
     for name, needed in names:
         try:
             file = storage.open(name)
         except FileNotFoundError:
             if needed and f"{store}/{name}" not in missing:
-                vanished.add(f"{store}/{name}")
+                newly_missing.add(f"{store}/{name}")
             continue
         with file:
-            for place, content in enumerate(_pieces(file)):
-                waiting.append((name, place, content))
-                if len(waiting) == BATCH:
-                    yield _batch(waiting)
-                    waiting = []
-    if vanished:
-        raise Vanished(vanished)
-    if waiting:
-        yield _batch(waiting)
+            for place, content in enumerate(_chunks(file)):
+                pending.append((name, place, content))
+                if len(pending) == CHUNKS_A_BATCH:
+                    yield _batch(pending)
+                    pending = []
+    if newly_missing:
+        raise FilesMissing(newly_missing)
+    if pending:
+        yield _batch(pending)
 
 
-def _pieces(file: File) -> Iterator[bytes]:
-    """The content in pieces; of an empty file, one empty piece."""
-    content = file.read(PIECE)
+def _chunks(file: File) -> Iterator[bytes]:
+    """Yields the content in chunks; of an empty file, one empty chunk."""
+    content = file.read(CHUNK_BYTES)
     yield content
-    while len(content) == PIECE and (content := file.read(PIECE)):
+    while len(content) == CHUNK_BYTES and (content := file.read(CHUNK_BYTES)):
         yield content
 
 
-def _batch(pieces: list[tuple]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(list(map(list, zip(*pieces, strict=True))), schema=SCHEMA)
+def _batch(chunks: list[tuple]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(list(map(list, zip(*chunks, strict=True))), schema=SCHEMA)
 
 
-def whole(found: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """(name, its pieces) of each file in the batches."""
-    pieces = ((row["name"], row["content"]) for batch in found for row in batch.to_pylist())
-    for name, own in groupby(pieces, key=lambda piece: piece[0]):
-        yield name, (content for _, content in own)
+def files_in(record_batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Iterator[bytes]]]:
+    """Yields (name, chunks of its content) of each file in the batches."""
+    chunks = ((row["name"], row["content"]) for batch in record_batches for row in batch.to_pylist())
+    for name, file_chunks in groupby(chunks, key=lambda chunk: chunk[0]):
+        yield name, (content for _, content in file_chunks)
 
 
-def put_back(store: str, found: Iterable[pa.RecordBatch]) -> None:
-    """Store the files that are missing or incomplete. Names are hashes or random, so no two files share one."""
+def restore_files(store: str, record_batches: Iterable[pa.RecordBatch]) -> None:
+    """Store the files that are missing or have another size. Names are hashes or random: none is of two files."""
     storage = storages[store]
-    for name, pieces in whole(found):
-        with SpooledTemporaryFile(IN_MEMORY) as file:
-            for content in pieces:
+    for name, chunks in files_in(record_batches):
+        with SpooledTemporaryFile(MEMORY_BYTES) as file:
+            for content in chunks:
                 file.write(content)
             size = file.tell()
             file.seek(0)

@@ -1,4 +1,4 @@
-"""The file: members with their hashes, and the manifest that names them."""
+"""The file of a backup: a ZIP of members, and a manifest with the size and hash of each."""
 
 import hashlib
 import json
@@ -15,14 +15,14 @@ from django.conf import settings
 
 FORMAT, VERSION = "idealist-backup", 1
 MANIFEST, KEYS = "manifest.json", "keys.json"
-BLOCK = 1 << 20  # bytes
+BLOCK_BYTES = 1 << 20
 
 
-class Unfit(Exception):
-    """The file is no backup, it is damaged, or it is one of a newer version. The message is for people."""
+class UnusableBackup(Exception):
+    """The file is no backup, or damaged, or of a newer version. The message, with a cure, is for the operator."""
 
 
-def program() -> str:
+def program_version() -> str:
     """The version of this program."""
     return tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 
@@ -30,8 +30,8 @@ def program() -> str:
 # Writing
 
 
-class Sink:
-    """A member that is being written. It counts and hashes what it gets."""
+class HashingFile:
+    """A file that counts and hashes what is written to it: `bytes` and `sha256`."""
 
     closed = False
 
@@ -55,29 +55,35 @@ class Writer:
         self.zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
         self.members: list[dict] = []
 
-    def add(self, name: str, schema: pa.Schema, found: Iterable[pa.RecordBatch], **facts) -> int:
-        """Write a member of these batches; returns how many rows."""
+    def add(self, name: str, schema: pa.Schema, record_batches: Iterable[pa.RecordBatch], **facts) -> int:
+        """Write the batches as a member, and return the number of their rows."""
         rows, options = 0, pa.ipc.IpcWriteOptions(compression="zstd")
         with self.zip.open(f"{name}.arrow", "w", force_zip64=True) as file:
-            sink = Sink(file)
-            with pa.ipc.new_stream(pa.PythonFile(sink, "w"), schema, options=options) as stream:
-                for batch in found:
+            hashing = HashingFile(file)
+            with pa.ipc.new_stream(pa.PythonFile(hashing, "w"), schema, options=options) as stream:
+                for batch in record_batches:
                     stream.write_batch(batch)
                     rows += batch.num_rows
-        self._note(f"{name}.arrow", sink.bytes, sink.sha256.hexdigest(), rows=rows, **facts)
+        self._record_member(f"{name}.arrow", hashing.bytes, hashing.sha256.hexdigest(), rows=rows, **facts)
         return rows
 
     def add_json(self, name: str, content: dict) -> None:
         text = (json.dumps(content, indent=1) + "\n").encode()
         self.zip.writestr(name, text)
-        self._note(name, len(text), hashlib.sha256(text).hexdigest())
+        self._record_member(name, len(text), hashlib.sha256(text).hexdigest())
 
-    def _note(self, name: str, size: int, sha256: str, **facts) -> None:
+    def _record_member(self, name: str, size: int, sha256: str, **facts) -> None:
         self.members.append({"member": name, **facts, "bytes": size, "sha256": sha256})
 
-    def end(self, **facts) -> dict:
+    def finish(self, **facts) -> dict:
         """Write the manifest, and return it."""
-        manifest = {"format": FORMAT, "version": VERSION, "program": program(), **facts, "members": self.members}
+        manifest = {
+            "format": FORMAT,
+            "version": VERSION,
+            "program": program_version(),
+            **facts,
+            "members": self.members,
+        }
         self.zip.writestr(MANIFEST, json.dumps(manifest, indent=1) + "\n")
         self.zip.close()
         return manifest
@@ -87,7 +93,7 @@ class Writer:
 
 
 class Backup:
-    """A backup that is open for reading. Raises Unfit where it is none, or one of a later format."""
+    """A backup that is open for reading. Raises UnusableBackup for other files and for another format."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self.name = name
@@ -96,11 +102,11 @@ class Backup:
             self.manifest = json.loads(self.zip.read(MANIFEST))
             self.version = (self.manifest["format"], self.manifest["version"])
         except (zipfile.BadZipFile, KeyError, ValueError, TypeError, NotImplementedError, zlib.error) as error:
-            raise Unfit(f"{name} is no whole backup of Idealist. Take another one.") from error
+            raise UnusableBackup(f"{name} is no whole backup of Idealist. Take another one.") from error
         if self.version != (FORMAT, VERSION):
-            raise Unfit(
+            raise UnusableBackup(
                 f"{name} was made by Idealist {self.manifest.get('program')} in format {self.version[1]}; this is"
-                f" {program()} and reads format {VERSION}. Restore it with that version or a newer one."
+                f" {program_version()} and reads format {VERSION}. Restore it with that version or a newer one."
             )
 
     @property
@@ -108,33 +114,35 @@ class Backup:
         return [tuple(node) for node in self.manifest["migrations"]]
 
     def members(self, kind: str) -> dict[str, dict]:
-        """{name: facts} of the members in a folder of the ZIP."""
-        found = {each["member"]: each for each in self.manifest["members"]}
-        begin = f"{kind}/"
+        """{name: entry in the manifest} of the members in a folder of the ZIP."""
+        members = {each["member"]: each for each in self.manifest["members"]}
+        prefix = f"{kind}/"
         return {
-            name.removeprefix(begin).removesuffix(".arrow"): each
-            for name, each in found.items()
-            if name.startswith(begin)
+            name.removeprefix(prefix).removesuffix(".arrow"): each
+            for name, each in members.items()
+            if name.startswith(prefix)
         }
 
     def keys(self) -> dict[str, str] | None:
         return json.loads(self.zip.read(KEYS)) if KEYS in self.zip.namelist() else None
 
     def check(self, progress: Callable[[str], None] = lambda name: None) -> None:
-        """Read everything. Raises Unfit where a member is not as the manifest says."""
+        """Read all members. Raises UnusableBackup where one differs from the manifest."""
         for member in self.manifest["members"]:
             progress(f"checking {member['member']}")
             try:
-                found = self._sum(member["member"])
+                size_and_hash = self._size_and_hash(member["member"])
             except (zipfile.BadZipFile, KeyError, OSError, EOFError, NotImplementedError, RuntimeError) as error:
-                raise Unfit(f"{self.name}: {member['member']} cannot be read. Take another backup.") from error
-            if found != (member["bytes"], member["sha256"]):
-                raise Unfit(f"{self.name}: {member['member']} is damaged. Take another backup.")
+                raise UnusableBackup(
+                    f"{self.name}: {member['member']} cannot be read. Take another backup."
+                ) from error
+            if size_and_hash != (member["bytes"], member["sha256"]):
+                raise UnusableBackup(f"{self.name}: {member['member']} is damaged. Take another backup.")
 
-    def _sum(self, member: str) -> tuple[int, str]:
+    def _size_and_hash(self, member: str) -> tuple[int, str]:
         sha256, size = hashlib.sha256(), 0
         with self.zip.open(member) as file:
-            while block := file.read(BLOCK):
+            while block := file.read(BLOCK_BYTES):
                 sha256.update(block)
                 size += len(block)
         return size, sha256.hexdigest()
@@ -145,7 +153,7 @@ class Backup:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Backup]:
-    """The backup at a path. Raises Unfit and OSError."""
+def open_backup(path: Path) -> Iterator[Backup]:
+    """Yields the backup at a path. Raises UnusableBackup and OSError."""
     with path.open("rb") as file:
         yield Backup(file, path.name)

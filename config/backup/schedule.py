@@ -1,6 +1,6 @@
 """Scheduled backups: a worker makes them in the storage `backups`, and deletes the oldest.
 
-A backup counts when it was read again from the storage. Then a file with its hash is stored beside it.
+A backup is good once it was read again from the storage. Then a file NAME.sha256 with its hash is stored, too.
 """
 
 import hashlib
@@ -20,84 +20,86 @@ from .package import Backup
 
 log = logging.getLogger(__name__)
 
-LOOK = 60.0  # seconds
-CLAIM = "backup"  # of one worker, so that no other begins
-LONGEST = 4 * 60 * 60  # seconds, after which the worker that began counts as dead
-AGAIN = 15 * 60  # seconds after a failure
-NAME = re.compile(r"idealist-(\d{8}T\d{6}Z)\.zip")
-TIME = "%Y%m%dT%H%M%SZ"
-MARK = ".sha256"
+INTERVAL = 60.0  # seconds between two looks whether a backup is due
+CLAIM = "backup"  # the key in the cache by which one worker keeps others from starting
+CLAIM_TIMEOUT = 4 * 60 * 60  # seconds after which a worker that started a backup counts as dead
+RETRY_AFTER = 15 * 60  # seconds after a failure
+BACKUP_NAME = re.compile(r"idealist-(\d{8}T\d{6}Z)\.zip")
+TIME_FORMAT = "%Y%m%dT%H%M%SZ"
+HASH_SUFFIX = ".sha256"
 
 
-def last_good() -> datetime | None:
+def last_backup_at() -> datetime | None:
     """The time of the newest backup that was read again without errors; None if there is none."""
-    return max(map(_time, _good()), default=None)
+    return max(map(_time_in, _verified_names()), default=None)
 
 
-def overdue(*, now: datetime | None = None) -> str:
-    """Returns the problem with the backups as a sentence, or an empty text if there is none."""
+def overdue_problem(*, now: datetime | None = None) -> str:
+    """The problem with the backups as a sentence, or "" if there is none."""
     if not settings.BACKUP_EVERY:
         return ""
-    last = last_good()
-    if last is None:
+    last_at = last_backup_at()
+    if last_at is None:
         return "There is no backup yet. The log of the worker says why, if it tried."
-    if (now or timezone.now()) - last <= 2 * timedelta(hours=settings.BACKUP_EVERY):
+    if (now or timezone.now()) - last_at <= 2 * timedelta(hours=settings.BACKUP_EVERY):
         return ""
-    return f"The last good backup is of {last:%Y-%m-%d %H:%M} UTC. The log of the worker says why."
+    return f"The last good backup is of {last_at:%Y-%m-%d %H:%M} UTC. The log of the worker says why."
 
 
-def look() -> None:
-    """Make a backup if one is due, at low priority. For a thread of its own."""
+def run() -> None:
+    """Make a backup if one is due, at low priority. The thread that calls it stays at that priority."""
     writing.give_way()
-    make_due()
+    back_up_if_due()
 
 
-def make_due(*, now: datetime | None = None) -> None:
-    """Make a backup if one is due. Of several workers only one makes it."""
+def back_up_if_due(*, now: datetime | None = None) -> None:
+    """Make a backup if one is due. If several workers call it, one makes it."""
     now = now or timezone.now()
-    if not _is_due(now) or not caches["tries"].add(CLAIM, 1, LONGEST):
+    if not _is_due(now) or not caches["tries"].add(CLAIM, 1, CLAIM_TIMEOUT):
         return
-    wait = 0
+    retry_after = 0
     try:
-        if _is_due(now):  # no other worker has made it meanwhile
-            make(now=now)
+        if _is_due(now):  # false if another worker made it meanwhile
+            make_backup(now=now)
     except Exception as error:
-        wait = AGAIN
-        last = last_good()
-        since = f"the last good one is of {last:%Y-%m-%d %H:%M} UTC" if last else "there is no good one"
-        log.error("The backup failed (%s), and %s. It is tried again in %s minutes.", error, since, AGAIN // 60)
+        retry_after = RETRY_AFTER
+        last_at = last_backup_at()
+        since = f"the last good one is of {last_at:%Y-%m-%d %H:%M} UTC" if last_at else "there is no good one"
+        log.error(
+            "The backup failed (%s), and %s. It is tried again in %s minutes.", error, since, RETRY_AFTER // 60
+        )
     finally:
-        caches["tries"].touch(CLAIM, wait)
+        caches["tries"].touch(CLAIM, retry_after)
 
 
 def _is_due(now: datetime) -> bool:
     if not settings.BACKUP_EVERY:
         return False
-    last = last_good()
-    return last is None or now - last >= timedelta(hours=settings.BACKUP_EVERY)
+    last_at = last_backup_at()
+    return last_at is None or now - last_at >= timedelta(hours=settings.BACKUP_EVERY)
 
 
-class Local(File):
-    """A file that a storage on the same disk moves instead of copying it."""
+class LocalFile(File):
+    """A file with a path, so that a storage on the same disk moves it instead of copying it."""
 
     def temporary_file_path(self) -> str:
         return self.name
 
 
-def make(*, now: datetime) -> str:
-    """Make a backup, read it again from the storage and return its name. Raises OSError and package.Unfit."""
+def make_backup(*, now: datetime) -> str:
+    """Make a backup, check it from the storage, and return its name. Raises OSError and package.UnusableBackup."""
     path, storage = settings.DATA_DIR / ".backup.zip", storages["backups"]
     try:
         writing.write(path)
         digest = _digest(path)
         with path.open("rb") as file:
-            name = storage.save(f"idealist-{now.astimezone(UTC):{TIME}}.zip", Local(file, str(path)))
+            name = storage.save(f"idealist-{now.astimezone(UTC):{TIME_FORMAT}}.zip", LocalFile(file, str(path)))
     finally:
         path.unlink(missing_ok=True)
-    with storage.open(name) as stored:
-        Backup(stored, name).check()
-    storage.save(name + MARK, ContentFile(f"{digest}  {name}\n"))
-    _forget_old()
+    with storage.open(name) as file:
+        Backup(file, name).check()
+    storage.save(name + HASH_SUFFIX, ContentFile(f"{digest}  {name}\n"))
+    _delete_old()
     return name
 
 
@@ -106,26 +108,26 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _names() -> list[str]:
+def _stored_names() -> list[str]:
     try:
         return storages["backups"].listdir("")[1]
     except FileNotFoundError:
         return []
 
 
-def _good() -> list[str]:
-    """The names of those that count, oldest first."""
-    names = set(_names())
-    return sorted(name for name in names if NAME.fullmatch(name) and name + MARK in names)
+def _verified_names() -> list[str]:
+    """The names of the good backups, oldest first."""
+    names = set(_stored_names())
+    return sorted(name for name in names if BACKUP_NAME.fullmatch(name) and name + HASH_SUFFIX in names)
 
 
-def _time(name: str) -> datetime:
-    return datetime.strptime(NAME.fullmatch(name)[1], TIME).replace(tzinfo=UTC)
+def _time_in(name: str) -> datetime:
+    return datetime.strptime(BACKUP_NAME.fullmatch(name)[1], TIME_FORMAT).replace(tzinfo=UTC)
 
 
-def _forget_old() -> None:
-    """Delete all but the newest, and older ones that never counted."""
-    kept = _good()[-settings.BACKUP_KEEP :]
-    for name in _names():
-        if NAME.fullmatch(name.removesuffix(MARK)) and name < kept[0]:
+def _delete_old() -> None:
+    """Delete all but the newest IDEALIST_BACKUP_KEEP good backups, and all that are older than these."""
+    kept = _verified_names()[-settings.BACKUP_KEEP :]
+    for name in _stored_names():
+        if BACKUP_NAME.fullmatch(name.removesuffix(HASH_SUFFIX)) and name < kept[0]:
             storages["backups"].delete(name)

@@ -1,4 +1,4 @@
-"""Tables as batches of rows: read by primary key, and loaded into an empty database."""
+"""Tables as Arrow batches of rows: read by primary key, loaded into an empty database, and compared."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator
@@ -16,15 +16,15 @@ from ratings.database.bulk import insert
 
 from . import columns
 
-PIECE = 8 << 20  # bytes of a batch, about
-FIRST, MOST = 100, 20_000  # rows of the first batch, and of any
-# Who has a backup must not get into open sessions. A worker asks again for tasks that are lost.
+BATCH_BYTES = 8 << 20  # about so many in a batch
+FIRST_ROWS, MAX_ROWS = 100, 20_000  # rows in the first batch, and in any
+# Whoever has a backup must not be able to use open sessions. A worker enqueues lost tasks again.
 LEFT_OUT = {"ratings.session", "django_tasks_database.dbtaskresult"}
 Node = tuple[str, str]  # a migration: its app and its name
 
 
-class Unknown(Exception):
-    """The database has migrations that this program does not know: it is that of a newer version."""
+class UnknownMigrations(Exception):
+    """The database has migrations that this program does not have, so it is of a newer version."""
 
     def __init__(self, nodes: Collection[Node]) -> None:
         self.nodes = sorted(nodes)
@@ -51,21 +51,21 @@ class Table(NamedTuple):
         return pa.schema([(field.column, columns.type_of(field)) for field in self.fields])
 
 
-def applied() -> list[Node]:
-    """The migrations of the database."""
+def applied_migrations() -> list[Node]:
+    """The migrations that the database has, sorted."""
     return sorted(MigrationRecorder(connection).applied_migrations())
 
 
 def apps_at(nodes: Collection[Node]) -> Apps:
-    """All models as they are after these migrations. Raises Unknown."""
+    """All models as they are after these migrations. Raises UnknownMigrations."""
     loader = MigrationExecutor(connection).loader
     if unknown := set(nodes) - loader.graph.nodes.keys():
-        raise Unknown(unknown)
+        raise UnknownMigrations(unknown)
     return loader.project_state(list(nodes)).apps
 
 
 def tables_of(apps: Apps) -> list[Table]:
-    """The tables that a backup keeps, by name."""
+    """The tables that a backup contains, sorted by name."""
     models = apps.get_models(include_auto_created=True)
     kept = [model for model in models if model._meta.managed and not model._meta.proxy]
     tables = sorted(map(Table, kept), key=lambda table: table.name)
@@ -76,17 +76,17 @@ def tables_of(apps: Apps) -> list[Table]:
 
 
 def batches(table: Table) -> Iterator[pa.RecordBatch]:
-    """All rows, in the order of their primary keys."""
-    number, last = FIRST, None
-    while (batch := piece(table, last, number)).num_rows:
+    """Yields all rows in batches, in the order of their primary keys."""
+    number, last = FIRST_ROWS, None
+    while (batch := rows_after(table, last, number)).num_rows:
         yield batch
-        last = last_of(table, batch)
-        # Rows of documents can be large: the next batch is as many as fit, but no sudden leap.
-        number = max(1, min(MOST, 4 * number, batch.num_rows * PIECE // (batch.nbytes + 1)))
+        last = last_key(table, batch)
+        # Rows of documents can be large: the next batch has as many as fit, at most four times as many.
+        number = max(1, min(MAX_ROWS, 4 * number, batch.num_rows * BATCH_BYTES // (batch.nbytes + 1)))
 
 
-def piece(table: Table, last, number: int) -> pa.RecordBatch:
-    """The next rows after the one with the primary key `last`; from the beginning where that is None."""
+def rows_after(table: Table, last, number: int) -> pa.RecordBatch:
+    """The next `number` rows after the primary key `last`, or the first rows where that is None."""
     pk = f'"{table.model._meta.pk.column}"'
     names = ", ".join(f'"{name}"' for name in table.columns)
     where, params = (f"WHERE {pk} > %s", [last]) if last is not None else ("", [])
@@ -99,12 +99,12 @@ def piece(table: Table, last, number: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=table.schema)
 
 
-def last_of(table: Table, batch: pa.RecordBatch):
+def last_key(table: Table, batch: pa.RecordBatch):
     return batch.column(table.model._meta.pk.column)[-1].as_py()
 
 
 def last_id(table: Table) -> int | None:
-    """The last id that the database gave to a row, which may be gone. None: it gave none."""
+    """The last id that the database gave to a row, which may be deleted since; None if it gave none."""
     name, pk = table.model._meta.db_table, table.model._meta.pk.column
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
@@ -123,31 +123,31 @@ def last_id(table: Table) -> int | None:
 
 
 @contextmanager
-def unhindered() -> Iterator[None]:
-    """Foreign keys and indexes are away while rows are loaded, and are made again at the end.
+def without_indexes() -> Iterator[None]:
+    """Drop foreign keys and indexes for the block, and make them again after it.
 
-    So tables come in any order, rows in any order of what they refer to, and an index is made once, sorted.
+    So tables and rows can be loaded in any order, and each index is built once, from sorted rows.
     """
-    take, put_back = (_sqlite if connection.vendor == "sqlite" else _postgres)()
+    drop, restore = (_sqlite_statements if connection.vendor == "sqlite" else _postgres_statements)()
     with connection.constraint_checks_disabled():
         with transaction.atomic(), connection.cursor() as cursor:
-            for statement in take:
+            for statement in drop:
                 cursor.execute(statement)
         yield
         with transaction.atomic(), connection.cursor() as cursor:
-            for statement in put_back:
+            for statement in restore:
                 cursor.execute(statement)
     connection.check_constraints()
 
 
-def _sqlite() -> tuple[list[str], list[str]]:
+def _sqlite_statements() -> tuple[list[str], list[str]]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
         found = cursor.fetchall()
     return [f'DROP INDEX "{name}"' for name, _ in found], [sql for _, sql in found]
 
 
-def _postgres() -> tuple[list[str], list[str]]:
+def _postgres_statements() -> tuple[list[str], list[str]]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT quote_ident(relname), quote_ident(conname), pg_get_constraintdef(c.oid)"
@@ -161,21 +161,21 @@ def _postgres() -> tuple[list[str], list[str]]:
             " AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.oid AND contype IN ('p', 'u', 'x'))"
         )
         indexes = cursor.fetchall()
-    take = [f"ALTER TABLE {table} DROP CONSTRAINT {name}" for table, name, _ in keys]
-    take += [f"DROP INDEX {name}" for name, _ in indexes]
-    put_back = [sql for _, sql in indexes]
-    return take, put_back + [f"ALTER TABLE {table} ADD CONSTRAINT {name} {sql}" for table, name, sql in keys]
+    drop = [f"ALTER TABLE {table} DROP CONSTRAINT {name}" for table, name, _ in keys]
+    drop += [f"DROP INDEX {name}" for name, _ in indexes]
+    restore = [sql for _, sql in indexes]
+    return drop, restore + [f"ALTER TABLE {table} ADD CONSTRAINT {name} {sql}" for table, name, sql in keys]
 
 
 def load(table: Table, found: Iterable[pa.RecordBatch]) -> None:
-    """Write all rows of a table, in one transaction."""
+    """Insert all rows of a table, in one transaction."""
     with transaction.atomic():
         for batch in found:
             insert(table.model, table.columns, columns.rows(batch.select(table.columns)))
 
 
-def go_on_from(table: Table, last: int | None) -> None:
-    """Let the database give ids after this one."""
+def set_last_id(table: Table, last: int | None) -> None:
+    """Let the database continue its ids after this one. None: it gave none."""
     name, pk = table.model._meta.db_table, table.model._meta.pk.column
     if last is None:
         return
@@ -191,19 +191,19 @@ def go_on_from(table: Table, last: int | None) -> None:
 
 
 def difference(table: Table, found: Iterable[pa.RecordBatch]) -> str | None:
-    """The difference between the table and these batches, in words; None if there is none."""
+    """The first difference between the table and these batches, in words; None if there is none."""
     last = None
     for batch in (each.select(table.columns) for each in found):
-        stored = piece(table, last, batch.num_rows)
-        if not (stored.equals(batch) or _same(table, stored, batch)):
+        stored = rows_after(table, last, batch.num_rows)
+        if not (stored.equals(batch) or _equal_but_for_json(table, stored, batch)):
             return f"{table.name} holds other rows after id {last}"
-        last = last_of(table, batch)
-    more = piece(table, last, 1).num_rows
-    return f"{table.name} holds more rows than the backup" if more else None
+        last = last_key(table, batch)
+    extra = rows_after(table, last, 1).num_rows
+    return f"{table.name} holds more rows than the backup" if extra else None
 
 
-def _same(table: Table, one: pa.RecordBatch, other: pa.RecordBatch) -> bool:
-    """Whether they differ in the spelling of JSON alone: PostgreSQL keeps its meaning, not its order of names."""
+def _equal_but_for_json(table: Table, one: pa.RecordBatch, other: pa.RecordBatch) -> bool:
+    """Whether two batches are equal but for the text of JSON: PostgreSQL does not keep the order of its keys."""
     if one.num_rows != other.num_rows:
         return False
     for field, here, there in zip(table.fields, one.columns, other.columns, strict=True):

@@ -1,6 +1,6 @@
 """Upgrade a database of an older version: show the plan, back up, migrate and check.
 
-The upgrade takes a backup first, so that one can go back to the former version.
+The backup makes it possible to go back to the former version.
 """
 
 from datetime import datetime
@@ -14,23 +14,23 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
 from . import locks, tables, writing
-from .package import opened, program
+from .package import open_backup, program_version
 from .writing import Progress
 
 
-class Failed(Exception):
-    """The upgrade did not end well. The message is for people."""
+class UpgradeFailed(Exception):
+    """The upgrade failed. The message is for the operator."""
 
 
 class Step(NamedTuple):
     name: str
-    does: list[str]
-    waits: list[str]  # the reasons why pages would wait
+    operations: list[str]
+    lock_warnings: list[str]  # a sentence for each operation that keeps pages waiting, with its cure
 
 
-def steps() -> list[Step]:
-    """The migrations that the database lacks, in order. Raises tables.Unknown for a newer database."""
-    tables.apps_at(tables.applied())
+def pending_steps() -> list[Step]:
+    """The migrations that the database lacks, in order. Raises tables.UnknownMigrations for a newer database."""
+    tables.apps_at(tables.applied_migrations())
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return [_step(executor, migration) for migration, _ in plan]
@@ -38,47 +38,49 @@ def steps() -> list[Step]:
 
 def _step(executor: MigrationExecutor, migration) -> Step:
     node = (migration.app_label, migration.name)
-    before = executor.loader.project_state(node, at_end=False)
-    does = [operation.describe() for operation in migration.operations]
-    return Step(".".join(node), does, locks.complaints(migration, before))
+    state_before = executor.loader.project_state(node, at_end=False)
+    operations = [operation.describe() for operation in migration.operations]
+    return Step(".".join(node), operations, locks.lock_warnings(migration, state_before))
 
 
 def default_path() -> Path:
     folder = settings.DATA_DIR / "backups"
     folder.mkdir(mode=0o700, exist_ok=True)
-    return folder / f"before-{program()}-{datetime.strftime(timezone.now(), '%Y%m%dT%H%M%SZ')}.zip"
+    return folder / f"before-{program_version()}-{datetime.strftime(timezone.now(), '%Y%m%dT%H%M%SZ')}.zip"
 
 
 def back_up(path: Path, progress: Progress) -> dict:
-    """Write a backup, read it again and return its manifest. Raises what writing and checking raise."""
+    """Write a backup, read it again and return its manifest. Raises what `write` and `Backup.check` raise."""
     manifest = writing.write(path, progress=progress)
-    with opened(path) as backup:
+    with open_backup(path) as backup:
         backup.check(progress)
     return manifest
 
 
 def upgrade(progress: Progress = lambda name: None) -> None:
-    """Migrate the database and check it. Raises Failed."""
-    before = _counts()
+    """Migrate the database and check it. Raises UpgradeFailed."""
+    counts_before = _counts()
     progress("bringing tables up to date")
     call_command("migrate", verbosity=0, interactive=False)
     call_command("createcachetable", verbosity=0)
     progress("checking")
-    if left := steps():
-        raise Failed(f"The database still lacks {left[0].name}.")
+    if remaining := pending_steps():
+        raise UpgradeFailed(f"The database still lacks {remaining[0].name}.")
     connection.check_constraints()
     now = _counts()
-    if fewer := [name for name in before if now.get(name, 0) < before[name]]:
-        raise Failed(f"After the migration there are fewer rows in {', '.join(fewer)}.")
+    if lost := [name for name in counts_before if now.get(name, 0) < counts_before[name]]:
+        raise UpgradeFailed(f"After the migration there are fewer rows in {', '.join(lost)}.")
 
 
 def _counts() -> dict[str, int]:
-    """The number of rows of each table that the database has and this version keeps."""
+    """{table: number of rows} of the tables of this database that a backup contains."""
     with connection.cursor() as cursor:
         names = set(connection.introspection.table_names(cursor))
-        kept = [table.model._meta.db_table for table in tables.tables_of(tables.apps_at(tables.applied()))]
-        found = {}
-        for name in names & set(kept):
+        kept_tables = [
+            table.model._meta.db_table for table in tables.tables_of(tables.apps_at(tables.applied_migrations()))
+        ]
+        counts = {}
+        for name in names & set(kept_tables):
             cursor.execute(f'SELECT COUNT(*) FROM "{name}"')
-            (found[name],) = cursor.fetchone()
-    return found
+            (counts[name],) = cursor.fetchone()
+    return counts

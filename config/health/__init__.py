@@ -1,5 +1,5 @@
-"""What is wrong with this installation, and its figures: `/livez`, `/readyz`, `/metrics` and `run.py doctor`.
+"""Health checks and metrics of this installation: `/livez`, `/readyz`, `/metrics` and `run.py doctor`.
 
-A check is a function in `checks` that yields what is wrong, and a line in its list. `answers` has the three
-addresses, `doctor` the command, `metrics` the figures.
+A check is a function in `checks` or `services` that yields problems, and an entry in the list CHECKS. `endpoints`
+has the three addresses, `doctor` the command, `metrics` the metrics.
 """

@@ -1,4 +1,4 @@
-"""`python3 run.py doctor`: what is wrong here, and the cure. Exit status 1 where something is."""
+"""`python3 run.py doctor`: prints each problem with its cure. Exit status 1 where there is one."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    # What a start closes is looked at before it does.
+    # Loading the settings closes files to others, so what is open is found before that.
     folder = Path(os.environ.get("IDEALIST_DATA") or Path(__file__).resolve().parents[2] / "var").resolve()
     modes = list(open_to_others(folder))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -25,23 +25,23 @@ def main() -> int:
     except (ImproperlyConfigured, ValueError) as error:
         print(f"WRONG    settings: {error}")
         return 1
-    from .checks import CHECKS, hurry, outcomes  # needs the settings
+    from .checks import CHECKS, limit_connect_time, outcomes  # needs the settings
 
-    hurry()
+    limit_connect_time()
     return report(outcomes(CHECKS), modes)
 
 
-def report(found: "list[Outcome]", modes: list[Problem]) -> int:
-    """Print a line for each check, and the exit status. `modes` is what was open before the start."""
-    for outcome in found:
+def report(results: "list[Outcome]", modes: list[Problem]) -> int:
+    """Print the result of each check, and return the exit status. `modes`: files that were open before."""
+    for outcome in results:
         problems = [*outcome.problems, *(modes if outcome.check.name == "secrets" else ())]
-        if not outcome.looked:
-            print(f"skipped  {outcome.check.name}: it asks the database")
+        if not outcome.ran:
+            print(f"skipped  {outcome.check.name}: it needs the database")
         elif not problems:
             print(f"ok       {outcome.check.name}")
         for problem in problems:
             print(f"WRONG    {outcome.check.name}: {problem.wrong}\n         Cure: {problem.cure}")
-    return 1 if modes or any(outcome.problems for outcome in found) else 0
+    return 1 if modes or any(outcome.problems for outcome in results) else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The files with secrets that other users of this machine can read. Without Django, since a start closes them."""
+"""Finds secrets that other users of this machine can read. Without Django, whose settings close them."""
 
 import stat
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ class Problem(NamedTuple):
 
 
 def open_to_others(folder: Path) -> Iterator[Problem]:
-    """A problem for the folder, and for each file in it that holds a secret."""
+    """Yields a problem for the folder, and for each file with a secret in it, that is open to others."""
     for path in (folder, *(folder / name for name in SECRETS)):
         if path.exists() and stat.S_IMODE(path.stat().st_mode) & OTHERS:
             cure = f"chmod go= {path}. If others use this machine, have new secrets made: remove secret.key."

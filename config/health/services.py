@@ -1,4 +1,4 @@
-"""The checks of what other programs do for this one: store of files, cache, mail and provider; and of backups."""
+"""The checks of services that Idealist uses (store of files, cache, mail, provider of sign-in), and of backups."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -23,11 +23,11 @@ SOON = timedelta(days=30)
 
 
 def store() -> Iterator[Problem]:
-    """Whether the store of files answers, where it is not a folder."""
+    """Whether the store of files, where it is a bucket, answers."""
     if settings.STORAGES["uploads"]["BACKEND"] != BUCKET:
         return
     try:
-        storages["uploads"].look()
+        storages["uploads"].check_bucket()
     except FileNotFoundError:
         cure = "Make it, with keys that may list, read, write and delete in it, or correct STORAGE_URL."
         yield Problem("The store of files has no bucket of this name.", cure)
@@ -36,18 +36,18 @@ def store() -> Iterator[Problem]:
 
 
 def tries() -> Iterator[Problem]:
-    """Whether tries to sign in can be counted: without that nobody signs in."""
+    """Whether tries to sign in can be counted, without which nobody can sign in."""
     try:
         caches["tries"].get("whether-it-answers")
-    except Exception as error:  # each cache has errors of its own
-        said = f"Tries to sign in cannot be counted: {error or type(error).__name__}"
+    except Exception as error:  # each cache has its own classes of errors
+        message = f"Tries to sign in cannot be counted: {error or type(error).__name__}"
         table = settings.CACHES["tries"]["BACKEND"].endswith(".DatabaseCache")
         cure = "Make its table: python3 run.py manage prepare" if table else "Start the cache of CACHE_URL."
-        yield Problem(said, cure)
+        yield Problem(message, cure)
 
 
 def mail() -> Iterator[Problem]:
-    """Whether the mail server lets this one in, where there is one."""
+    """Whether the mail server, where there is one, accepts a connection."""
     if not settings.MAIL:
         return
     server = get_connection(timeout=4)
@@ -55,11 +55,11 @@ def mail() -> Iterator[Problem]:
         server.open()
         server.close()
     except FAILED as error:
-        yield Problem(f"The mail server does not let us in: {error}", "Start it, or correct IDEALIST_MAIL.")
+        yield Problem(f"The mail server refuses the connection: {error}", "Start it, or correct IDEALIST_MAIL.")
 
 
 def provider() -> Iterator[Problem]:
-    """Whether the provider of sign-in answers, where there is one, and how long its certificates hold."""
+    """Whether the provider of sign-in, where there is one, answers and its certificates stay valid."""
     if settings.SAML:
         yield from saml_provider()
     if not settings.OIDC:
@@ -69,40 +69,41 @@ def provider() -> Iterator[Problem]:
         "Start it, or correct IDEALIST_OIDC_ISSUER. Meanwhile python3 run.py manage sign_in_link lets people in."
     )
     try:
-        named = str(fetched(issuer + DISCOVERY).get("issuer")).rstrip("/")
+        issuer_of_provider = str(fetched(issuer + DISCOVERY).get("issuer")).rstrip("/")
     except (requests.RequestException, ValueError, AttributeError) as error:
-        yield Problem(f"The provider of sign-in does not answer as one: {error}", cure)
+        yield Problem(f"The provider of sign-in does not answer as expected: {error}", cure)
         return
-    if named != issuer:
-        yield Problem(f"The provider of sign-in calls itself {named}, not {issuer}.", cure)
+    if issuer_of_provider != issuer:
+        yield Problem(f"The provider of sign-in calls itself {issuer_of_provider}, not {issuer}.", cure)
 
 
 def saml_provider() -> Iterator[Problem]:
-    """Whether the metadata can be had and used, and whether it and a certificate hold for another month."""
+    """Whether the metadata can be loaded and used, and it and a certificate are valid for another 30 days."""
     cure = (
         "Correct IDEALIST_SAML_METADATA, or give it what the provider publishes today. Meanwhile"
         " python3 run.py manage sign_in_link lets people in."
     )
     try:
-        found = saml.metadata()
+        metadata = saml.metadata()
     except Away as error:
-        yield Problem(f"The provider's metadata cannot be had: {error.__cause__}", cure)
+        yield Problem(f"The provider's metadata cannot be loaded: {error.__cause__}", cure)
         return
     except Refused as error:
         yield Problem(f"Nobody can sign in at the provider: {error}.", cure)
         return
     soon = datetime.now(UTC) + SOON
-    last = max(each.not_valid_after_utc for each in found.certificates)
+    last = max(each.not_valid_after_utc for each in metadata.certificates)
     if last < soon:
-        said = f"The provider's last certificate to sign ends on {last:%Y-%m-%d}. Its signatures are taken on."
-        yield Problem(said, "Ask the provider for the next one, and take its metadata anew.")
-    if found.ends and found.ends < soon and "://" not in settings.SAML["metadata"]:
+        message = f"The provider's last signing certificate ends on {last:%Y-%m-%d}. Later signatures still count."
+        yield Problem(message, "Ask the provider for the next one, and load its metadata again.")
+    if metadata.ends and metadata.ends < soon and "://" not in settings.SAML["metadata"]:
         yield Problem(
-            f"The provider's metadata holds until {found.ends:%Y-%m-%d}, and nobody signs in then.", cure
+            f"The provider's metadata is valid until {metadata.ends:%Y-%m-%d}, and nobody can sign in after that.",
+            cure,
         )
 
 
 def backups() -> Iterator[Problem]:
-    """Whether the worker makes the backups that are asked for."""
-    if wrong := schedule.overdue():
-        yield Problem(wrong, "Read it there, make room in IDEALIST_BACKUPS, and see that a worker runs.")
+    """Whether the worker makes backups as often as IDEALIST_BACKUP_EVERY says."""
+    if problem := schedule.overdue_problem():
+        yield Problem(problem, "Read that log, make room in IDEALIST_BACKUPS, and see that a worker runs.")

@@ -1,4 +1,4 @@
-"""The files of docs/ as HTML, and as sentences for the search."""
+"""The documents in docs/ as HTML, and as sentences for the search."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,8 +16,8 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 FOLDER = settings.BASE_DIR / "docs"
-PICTURES = "pictures"  # the folder in docs/ and the prefix among static files
-# In the order of reading.
+PICTURES = "pictures"  # the folder in docs/, and the prefix of its static files
+# In the order in which the help lists them.
 NAMES = (
     "first-steps",
     "raters",
@@ -32,7 +32,7 @@ NAMES = (
     "asvs",
 )
 NAMES += ("architecture", "contributing", "glossary")
-MARKS = re.compile(r"[^\w\- ]")
+PUNCTUATION = re.compile(r"[^\w\- ]")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)")
 
 
@@ -59,7 +59,7 @@ class HelpDocument:
         return self.sections[0].title
 
     @property
-    def lead(self) -> str:
+    def summary(self) -> str:
         return self.sections[0].sentences[0]
 
     @property
@@ -67,33 +67,33 @@ class HelpDocument:
         return [section for section in self.sections if section.level in (2, 3)]
 
 
-def _identified(state: StateCore) -> None:
-    """Give each heading the id that GitHub gives it, and all but the title a link to itself."""
-    used: dict[str, int] = {}
-    for place, token in enumerate(state.tokens):
+def _add_heading_ids(state: StateCore) -> None:
+    """Set the id of each heading to the one that GitHub gives it. All but the title get a link to themselves."""
+    counts: dict[str, int] = {}
+    for position, token in enumerate(state.tokens):
         if token.type == "heading_open":
-            heading = state.tokens[place + 1]
-            name = MARKS.sub("", words(heading).lower()).replace(" ", "-")
-            used[name] = used.get(name, -1) + 1
-            token.attrSet("id", f"{name}-{used[name]}" if used[name] else name)
+            heading = state.tokens[position + 1]
+            name = PUNCTUATION.sub("", text_of(heading).lower()).replace(" ", "-")
+            counts[name] = counts.get(name, -1) + 1
+            token.attrSet("id", f"{name}-{counts[name]}" if counts[name] else name)
             if token.tag != "h1":
                 heading.meta["anchor"] = token.attrGet("id")
 
 
-def _linked(state: StateCore) -> None:
-    """Rewrite links to other documents to their pages, and pictures to static files.
+def _rewrite_links(state: StateCore) -> None:
+    """Replace links to documents by links to their pages, and paths of pictures by those of static files.
 
-    Of a link to a file that is no document only the text stays.
+    A link to a file that is no document is replaced by its text.
     """
     for inline in state.tokens:
-        stays = True
+        is_page = True
         for token in inline.children or ():
             if token.type == "link_open":
                 address = address_of(str(token.attrGet("href")))
                 token.attrSet("href", address)
-                stays = bool(address)
+                is_page = bool(address)
             if token.type.startswith("link_"):
-                token.hidden = not stays
+                token.hidden = not is_page
             if token.type == "image":
                 token.attrSet("src", static(str(token.attrGet("src"))))
                 token.attrSet("loading", "lazy")
@@ -101,45 +101,45 @@ def _linked(state: StateCore) -> None:
 
 
 def address_of(link: str) -> str:
-    """The address in the app of a link in a document; "" for a file that is none of the documents."""
-    file, mark, anchor = link.partition("#")
+    """The address in the app of a link in a document; "" for a link to a file that is no document."""
+    file, separator, anchor = link.partition("#")
     if not file or "://" in file:
         return link
     path = PurePosixPath(file)
     if path.suffix != ".md" or path.stem not in NAMES or path.name != file:
         return ""
-    return reverse("help_page", args=[path.stem]) + mark + anchor
+    return reverse("help_page", args=[path.stem]) + separator + anchor
 
 
 class Renderer:
-    """Rules that differ from markdown-it: scrollable tables can be focused by keyboard, headings have links."""
+    """The rules that replace those of markdown-it: the keyboard can scroll tables, and headings have links."""
 
     @staticmethod
-    def heading_close(renderer, tokens: Sequence[Token], place: int, options, env) -> str:
-        inline, close = tokens[place - 1], f"</{tokens[place].tag}>\n"
+    def heading_close(renderer, tokens: Sequence[Token], position: int, options, env) -> str:
+        inline, close = tokens[position - 1], f"</{tokens[position].tag}>\n"
         if "anchor" not in inline.meta:
             return close
-        label = escape(f"Link to this part: {words(inline)}")
+        label = escape(f"Link to this part: {text_of(inline)}")
         return f' <a class="anchor" href="#{inline.meta["anchor"]}" aria-label="{label}">#</a>{close}'
 
     @staticmethod
-    def fence(renderer, tokens: Sequence[Token], place: int, options, env) -> str:
-        return f'<pre class="cmds"><code>{escape(tokens[place].content)}</code></pre>\n'
+    def fence(renderer, tokens: Sequence[Token], position: int, options, env) -> str:
+        return f'<pre class="cmds"><code>{escape(tokens[position].content)}</code></pre>\n'
 
     @staticmethod
-    def table_open(renderer, tokens: Sequence[Token], place: int, options, env) -> str:
+    def table_open(renderer, tokens: Sequence[Token], position: int, options, env) -> str:
         env["tables"] = env.get("tables", 0) + 1
         label = f'tabindex="0" role="region" aria-label="Table {env["tables"]}"'
         return f'<div class="scroll" {label}><table class="data lines">\n'
 
     @staticmethod
-    def table_close(renderer, tokens: Sequence[Token], place: int, options, env) -> str:
+    def table_close(renderer, tokens: Sequence[Token], position: int, options, env) -> str:
         return "</table></div>\n"
 
 
 _markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-_markdown.core.ruler.push("identified", _identified)
-_markdown.core.ruler.push("linked", _linked)
+_markdown.core.ruler.push("identified", _add_heading_ids)
+_markdown.core.ruler.push("linked", _rewrite_links)
 for _rule in ("heading_close", "fence", "table_open", "table_close"):
     _markdown.add_render_rule(_rule, getattr(Renderer, _rule))
 
@@ -148,19 +148,19 @@ def tokens_of(text: str) -> list[Token]:
     return _markdown.parse(text)
 
 
-def words(inline: Token) -> str:
-    """The text of a line without markup."""
+def text_of(inline: Token) -> str:
+    """The text of inline content, without markup."""
     parts = (" " if child.type in ("softbreak", "hardbreak") else child.content for child in inline.children or ())
     return "".join(parts).strip()
 
 
 @cache
 def document(name: str) -> HelpDocument:
-    """The document of this name, one of NAMES. Cached: the files come with the program."""
+    """The document of this name, one of NAMES. It is cached, since files of docs/ change only with the program."""
     tokens = tokens_of((FOLDER / f"{name}.md").read_text(encoding="utf-8"))
     sections = tuple(sections_of(tokens))
     html = _markdown.renderer.render(tokens, _markdown.options, {})
-    return HelpDocument(name, mark_safe(html), sections)  # safe: html is off
+    return HelpDocument(name, mark_safe(html), sections)  # safe, since Markdown with HTML in it is escaped
 
 
 def documents() -> list[HelpDocument]:
@@ -168,15 +168,16 @@ def documents() -> list[HelpDocument]:
 
 
 def sections_of(tokens: Sequence[Token]) -> Iterator[Section]:
-    starts = [place for place, token in enumerate(tokens) if token.type == "heading_open"]
+    """Yields a section for each heading. Text before the first heading belongs to none."""
+    starts = [position for position, token in enumerate(tokens) if token.type == "heading_open"]
     for start, end in zip(starts, [*starts[1:], len(tokens)], strict=True):
         opening, title = tokens[start : start + 2]
         sentences = tuple(sentences_of(tokens[start + 3 : end]))
-        yield Section(str(opening.attrGet("id")), int(opening.tag[1]), words(title), sentences)
+        yield Section(str(opening.attrGet("id")), int(opening.tag[1]), text_of(title), sentences)
 
 
 def sentences_of(tokens: Sequence[Token]) -> Iterator[str]:
-    """The sentences of the text, the rows of its tables and the lines of its blocks."""
+    """Yields the sentences of the text, the rows of its tables and the lines of its code blocks."""
     row: list[str] | None = None
     for token in tokens:
         if token.type == "tr_open":
@@ -185,8 +186,8 @@ def sentences_of(tokens: Sequence[Token]) -> Iterator[str]:
             yield " · ".join(filter(None, row or ()))
             row = None
         elif token.type == "inline" and row is not None:
-            row.append(words(token))
+            row.append(text_of(token))
         elif token.type == "inline":
-            yield from SENTENCE_END.split(words(token))
+            yield from SENTENCE_END.split(text_of(token))
         elif token.type == "fence":
             yield from filter(None, token.content.splitlines())

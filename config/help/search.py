@@ -1,4 +1,4 @@
-"""The search over the documents."""
+"""The search in the documents of the help."""
 
 import re
 from collections.abc import Iterable
@@ -9,45 +9,48 @@ from django.utils.safestring import SafeString
 
 from .documents import HelpDocument, Section
 
-TERMS = 12  # the search is public, and each word is looked for in every sentence
+MAX_TERMS = 12  # a limit, since the search is public and looks for each word in every sentence
 
 
 @dataclass(frozen=True)
 class Hit:
+    """A section that contains words of the search, and its sentence with most of them."""
+
     document: HelpDocument
     section: Section
     sentence: SafeString
-    words: int  # how many of the words occur
-    rank: int  # 2: all in the title, 1: all in one sentence, 0: anywhere in the section
+    words: int  # how many words of the search occur in the section
+    rank: int  # 2: all of these in the title, 1: all in one sentence, 0: in several places
 
 
 def search(text: str, documents: Iterable[HelpDocument]) -> list[Hit]:
-    """The sections that have most words of `text`, best first, each with the sentence that has most of them."""
-    terms = [beginning(word) for word in text.split()[:TERMS]]
-    hits = [hit_in(each, section, terms) for each in documents for section in each.sections]
+    """The sections that contain the most words of `text`, best first."""
+    terms = [prefix_pattern(word) for word in text.split()[:MAX_TERMS]]
+    hits = [hit_of(each, section, terms) for each in documents for section in each.sections]
     most = max((hit.words for hit in hits), default=0)
     return sorted((hit for hit in hits if hit.words == most > 0), key=lambda hit: -hit.rank)
 
 
-def beginning(word: str) -> re.Pattern:
-    """The pattern of words that begin with this one; a plural finds the singular."""
+def prefix_pattern(word: str) -> re.Pattern:
+    """A pattern of words that begin with this one. A plural also finds the singular."""
     stem = word[:-1] if len(word) > 3 and word[-1] in "sS" else word
     return re.compile(rf"(?<!\w){re.escape(stem)}\w*", re.IGNORECASE)
 
 
-def hit_in(document: HelpDocument, section: Section, terms: list[re.Pattern]) -> Hit:
+def hit_of(document: HelpDocument, section: Section, terms: list[re.Pattern]) -> Hit:
     best = max(section.sentences, key=lambda sentence: count(terms, sentence), default="")
     words = count(terms, " ".join((section.title, *section.sentences)))
     rank = 2 if count(terms, section.title) == words else int(count(terms, best) == words)
-    return Hit(document, section, marked(best, terms), words, rank)
+    return Hit(document, section, highlighted(best, terms), words, rank)
 
 
 def count(terms: list[re.Pattern], sentence: str) -> int:
+    """How many of the terms occur in the sentence."""
     return sum(bool(term.search(sentence)) for term in terms)
 
 
-def marked(sentence: str, terms: list[re.Pattern]) -> SafeString:
-    """The sentence with the matches in <mark>."""
+def highlighted(sentence: str, terms: list[re.Pattern]) -> SafeString:
+    """The sentence as HTML, with the matches in <mark>."""
     if not terms:
         return format_html("{}", sentence)
     parts = re.split("(" + "|".join(term.pattern for term in terms) + ")", sentence, flags=re.IGNORECASE)

@@ -12,7 +12,7 @@ from .search import search
 @login_not_required
 @require_safe
 def help_home(request: HttpRequest) -> HttpResponse:
-    """All documents or, with `?q=`, where they have these words."""
+    """The list of documents and, with `?q=`, the sections with these words."""
     words = request.GET.get("q", "").strip()[:200]
     context = {"words": words, "hits": search(words, documents()), "documents": documents()}
     return render(request, "help.html", context)

@@ -1,4 +1,4 @@
-"""What several machines share beside the database, by the URLs in the settings: files, and tries to sign in."""
+"""Django's settings of what machines share besides the database: stores of files, and the cache of tries."""
 
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 FOLDERS = ("uploads", "pictures")
-FOR_BUCKETS = {"endpoint": "endpoint_url", "region": "region_name"}
+QUERY_PARAMETERS = {"endpoint": "endpoint_url", "region": "region_name"}
 CURE = (
     "Write s3://BUCKET or s3://BUCKET/FOLDER, and where needed ?endpoint=URL&region=NAME behind it. The keys stand"
     " in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
@@ -14,7 +14,7 @@ CURE = (
 
 
 def files(url: str, data: Path) -> dict[str, dict]:
-    """The storages of uploads and pictures: folders in the data folder, or those of a bucket."""
+    """The storages of uploads and pictures: in the data folder, or in a bucket where there is a `url`."""
     if url:
         return {name: in_bucket("STORAGE_URL", url, name) for name in FOLDERS}
     return {
@@ -24,29 +24,29 @@ def files(url: str, data: Path) -> dict[str, dict]:
 
 
 def backups(place: str, data: Path) -> dict:
-    """The storage of backups: a folder, or one of a bucket."""
+    """The storage of backups: the folder or s3:// URL of `place`, or backups in the data folder."""
     return in_bucket("IDEALIST_BACKUPS", place) if "://" in place else in_folder(place or data / "backups")
 
 
 def in_folder(folder: Path | str) -> dict:
-    closed = {"file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
+    modes = {"file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
     backend = "django.core.files.storage.FileSystemStorage"
-    return {"BACKEND": backend, "OPTIONS": {"location": folder, **closed}}
+    return {"BACKEND": backend, "OPTIONS": {"location": folder, **modes}}
 
 
 def in_bucket(setting: str, url: str, folder: str = "") -> dict:
     place, query = urlsplit(url), parse_qs(urlsplit(url).query)
-    # The message does not repeat it, since it may have a password in the wrong place.
-    if place.scheme != "s3" or not place.netloc or "@" in place.netloc or query.keys() - FOR_BUCKETS.keys():
+    # The message does not repeat the URL, which may contain a password in the wrong place.
+    if place.scheme != "s3" or not place.netloc or "@" in place.netloc or query.keys() - QUERY_PARAMETERS.keys():
         raise ImproperlyConfigured(f"{setting} names no bucket. {CURE}")
-    where = {FOR_BUCKETS[name]: value[-1] for name, value in query.items()}
+    parameters = {QUERY_PARAMETERS[name]: value[-1] for name, value in query.items()}
     location = "/".join(filter(None, (place.path.strip("/"), folder)))
-    options = {"bucket_name": place.netloc, "location": location, **where}
+    options = {"bucket_name": place.netloc, "location": location, **parameters}
     return {"BACKEND": "config.machines.bucket.Bucket", "OPTIONS": options}
 
 
 def tries(url: str) -> dict:
-    """The cache with the tries of this minute: a table of the database, or Valkey or Redis."""
+    """The cache that counts tries: a table of the database or, where there is a `url`, Valkey or Redis."""
     if not url:
         backend = "django.core.cache.backends.db.DatabaseCache"
         return {"BACKEND": backend, "LOCATION": "tries", "OPTIONS": {"MAX_ENTRIES": 10_000}}
@@ -54,7 +54,7 @@ def tries(url: str) -> dict:
     if scheme not in ("redis", "rediss", "unix"):
         raise ImproperlyConfigured("CACHE_URL does not begin with redis://, rediss://, valkey:// or unix://.")
     place = scheme + url[len(urlsplit(url).scheme) :]
-    # A page waits no longer for it than for the database.
+    # Seconds, as many as a page waits for the database.
     options = {"socket_connect_timeout": 4, "socket_timeout": 4}
     return {
         "BACKEND": "config.machines.valkey.Valkey",

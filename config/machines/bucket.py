@@ -1,4 +1,4 @@
-"""Files in an S3-compatible store. Where it cannot be reached, a ConnectionError says so."""
+"""Files in an S3-compatible store. Raises ConnectionError where it cannot be reached."""
 
 import io
 import tempfile
@@ -15,12 +15,12 @@ from storages.backends.s3 import S3Storage
 
 from ratings.imports.folder import Entry
 
-AHEAD = 2**18  # bytes
+READ_AHEAD = 2**18  # bytes
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Errors of the store as those of files."""
+def errors_of_files() -> Iterator[None]:
+    """Raises FileNotFoundError or ConnectionError in place of the errors of the client library."""
     try:
         yield
     except ClientError as error:
@@ -32,38 +32,38 @@ def told() -> Iterator[None]:
         raise ConnectionError(f"The store of files cannot be used: {error}") from error
 
 
-def telling(method):
-    """The method, with errors as `told`."""
+def with_errors_of_files(method):
+    """The method, within `errors_of_files`."""
 
     @wraps(method)
     def wrapped(*args, **kwargs):
-        with told():
+        with errors_of_files():
             return method(*args, **kwargs)
 
     return wrapped
 
 
 class Bucket(S3Storage):
-    """A folder of a bucket. Names are random or the hash of the content, so that no file is ever another one."""
+    """A folder of a bucket. Names are random or hashes of the content, so that no file replaces another one."""
 
     def __init__(self, **options) -> None:
         style = "path" if options.get("endpoint_url") else "auto"
-        # Many compatible stores know no other checksums than those that a call needs.
+        # Many compatible stores refuse checksums that a call does not require.
         sums = dict.fromkeys(("request_checksum_calculation", "response_checksum_validation"), "when_required")
         limits = {"connect_timeout": 4, "read_timeout": 30, "retries": {"mode": "standard", "max_attempts": 3}}
-        how = Config(signature_version="s3v4", s3={"addressing_style": style}, **sums, **limits)
-        super().__init__(client_config=how, file_overwrite=True, default_acl=None, **options)
+        config = Config(signature_version="s3v4", s3={"addressing_style": style}, **sums, **limits)
+        super().__init__(client_config=config, file_overwrite=True, default_acl=None, **options)
 
-    def look(self) -> None:
-        """Raises FileNotFoundError where there is no such bucket: a file that is missing would not tell."""
-        with told():
+    def check_bucket(self) -> None:
+        """Raises FileNotFoundError where there is no such bucket, ConnectionError where it cannot be reached."""
+        with errors_of_files():
             self.bucket.meta.client.head_bucket(Bucket=self.bucket_name)
 
     def _open(self, name: str, mode: str = "rb") -> File:
-        """A copy of the whole file on this machine, gone when it is closed."""
-        copy = tempfile.TemporaryFile()  # noqa: SIM115, who asked closes it
+        """A temporary copy of the whole file on this machine."""
+        copy = tempfile.TemporaryFile()  # noqa: SIM115, the caller closes it
         try:
-            with told():
+            with errors_of_files():
                 self._object(name).download_fileobj(copy)
         except BaseException:
             copy.close()
@@ -72,30 +72,30 @@ class Bucket(S3Storage):
         return File(copy, name)
 
     def stream(self, name: str) -> BinaryIO:
-        """The bytes, to be read once. What is not read is not fetched."""
-        with told():
-            return io.BufferedReader(Body(self._object(name).get()["Body"]), AHEAD)
+        """A stream of the content that can be read once. What is not read is not fetched."""
+        with errors_of_files():
+            return io.BufferedReader(Body(self._object(name).get()["Body"]), READ_AHEAD)
 
     def entries(self) -> Iterator[Entry]:
         """Yields the entries of the folder."""
-        with told():
-            within = self.location.strip("/") + "/"
-            for each in self.bucket.objects.filter(Prefix=within):
-                yield Entry(each.key.removeprefix(within), each.size, each.last_modified.timestamp())
+        with errors_of_files():
+            prefix = self.location.strip("/") + "/"
+            for each in self.bucket.objects.filter(Prefix=prefix):
+                yield Entry(each.key.removeprefix(prefix), each.size, each.last_modified.timestamp())
 
     def _object(self, name: str):
         return self.bucket.Object(self._normalize_name(name))
 
-    _save = telling(S3Storage._save)
-    delete = telling(S3Storage.delete)
-    exists = telling(S3Storage.exists)
-    listdir = telling(S3Storage.listdir)
-    size = telling(S3Storage.size)
-    get_modified_time = telling(S3Storage.get_modified_time)
+    _save = with_errors_of_files(S3Storage._save)
+    delete = with_errors_of_files(S3Storage.delete)
+    exists = with_errors_of_files(S3Storage.exists)
+    listdir = with_errors_of_files(S3Storage.listdir)
+    size = with_errors_of_files(S3Storage.size)
+    get_modified_time = with_errors_of_files(S3Storage.get_modified_time)
 
 
 class Body(io.RawIOBase):
-    """The body of an answer, with errors as `told`."""
+    """The body of a response as a raw stream, within `errors_of_files`."""
 
     def __init__(self, body) -> None:
         self.body = body
@@ -104,7 +104,7 @@ class Body(io.RawIOBase):
         return True
 
     def readinto(self, room) -> int:
-        with told():
+        with errors_of_files():
             data = self.body.read(len(room))
         room[: len(data)] = data
         return len(data)

@@ -1,4 +1,4 @@
-"""Tries in Valkey or Redis. Where it cannot be reached, a ConnectionError says so."""
+"""The cache that counts tries in Valkey or Redis. Raises ConnectionError where it cannot be reached."""
 
 from functools import wraps
 
@@ -6,8 +6,8 @@ from django.core.cache.backends.redis import RedisCache
 from redis.exceptions import RedisError
 
 
-def telling(method):
-    """The method, with errors of the server as a ConnectionError."""
+def with_connection_errors(method):
+    """The method, which raises ConnectionError in place of the errors of the client library."""
 
     @wraps(method)
     def wrapped(*args, **kwargs):
@@ -20,9 +20,9 @@ def telling(method):
 
 
 class Valkey(RedisCache):
-    add = telling(RedisCache.add)
-    get = telling(RedisCache.get)
-    set = telling(RedisCache.set)
-    get_many = telling(RedisCache.get_many)
-    touch = telling(RedisCache.touch)
-    delete_many = telling(RedisCache.delete_many)
+    add = with_connection_errors(RedisCache.add)
+    get = with_connection_errors(RedisCache.get)
+    set = with_connection_errors(RedisCache.set)
+    get_many = with_connection_errors(RedisCache.get_many)
+    touch = with_connection_errors(RedisCache.touch)
+    delete_many = with_connection_errors(RedisCache.delete_many)

@@ -1,8 +1,8 @@
 """Django's PostgreSQL backend for a pooler that gives each transaction another session, such as PgBouncer.
 
-Nothing may outlive a transaction: no limits of a session, no prepared statement, and no cursor of the server. So
-the limits of a page go before the first statement of each transaction. They are in its message, which costs no
-further way to the server and back.
+Nothing may outlive a transaction: no setting of a session, no prepared statement and no server-side cursor. So the
+limits of a page are set before the first statement of each transaction. They are sent in the same message, which
+saves a round trip.
 """
 
 from functools import partial
@@ -12,20 +12,20 @@ from psycopg.pq import TransactionStatus
 
 
 class Cursor(base.Cursor):
-    """Its first statement in a transaction, or one without a transaction, runs within `limits`."""
+    """A cursor that sets `limits`, as SQL, with the first statement of a transaction or one outside of it."""
 
     def __init__(self, *args, limits: str, **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.limits = limits
 
     def execute(self, query, params=None, *, binary: bool | None = None, **options) -> "Cursor":
-        # psycopg refuses `binary` where no cursor of the server is. Bytes come as hex then, and are the same.
+        # psycopg refuses `binary` without a server-side cursor. Bytes then arrive as hex, with the same value.
         outside = self.connection.pgconn.transaction_status == TransactionStatus.IDLE
         if not (outside and self.limits):
             return super().execute(query, params, **options)
-        # Several statements in one message are one transaction, in which SET LOCAL counts.
+        # Several statements in one message are one transaction, so that SET LOCAL has an effect.
         super().execute(self.limits + query, params, **options)
-        while self.nextset():  # the answers to SET come before that of the statement
+        while self.nextset():  # the results of SET come before that of the statement
             pass
         return self
 
@@ -45,5 +45,5 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return connection
 
     def chunked_cursor(self):
-        """A cursor of the server, which lives as long as its transaction; outside of one an ordinary cursor."""
+        """A server-side cursor, which lives until its transaction ends; outside of one an ordinary cursor."""
         return super().chunked_cursor() if self.in_atomic_block else self.cursor()

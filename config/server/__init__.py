@@ -1,6 +1,6 @@
-"""The HTTP server: waitress, with deadlines, and with a look at who sends before a large body is read.
+"""The HTTP server: waitress, with deadlines, and with permission checked before a large body is read.
 
-A loop reads and writes for all connections at once; a thread gets a request when all of it is there. So who is
+A loop reads and writes for all connections; a thread gets a request once it is complete. So a client that is
 silent, or reads slowly, costs a connection and no thread. See `channel` for a connection, `loop` for the server of
-one process, and `__main__` for its processes.
+one process, and `__main__` for the processes.
 """

@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-AGAIN = 1.0  # seconds before a process that died is replaced
-ENDING = (signal.SIGTERM, signal.SIGINT)
-FILES = 2**14  # file descriptors
-NOT_BEGUN = 3  # exit status of a process that could not start: another one could not, either
+RESTART_PAUSE = 1.0  # seconds before a process that died is replaced
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+MAX_FILES = 2**14  # file descriptors of a process
+# The exit status of a process that could not start. It is not replaced, since another one could not start, either.
+START_FAILED = 3
 
 
 def listener_at(place: str) -> socket.socket:
@@ -25,8 +26,8 @@ def listener_at(place: str) -> socket.socket:
     return socket.create_server((host.strip("[]"), int(port)), family=family)
 
 
-def project() -> Callable:
-    """The application. Temporary files go to the data folder."""
+def load_application() -> Callable:
+    """The WSGI application. It is loaded, and temporary files go to the data folder from then on."""
     from config.wsgi import application
     from ratings.imports import uploads
 
@@ -35,21 +36,21 @@ def project() -> Callable:
 
 
 def serve(listener: socket.socket, parent: int) -> None:
-    """Serve in this process until SIGTERM, when it finishes open requests, or until the parent is gone."""
+    """Serve in this process until SIGTERM or the end of the parent, and then finish open requests."""
     try:
         from .channel import Limits
         from .loop import Server
 
-        server = Server(project(), listener, Limits(), parent)
+        server = Server(load_application(), listener, Limits(), parent)
     except Exception as error:
-        print(f"The server cannot begin: {error}", file=sys.stderr)
-        raise SystemExit(NOT_BEGUN) from error
+        print(f"The server cannot start: {error}", file=sys.stderr)
+        raise SystemExit(START_FAILED) from error
     signal.signal(signal.SIGTERM, lambda *_: server.stop())
     server.run()
 
 
 class Processes:
-    """The parent of the processes that serve on one socket: replaces those that die, stops all on a signal."""
+    """Starts the processes that serve on one socket, replaces those that die, and stops all on a signal."""
 
     def __init__(self, listener: socket.socket, number: int) -> None:
         self.listener, self.number = listener, number
@@ -57,40 +58,40 @@ class Processes:
         self.signals = 0
 
     def run(self) -> int:
-        """Serve until a signal. Returns the exit status."""
-        for each in ENDING:
-            signal.signal(each, self.end)
+        """Serve until a signal, and return the exit status."""
+        for each in STOP_SIGNALS:
+            signal.signal(each, self.stop)
         status = 0
         while not self.signals or self.serving:
             while not self.signals and len(self.serving) < self.number:
-                self.begin()
-            process, how = os.wait()
+                self.start_process()
+            process, wait_status = os.wait()
             if process not in self.serving:
                 continue  # a child that run.py started before it became this process
             self.serving.discard(process)
             if self.signals:
                 continue
-            if os.waitstatus_to_exitcode(how) == NOT_BEGUN:
+            if os.waitstatus_to_exitcode(wait_status) == START_FAILED:
                 status = 1
-                self.end()
+                self.stop()
             else:
-                print("A process of the server died; another one takes its place.", file=sys.stderr)
-                time.sleep(AGAIN)
+                print("A process of the server died; another one replaces it.", file=sys.stderr)
+                time.sleep(RESTART_PAUSE)
         return status
 
-    def begin(self) -> None:
+    def start_process(self) -> None:
         parent = os.getpid()
         # A signal between fork and add would not reach the new process.
-        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
         process = os.fork()
         if process:
             self.serving.add(process)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
             return
         try:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to all; the parent passes it on
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
             serve(self.listener, parent)
         except SystemExit as error:
             os._exit(error.code)
@@ -99,7 +100,7 @@ class Processes:
             os._exit(1)
         os._exit(0)
 
-    def end(self, *_) -> None:
+    def stop(self, *_) -> None:
         """Stop all processes: after their open requests at the first signal, at once at the second."""
         self.signals += 1
         for process in self.serving:
@@ -111,8 +112,8 @@ def main(place: str) -> int:
     # Each connection takes a file descriptor, and the soft limit is low.
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
-        if 0 <= soft < FILES:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (FILES if hard < 0 else min(FILES, hard), hard))
+        if 0 <= soft < MAX_FILES:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_FILES if hard < 0 else min(MAX_FILES, hard), hard))
     # All processes count into files of one folder, which the client library of Prometheus asks for when it is
     # imported: see config/health/metrics.py.
     with tempfile.TemporaryDirectory(prefix="idealist-metrics-") as os.environ["PROMETHEUS_MULTIPROC_DIR"]:

@@ -19,11 +19,11 @@ from waitress.task import ThreadedTaskDispatcher
 
 from .channel import Channel, Limits
 
-MEMORY = 2**20  # bytes of a response that are buffered in memory
-HEADER = 2**15  # bytes
-SHARE = 20  # at the limit of connections, 1 / SHARE of them are closed
-ACCEPTED = 64  # connections in one round of the loop
-PASSED = 4  # requests of users that are answered before one of a stranger who came earlier
+BUFFER_BYTES = 2**20  # of a response that are buffered in memory
+HEADER_BYTES = 2**15  # largest header of a request
+CLOSED_SHARE = 20  # at the limit of connections, 1 / CLOSED_SHARE of them are closed
+MAX_ACCEPTED = 64  # connections that are accepted in one round of the loop
+MAX_PASSED = 4  # requests of users that may overtake one of a stranger
 TICK = 1.0  # seconds between two checks of deadlines
 
 
@@ -33,22 +33,22 @@ def open_files() -> int:
     return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
 
-class Turns:
-    """A queue of two lines: requests that name a user, and those of strangers, who get every fifth turn at least.
+class RequestQueue:
+    """A queue of requests in which users overtake strangers, who still get at least every fifth turn.
 
-    So hundreds of strangers at once keep a rater waiting for a few answers only.
+    So a rater waits for few requests, even where hundreds of strangers come at once.
     """
 
     def __init__(self) -> None:
         self.users: deque[Channel] = deque()
         self.strangers: deque[Channel] = deque()
-        self.passed = 0  # turns of users since the last one of a stranger
+        self.passed = 0  # turns of users since the last turn of a stranger
 
     def append(self, channel: Channel) -> None:
         (self.users if channel.names_user() else self.strangers).append(channel)
 
     def popleft(self) -> Channel:
-        if self.strangers and (self.passed >= PASSED or not self.users):
+        if self.strangers and (self.passed >= MAX_PASSED or not self.users):
             self.passed = 0
             return self.strangers.popleft()
         self.passed += 1
@@ -59,11 +59,11 @@ class Turns:
 
 
 class Threads(ThreadedTaskDispatcher):
-    """Threads that take requests in turn, and close their database connections when they end."""
+    """The threads that serve requests from a RequestQueue. They close their database connections when they end."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.queue = Turns()
+        self.queue = RequestQueue()
 
     def handler_thread(self, thread_no: int) -> None:
         try:
@@ -75,28 +75,29 @@ class Threads(ThreadedTaskDispatcher):
 class Server(TcpWSGIServer):
     """Serves an application on a socket.
 
-    The loop of waitress asks every connection in every round whether it reads or writes. This loop asks only
-    those where that can have changed: after an event, and while a thread works for it. A request that waits for a
-    thread costs nothing.
+    The loop of waitress checks each connection in each round for whether it reads or writes. This loop checks only
+    those for which that can have changed: after an event, and while a thread works for them. A request that waits
+    for a thread costs nothing.
     """
 
     channel_class = Channel
 
     def __init__(self, application: Callable, listener: socket.socket, limits: Limits, parent: int = 0) -> None:
         self.limits, self.parent = limits, parent
-        self.connections = min(limits.connections, open_files() // 4)  # each can have a body and a response file
-        self.busy: set[Channel] = set()  # new, or a thread works for it
-        self.readers: set[Channel] = set()  # a thread waits for the client to read
+        # Each connection can open a file of its body and one of its response.
+        self.connections = min(limits.connections, open_files() // 4)
+        self.busy: set[Channel] = set()  # connections that are new, or for which a thread works
+        self.readers: set[Channel] = set()  # connections for which a thread waits until the client has read
         self.lock = Lock()
         self.stops_at = self.next_tick = 0.0
         self.poller = select.poll()
         adjustments = Adjustments(
             threads=limits.threads,
-            recv_bytes=limits.small,
-            inbuf_overflow=limits.small * 2,
-            outbuf_overflow=MEMORY,
-            outbuf_high_watermark=MEMORY,
-            max_request_header_size=HEADER,
+            recv_bytes=limits.small_body,
+            inbuf_overflow=limits.small_body * 2,
+            outbuf_overflow=BUFFER_BYTES,
+            outbuf_high_watermark=BUFFER_BYTES,
+            max_request_header_size=HEADER_BYTES,
             max_request_body_size=2**62,  # the application decides: `channel.Admission`
             # config/proxies.py decides which headers of proxies are trusted.
             clear_untrusted_proxy_headers=False,
@@ -116,42 +117,42 @@ class Server(TcpWSGIServer):
 
     def run(self) -> None:
         """Serve until `stop`, then finish open requests."""
-        while self.goes_on():
+        while self.keeps_running():
             for channel in list(self.busy):
-                self.follow(channel)
+                self.register(channel)
             for number, events in self.poller.poll(TICK * 1000):
-                followed = self._map.get(number)
-                if followed is None:
-                    self.unfollow(number)
+                channel = self._map.get(number)
+                if channel is None:
+                    self.unregister(number)
                     continue
-                wasyncore.readwrite(followed, events)
-                if isinstance(followed, Channel) and self._map.get(number) is followed:
-                    self.follow(followed)
+                wasyncore.readwrite(channel, events)
+                if isinstance(channel, Channel) and self._map.get(number) is channel:
+                    self.register(channel)
             now = time.monotonic()
             if now >= self.next_tick:
                 self.next_tick = now + TICK / 2
                 self.tick(now)
 
-    def follow(self, channel: Channel) -> None:
+    def register(self, channel: Channel) -> None:
         """Register a connection for the events that it waits for now."""
         if not channel.requests:
             self.busy.discard(channel)
         try:
-            channel.go_on()
+            channel.parse()
         except OSError as error:
-            self.logger.error("What somebody sends cannot be kept: %s", error)
+            self.logger.error("The body of a request cannot be stored: %s", error)
             channel.will_close = True
         except Exception:
-            channel.handle_error()  # which closes this connection alone
+            channel.handle_error()  # closes only this connection
         if channel.will_close:
             channel.handle_close()
         elif channel.connected:
             events = (select.POLLIN if channel.readable() else 0) | (select.POLLOUT if channel.writable() else 0)
-            self.poller.register(channel._fileno, events)  # with 0 poll still reports a hang-up
+            self.poller.register(channel._fileno, events)  # poll reports a hang-up for 0, too
         else:
             self.busy.discard(channel)
 
-    def unfollow(self, number: int) -> None:
+    def unregister(self, number: int) -> None:
         try:
             self.poller.unregister(number)
         except KeyError:
@@ -164,11 +165,11 @@ class Server(TcpWSGIServer):
         if self.parent and os.getppid() != self.parent:
             self.stop()
 
-    # Too many
+    # Limits
 
     def handle_accept(self) -> None:
-        """Accept those who wait: one in each round of the loop would keep them waiting while it is busy."""
-        for _ in range(ACCEPTED):
+        """Accept up to MAX_ACCEPTED connections. One in each round would let them wait while the loop is busy."""
+        for _ in range(MAX_ACCEPTED):
             try:
                 pair = self.accept()
                 if pair is None:
@@ -179,25 +180,25 @@ class Server(TcpWSGIServer):
                     self.channel_class(self, connection, self.fix_addr(address), self.adj, map=self._map)
                 else:
                     connection.close()
-            except OSError as error:  # such as no more files, or a client that is gone already
+            except OSError as error:  # such as too many open files, or a client that is gone
                 self.logger.debug("A connection was not accepted: %s", error)
                 return
 
     def make_room(self) -> bool:
-        """Close some of the connections without an open request, those that are idle for longest."""
-        silent = [each for each in self.active_channels.values() if not (each.requests or each.total_outbufs_len)]
-        silent.sort(key=lambda channel: channel.quiet_since)
-        for channel in silent[: self.connections // SHARE + 1]:
+        """Whether there is room for another connection: closes those that are idle for longest."""
+        idle = [each for each in self.active_channels.values() if not (each.requests or each.total_outbufs_len)]
+        idle.sort(key=lambda channel: channel.idle_since)
+        for channel in idle[: self.connections // CLOSED_SHARE + 1]:
             channel.handle_close()
-        return bool(silent)
+        return bool(idle)
 
     @contextmanager
-    def waiting(self, channel: Channel) -> Iterator[None]:
-        """Have a thread more while one waits for a client to read; above the limit close the slowest client."""
+    def one_more_thread(self, channel: Channel) -> Iterator[None]:
+        """Run one more thread while one waits for a client to read. If too many wait, close the slowest client."""
         with self.lock:
             self.readers.add(channel)
             if len(self.readers) > self.limits.readers:
-                slowest = min(self.readers, key=Channel.read_a_second)
+                slowest = min(self.readers, key=Channel.bytes_per_second)
                 slowest.will_close = True
                 self.pull_trigger()
             self.threads.set_thread_count(self.limits.threads + len(self.readers))
@@ -209,19 +210,19 @@ class Server(TcpWSGIServer):
                 if not self.stops_at:
                     self.threads.set_thread_count(self.limits.threads + len(self.readers))
 
-    # The end
+    # Stopping
 
     def stop(self) -> None:
         """Accept no more requests, and end when the open ones are answered."""
         self.stops_at = self.stops_at or time.monotonic() + self.limits.stop
         self.pull_trigger()
 
-    def goes_on(self) -> bool:
+    def keeps_running(self) -> bool:
         if not self.stops_at:
             return True
         if self.accepting:
             self.accepting = False
-            self.unfollow(self.socket.fileno())
+            self.unregister(self.socket.fileno())
             self.del_channel()
             self.socket.close()
         for channel in list(self.active_channels.values()):

@@ -1,8 +1,8 @@
 """Django's SQLite backend with a lock around the write transactions of one process.
 
-SQLite has one writer at a time. A second writer sleeps for up to a tenth of a second and tries again, so that the
-database idles, and waits are unfair: one rater waits seconds where others do not wait at all. With the lock the
-next transaction starts when the one before ends. For writers of other processes SQLite's own waiting applies.
+SQLite has one writer at a time. A second writer sleeps for up to a tenth of a second and tries again. So the
+database idles, and waits are unfair: one rater waits for seconds while others do not wait. With the lock, the next
+transaction starts when the one before it ends. For writers of other processes SQLite's own waiting applies.
 """
 
 from collections import defaultdict
@@ -11,49 +11,49 @@ from threading import Lock
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 
-_turns: dict[str, Lock] = defaultdict(Lock)  # by the file of the database
+_write_locks: dict[str, Lock] = defaultdict(Lock)  # by the path of the database
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    _turn = None  # the lock, from the beginning of a transaction to its end
+    _held_lock = None  # the lock, from the start of a transaction to its end
 
     @property
-    def turn(self) -> Lock:
+    def write_lock(self) -> Lock:
         """The lock of this database file."""
-        return _turns[str(self.settings_dict["NAME"])]
+        return _write_locks[str(self.settings_dict["NAME"])]
 
     def _start_transaction_under_autocommit(self) -> None:
-        turn = self.turn
-        if not turn.acquire(timeout=self.settings_dict["OPTIONS"].get("timeout", 5)):
+        write_lock = self.write_lock
+        if not write_lock.acquire(timeout=self.settings_dict["OPTIONS"].get("timeout", 5)):
             raise OperationalError("database is locked")
-        self._turn = turn
+        self._held_lock = write_lock
         try:
             super()._start_transaction_under_autocommit()
         except BaseException:
-            self._pass_on()
+            self._release()
             raise
 
     def _commit(self) -> None:
         try:
             return super()._commit()
         finally:
-            # After a failed commit the transaction is open until it is rolled back.
+            # After a failed commit the transaction stays open until it is rolled back.
             if not (self.connection and self.connection.in_transaction):
-                self._pass_on()
+                self._release()
 
     def _rollback(self) -> None:
         try:
             return super()._rollback()
         finally:
-            self._pass_on()
+            self._release()
 
     def _close(self) -> None:
         try:
             return super()._close()
         finally:
-            self._pass_on()
+            self._release()
 
-    def _pass_on(self) -> None:
-        turn, self._turn = self._turn, None
-        if turn:
-            turn.release()
+    def _release(self) -> None:
+        write_lock, self._held_lock = self._held_lock, None
+        if write_lock:
+            write_lock.release()

@@ -8,8 +8,8 @@ from uuid import uuid4
 
 from django.db import connection, connections
 
-from config.backup import beside
-from config.backup.package import Backup, opened
+from config.backup import replacement
+from config.backup.package import Backup, open_backup
 
 
 @contextmanager
@@ -17,13 +17,13 @@ def empty_place(folder: Path) -> Iterator[None]:
     """An empty database of the kind that the tests run on."""
     if connection.vendor == "sqlite":
         facts = {"ENGINE": "config.sqlite", "NAME": folder / "db.sqlite3"}
-        with beside._instead(**facts, OPTIONS=connection.settings_dict["OPTIONS"]):
+        with replacement.default_connection(**facts, OPTIONS=connection.settings_dict["OPTIONS"]):
             yield
         return
     name = f"place_{uuid4().hex[:12]}"
     administered(f"CREATE DATABASE {name}")
     try:
-        with beside._instead(NAME=name):
+        with replacement.default_connection(NAME=name):
             yield
     finally:
         administered(f"DROP DATABASE {name} WITH (FORCE)")
@@ -41,7 +41,7 @@ def administered(statement: str) -> None:
 
 def rows_of(path: Path) -> dict[str, list[dict]]:
     """All rows of all tables of a backup, with JSON as what it means."""
-    with opened(path) as backup:
+    with open_backup(path) as backup:
         return {name: _rows(backup, name) for name in backup.members("tables")}
 
 

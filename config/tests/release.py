@@ -171,11 +171,11 @@ def main() -> None:
         from django.core.management import call_command
 
         from config.backup import writing
-        from config.backup.package import program
+        from config.backup.package import program_version
 
         call_command("migrate", verbosity=0)
         everything()
-        path = FOLDER / f"{program()}.zip"
+        path = FOLDER / f"{program_version()}.zip"
         writing.write(path)
         print(path, file=sys.stderr)
 

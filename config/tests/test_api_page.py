@@ -11,7 +11,7 @@ from django.contrib.staticfiles import finders
 from django.test import Client
 from django.urls import reverse
 
-from config.api import ROOT, described
+from config.api import ROOT, openapi_schema
 from config.api_page import Schemas, groups, schema_in
 from ratings.models import ApiToken, Scope
 from ratings.tests.calls import make_caller
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 DOCS, DESCRIPTION = "/api/v1/docs", "/api/v1/openapi.json"
 OPERATIONS = {
     (method, path.removeprefix(ROOT.rstrip("/"))): told
-    for path, methods in described(ROOT)["paths"].items()
+    for path, methods in openapi_schema(ROOT)["paths"].items()
     for method, told in methods.items()
 }
 
@@ -63,7 +63,7 @@ def test_every_call_is_on_the_page_with_all_that_it_takes_and_answers(member):
         assert f"<b>{method.upper()}</b> {ROOT.rstrip('/')}{path}<" in section
         assert all(f"<code>{each['name']}</code>" in section for each in told["parameters"])
         for message in (told.get("requestBody", {}), *told["responses"].values()):
-            schema = Schemas(described(ROOT)["components"]["schemas"]).known(schema_in(message))
+            schema = Schemas(openapi_schema(ROOT)["components"]["schemas"]).resolved(schema_in(message))
             if schema.get("title") != "ProblemDocument":
                 assert all(f"<code>{name}</code>" in section for name in schema.get("properties", {}))
         assert all(f'href="#problem-{status}"' in section for status in told["responses"] if int(status) >= 400)
@@ -72,7 +72,7 @@ def test_every_call_is_on_the_page_with_all_that_it_takes_and_answers(member):
 def test_the_examples_are_what_the_description_allows():
     import jsonschema  # takes two seconds, which every part of the tests would pay that reads this file
 
-    description = described(ROOT)
+    description = openapi_schema(ROOT)
     calls = [each for _, group in groups(description, "https://ratings.example.org") for each in group]
     assert len(calls) == len(OPERATIONS) == len(TABLE)
     for each in calls:
@@ -97,7 +97,7 @@ def test_the_scope_that_is_told_is_the_one_that_is_needed(method, path):
         answer = caller.get(address, **PARAMS.get(path.rpartition("/")[2], {}))
     else:
         schema = schema_in(OPERATIONS[method, path]["requestBody"])
-        answer = caller.post(address, Schemas(described(ROOT)["components"]["schemas"]).example(schema))
+        answer = caller.post(address, Schemas(openapi_schema(ROOT)["components"]["schemas"]).example(schema))
     lacks = answer.status_code == 403 and answer.json()["type"].endswith(":scope")
     assert lacks is bool(told)
 

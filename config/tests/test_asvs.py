@@ -20,7 +20,7 @@ from django.utils.module_loading import import_string
 
 from config import settings as ours
 from config.help.documents import FOLDER
-from config.logs import WithoutKeys
+from config.logs import TextFormatter
 from ratings.people.forms import SignUpForm
 from ratings.people.passwords import NotBreached, NotOurWords, is_listed
 
@@ -185,12 +185,12 @@ def test_no_script_writes_under_a_name_from_outside():
 
 def test_a_message_cannot_make_a_line_of_the_log():
     record = logging.makeLogRecord({"msg": "no %s", "args": ("a\n2026 ERROR root: b\x1b[2J\u2028\x85é",)})
-    assert WithoutKeys("{message}", style="{").format(record) == r"no a\n2026 ERROR root: b\x1b[2J\u2028\x85é"
+    assert TextFormatter("{message}", style="{").format(record) == r"no a\n2026 ERROR root: b\x1b[2J\u2028\x85é"
 
 
 def test_a_traceback_keeps_its_lines():
     record = logging.makeLogRecord({"msg": "it failed", "exc_text": "Traceback\n  line"})
-    assert WithoutKeys("{message}", style="{").format(record) == "it failed\nTraceback\n  line"
+    assert TextFormatter("{message}", style="{").format(record) == "it failed\nTraceback\n  line"
 
 
 def test_a_call_without_tls_is_refused_and_a_page_is_sent_on(settings):

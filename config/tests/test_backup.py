@@ -23,7 +23,7 @@ from django.core.files.storage import storages
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, transaction
 
-from config.backup import beside, columns, files, package, restoring, tables, writing
+from config.backup import columns, files, package, replacement, restoring, tables, writing
 from ratings.models import Collection, Document, Grade, Job, Picture, Rating, RatingEvent
 from ratings.pictures import store
 
@@ -59,8 +59,8 @@ def test_all_of_every_table_and_file_comes_back_on_sqlite(tmp_path):
     before = rows_of(tmp_path / "one.zip")
     shutil.rmtree(tmp_path / "pictures")
     shutil.rmtree(tmp_path / "uploads")
-    with beside.throwaway(), package.opened(tmp_path / "one.zip") as backup:
-        restoring._build(backup, print)
+    with replacement.temporary_database(), package.open_backup(tmp_path / "one.zip") as backup:
+        restoring._load_database(backup, print)
         restoring._store_files(backup, print)
         writing.write(tmp_path / "two.zip")
         assert Collection.objects.create(name="new").pk > gone  # no id is given twice
@@ -94,7 +94,7 @@ def test_a_backup_of_each_release_is_restored_and_brought_up_to_date(path, tmp_p
         last = RatingEvent.objects.order_by("-pk").first().pk
         assert Collection.objects.create(slug="new", name="new").pk > Collection.written.order_by("pk")[0].pk
         assert RatingEvent.objects.bulk_create([_like(RatingEvent.objects.first())])[0].pk > last
-        with pytest.raises(beside.InUse, match="holds something already"):
+        with pytest.raises(replacement.InUse, match="holds something already"):
             restoring.restore(path)
 
 
@@ -116,7 +116,7 @@ def test_every_column_of_every_table_can_be_kept():
         if table.name not in tables.LEFT_OUT:
             assert table.schema
             assert columns.kind_of(table.model._meta.pk) in {
-                *columns.WHOLE,
+                *columns.INTEGER_FIELDS,
                 "UUIDField",
             }  # the same order anywhere
     assert {model._meta.label_lower for model in models} >= tables.LEFT_OUT
@@ -128,16 +128,16 @@ def test_who_has_a_backup_has_neither_sessions_nor_keys(client, tmp_path):
     writing.write(tmp_path / "one.zip")
     content = (tmp_path / "one.zip").read_bytes()
     assert client.session.session_key.encode() not in content and usual.SECRET_KEY.encode() not in content
-    with package.opened(tmp_path / "one.zip") as backup:
+    with package.open_backup(tmp_path / "one.zip") as backup:
         assert backup.keys() is None and "ratings.session" not in backup.members("tables")
     writing.write(tmp_path / "two.zip", with_keys=True)
-    with package.opened(tmp_path / "two.zip") as backup:
+    with package.open_backup(tmp_path / "two.zip") as backup:
         assert backup.keys() == {"SECRET_KEY": usual.SECRET_KEY}
 
 
 def test_a_key_comes_back_and_the_one_before_is_kept(tmp_path):
     (tmp_path / "secret.key").write_text("old\n")
-    restoring.put_back_secret("new")
+    restoring.restore_secret_key("new")
     assert (tmp_path / "secret.key").read_text() == "new\n"
     assert stat.S_IMODE((tmp_path / "secret.key").stat().st_mode) == 0o600
     (kept,) = tmp_path.glob("secret.key.before_*")
@@ -193,7 +193,7 @@ def test_a_file_that_goes_while_it_is_copied_is_needed_by_no_row_of_the_backup(t
     digest = store.keep(b"a picture")
     shown = {"state": "ready", "small": digest, "large": digest}
     Picture.objects.create(collection=collection, digest="0" * 64, source="data:", **shown)
-    rows, gone = files.named, []
+    rows, gone = files.referenced_files, []
 
     def somebody_deletes() -> None:
         Picture.objects.all().delete()
@@ -210,7 +210,7 @@ def test_a_file_that_goes_while_it_is_copied_is_needed_by_no_row_of_the_backup(t
             other.join()
         return iter(found)
 
-    monkeypatch.setattr(files, "named", named)
+    monkeypatch.setattr(files, "referenced_files", named)
     manifest = writing.write(tmp_path / "one.zip")
     assert gone and manifest["missing"] == []
     assert rows_of(tmp_path / "one.zip")["ratings.picture"] == []
@@ -226,15 +226,15 @@ def test_a_file_that_was_lost_before_is_named_and_keeps_nothing_from_being_kept(
 
 @pytest.mark.django_db
 def test_a_large_file_is_kept_in_pieces(tmp_path):
-    content = random.Random(7).randbytes(2 * files.PIECE + 1)
-    names = {"large": content, "even": content[: files.PIECE], "empty": b""}
+    content = random.Random(7).randbytes(2 * files.CHUNK_BYTES + 1)
+    names = {"large": content, "even": content[: files.CHUNK_BYTES], "empty": b""}
     for name, own in names.items():
         (tmp_path / "uploads" / name).write_bytes(own)
     Job.objects.create(collection=Collection.objects.create(name="c"), files=[{"stored": name} for name in names])
     writing.write(tmp_path / "one.zip")
     shutil.rmtree(tmp_path / "uploads")
-    with package.opened(tmp_path / "one.zip") as backup:
-        files.put_back("uploads", backup.batches("files/uploads"))
+    with package.open_backup(tmp_path / "one.zip") as backup:
+        files.restore_files("uploads", backup.batches("files/uploads"))
     assert {path.name: path.read_bytes() for path in (tmp_path / "uploads").iterdir()} == names
 
 
@@ -262,31 +262,31 @@ def test_one_changed_byte_anywhere_in_the_content_is_refused(tmp_path):
     for name, place in places:
         path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
         words = "no whole backup" if name == package.MANIFEST else name
-        with pytest.raises(package.Unfit, match=words), path.open("rb") as file:
+        with pytest.raises(package.UnusableBackup, match=words), path.open("rb") as file:
             package.Backup(file, path.name).check()
 
 
 def test_a_hash_that_is_not_that_of_its_member_is_refused(tmp_path):
     """What the checksum of a ZIP would let pass: a member that was written anew."""
-    with package.opened(LAST) as backup:
+    with package.open_backup(LAST) as backup:
         members = [dict(each) for each in backup.manifest["members"]]
     members[-1]["sha256"] = "0" * 64
     with (
-        package.opened(changed(tmp_path, members=members)) as backup,
-        pytest.raises(package.Unfit, match="damaged"),
+        package.open_backup(changed(tmp_path, members=members)) as backup,
+        pytest.raises(package.UnusableBackup, match="damaged"),
     ):
         backup.check()
 
 
 @pytest.mark.parametrize("content", [b"", b"text", LAST.read_bytes()[:-30], LAST.read_bytes()[:999]])
 def test_what_is_no_whole_backup_is_refused(tmp_path, content):
-    with pytest.raises(package.Unfit, match="no whole backup"):
+    with pytest.raises(package.UnusableBackup, match="no whole backup"):
         package.Backup(io.BytesIO(content), "it")
 
 
 @pytest.mark.django_db
 def test_a_backup_of_a_newer_version_is_refused_in_words(tmp_path):
-    with package.opened(LAST) as backup:
+    with package.open_backup(LAST) as backup:
         migrations = [*backup.manifest["migrations"], ["ratings", "9999_later"]]
     path = changed(tmp_path, program="9.1.0", migrations=migrations)
     with pytest.raises(
@@ -309,16 +309,16 @@ def test_rows_that_do_not_arrive_as_they_were_are_noticed(tmp_path, monkeypatch)
             yield [value.removesuffix(".") if isinstance(value, str) else value for value in row]
 
     monkeypatch.setattr(columns, "rows", shorter)
-    with pytest.raises(package.Unfit, match="after loading, .* holds other rows"):
-        restoring.try_out(LAST)
+    with pytest.raises(package.UnusableBackup, match="after loading, .* holds other rows"):
+        restoring.dry_run(LAST)
 
 
 @pytest.mark.same_everywhere
 @pytest.mark.django_db
 def test_a_backup_without_the_file_of_a_row_is_refused(monkeypatch):
-    monkeypatch.setattr(files, "named", lambda apps, store: iter([("ab/absent", True)]))
-    with pytest.raises(package.Unfit, match="lacks pictures/ab/absent"):
-        restoring.try_out(LAST)
+    monkeypatch.setattr(files, "referenced_files", lambda apps, store: iter([("ab/absent", True)]))
+    with pytest.raises(package.UnusableBackup, match="lacks pictures/ab/absent"):
+        restoring.dry_run(LAST)
 
 
 # Nothing half
@@ -328,10 +328,10 @@ def test_a_backup_without_the_file_of_a_row_is_refused(monkeypatch):
 @pytest.mark.django_db(transaction=True)
 def test_a_database_that_somebody_has_open_is_not_replaced(tmp_path):
     path = tmp_path / "db.sqlite3"
-    with beside._sqlite(tmp_path), closing(sqlite3.connect(path, isolation_level=None)) as other:
+    with replacement._sqlite_in(tmp_path), closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode=WAL")
         other.execute("CREATE TABLE t (a)")
-        with pytest.raises(beside.InUse, match="Stop the server"):
+        with pytest.raises(replacement.InUse, match="Stop the server"):
             restoring.restore(LAST, replace=True)
         other.execute("INSERT INTO t VALUES (1)")
 
@@ -372,7 +372,7 @@ def test_a_backup_or_a_restore_that_is_killed_leaves_all_as_it_was(tmp_path):
         "print(killed(writing.write, own, 'pictures'), killed(writing.write, own, 'ratings.rating'))\n"
         "for point in ('loading ratings.rating', 'storing uploads'):\n"
         "    print(killed(restoring.restore, own, point, replace=True))\n"
-        "restoring.try_out(own)\n"
+        "restoring.dry_run(own)\n"
         "writing.write(own.with_name('after.zip'))\n"
     )
     environment = {**os.environ, "IDEALIST_DATA": str(tmp_path / "data"), "DATABASE_URL": ""}

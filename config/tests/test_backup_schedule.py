@@ -29,33 +29,33 @@ def names(tmp_path) -> list[str]:
 
 
 def test_the_worker_looks_after_it():
-    assert any(chore.do is schedule.look for chore in chores.of_apps)
+    assert any(chore.do is schedule.run for chore in chores.of_apps)
 
 
 def test_it_is_made_when_it_is_time_and_the_newest_are_kept(tmp_path):
     for hours in (0, 23, 24, 47, 48, 72):
-        schedule.make_due(now=NOW + timedelta(hours=hours))
+        schedule.back_up_if_due(now=NOW + timedelta(hours=hours))
     kept = ["idealist-20260304T090000Z.zip", "idealist-20260305T090000Z.zip"]
     assert names(tmp_path) == sorted([*kept, *(name + ".sha256" for name in kept)])
-    assert schedule.last_good() == NOW + 3 * DAY
+    assert schedule.last_backup_at() == NOW + 3 * DAY
     assert not (tmp_path / ".backup.zip").exists()
 
 
 def test_without_the_setting_none_is_made_and_none_is_missed(settings, tmp_path):
     settings.BACKUP_EVERY = 0
-    schedule.make_due(now=NOW)
-    assert not (tmp_path / "backups").exists() and schedule.overdue() == ""
+    schedule.back_up_if_due(now=NOW)
+    assert not (tmp_path / "backups").exists() and schedule.overdue_problem() == ""
 
 
 def test_who_has_not_got_the_claim_makes_none(tmp_path):
     caches["tries"].add(schedule.CLAIM, 1, 60)
-    schedule.make_due(now=NOW)
+    schedule.back_up_if_due(now=NOW)
     assert not (tmp_path / "backups").exists()
 
 
 def test_a_failure_is_logged_seen_and_not_tried_again_at_once(monkeypatch, caplog):
-    schedule.make_due(now=NOW)
-    assert schedule.overdue(now=NOW + DAY) == ""
+    schedule.back_up_if_due(now=NOW)
+    assert schedule.overdue_problem(now=NOW + DAY) == ""
     tries = []
 
     def fails(path):
@@ -64,12 +64,12 @@ def test_a_failure_is_logged_seen_and_not_tried_again_at_once(monkeypatch, caplo
 
     monkeypatch.setattr(writing, "write", fails)
     for hours in (24, 25, 49):
-        schedule.make_due(now=NOW + timedelta(hours=hours))
+        schedule.back_up_if_due(now=NOW + timedelta(hours=hours))
     assert len(tries) == 1
     assert (
         "The backup failed (No space left on device), and the last good one is of 2026-03-02 09:00" in caplog.text
     )
-    assert "last good backup is of 2026-03-02 09:00" in schedule.overdue(now=NOW + 3 * DAY)
+    assert "last good backup is of 2026-03-02 09:00" in schedule.overdue_problem(now=NOW + 3 * DAY)
 
 
 def test_one_that_does_not_lie_there_whole_does_not_count(monkeypatch, tmp_path, caplog):
@@ -84,18 +84,18 @@ def test_one_that_does_not_lie_there_whole_does_not_count(monkeypatch, tmp_path,
         return saved
 
     monkeypatch.setattr(FileSystemStorage, "_save", damaged)
-    schedule.make_due(now=NOW)
-    assert schedule.last_good() is None and "cannot be read" in caplog.text
+    schedule.back_up_if_due(now=NOW)
+    assert schedule.last_backup_at() is None and "cannot be read" in caplog.text
     caches["tries"].clear()
     monkeypatch.setattr(package.Backup, "check", lambda self: None)
-    schedule.make_due(now=NOW + DAY)
-    assert schedule.last_good() == NOW + DAY
+    schedule.back_up_if_due(now=NOW + DAY)
+    assert schedule.last_backup_at() == NOW + DAY
 
 
 def test_one_whose_worker_was_killed_before_it_counted_goes_with_the_next(tmp_path):
     (tmp_path / "backups").mkdir()
     (tmp_path / "backups" / "idealist-20260301T000000Z.zip").write_bytes(b"half")
     (tmp_path / "backups" / "mine.zip").write_bytes(b"another's")
-    schedule.make_due(now=NOW)
+    schedule.back_up_if_due(now=NOW)
     made = "idealist-20260302T090000Z.zip"
     assert names(tmp_path) == [made, made + ".sha256", "mine.zip"]

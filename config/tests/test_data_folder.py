@@ -48,17 +48,17 @@ def test_what_a_start_makes_in_an_existing_open_folder_is_its_owners_alone(folde
 def test_what_was_open_is_closed_and_told(folder, capsys):
     database, key = put(folder / "db.sqlite3", 0o644), put(folder / "secret.key", 0o640)
     (folder / "uploads").mkdir(mode=0o755)
-    data_folder.closed(folder)
+    data_folder.private_folder(folder)
     assert [mode(path) for path in (folder, folder / "uploads", database, key)] == [0o700, 0o700, 0o600, 0o600]
     assert "db.sqlite3, secret.key" in capsys.readouterr().err
-    data_folder.closed(folder)
+    data_folder.private_folder(folder)
     assert capsys.readouterr().err == ""
 
 
 def test_a_file_in_a_closed_folder_is_closed_too(folder):
     folder.chmod(0o700)
     database = put(folder / "db.sqlite3", 0o644)
-    data_folder.closed(folder)
+    data_folder.private_folder(folder)
     assert mode(database) == 0o600
 
 
@@ -67,21 +67,21 @@ def test_a_folder_that_others_may_need_is_refused_and_left_as_it_is(folder, perm
     folder.chmod(permissions)
     other = put(folder / "letters.txt", 0o644)
     with pytest.raises(ImproperlyConfigured, match="IDEALIST_DATA"):
-        data_folder.closed(folder)
+        data_folder.private_folder(folder)
     assert (folder.stat().st_mode & 0o7777, mode(other)) == (permissions, 0o644)
 
 
 def test_an_empty_folder_for_everybody_is_refused(folder):
     folder.chmod(0o1777)
     with pytest.raises(ImproperlyConfigured, match="IDEALIST_DATA"):
-        data_folder.closed(folder)
+        data_folder.private_folder(folder)
 
 
 def test_what_a_link_leads_to_is_not_touched(folder, tmp_path):
     target = put(tmp_path / "elsewhere", 0o644)
     put(folder / "secret.key", 0o600)
     (folder / "link").symlink_to(target)
-    data_folder.closed(folder)
+    data_folder.private_folder(folder)
     assert mode(target) == 0o644
 
 
@@ -89,10 +89,10 @@ def test_what_a_link_leads_to_is_not_touched(folder, tmp_path):
 def test_a_key_that_somebody_else_put_there_is_refused(folder):
     os.chown(put(folder / "secret.key", 0o644), 12345, 12345)
     with pytest.raises(ImproperlyConfigured, match="secret.key belongs to another user"):
-        data_folder.closed(folder)
+        data_folder.private_folder(folder)
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     put(tmp_path / "file", 0o600)
     with pytest.raises(ImproperlyConfigured, match=f"{tmp_path}/file/data"):
-        data_folder.closed(tmp_path / "file" / "data")
+        data_folder.private_folder(tmp_path / "file" / "data")

@@ -203,7 +203,7 @@ def test_the_documents_are_those_of_the_folder():
 def test_a_document_has_one_title_and_tells_at_once_what_it_is_for():
     for each in documents():
         assert [section.level for section in each.sections].count(1) == 1 and each.sections[0].level == 1
-        assert 30 < len(each.lead) < 200, each.name
+        assert 30 < len(each.summary) < 200, each.name
         assert len({section.anchor for section in each.sections}) == len(each.sections)
 
 

@@ -29,7 +29,7 @@ from django.utils import timezone
 
 from bench._bucket import Store, store
 from config import machines
-from config.health import answers, checks, doctor, services
+from config.health import checks, doctor, endpoints, services
 from ratings.imports import jobs
 from ratings.models import AuditEvent, Rating
 from ratings.sign_in import secrets_at_rest
@@ -62,14 +62,14 @@ def sound(settings, tmp_path, monkeypatch) -> Iterator[None]:
     tmp_path.chmod(0o700)
     settings.DATA_DIR = settings.FILE_UPLOAD_TEMP_DIR = tmp_path
     settings.METRICS_TOKEN, settings.METRICS_FROM = TOKEN, []
-    monkeypatch.setattr(answers.ready, "at", float("-inf"))
-    monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.ROOM))
+    monkeypatch.setattr(endpoints.readiness, "checked_at", float("-inf"))
+    monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.MIN_FREE))
     jobs.record_heartbeat()
-    with mock.patch.object(checks, "WAIT", 60):
+    with mock.patch.object(checks, "TIMEOUT", 60):
         yield
 
 
-WAIT = checks.WAIT
+WAIT = checks.TIMEOUT
 Usage = namedtuple("Usage", "free")
 
 
@@ -189,7 +189,7 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
         tmp_path.chmod(0o755)
 
     def full_soon() -> None:
-        monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.ROOM - 1))
+        monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.MIN_FREE - 1))
 
     def storage_away() -> None:
         settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "gone"
@@ -253,8 +253,8 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
         settings.BACKUP_EVERY = 24
 
     faults = {
-        no_mail: ("mail", "does not let us in"),
-        provider_away: ("provider", "does not answer as one"),
+        no_mail: ("mail", "refuses the connection"),
+        provider_away: ("provider", "does not answer as expected"),
         another_provider: ("provider", "calls itself https://elsewhere.example.org"),
         store_away: ("store of files", "cannot be used"),
         bucket_away: ("store of files", "no bucket of this name"),
@@ -262,7 +262,7 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
         tries_away: ("tries", "cannot be counted: it cannot be used"),
         no_backup: ("backups", "There is no backup yet"),
         old_backup: ("backups", "The last good backup is of 2026-01-01"),
-        dead_worker: ("worker", "No worker was heard of"),
+        dead_worker: ("worker", "No worker has run"),
         open_secret: ("secrets", "secret.key"),
         open_folder: ("secrets", "Others on this machine can open"),
         full_soon: ("disk", "MB left"),
@@ -296,7 +296,7 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
         (tmp_path / "secret.key").unlink(missing_ok=True)
         jobs.record_heartbeat()
         monkeypatch.undo()
-        monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.ROOM))
+        monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.MIN_FREE))
         connection.cursor().execute("DELETE FROM ratings_auditevent")
     assert doctor.report(checks.outcomes(checks.CHECKS), []) == 0
     assert desk.lost() == 0
@@ -324,7 +324,7 @@ def test_a_database_that_is_away(monkeypatch):
 @sqlite_only
 @pytest.mark.django_db(transaction=True)
 def test_sqlite_that_another_program_locks(monkeypatch):
-    monkeypatch.setattr(checks, "LOCKED", 0.1)
+    monkeypatch.setattr(checks, "LOCK_WAIT", 0.1)
     connection.ensure_connection()
     other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -358,7 +358,7 @@ def test_a_missing_file_of_sqlite_is_not_made(monkeypatch, tmp_path):
 @postgresql_only
 @pytest.mark.django_db(transaction=True)
 def test_a_lock_that_is_held_for_long(monkeypatch):
-    monkeypatch.setattr(checks, "LOCKED", 0.05)
+    monkeypatch.setattr(checks, "LOCK_WAIT", 0.05)
     holder = connection.copy()
     with holder.cursor() as cursor:
         cursor.execute("BEGIN; LOCK TABLE ratings_receipt")
@@ -390,7 +390,7 @@ def test_a_server_that_only_reads():
     with connection.cursor() as cursor:
         cursor.execute("SET default_transaction_read_only = on")
         try:
-            assert wrong()["writing"] == "PostgreSQL only reads."
+            assert wrong()["writing"] == "PostgreSQL is read-only."
         finally:
             cursor.execute("SET default_transaction_read_only = off")
 
@@ -539,12 +539,12 @@ def test_all_silent_hosts_at_once_are_named_within_the_limit(settings, bucket, t
         away["backups"] = machines.backups(BUCKET.format(f"http://127.0.0.1:{files}"), tmp_path)
         settings.STORAGES, settings.BACKUP_EVERY = away, 24
         begun = time.monotonic()
-        with mock.patch.object(checks, "WAIT", WAIT):
+        with mock.patch.object(checks, "TIMEOUT", WAIT):
             first, threads = wrong(), threading.active_count()
         assert time.monotonic() - begun < 5
         silent = ("store of files", "mail", "provider", "backups")
         assert first == dict.fromkeys(silent, "There is no answer within 2.4 s.")
-        with mock.patch.object(checks, "WAIT", 0.5):
+        with mock.patch.object(checks, "TIMEOUT", 0.5):
             assert wrong().keys() == first.keys() and threading.active_count() == threads
         settings.MAIL, settings.OIDC, settings.STORAGES, settings.BACKUP_EVERY = {}, {}, before, 0
     wait_for_all()
@@ -561,13 +561,13 @@ def test_a_database_that_falls_silent_is_given_up_and_asked_anew(monkeypatch):
         asleep.wait()
         yield from ()
 
-    monkeypatch.setattr(checks, "WAIT", 0.3)
+    monkeypatch.setattr(checks, "TIMEOUT", 0.3)
     seen = [checks.Check("slow", slow), checks.Check("later", checks.database)]
     before, threads = connections["default"], threading.active_count()
     try:
         first, second = checks.outcomes(seen)
         assert [problem.wrong for problem in first.problems] == ["There is no answer within 0.3 s."]
-        assert not second.looked and connections["default"] is not before
+        assert not second.ran and connections["default"] is not before
         asleep.set()
         assert checks.outcomes(seen[1:]) == [checks.Outcome(seen[1], [])]
         for _ in range(200):
@@ -585,7 +585,7 @@ def test_a_database_that_falls_silent_is_given_up_and_asked_anew(monkeypatch):
 @postgresql_only
 @pytest.mark.django_db(transaction=True)
 def test_a_database_that_accepts_and_says_nothing(monkeypatch):
-    monkeypatch.setattr(checks, "WAIT", 0.3)
+    monkeypatch.setattr(checks, "TIMEOUT", 0.3)
     before = connections["default"]
     with silent_host() as port:
         connections["default"] = before.copy()
@@ -606,7 +606,7 @@ def test_the_doctor_starts_without_what_reads_numbers_and_answers_calls():
 
 
 def wait_for_all() -> None:
-    for future in checks.running.values():
+    for future in checks.futures_by_check.values():
         future.result(timeout=20)
 
 
@@ -668,7 +668,7 @@ def test_a_probe_needs_no_host_no_tls_and_no_database(settings):
 @pytest.mark.django_db(transaction=True)
 def test_asking_often_looks_once(monkeypatch):
     looked = []
-    monkeypatch.setattr(answers, "outcomes", lambda checks: looked.append(1) or [])
+    monkeypatch.setattr(endpoints, "outcomes", lambda checks: looked.append(1) or [])
     for _ in range(5):
         told()
     assert len(looked) == 1

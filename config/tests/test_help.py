@@ -5,7 +5,8 @@ import re
 import pytest
 from django.urls import reverse
 
-from config.help.documents import NAMES, address_of, document, documents, sentences_of, tokens_of, words
+from config.help import documents as help_documents
+from config.help.documents import NAMES, address_of, document, documents, sentences_of, tokens_of
 from config.help.search import search
 from evaluation.tests.hills import text_of
 from ratings.models import Role
@@ -65,7 +66,7 @@ def test_sentences_are_those_of_texts_tables_and_blocks():
 def test_equal_headings_have_anchors_of_their_own_as_code_hosts_give_them():
     tokens = [token for token in tokens_of("# A b?\n\n## A b\n\n## 2 × c-d, é") if token.type == "heading_open"]
     assert [token.attrGet("id") for token in tokens] == ["a-b", "a-b-1", "2--c-d-é"]
-    assert words(tokens_of("# A `b`")[1]) == "A b"
+    assert help_documents.text_of(tokens_of("# A `b`")[1]) == "A b"
 
 
 # The search

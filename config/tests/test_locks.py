@@ -45,7 +45,7 @@ def hashes(file: str) -> dict[str, set[str]]:
 def test_every_pin_is_in_the_lock_with_its_version(lock):
     wanted, locked = asked_for(lock.replace(".lock", ".txt")), pins(lock)
     if "dev" not in lock and "bench" not in lock:  # what serves
-        wanted = {name: version for name, version in wanted.items() if name not in run.OF_TESTS}
+        wanted = {name: version for name, version in wanted.items() if name not in run.TEST_PACKAGES}
     assert len(wanted) > 15
     apart = {name: (version, locked.get(name)) for name, version in wanted.items() if locked.get(name) != version}
     assert apart == {}, CURE

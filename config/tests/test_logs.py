@@ -12,14 +12,14 @@ from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from config.logs import HEADER, AsJson, RequestIds, WithoutKeys
+from config.logs import HEADER, JsonFormatter, RequestIds, TextFormatter
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def line(message: str, **more) -> dict:
     record = logging.makeLogRecord({"name": "django.request", "levelname": "WARNING", "msg": message, **more})
-    text = AsJson().format(record)
+    text = JsonFormatter().format(record)
     assert "\n" not in text
     return json.loads(text)
 
@@ -101,10 +101,10 @@ def test_a_refusal_names_address_and_account_and_asks_no_database(client, django
     client.force_login(anna)
     client.get("/collections/none/", REMOTE_ADDR="192.0.2.7")
     (record,) = [record for record in caplog.records if record.name == "django.request"]
-    assert json.loads(AsJson().format(record)) | {"address": "192.0.2.7", "account": anna.pk} == json.loads(
-        AsJson().format(record)
+    assert json.loads(JsonFormatter().format(record)) | {"address": "192.0.2.7", "account": anna.pk} == json.loads(
+        JsonFormatter().format(record)
     )
-    assert WithoutKeys("{message}", style="{").format(record).endswith(f" address=192.0.2.7 account={anna.pk}")
+    assert TextFormatter("{message}", style="{").format(record).endswith(f" address=192.0.2.7 account={anna.pk}")
     nobody = RequestFactory().get("/", REMOTE_ADDR="192.0.2.8")
     assert line("refused", request=nobody)["address"] == "192.0.2.8"
     assert "account" not in line("refused", request=nobody)

@@ -25,7 +25,7 @@ MONITORING = ROOT / "deploy" / "monitoring"
 
 def figures(text: bytes | None = None) -> dict[tuple, float]:
     """{(name, labels): value}"""
-    families = parsed((text or metrics.exposed()).decode())
+    families = parsed((text or metrics.exposition()).decode())
     return {(s.name, *sorted(s.labels.values())): s.value for family in families for s in family.samples}
 
 
@@ -49,9 +49,9 @@ def test_a_backup_that_is_overdue_is_a_figure(settings, tmp_path, monkeypatch):
     backups = settings.STORAGES["backups"] | {"OPTIONS": {"location": tmp_path / "backups"}}
     settings.STORAGES = settings.STORAGES | {"backups": backups}
     assert figures()["idealist_backup_overdue",] == 1
-    schedule.make(now=timezone.now())
+    schedule.make_backup(now=timezone.now())
     assert figures()["idealist_backup_overdue",] == 0
-    monkeypatch.setattr(schedule, "last_good", lambda: 1 / 0)  # a store that is away
+    monkeypatch.setattr(schedule, "last_backup_at", lambda: 1 / 0)  # a store that is away
     assert figures()["idealist_backup_overdue",] == 1
     settings.BACKUP_EVERY = 0
     assert figures()["idealist_backup_overdue",] == 0
@@ -66,7 +66,7 @@ def test_requests_are_counted_by_view_and_never_by_address():
     now = figures()
     assert now["idealist_requests_total", "200", "help_page"] == before + 1
     assert now["idealist_request_seconds_count", "help_page"] >= 1
-    text = metrics.exposed().decode()
+    text = metrics.exposition().decode()
     assert "secret-key" not in text and 'view="other"' in text
 
 
@@ -107,7 +107,7 @@ def test_a_queue_is_named_by_number_and_nobody_is():
     make_pair(collection, "q1", "a", wanted=3)
     make_member(collection, "Zenobia", Role.ADMIN)
     assert figures()["idealist_queue", str(collection.pk), "open"] == 3
-    text = metrics.exposed().decode()
+    text = metrics.exposition().decode()
     assert "Zenobia" not in text and "hills" not in text
 
 
@@ -118,11 +118,11 @@ from config.health import metrics
 for process in range(2):
     if os.fork() == 0:
         for _ in range(3):
-            metrics.heard("save")
+            metrics.count_act("save")
         os._exit(0)
     os.wait()
-metrics.Stored.collect = lambda self: []
-print(metrics.exposed().decode())
+metrics.DatabaseCollector.collect = lambda self: []
+print(metrics.exposition().decode())
 """
 
 

@@ -22,7 +22,7 @@ def released() -> set[tuple[str, str]]:
     """The migrations of all releases."""
     found = set()
     for path in FOLDER.glob("*.zip"):
-        with package.opened(path) as backup:
+        with package.open_backup(path) as backup:
             found |= set(backup.migrations)
     return found
 
@@ -31,7 +31,9 @@ def test_no_new_migration_keeps_pages_waiting():
     loader, base = MigrationLoader(None), released()
     assert base
     new = [node for node in loader.graph.nodes if node[0] in OURS and node not in base]
-    told = [locks.complaints(loader.graph.nodes[node], loader.project_state(node, at_end=False)) for node in new]
+    told = [
+        locks.lock_warnings(loader.graph.nodes[node], loader.project_state(node, at_end=False)) for node in new
+    ]
     assert sum(told, []) == []
 
 
@@ -39,7 +41,7 @@ def judged(*operations, atomic: bool = True) -> list[str]:
     loader = MigrationLoader(None)
     migration = migrations.Migration("9999_planted", "ratings")
     migration.operations, migration.atomic = list(operations), atomic
-    return locks.complaints(migration, loader.project_state())
+    return locks.lock_warnings(migration, loader.project_state())
 
 
 def over_all_rows(apps, schema_editor) -> None:
@@ -93,7 +95,7 @@ GOOD = {
     "null": altered("revision", models.PositiveIntegerField(null=True)),
     "a field less": migrations.RemoveField(LARGE, "comment"),
     "nothing": migrations.RunPython(migrations.RunPython.noop),
-    "statements that say why": migrations.RunSQL("SELECT 1", hints={locks.MARK: "It reads nothing."}),
+    "statements that say why": migrations.RunSQL("SELECT 1", hints={locks.HINT: "It reads nothing."}),
 }
 
 

@@ -1,4 +1,4 @@
-"""Where a request comes from: behind so many proxies, whatever a visitor writes into the headers."""
+"""Where a request comes from: behind so many proxies, whatever a client_address writes into the headers."""
 
 import pytest
 from django.http import HttpResponse
@@ -6,7 +6,7 @@ from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.proxies import Proxies, visitor
+from config.proxies import Proxies, client_address
 
 PEER = "10.0.0.1"  # who calls the server: the innermost proxy
 
@@ -35,13 +35,13 @@ PEER = "10.0.0.1"  # who calls the server: the innermost proxy
     ],
 )
 def test_the_visitor_is_who_called_the_outermost_proxy(forwarded, proxies, found):
-    assert visitor(forwarded, PEER, proxies) == found
+    assert client_address(forwarded, PEER, proxies) == found
 
 
 @given(written=st.text(max_size=60), proxies=st.integers(1, 3))
 def test_what_a_visitor_writes_changes_nothing(written, proxies):
     added = ", ".join(["192.0.2.1:4711", "10.0.0.3", "10.0.0.2"][:proxies])
-    assert visitor(f"{written},{added}", PEER, proxies) == "192.0.2.1"
+    assert client_address(f"{written},{added}", PEER, proxies) == "192.0.2.1"
 
 
 def seen(**facts):
@@ -57,7 +57,7 @@ def seen(**facts):
         ("https", 0, False),
         ("https", 1, True),
         ("http", 1, False),
-        ("https, http", 1, False),  # the visitor wrote https, the proxy was called by http
+        ("https, http", 1, False),  # the client_address wrote https, the proxy was called by http
         ("http, https", 1, True),
         ("https", 2, True),  # the inner proxy passes on what the outer one said
         ("http, https, http", 2, True),

@@ -168,7 +168,7 @@ def test_a_failed_install_takes_the_old_stamp_away(installed, run, monkeypatch):
 
     before = (installed / "requirements.lock").read_text()
     (installed / "requirements.lock").write_text("Django==5.3\n")
-    monkeypatch.setattr(run, "quietly", fail)
+    monkeypatch.setattr(run, "run_quietly", fail)
     with pytest.raises(run.Refusal, match="no network"):
         run.set_up("requirements.lock")
     (installed / "requirements.lock").write_text(before)
@@ -186,7 +186,7 @@ def test_where_uv_fails_pip_is_asked(project, run, monkeypatch):
         run.VENV.mkdir(exist_ok=True)
 
     monkeypatch.setattr(run.shutil, "which", lambda name: "/bin/uv")
-    monkeypatch.setattr(run, "quietly", only_pip_works)
+    monkeypatch.setattr(run, "run_quietly", only_pip_works)
     run.set_up("requirements.lock")
     assert asked == [sys.executable, "/bin/uv", sys.executable, str(run.PYTHON)]
     assert run.stamp_of(run.VENV).read_text().split() == run.fingerprint("requirements.lock").split()
@@ -201,7 +201,7 @@ def test_where_uv_fails_pip_is_asked(project, run, monkeypatch):
     ],
 )
 def test_the_last_words_of_a_failed_program_say_why(run, output, words):
-    assert run.last_words(output) == words
+    assert run.reason_in(output) == words
 
 
 # Serving
@@ -307,11 +307,11 @@ def test_a_missing_tool_is_named_with_its_cure(run, monkeypatch):
     monkeypatch.setattr(run, "chromium", lambda: None)
     monkeypatch.setattr(run.shutil, "which", lambda name, **_: None)
     cures = ["postgresql", "chromium", "pgbouncer", "redis-server"]
-    absent = run.absent_tools()
+    absent = run.missing_tools()
     assert len(absent) == len(cures)
     assert all(f"apt install {cure}" in line for line, cure in zip(absent, cures, strict=True))
     monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
-    assert run.absent_tools() == absent[1:]
+    assert run.missing_tools() == absent[1:]
 
 
 def part(run, folder: Path, name: str = "SQLite", *command: str):
@@ -351,7 +351,7 @@ def test_a_pytest_that_ran_nothing_says_so(run, tmp_path, status, words):
 def test_in_a_part_there_may_be_nothing_to_run_but_not_in_all(run, tmp_path, monkeypatch, statuses, passed):
     monkeypatch.setattr(run, "side_by_side", lambda parts, lanes: zip(parts, statuses, strict=True))
     monkeypatch.setattr(run, "CHECKS", {})
-    monkeypatch.setattr(run, "tests_read", lambda *_: nullcontext())
+    monkeypatch.setattr(run, "tests_compiling", lambda *_: nullcontext())
     monkeypatch.setenv("IDEALIST_TEST_POSTGRES", "postgres://db.example.org/test")
     assert [ok for ok, _ in run.results([], {"IDEALIST_DATA": str(tmp_path)})] == passed
 
@@ -489,7 +489,7 @@ def test_no_more_parts_run_at_a_time_than_there_are_lanes(run, tmp_path, monkeyp
 def test_a_part_that_nobody_waits_for_is_ended(run, tmp_path, monkeypatch):
     monkeypatch.setattr(run, "PYTHON", Path(sys.executable))
     endless, log = part(run, tmp_path, "SQLite", "-c", "import time; time.sleep(600)"), tmp_path / "log"
-    with pytest.raises(SystemExit), run.begun(endless, log) as process:
+    with pytest.raises(SystemExit), run.started(endless, log) as process:
         raise SystemExit(143)
     with pytest.raises(ProcessLookupError):
         os.kill(process.pid, 0)

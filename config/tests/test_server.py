@@ -207,7 +207,7 @@ BEGUN = [b"", b"GET / HT", b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999
 def test_a_connection_that_drips_is_cut(app, begins):
     """However often a byte comes: a deadline begins with the first."""
     with (
-        serving(app, header=0.5, window=0.5, least=1000, small=10**6) as server,
+        serving(app, header=0.5, window=0.5, min_bytes=1000, small_body=10**6) as server,
         connected(server, begins) as client,
         suppress(OSError),
     ):
@@ -225,7 +225,7 @@ def test_a_connection_that_drips_is_cut(app, begins):
 
 @pytest.mark.parametrize("reads", [True, False])
 def test_an_answer_that_drips_out_is_cut_and_its_generator_closed(app, reads):
-    with serving(app, window=0.5, least=2**16) as server:
+    with serving(app, window=0.5, min_bytes=2**16) as server:
         with connected(server, SILENT["reading"], buffer=2**12) as client:
             while not app.closed.wait(0.05):
                 if reads:
@@ -426,7 +426,7 @@ def application(environ, start_response):
     start_response("200 OK", [("Content-Length", "2")])
     return [b"ok"]
 
-program.project = lambda: application
+program.load_application = lambda: application
 sys.exit(program.main(f"127.0.0.1:{sys.argv[1]}"))
 """
 

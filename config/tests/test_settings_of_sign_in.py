@@ -29,8 +29,8 @@ WRONG = [
     ("session_limits", {"IDEALIST_SESSIONS": "admin=30"}, "IDEALIST_SESSIONS has 'admin=30'"),
     ("session_limits", {"IDEALIST_SESSIONS": "admin=0m/1h"}, "IDEALIST_SESSIONS has"),
     ("session_limits", {"IDEALIST_SESSIONS": "owner=1m/1h"}, "IDEALIST_SESSIONS has"),
-    ("mail", {"IDEALIST_MAIL": "mail.example.org"}, "IDEALIST_MAIL is no address"),
-    ("mail", {"IDEALIST_MAIL": "smtp://mail.example.org:port"}, "IDEALIST_MAIL is no address"),
+    ("mail", {"IDEALIST_MAIL": "mail.example.org"}, "IDEALIST_MAIL is not the address"),
+    ("mail", {"IDEALIST_MAIL": "smtp://mail.example.org:port"}, "IDEALIST_MAIL is not the address"),
     ("mail", {"IDEALIST_MAIL": "smtp://mail.example.org"}, "IDEALIST_MAIL_FROM is ''"),
 ]
 ROLES = "CN=a,OU=b=shop:rater; it=superuser;\nCN=a,OU=b=news:admin"

@@ -43,24 +43,24 @@ def impatient(monkeypatch) -> None:
 
 def test_a_transaction_has_the_turn_until_it_is_committed():
     with transaction.atomic():
-        assert connection.turn.locked()
+        assert connection.write_lock.locked()
         with transaction.atomic():
             pass
-        assert connection.turn.locked()
-    assert not connection.turn.locked()
+        assert connection.write_lock.locked()
+    assert not connection.write_lock.locked()
 
 
 def test_a_transaction_that_is_rolled_back_passes_the_turn_on():
     write()
     with pytest.raises(IntegrityError):
         write()
-    assert not connection.turn.locked()
+    assert not connection.write_lock.locked()
 
 
 def test_a_connection_that_is_closed_in_a_transaction_passes_the_turn_on():
     with transaction.atomic():
         connection.close()
-    assert not connection.turn.locked()
+    assert not connection.write_lock.locked()
     write()
 
 
@@ -74,7 +74,7 @@ def test_a_commit_that_fails_keeps_the_turn_until_it_is_rolled_back():
 
     with pytest.raises(IntegrityError), transaction.atomic():
         defer()
-    assert not connection.turn.locked()
+    assert not connection.write_lock.locked()
     write()
 
 
@@ -91,7 +91,7 @@ def test_another_process_that_writes_leaves_the_turn_free(impatient):
     connection.close()  # the next connection has the short timeout
     with pytest.raises(OperationalError, match="database is locked"):
         write()
-    assert not connection.turn.locked()
+    assert not connection.write_lock.locked()
     other.execute("ROLLBACK")
     other.close()
     write()

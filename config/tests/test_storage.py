@@ -6,7 +6,7 @@ from django.contrib.staticfiles import finders
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage
 
-from config.storage import PAGES, Storage, bundled, lean
+from config.storage import PAGE_MODULES, Storage, bundled, minified
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
 IMPORTED = re.compile(r'^import .* from "\./(\w+)\.js";$', re.MULTILINE)
@@ -40,7 +40,7 @@ def code(text: str) -> list[str]:
     return [line for line in lines if line and not line.startswith(("//", "/**", "*", "import "))]
 
 
-@pytest.mark.parametrize("page", sorted(PAGES))
+@pytest.mark.parametrize("page", sorted(PAGE_MODULES))
 def test_a_page_gets_one_script_with_all_code_of_its_modules_once(tmp_path, page):
     served = (tmp_path / collected(tmp_path).hashed_files[page]).read_text()
     assert not re.search(r"^(import|export) ", served, re.MULTILINE)
@@ -51,7 +51,7 @@ def test_a_page_gets_one_script_with_all_code_of_its_modules_once(tmp_path, page
     assert [one for one in code((STATIC / page).read_text()) if one not in served] == []
 
 
-@pytest.mark.parametrize("page", sorted(PAGES))
+@pytest.mark.parametrize("page", sorted(PAGE_MODULES))
 def test_a_script_defines_a_module_before_it_is_used(page):
     served = bundled(page, lambda name: (STATIC / name).read_text())
     for name in re.findall(r"^const \{ .* \} = (_\w+);$", served, re.MULTILINE):
@@ -72,17 +72,17 @@ def test_an_open_page_keeps_its_script_when_a_module_of_it_changes(tmp_path, mon
 def test_a_script_is_made_again_although_its_own_file_is_older(tmp_path):
     storage = collected(tmp_path)
     written = storage.get_modified_time("desk/wire.js")
-    assert all(storage.get_modified_time(page) < written for page in PAGES)
+    assert all(storage.get_modified_time(page) < written for page in PAGE_MODULES)
 
 
 def test_scripts_are_served_without_comments():
     script = '// Why.\n/** What.\n *  More. */\nconst a = "http://x"; // goes\n  /* in */ b(a);\n'
-    assert lean(script) == 'const a = "http://x";\n/* in */ b(a);\n'
+    assert minified(script) == 'const a = "http://x";\n/* in */ b(a);\n'
     maybe_text = "const a = '; // text';\nf(`{ // ${b}`);\n"
-    assert lean(maybe_text) == maybe_text
+    assert minified(maybe_text) == maybe_text
 
 
-@pytest.mark.parametrize("page", sorted(PAGES))
+@pytest.mark.parametrize("page", sorted(PAGE_MODULES))
 def test_the_script_of_a_page_stays_small(tmp_path, page):
     """The goal is 15 KB, compressed; where it is no more than a word on other pages, a tenth of it."""
     hashed = collected(tmp_path).hashed_files[page]

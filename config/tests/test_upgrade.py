@@ -9,8 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 
-from config.backup import beside, restoring, upgrading
-from config.backup.package import opened
+from config.backup import replacement, restoring, upgrading
+from config.backup.package import open_backup
 
 from .places import empty_place, rows_of
 from .release import FOLDER
@@ -55,7 +55,7 @@ def load():
     settings = connection.settings_dict
 
     def work() -> None:
-        with beside._instead(**settings) as own:
+        with replacement.default_connection(**settings) as own:
             while not stop.is_set():
                 with own.cursor() as cursor:
                     cursor.execute("INSERT INTO auth_group (name) VALUES (%s)", [f"g{len(acts)}"])
@@ -88,10 +88,10 @@ def test_the_database_of_a_release_is_migrated_under_load(path, tmp_path, later)
         lines = said.getvalue().splitlines()
         assert "  evaluation.9999_planted" in lines and "    Add field planted to frozenpart" in lines
         assert lines[-1].startswith("To go back: install the former version, and python3 run.py restore /")
-        assert upgrading.steps() == []
+        assert upgrading.pending_steps() == []
         (kept,) = (tmp_path / "backups").glob("before-*.zip")
         assert len(rows_of(kept)["ratings.rating"]) == len(rows_of(path)["ratings.rating"])
-        with opened(kept) as backup, connection.cursor() as cursor:
+        with open_backup(kept) as backup, connection.cursor() as cursor:
             assert set(opened_migrations(path)) <= set(backup.migrations)
             cursor.execute("SELECT COUNT(*) FROM auth_group")
             assert cursor.fetchone()[0] == groups + len(acts) > groups
@@ -100,7 +100,7 @@ def test_the_database_of_a_release_is_migrated_under_load(path, tmp_path, later)
 
 
 def opened_migrations(path) -> list[tuple[str, str]]:
-    with opened(path) as backup:
+    with open_backup(path) as backup:
         return backup.migrations
 
 
@@ -110,8 +110,8 @@ def test_a_plan_changes_nothing_and_says_what_keeps_pages_waiting(later):
     later(LOSING)
     said = StringIO()
     call_command("upgrade", "--plan", stdout=said)
-    assert "Stop the server before it, since pages would wait: evaluation.9999_planted" in said.getvalue()
-    assert [step.name for step in upgrading.steps()] == ["evaluation.9999_planted"]
+    assert "Stop the server first, since pages would wait: evaluation.9999_planted" in said.getvalue()
+    assert [step.name for step in upgrading.pending_steps()] == ["evaluation.9999_planted"]
 
 
 @pytest.mark.same_everywhere
@@ -119,7 +119,7 @@ def test_a_plan_changes_nothing_and_says_what_keeps_pages_waiting(later):
 def test_rows_that_are_gone_afterwards_are_noticed_and_the_way_back_is_said(tmp_path, later, monkeypatch):
     counts = iter([{"ratings_rating": 3}, {"ratings_rating": 2}])
     monkeypatch.setattr(upgrading, "_counts", lambda: next(counts))
-    monkeypatch.setattr(upgrading, "steps", iter([[upgrading.Step("a.b", [], [])], []]).__next__)
+    monkeypatch.setattr(upgrading, "pending_steps", iter([[upgrading.Step("a.b", [], [])], []]).__next__)
     with pytest.raises(CommandError, match="fewer rows in ratings_rating. To go back: install the former version"):
         call_command("upgrade", stdout=StringIO())
 
@@ -131,7 +131,7 @@ def test_without_a_backup_nothing_is_migrated(tmp_path, later, monkeypatch):
     absent = tmp_path / "absent" / "one.zip"
     with pytest.raises(CommandError, match="Nothing was changed"):
         call_command("upgrade", "--backup", str(absent), stdout=StringIO())
-    assert len(upgrading.steps()) == 1
+    assert len(upgrading.pending_steps()) == 1
 
 
 @pytest.mark.same_everywhere

@@ -41,13 +41,15 @@ from .unmade import everything_of
 
 CONTENT = ["title", "body", "url", "fields"]
 PIECE = 2_000  # rows
-FIRST_PIECE = 16  # rows of a collection that goes: they may be large, and the pieces grow while they are quick
+FIRST_PIECE = (
+    16  # rows of a collection that is deleted: they may be large, and the pieces grow while they are quick
+)
 QUICK = 0.05  # seconds
 TEXTS = 500  # documents whose text is exchanged in one piece
 SHORTEST_BREATH, LONGEST_BREATH = 0.002, 0.2  # seconds of sleep
 QUIET = 60  # seconds without a commit by others, after which nobody else is writing
 GROWING = (Document, OtherText, System, Ranking, Pair, Rating, RatingEvent)
-MANY = 10_000  # rows, after which PostgreSQL needs new statistics of a table
+MANY = 10_000  # rows after which PostgreSQL needs new statistics of a table
 ENDED_OUTSIDE = f"the import was cancelled, or taken for dead after {LEASE.total_seconds():.0f} silent seconds"
 PUT_AWAY, TAKE_OUT = "the collection is put away", "Take it out again on its page Collection."
 _seen = threading.local()  # the last data_version, and when it changed
@@ -74,7 +76,7 @@ class Landing:
 
     @contextmanager
     def piece(self, rows: int) -> Iterator[None]:
-        """A small transaction of so many rows, and a sleep after it. Raises Superseded."""
+        """Run a block in a small transaction of this many rows, and sleep after it. Raises Superseded."""
         begun = time.monotonic()
         with transaction.atomic():
             self.hold()
@@ -229,7 +231,7 @@ def remove_dead_archives() -> None:
 
 
 def _removed_if_dead(other: Job) -> bool:
-    """Delete the rows of another job that is over, or of a command that died. Whether that was so."""
+    """Delete the rows of another job that is over, or of a command that died. Returns whether it was one."""
     if other.attended and Job.objects.silent().filter(pk=other.pk, attempt=other.attempt).update(
         state=Job.State.FAILED, ended_at=timezone.now()
     ):

@@ -123,7 +123,7 @@ class RatingsImport(ImportForQueries):
             name = row.rater or self.rater
             if name is None:
                 self.report.refuse(source.refusal(row.line, "the line names no rater", Option("rater")))
-                self.report.cut_off = True  # hardly any other line names somebody
+                self.report.cut_off = True  # few other lines name a rater
                 return
             grade = None if row.grade is None else f"{row.grade:f}"
             at = row.rated_at and row.rated_at.isoformat()
@@ -246,7 +246,7 @@ class RatingsImport(ImportForQueries):
     # Report
 
     def _tell_of_scale(self, scale: list[Grade]) -> None:
-        """Report the scale that comes with the import, if one does."""
+        """Report the scale that the import adds, if it adds one."""
         if not scale:
             return
         report = self.report

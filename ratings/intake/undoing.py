@@ -69,7 +69,7 @@ def undone(job: Job, by=None) -> list[str]:
 
 
 def _remove_what_was_undone(job: Job) -> None:
-    """Delete what earlier undos hid and no worker has deleted yet, as it would count as an obstacle."""
+    """Delete what earlier undos hid and no worker has deleted yet, since it would be an obstacle."""
     at_work = [Job.State.QUEUED, Job.State.RUNNING]
     for other in Job.objects.staging().filter(collection=job.collection_id).exclude(state__in=at_work):
         remove(other)

@@ -1,4 +1,4 @@
-"""All rows of a collection that is removed: a deleted one, or one whose import from an archive did not end."""
+"""All rows of a collection that is to be removed: a deleted one, or one whose import did not end."""
 
 from collections.abc import Callable, Iterator
 
@@ -43,7 +43,7 @@ from ..models import (
     System,
 )
 
-# What other apps keep of a collection, each as a function that yields rows like `everything_of`.
+# Functions of other apps that yield their rows of a collection, as `everything_of` does.
 of_others: list[Callable[[Collection], Iterator[QuerySet]]] = []
 
 

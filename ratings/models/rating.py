@@ -42,7 +42,7 @@ class Pair(models.Model):
 
     query = models.ForeignKey(Query, models.CASCADE, db_index=False, related_name="pairs")
     document = models.ForeignKey(Document, models.RESTRICT, related_name="pairs")
-    # What raters see in addresses: random, so that it tells neither rank nor order of import.
+    # The id in addresses that raters see: random, so that it reveals neither rank nor order of import.
     token = models.UUIDField(default=uuid4, unique=True, editable=False)
     wanted = models.PositiveSmallIntegerField(default=0, help_text="How many grades this pair should get.")
     # The depth of its assignments, kept for when it is retired and has none.
@@ -66,7 +66,7 @@ LOTS = 2**31 - 1
 # Without `state`: SQLite uses a partial index only where the query has its condition literally, and Django would
 # pass the state as a parameter.
 WAITING = Q(rater__isnull=True) | Q(leased_until__isnull=False)
-# Always so. It keeps the index from queries that do not say it: SQLite would plan those by depth worse.
+# Always true. It keeps the index from queries without this condition, which SQLite would plan worse with it.
 HAS_ROUND = Q(round__isnull=False)
 
 
@@ -76,7 +76,7 @@ def drawn_lot() -> int:
 
 class AssignmentQuerySet(models.QuerySet):
     def waiting(self) -> "AssignmentQuerySet":
-        """Open or leased ones: those in the partial indexes."""
+        """The assignments that are open or leased, which the partial indexes contain."""
         return self.filter(WAITING)
 
 
@@ -106,10 +106,10 @@ class Assignment(models.Model):
     lot = models.PositiveIntegerField(
         default=drawn_lot, help_text="Drawn once: the order of pairs that are otherwise equal."
     )
-    # That of its pair, copied for the index; or one beside which it comes, though its pair could not be drawn.
-    # Of an extra one, to which no index leads, it says nothing.
+    # The round of its pair, copied for the index; or the one with which it comes, if its pair could not be drawn.
+    # For an extra assignment, which is in no index, it has no meaning.
     round = models.PositiveIntegerField(default=UNDRAWN, editable=False)
-    # While it is leased: its place among the tasks of its rater.
+    # While it is leased: its position among the tasks of its rater.
     turn = models.IntegerField(default=0, editable=False)
 
     objects = AssignmentQuerySet.as_manager()
@@ -168,7 +168,7 @@ class LostLease(models.Model):
 
 
 class Rating(models.Model):
-    """What one rater says of one pair now: a grade, or a reason why it cannot be judged."""
+    """The present rating of a pair by one rater: a grade, or a reason why it cannot be judged."""
 
     pair = models.ForeignKey(Pair, models.CASCADE, db_index=False, related_name="ratings")
     rater = models.ForeignKey(Rater, models.RESTRICT, related_name="ratings")

@@ -256,9 +256,9 @@ def _candidates(key: StatementKey) -> PreparedUnion:
 
 @cache
 def _has_candidates(key: StatementKey) -> Prepared:
-    """A statement that tells whether a restricted rater has candidates.
+    """A statement that finds out whether a restricted rater has candidates.
 
-    The statement that goes by lots would read the whole pool to find out that there are none.
+    The statement that uses lots would read the whole pool to find that there are none.
     """
     of_query = Exists(candidates(key).filter(query=OuterRef("pk")))
     return Prepared(lambda: Query.objects.filter(of_query, pk__in=queries_of(RATER)).only("pk")[:1])

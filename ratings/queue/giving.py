@@ -1,4 +1,4 @@
-"""Give a pair to one rater, as an admin does when nobody else comes for it."""
+"""Give a pair to one rater: the act of an admin, for a pair that nobody else rates."""
 
 from datetime import datetime
 

@@ -2,7 +2,7 @@
 others.
 
 A rater must not be able to tell gold and repeats from other pairs: not by their place, not by the time at which
-they come back, and not by the duration of a request. This is the reason for most of what looks strange below.
+they come back, and not by the duration of a request. Most of what looks unusual below is for this reason.
 """
 
 from collections import Counter, deque
@@ -72,7 +72,7 @@ def put_before(me: Rater, kind: str, turns: dict[int, int], now: datetime) -> No
             _insert_check(Check(rater=me, pair_id=pair, kind=kind, turn=turn, created_at=now))
 
 
-# Prepared, so that a claim that brings gold or a repeat takes no longer than another one.
+# Prepared, so that a claim with gold or a repeat takes no longer than one without.
 _unanswered = Prepared(lambda: Check.objects.filter(rater=RATER, event__isnull=True))
 _insert_check, _insert_extra = PreparedInsert(Check), PreparedInsert(Assignment)
 
@@ -189,8 +189,8 @@ def _with_lost_gold(
     """The new candidates with the gold that `me` gave back earlier; and the other gold, which is to be mixed in.
 
     There are few gold pairs. If they were placed by new random numbers each time, a rater who always gives
-    everything back would know them by how often they come. So they come again by their lot, as other pairs do.
-    Until the rater's next act everything stays as it was.
+    everything back would recognize them by how often they come. So they come again by their lot, as other pairs
+    do. Until the rater's next act everything stays as it was.
     """
     acted = RatingEvent.objects.filter(rater=me.rater, pk__gt=Coalesce(OuterRef("act"), 0))
     rows = LostLease.objects.filter(Exists(acted), rater=me.rater, pair__in=[gold.pair for gold in golds])

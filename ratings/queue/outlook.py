@@ -1,4 +1,4 @@
-"""How much a rater has done and how much is left for them. It tells them nothing of what others did."""
+"""The progress of a rater: what they have done and what is left. It reveals nothing of what others did."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -48,11 +48,11 @@ class RaterCounts(NamedTuple):
 
     rater: Rater
     restricted: bool  # whether they rate only some queries
-    graded: int  # what their limit counts
+    graded: int  # their grades that count towards their limit
     ratings: int
     cannot: int
     repeats: int
-    assignments: int  # theirs, leased or done, without extra ones
+    assignments: int  # their assignments, leased or done, without extra ones
     finished: int
     leased: int
 

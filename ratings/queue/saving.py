@@ -39,7 +39,7 @@ class Submission:
     seconds: float | None = None
     shown: str = Shown.ALONE
     guidelines: int | None = None  # the version that the rater saw; None: the latest
-    presentation: int | None = None  # likewise
+    presentation: int | None = None  # likewise for the presentation
     opened: bool = False  # whether they opened a link of the document
 
     def __post_init__(self) -> None:

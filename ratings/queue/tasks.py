@@ -1,6 +1,4 @@
-"""The tasks of a rater: leased pairs and checks. Each has a random token, which is all that the rater's page
-knows.
-"""
+"""The tasks of a rater: leased pairs and checks. Each has a random token, the only id on the rater's page."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -50,7 +48,7 @@ class OwnCheck(NamedTuple):
 
     @classmethod
     def read(cls, rows: Iterable[Check]) -> "list[OwnCheck]":
-        """Of rows of `checks_of`."""
+        """The checks of rows that `checks_of` annotated."""
         return [cls(row, row.last_comment or "") for row in rows]
 
 

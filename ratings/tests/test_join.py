@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from config.logs import WithoutKeys
+from config.logs import TextFormatter
 from ratings.models import Invitation, Membership, Role
 from ratings.people import members as people
 from ratings.people import throttle
@@ -198,7 +198,7 @@ def test_the_key_is_in_no_line_of_a_log(world, caplog):
     plain = [logging.Formatter().format(record) for record in caplog.records]
     assert all(world.key in line for line in plain)  # else the test would prove nothing
     for record in caplog.records:
-        printed = WithoutKeys().format(record)
+        printed = TextFormatter().format(record)
         assert world.key not in printed
         assert "/join/…" in printed
 
@@ -208,7 +208,7 @@ def test_the_log_is_printed_by_that_formatter(settings):
     handlers |= set(settings.LOGGING["root"]["handlers"])
     formatters = {settings.LOGGING["handlers"][name]["formatter"] for name in handlers}
     classes = {settings.LOGGING["formatters"][name].get("class") for name in formatters}
-    assert classes == {"config.logs.WithoutKeys"}
+    assert classes == {"config.logs.TextFormatter"}
 
 
 def test_where_the_database_is_busy_nothing_is_saved_and_the_page_says_so(world, monkeypatch):

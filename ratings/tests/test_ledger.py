@@ -66,7 +66,7 @@ def project():
     return application
 
 
-server.project = project
+server.load_application = project
 sys.exit(server.main(sys.argv[1]))
 """
 

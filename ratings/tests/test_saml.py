@@ -566,9 +566,9 @@ def test_metadata_may_lie_in_a_file(provider, tmp_path):
 
 HEALTH = {
     "all is well": ({}, None),
-    "a certificate ends": ({"published": [key_pair(2, 20)[2]]}, "last certificate to sign ends on"),
+    "a certificate ends": ({"published": [key_pair(2, 20)[2]]}, "last signing certificate ends on"),
     "the next one is there": ({"published": [key_pair(2, 20)[2], key_pair()[2]]}, None),
-    "away": ({"broken": True}, "cannot be had"),
+    "away": ({"broken": True}, "cannot be loaded"),
     "over": ({"until": soon(-60)}, "held until"),
     "over soon, but asked for anew": ({"until": soon(3600)}, None),
 }
@@ -588,7 +588,7 @@ def test_the_doctor_tells_of_a_file_that_holds_not_for_long(provider, tmp_path):
     (tmp_path / "idp.xml").write_text(provider.metadata())
     with provider.settings({"metadata": str(tmp_path / "idp.xml")}):
         (problem,) = services.provider()
-    assert "nobody signs in then" in problem.wrong
+    assert "nobody can sign in after that" in problem.wrong
 
 
 def test_without_saml_there_is_none(client):

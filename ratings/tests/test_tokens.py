@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from config.logs import WithoutKeys
+from config.logs import TextFormatter
 from ratings.models import ApiToken, Collection, Role
 from ratings.people import privacy, throttle, tokens
 
@@ -170,7 +170,7 @@ def test_no_line_of_a_log_has_a_key():
     record = logging.LogRecord(
         "x", logging.WARNING, "", 0, "GET /?t=%s Bearer %s", ("idl_abc-D_1", "idl_xyz9"), None
     )
-    assert WithoutKeys().format(record) == "GET /?t=idl_… Bearer idl_…"
+    assert TextFormatter().format(record) == "GET /?t=idl_… Bearer idl_…"
 
 
 def test_no_error_repeats_the_key_that_was_sent(collection, caplog):
@@ -186,7 +186,7 @@ def test_no_error_repeats_the_key_that_was_sent(collection, caplog):
     ):
         assert answer.status_code >= 400
         assert key not in answer.content.decode().replace(f"/{key}", "")
-    assert not [record for record in caplog.records if key in WithoutKeys().format(record)]
+    assert not [record for record in caplog.records if key in TextFormatter().format(record)]
 
 
 def test_last_use_is_written_once_a_minute(collection):

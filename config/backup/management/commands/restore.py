@@ -5,29 +5,31 @@ from django.core.management.base import BaseCommand
 from config.backup import restoring
 from ratings.management.progress import Line
 
-from ._told import refusing, told
+from ._reports import errors_as_refusals, summary
 
 
 class Command(BaseCommand):
-    help = "Make everything as a backup has it, in an empty database of either kind. Nobody may use it meanwhile."
+    help = (
+        "Restore all data of a backup into an empty SQLite or PostgreSQL database, which nobody may use meanwhile."
+    )
     requires_system_checks = []
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument(
-            "--dry", action="store_true", help="only try it out, in a database that is thrown away"
+            "--dry", action="store_true", help="only see whether it can be restored, in a temporary database"
         )
-        said = "also where the database holds something, which is kept under another name"
-        parser.add_argument("--replace", action="store_true", help=said)
-        said = "take the secret key of the backup, if it has one"
-        parser.add_argument("--with-keys", action="store_true", help=said)
+        help_text = "replace a database that is not empty, and keep it under another name"
+        parser.add_argument("--replace", action="store_true", help=help_text)
+        help_text = "restore the secret key of the backup, too"
+        parser.add_argument("--with-keys", action="store_true", help=help_text)
 
     def handle(self, *, file: Path, dry: bool, replace: bool, with_keys: bool, **options) -> None:
-        with refusing("Nothing was restored."), Line(self.stderr) as progress:
+        with errors_as_refusals("Nothing was restored."), Line(self.stderr) as progress:
             if dry:
-                manifest = restoring.try_out(file, progress=progress)
+                manifest = restoring.dry_run(file, progress=progress)
             else:
                 chosen = {"replace": replace, "with_keys": with_keys}
                 manifest = restoring.restore(file, **chosen, progress=progress)
-        done = "It can be restored" if dry else "Restored, and signed-in people sign in again"
-        self.stdout.write(f"{file}: {told(manifest)}. {done}.")
+        outcome = "It can be restored" if dry else "Restored. Everybody must sign in again"
+        self.stdout.write(f"{file}: {summary(manifest)}. {outcome}.")

@@ -4,48 +4,53 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError
 
 from config.backup import upgrading
-from config.backup.package import program
+from config.backup.package import program_version
 from ratings.management.progress import Line
 
-from ._told import Refused, refusing, told
+from ._reports import Refused, errors_as_refusals, summary
 
 
 class Command(BaseCommand):
-    help = "Bring the database up to date with the program: says what will happen, backs up, migrates, checks."
+    help = "Bring the database up to date with the program: shows the plan, backs up, migrates and checks."
     requires_system_checks = []
     requires_migrations_checks = False
 
     def add_arguments(self, parser) -> None:
-        parser.add_argument("--plan", action="store_true", help="only say what would happen")
+        parser.add_argument("--plan", action="store_true", help="only show what would be done")
         parser.add_argument(
-            "--backup", type=Path, metavar="FILE", help="by default in backups, in the data folder"
+            "--backup",
+            type=Path,
+            metavar="FILE",
+            help="the file of the backup (default: a new one in backups, in the data folder)",
         )
 
     def handle(self, *, plan: bool, backup: Path | None, **options) -> None:
-        with refusing("Nothing was changed."):
-            steps = upgrading.steps()
+        with errors_as_refusals("Nothing was changed."):
+            steps = upgrading.pending_steps()
         if not steps:
-            self.stdout.write(f"The database is that of Idealist {program()}. There is nothing to do.")
+            self.stdout.write(f"The database is that of Idealist {program_version()}. There is nothing to do.")
             return
-        self.say(steps)
+        self.print_plan(steps)
         if plan:
             return
         path = backup or upgrading.default_path()
-        with refusing("Nothing was changed."), Line(self.stderr) as progress:
+        with errors_as_refusals("Nothing was changed."), Line(self.stderr) as progress:
             manifest = upgrading.back_up(path, progress)
-        self.stdout.write(f"Backed up and read again: {path}: {told(manifest)}.")
+        self.stdout.write(f"Backed up and read again: {path}: {summary(manifest)}.")
         way_back = f"To go back: install the former version, and python3 run.py restore {path} --replace"
         try:
             with Line(self.stderr) as progress:
                 upgrading.upgrade(progress)
-        except (DatabaseError, upgrading.Failed) as error:
+        except (DatabaseError, upgrading.UpgradeFailed) as error:
             raise Refused(f"The upgrade failed: {str(error).strip()} {way_back}") from error
-        self.stdout.write(f"The database is that of Idealist {program()} now, and was checked.\n{way_back}")
+        self.stdout.write(
+            f"The database is that of Idealist {program_version()} now, and was checked.\n{way_back}"
+        )
 
-    def say(self, steps: list[upgrading.Step]) -> None:
-        self.stdout.write(f"Idealist {program()} makes these changes of the database:")
+    def print_plan(self, steps: list[upgrading.Step]) -> None:
+        self.stdout.write(f"Idealist {program_version()} makes these changes of the database:")
         for step in steps:
             self.stdout.write(f"  {step.name}")
-            self.stdout.write("".join(f"    {line}\n" for line in step.does), ending="")
-        for line in (line for step in steps for line in step.waits):
-            self.stdout.write(f"Stop the server before it, since pages would wait: {line}")
+            self.stdout.write("".join(f"    {line}\n" for line in step.operations), ending="")
+        for line in (line for step in steps for line in step.lock_warnings):
+            self.stdout.write(f"Stop the server first, since pages would wait: {line}")
