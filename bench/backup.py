@@ -248,7 +248,7 @@ def restore_killed(another: Callable, url: str, seconds: float, backup: Path) ->
         with there.open():  # it was whole before it was killed: compare all of it
             try:
                 restoring.compare(backup)
-            except restoring.Unfit:
+            except restoring.UnusableBackup:
                 return killed, True
         return killed, False
 

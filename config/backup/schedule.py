@@ -48,7 +48,7 @@ def overdue_problem(*, now: datetime | None = None) -> str:
 
 def run() -> None:
     """Make a backup if one is due, at low priority. The thread that calls it stays at that priority."""
-    writing.give_way()
+    writing.lower_priority()
     back_up_if_due()
 
 
