@@ -94,7 +94,7 @@ def saml_provider() -> Iterator[Problem]:
     soon = datetime.now(UTC) + SOON
     last = max(each.not_valid_after_utc for each in metadata.certificates)
     if last < soon:
-        message = f"The provider's last signing certificate ends on {last:%Y-%m-%d}. Later signatures still count."
+        message = f"The provider's last signing certificate ends on {last:%Y-%m-%d}. It is accepted after that."
         yield Problem(message, "Ask the provider for the next one, and load its metadata again.")
     if metadata.ends and metadata.ends < soon and "://" not in settings.SAML["metadata"]:
         yield Problem(
