@@ -8,7 +8,7 @@ import random
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -107,14 +107,20 @@ def collection() -> Collection:
     return _round.made("hills", raters=RATERS, pairs=max(400, DOUBLES + 200), wanted=2)
 
 
-def killed(server: Server, collection: Collection, path: Path) -> tuple[_round.Findings, dict]:
-    """What a ledger finds after two kills in three seconds, and what answers there were."""
+def killed(
+    server: Server, collection: Collection, path: Path, begun: Callable[[], None] = lambda: None
+) -> tuple[_round.Findings, dict]:
+    """What a ledger finds after two kills in three seconds, and what answers there were.
+
+    `begun` is called when all raters are at work, which takes a cold server seconds.
+    """
     book = Ledger(path)
     habits = Habits(pause=0.05, again=0, first_wait=0.1)
     raters = ledger.people([server.address], collection.slug, RATERS, ledger=book, habits=habits)
     try:
         with serving(server), rating(raters):
             ledger.all_again(raters, since=time.monotonic())
+            begun()
             strikes = {ledger.SERVER: lambda: ledger.struck(server)}
             ledger.attacked(strikes, raters, ledger.planned(random.Random(7), 3, {ledger.SERVER: 2}))
     finally:
@@ -132,11 +138,13 @@ def test_a_killed_server_has_lost_and_doubled_nothing(server, collection, tmp_pa
 
 @pytest.mark.same_everywhere
 def test_the_ledger_finds_what_a_hasty_server_loses(server, collection, tmp_path, monkeypatch):
-    monkeypatch.setattr(ledger, "AGAIN_WITHIN", 5)  # whose acts it has lost may wait for good
+    def begun() -> None:
+        monkeypatch.setattr(ledger, "AGAIN_WITHIN", 5)  # whose acts it has lost may wait for good
+
     (tmp_path / "early.py").write_text(EARLY)
     (tmp_path / "hasty.py").write_text(HASTY)
     server.command = [sys.executable, str(tmp_path / "hasty.py"), server.command[-1]]
-    found, _ = killed(server, collection, tmp_path / "ledger")
+    found, _ = killed(server, collection, tmp_path / "ledger", begun)
     assert found.lost > 0
 
 
