@@ -409,7 +409,7 @@ def test_no_more_connections(monkeypatch):
         with connection.cursor() as cursor:
             cursor.execute("DROP ROLE idealist_of_none")
     monkeypatch.setattr(checks, "connection", connection)
-    monkeypatch.setattr(checks, "FULL", 0.0)
+    monkeypatch.setattr(checks, "CONNECTIONS_FULL", 0.0)
     assert "connections of PostgreSQL are in use" in wrong()["database limits"]
 
 
