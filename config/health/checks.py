@@ -377,16 +377,13 @@ def second_factors() -> Iterator[Problem]:
         )
 
 
-# Counts of tries and the heartbeat of the worker are in the database, or in the cache of CACHE_URL.
-IN_DATABASE = settings.CACHES["tries"]["BACKEND"].endswith(".DatabaseCache")
-
 CHECKS = [
     Check("database", database, in_readyz=True, blocks_pages=True),
     Check("migrations", migrations, in_readyz=True, blocks_pages=True),
     Check("writing", writing, in_readyz=True, blocks_pages=True),
     Check("storage", storage, in_readyz=True, blocks_pages=True, uses_database=False),
     Check("disk", free_space, in_readyz=True, uses_database=False),
-    Check("worker", worker, in_readyz=True, uses_database=IN_DATABASE),
+    Check("worker", worker, in_readyz=True, uses_database=services.TRIES_IN_DATABASE),
     Check("database limits", limits),
     Check("second factors", second_factors),
     Check("clock", clock),
@@ -395,7 +392,7 @@ CHECKS = [
     Check("tls", tls, uses_database=False),
     Check("certificate", certificate, uses_database=False),
     Check("store of files", services.store, in_readyz=True, uses_database=False),
-    Check("tries", services.tries, in_readyz=True, uses_database=IN_DATABASE),
+    Check("tries", services.tries, in_readyz=True, uses_database=services.TRIES_IN_DATABASE),
     Check("mail", services.mail, uses_database=False),
     Check("provider", services.provider, uses_database=False),
     Check("backups", services.backups, uses_database=False),  # not for every probe, since it lists the store

@@ -20,6 +20,9 @@ from .modes import Problem
 BUCKET = "config.machines.bucket.Bucket"
 DISCOVERY = "/.well-known/openid-configuration"
 SOON = timedelta(days=30)
+# Counts of tries and the heartbeat of the worker are in the database, or in the cache of CACHE_URL.
+TRIES_IN_DATABASE = settings.CACHES["tries"]["BACKEND"].endswith(".DatabaseCache")
+MAKE_TABLE = "Make its table: python3 run.py manage prepare"
 
 
 def store() -> Iterator[Problem]:
@@ -41,9 +44,7 @@ def tries() -> Iterator[Problem]:
         caches["tries"].get("whether-it-answers")
     except Exception as error:  # each cache has its own classes of errors
         message = f"Tries to sign in cannot be counted: {error or type(error).__name__}"
-        table = settings.CACHES["tries"]["BACKEND"].endswith(".DatabaseCache")
-        cure = "Make its table: python3 run.py manage prepare" if table else "Start the cache of CACHE_URL."
-        yield Problem(message, cure)
+        yield Problem(message, MAKE_TABLE if TRIES_IN_DATABASE else "Start the cache of CACHE_URL.")
 
 
 def mail() -> Iterator[Problem]:
@@ -94,7 +95,7 @@ def saml_provider() -> Iterator[Problem]:
     soon = datetime.now(UTC) + SOON
     last = max(each.not_valid_after_utc for each in metadata.certificates)
     if last < soon:
-        message = f"The provider's last signing certificate ends on {last:%Y-%m-%d}. It is accepted after that."
+        message = f"The provider's last signing certificate ends on {last:%Y-%m-%d}, and is accepted after that."
         yield Problem(message, "Ask the provider for the next one, and load its metadata again.")
     if metadata.ends and metadata.ends < soon and "://" not in settings.SAML["metadata"]:
         yield Problem(
