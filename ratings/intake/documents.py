@@ -14,9 +14,8 @@ from .stage import Import, batched, batched_by_length, drop_repeats, put, refuse
 
 TABLE = "document (key TEXT, title TEXT, body TEXT, url TEXT, fields TEXT, file INTEGER, line INTEGER)"
 READ = 1_000  # rows at a time
-HEAVY = (
-    4_000_000  # characters at a time: raters wait for a piece on SQLite, and its job has no heartbeat meanwhile
-)
+# Characters at a time. On SQLite raters wait for a piece, and its job has no heartbeat meanwhile.
+HEAVY = 4_000_000
 LARGE_PIECE = 10_000  # bare documents, on PostgreSQL: nobody waits for a piece to end there
 
 

@@ -41,9 +41,8 @@ from .unmade import everything_of
 
 CONTENT = ["title", "body", "url", "fields"]
 PIECE = 2_000  # rows
-FIRST_PIECE = (
-    16  # rows of a collection that is deleted: they may be large, and the pieces grow while they are quick
-)
+# Rows of a collection that is deleted. They may be large, and the pieces grow while they are quick.
+FIRST_PIECE = 16
 QUICK = 0.05  # seconds
 TEXTS = 500  # documents whose text is exchanged in one piece
 SHORTEST_BREATH, LONGEST_BREATH = 0.002, 0.2  # seconds of sleep
