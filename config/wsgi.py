@@ -12,7 +12,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("IDEALIST_PATIENCE", "4")
 
 # What is loaded on first use, and would delay the first request by two seconds.
-LATE = ("config.urls", "scipy.stats", "altair")
+LATE = ("config.urls", "scipy.special", "altair")
 TEMPLATES = ("evaluation/overview.html", "evaluation/compare.html")
 
 

@@ -128,6 +128,19 @@ def test_wilcoxon_of_many_queries_without_ties_is_exact_in_scipy():
     np.testing.assert_allclose(paired.wilcoxon(differences), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("queries", [15, 49, 50, 51, 400])
+@pytest.mark.parametrize("decimals", [1, 9])
+def test_wilcoxon_is_that_of_scipy_with_and_without_ties(queries, decimals):
+    differences = np.round(np.random.default_rng(queries).normal(0.1, 1, (queries, 20)), decimals)
+    differences[:, 0] = 0.5  # all tied, on one side
+    differences[:, 1] = np.where(np.arange(queries) == 3, -0.25, 0)  # all but one are zero
+    for place, column in enumerate(differences.T):
+        ties = len(np.unique(np.abs(column[column != 0]))) < queries
+        method = "asymptotic" if ties or queries > paired.EXACT_RANKS else "exact"
+        expected = stats.wilcoxon(column, method=method).pvalue
+        assert paired.wilcoxon(differences)[place] == pytest.approx(expected, rel=1e-12)
+
+
 def test_wilcoxon_with_a_zero_goes_by_the_normal_approximation():
     differences = some_differences(queries=30, pairs=1)
     differences[0] = 0
