@@ -127,7 +127,7 @@ def _signed_rank_p(column: np.ndarray) -> float:
 
 @cache
 def _ways_of_rank_sums(n: int) -> np.ndarray:
-    """In how many ways some of the ranks 1 to n add up to each sum, float64[n(n + 1)/2 + 1]; exact up to n = 50."""
+    """In how many ways some of the ranks 1 to n add up to 0, 1, 2, …: float64[sums], exact up to n = 50."""
     ways = np.ones(1)
     for rank in range(1, n + 1):
         with_it = np.append(np.zeros(rank), ways)

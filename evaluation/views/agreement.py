@@ -27,6 +27,7 @@ from ..pages.asked import Asked, CannotAnswer, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
 from ..pages.lists import titles
+from ..pages.step_by_step import step_by_step
 from ..templatetags.numbers import number
 from ..words.numbers import decimals, share
 from ..words.sentences import counted, named
@@ -62,6 +63,7 @@ class Results:
 @require_safe
 @of_collection(*READERS)
 @with_options
+@step_by_step("agreement")
 def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     found = found_in(collection, asked)
     whole, order = found.document, found.document.get("order")

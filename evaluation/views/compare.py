@@ -26,6 +26,7 @@ from ..pages.asked import Asked, CannotAnswer, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
 from ..pages.expecting import expecting, with_expected_in
+from ..pages.step_by_step import STEP, step_by_step
 from ..record import unknown_system
 from ..record.drawn import rounds_so_far
 from ..significance import ALPHA, CANNOT_TELL, FEWEST, HIGHER, LOWER, POWER
@@ -39,7 +40,7 @@ MATRIX_FROM = 4  # systems from which all pairs are more than the pairs with one
 MANY = 100_000  # queries: a larger number needed is shown as "over 100,000"
 ALL = "all"
 NOTHING = "there is nothing to compare: fewer than two systems have a mean."
-OF_PICTURES = ("chart", "theme", "width")  # parameters of `charted`, not of the page
+OF_PICTURES = ("chart", "theme", "width", STEP)  # parameters of how the page is drawn, not of what it shows
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Selection:
 @require_safe
 @of_collection(*READERS)
 @with_options
+@step_by_step("compare")
 def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     evaluation, ranked = ranking_of(collection, asked)
     context = page(request, collection, "compare", asked) | {"ranked": ranked, "most": MOST}

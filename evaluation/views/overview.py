@@ -22,6 +22,7 @@ from ..pages.asked import Asked, page, with_options
 from ..pages.charts import Chart, charted
 from ..pages.downloads import Files, files
 from ..pages.expecting import Expecting, expecting, is_defined, key_of, wanted_in, with_expected_in
+from ..pages.step_by_step import step_by_step
 from ..record import InUse
 from ..record.drawn import rounds_so_far
 from ..words import expectations, options, sentences
@@ -38,6 +39,7 @@ WORTH_A_LOOK = 0.9  # judged share below which a warning is shown
 @require_safe
 @of_collection(*READERS)
 @with_options
+@step_by_step("results")
 def overview(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     held = holdings(collection)
     context = page(request, collection, "results", asked) | {
