@@ -6,9 +6,10 @@ Nothing of it is stored. A stage is done as soon as it has anything; `look` says
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from ..database.prepared import Blank, Prepared
 from ..formats.refusal import counted
 from ..guidelines.template import first_text
 from ..models import (
@@ -56,8 +57,14 @@ class Stage:
 
 def done(collection: Collection) -> dict[str, bool]:
     """Stage → whether it has anything. One query, answered by indexes."""
+    row = _done(collection=collection.pk, now=timezone.now())[0]
+    return {name: bool(getattr(row, f"has_{name}")) for name in NAMES}
+
+
+def _collections() -> QuerySet:
+    """A collection with a flag for each stage."""
     of = {"collection": OuterRef("pk")}
-    invited = Invitation.objects.filter(OPEN, **of, expires_at__gt=timezone.now())
+    invited = Invitation.objects.filter(OPEN, **of, expires_at__gt=Blank("now", Invitation, "expires_at"))
     rated = Exists(Rating.objects.filter(rater__collection=OuterRef("pk")))
     conditions = {
         "scale": Exists(Grade.objects.filter(**of)),
@@ -72,8 +79,11 @@ def done(collection: Collection) -> dict[str, bool]:
         "people": Exists(Rater.objects.filter(**of)) | Exists(invited),
     }
     flags = {f"has_{name}": ExpressionWrapper(Q(found), BooleanField()) for name, found in conditions.items()}
-    row = Collection.objects.filter(pk=collection.pk).order_by().values(**flags).get()
-    return {name: bool(row[f"has_{name}"]) for name in NAMES}
+    collections = Collection.written.filter(pk=Blank("collection", Collection, "id")).order_by()
+    return collections.only("pk").annotate(**flags)
+
+
+_done = Prepared(_collections)
 
 
 def unfinished(collection: Collection) -> bool:
@@ -183,7 +193,7 @@ def _planned(collection: Collection, systems: list[System]) -> int:
 def _guidelines(collection: Collection, scale: list[Grade]) -> dict:
     latest = collection.latest_guidelines()
     if not latest:
-        state, act = "What raters are texts: what each grade means, with examples.", "Write guidelines"
+        state, act = "What tells raters what each grade means, with examples.", "Write guidelines"
     elif latest.text == first_text(scale):
         state, act = "A heading for each grade, as made at first. Add your own examples.", "Edit the guidelines"
     else:
