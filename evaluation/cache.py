@@ -102,6 +102,12 @@ def count(collection: Collection, version: Version, name: Hashable, make: Callab
     return _current(_counts, collection, version, name, make)
 
 
+def is_counted(collection: Collection, version: Version, name: Hashable) -> bool:
+    """Whether `count` has the value of this version already."""
+    former, _ = _counts.get((version.basis, name)) or (None, None)
+    return former is not None and former.number == version.number
+
+
 def by_query(
     collection: Collection, version: Version, name: Hashable, rows: Callable[[list[int] | None], np.ndarray]
 ) -> np.ndarray:

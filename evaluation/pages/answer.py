@@ -1,7 +1,7 @@
 """The scores of a collection joined with names, texts and counts, for pages."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..analyses.report import known
 from ..analyses.standings import NUMBERS, Standing
 from ..measures import Judgments, Measure, Rankings
 from ..measures.arrays import distinct
-from ..record import Record
+from ..record import Record, Version
 from ..record.sql import columns_of
 from .asked import Asked, CannotAnswer
 
@@ -197,13 +197,19 @@ def bounded_in(collection: Collection, asked: Asked) -> list[Measure]:
 
 
 @dataclass(frozen=True)
-class Holdings:
-    """Counts of a collection."""
+class Brought:
+    """What was imported into a collection."""
 
     queries: int
     documents: int
-    textless: int  # documents without a text
     systems: int
+
+
+@dataclass(frozen=True)
+class Holdings(Brought):
+    """Counts of a collection."""
+
+    textless: int  # documents without a text
     pairs: int
     judged: int  # pairs with a grade or an adjudication
     ratings: int  # grades
@@ -216,29 +222,33 @@ class Holdings:
 def holdings(collection: Collection) -> Holdings:
     """The counts of the collection. At most thirteen database queries; only changed queries are counted again."""
     version = record.version(collection)
-    assignments = Assignment.objects.filter(collection=collection)
+    # Both by an index alone: none has the done assignments of a collection.
+    done = Assignment.objects.filter(rater__in=collection.raters.all(), state=Assignment.State.DONE).count()
+    waiting = Assignment.objects.filter(collection=collection).waiting().count()
     judged = cache.by_query(collection, version, "judged", lambda queries: _judged(collection, queries))
     _, ratings, cannot, pairs = judged.sum(axis=1).tolist()
+    documents = collection.documents
     return Holdings(
-        **cache.count(collection, version.unrated, "brought", lambda: _imported(collection)),
+        **asdict(brought(collection, version)),
+        textless=cache.count(collection, version.unrated, "textless", documents.filter(body="").count),
         judged=pairs,
         ratings=ratings,
         cannot=cannot,
         raters=cache.count(collection, version, "raters", lambda: _raters(collection)),
         pairs=Pair.objects.filter(query__collection=collection).count(),
-        wanted=assignments.count(),
-        done=assignments.filter(state=Assignment.State.DONE).count(),
+        wanted=waiting + done,
+        done=done,
     )
 
 
-def _imported(collection: Collection) -> dict[str, int]:
-    documents = collection.documents
-    return {
-        "queries": collection.queries.count(),
-        "documents": documents.count(),
-        "textless": documents.filter(body="").count(),
-        "systems": collection.systems.count(),
-    }
+def brought(collection: Collection, version: Version) -> Brought:
+    """What was imported until this version. Three database queries, or none."""
+
+    def counted() -> Brought:
+        tables = (collection.queries, collection.documents, collection.systems)
+        return Brought(*(rows.count() for rows in tables))
+
+    return cache.count(collection, version.unrated, "brought", counted)
 
 
 def _judged(collection: Collection, queries: list[int] | None) -> np.ndarray:

@@ -54,6 +54,11 @@ def step_by_step(section: str) -> Callable[[View], View]:
     return decorated
 
 
+def rankings_of(collection: Collection) -> int:
+    """How many rankings the collection has where each system ranks each query. One database query, or none."""
+    return _rankings(collection.pk, collection.created_at, collection.version)
+
+
 @lru_cache(maxsize=1_000)
 def _known(pk: int, created_at: datetime, version: int, section: str, asked: Asked) -> _Known:
     """The same object for the same arguments. `created_at` tells collections apart whose pk was used again."""
@@ -62,7 +67,6 @@ def _known(pk: int, created_at: datetime, version: int, section: str, asked: Ask
 
 @lru_cache(maxsize=1_000)
 def _rankings(pk: int, created_at: datetime, version: int) -> int:
-    """How many rankings the collection has where each system ranks each query. One database query."""
     numbers = (_count(model) for model in (Query, System))
     queries, systems = Collection.written.filter(pk=pk).order_by().values_list(*numbers).get()
     return (queries or 0) * (systems or 0)

@@ -10,22 +10,25 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from ratings import queue, sample
-from ratings.models import Collection, Deletion, Rater, Role
+from ratings.models import Collection, Deletion, Rater, Rating, Role
 from ratings.people.access import may_make
 from ratings.progress.counts import pace_of
 from ratings.progress.figures import Pace
 from ratings.views import look_around
 
+from .. import cache, record
 from ..analyses.standings import Standing
 from ..measures import parse_measure
-from ..pages.answer import Answer, Holdings, holdings
+from ..pages.answer import Answer, Brought, brought, holdings
 from ..pages.asked import MEASURE, PROFILE, Asked, CannotAnswer
 from ..pages.charts import charted
+from ..pages.step_by_step import rankings_of
+from ..record import Version
 from ..scores import options_for
 from ..words import sentences
 from . import overview
 
-LEADERS = 20  # collections whose best system is computed for the page; the others have a link
+AT_ONCE = 50_000  # rankings that a request reads for best systems: about a second. Others have a link meanwhile
 
 
 @require_safe
@@ -84,7 +87,8 @@ class Mine:
     role: str
     outlook: queue.Outlook | None = None
     pace: Pace | None = None
-    holdings: Holdings | None = None
+    brought: Brought | None = None
+    ratings: int = 0  # grades
     leader: Standing | None = None
     label: str = ""
 
@@ -98,25 +102,55 @@ def roles_of(user: AbstractBaseUser) -> list[tuple[Collection, str]]:
 
 def mine(user: AbstractBaseUser, roles: Sequence[tuple[Collection, str]]) -> list[Mine]:
     """An entry for each of these collections: what the person does or reads in it."""
-    rows = []
-    for place, (collection, role) in enumerate(roles):
+    rows, left = [], AT_ONCE
+    for collection, role in roles:
         if role == Role.RATER:
             rater = Rater.objects.filter(collection=collection, user=user).first()
             about = {"outlook": queue.outlook(rater), "pace": pace_of(rater)} if rater else {}
             rows.append(Mine(collection, role, **about))
             continue
-        answer = answered(collection) if place < LEADERS else None
-        leader = answer.standings[0] if answer and answer.standings[0].mean is not None else None
-        label = answer.asked.label if answer else ""
-        rows.append(Mine(collection, role, holdings=holdings(collection), leader=leader, label=label))
+        version = record.version(collection)
+        leader, read = leader_of(collection, version, left)
+        left -= read
+        label = asked_of(collection).label if leader else ""
+        facts = {"brought": brought(collection, version), "ratings": ratings_of(collection, version)}
+        rows.append(Mine(collection, role, **facts, leader=leader, label=label))
     return rows
+
+
+def ratings_of(collection: Collection, version: Version) -> int:
+    """How many grades this version has."""
+    grades = Rating.objects.filter(rater__in=collection.raters.all(), grade__isnull=False)
+    return cache.count(collection, version, "ratings", grades.count)
+
+
+def leader_of(collection: Collection, version: Version, most: int) -> tuple[Standing | None, int]:
+    """The best system, and how many rankings were read for it.
+
+    None where `most` is less than AT_ONCE and would not do: once some are cached, the page has time for others.
+    """
+    read = 0
+    if not cache.is_counted(collection, version, "leader"):
+        read = rankings_of(collection)
+    if read > most < AT_ONCE:
+        return None, 0
+
+    def best() -> Standing | None:
+        answer = answered(collection)
+        return answer.standings[0] if answer and answer.standings[0].mean is not None else None
+
+    return cache.count(collection, version, "leader", best), read
+
+
+def asked_of(collection: Collection) -> Asked:
+    """The default measure and options."""
+    return Asked(parse_measure(MEASURE), PROFILE, (), options_for(collection, PROFILE))
 
 
 def answered(collection: Collection) -> Answer | None:
     """The answer in the default measure and options. None without systems, or where it cannot be computed."""
-    asked = Asked(parse_measure(MEASURE), PROFILE, (), options_for(collection, PROFILE))
     try:
-        answer = Answer.of(collection, asked)
+        answer = Answer.of(collection, asked_of(collection))
     except CannotAnswer:
         return None
     return answer if answer.systems else None

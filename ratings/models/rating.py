@@ -132,6 +132,7 @@ class Assignment(models.Model):
                 name="assignment_leased",
             ),
             models.Index(fields=["rater", "state"], condition=Q(rater__isnull=False), name="assignment_of_rater"),
+            models.Index(fields=["collection", "state"], condition=Q(extra=True), name="assignment_extra"),
         ]
         constraints = [
             models.UniqueConstraint(

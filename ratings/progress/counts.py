@@ -340,7 +340,7 @@ def still_wanted(collection: Collection) -> QuerySet:
 
 
 def _done(collection: Collection, works: dict[int, Work]) -> int:
-    """The number of wanted ratings that are filled. It takes two counts, the first by an index alone."""
+    """The number of wanted ratings that are filled. It takes two counts, both by an index alone."""
     filled = Assignment.objects.filter(rater__in=list(works), state=State.DONE)
     extra = Assignment.objects.filter(collection=collection, extra=True, state=State.DONE)
     return filled.count() - extra.count()
