@@ -120,8 +120,12 @@ def mine(user: AbstractBaseUser, roles: Sequence[tuple[Collection, str]]) -> lis
 
 def ratings_of(collection: Collection, version: Version) -> int:
     """How many grades this version has."""
-    grades = Rating.objects.filter(rater__in=collection.raters.all(), grade__isnull=False)
-    return cache.count(collection, version, "ratings", grades.count)
+
+    def counted() -> int:
+        raters = list(collection.raters.order_by().values_list("pk", flat=True))
+        return Rating.objects.filter(rater__in=raters, grade__isnull=False).count()
+
+    return cache.count(collection, version, "ratings", counted)
 
 
 def leader_of(collection: Collection, version: Version, most: int) -> tuple[Standing | None, int]:

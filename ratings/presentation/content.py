@@ -27,8 +27,11 @@ def source_of_query(query: Query) -> dict[str, Any]:
 
 
 def sample_of(collection: Collection) -> list[dict[str, Any]]:
-    """The members of the first documents that have more than a key. One query."""
-    documents = collection.documents.exclude(title="", body="", url="", fields={}).order_by("pk")
+    """The members of the first documents by key that have more than a key. One query.
+
+    By key, since an index has the documents of a collection in that order.
+    """
+    documents = collection.documents.exclude(title="", body="", url="", fields={}).order_by("key")
     return [source_of(document) for document in documents[:SAMPLE]]
 
 

@@ -97,19 +97,20 @@ def _starting_point(collection: Collection, latest: Presentation | None, start: 
 
 def preview_document(request: HttpRequest, collection: Collection) -> Document | None:
     """The document of the preview: the one of the form, or another that its buttons ask for."""
-    documents = Document.objects.filter(collection=collection)
+    documents = Document.objects.filter(collection=collection).order_by("key")
     sent = request.POST.get("document", "")
     pk = int(sent) if sent.isdecimal() and len(sent) < 18 else 0
     another = request.POST.get("show", "")
     if another == "next":
-        return documents.filter(pk__gt=pk).order_by("pk").first() or documents.order_by("pk").first()
+        last = documents.filter(pk=pk).first()
+        return (last and documents.filter(key__gt=last.key).first()) or documents.first()
     if another in ("much", "little"):
-        some = documents.order_by("pk").values("pk", "fields", size=Length("body") + Length("title"))[:SEARCHED]
+        some = documents.values("pk", "fields", size=Length("body") + Length("title"))[:SEARCHED]
         sizes = [(row["size"] + 20 * len(row["fields"]), row["pk"]) for row in some]
         pk = (max if another == "much" else min)(sizes, default=(0, 0))[1]
     if another == "random":
-        pk = random.choice([0, *documents.order_by("pk").values_list("pk", flat=True)[:SEARCHED]])
-    return documents.filter(pk=pk).first() or documents.exclude(body="", title="").order_by("pk").first()
+        pk = random.choice([0, *documents.values_list("pk", flat=True)[:SEARCHED]])
+    return documents.filter(pk=pk).first() or documents.exclude(body="", title="").first()
 
 
 def preview_context(collection: Collection, presented: Presented, document: Document) -> dict:
