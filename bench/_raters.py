@@ -32,6 +32,10 @@ class Refused(Exception):
     """The server answered, and neither confirmed an act nor asked to send it later."""
 
 
+class Busy(OSError):
+    """The server asks to try again in some seconds."""
+
+
 class Ledger:
     """A file with a line for each confirmed act, on the disk and not only on its way there."""
 
@@ -108,6 +112,8 @@ class Browser:
         """Sign in; the account's key."""
         self.csrf = self.ask("/accounts/session/")[1]["csrf"]
         status, *_ = self.ask("/accounts/sign-in/", {"username": name, "password": PASSWORD})
+        if status == 503:
+            raise Busy(f"Sign in as {name}: {status}")
         if status != 302:
             raise Refused(f"Sign in as {name}: {status}")
         seen = self.ask("/accounts/session/")[1]
@@ -124,6 +130,7 @@ class Habits:
     again: float = 0.02  # share of acts after which they change the grade
     skip: float = 0.03
     first_wait: float = 1.0  # seconds before the second try; doubled with each
+    arrive: float = 0.0  # seconds within which all sign in: to check a password takes much of the processor
 
 
 @dataclass(eq=False)
@@ -151,6 +158,7 @@ class Rater:
 
     def run(self) -> None:
         try:
+            self.stopping.wait(self.chance.uniform(0, self.habits.arrive))
             self.account = self.enter()
             while not self.stopping.is_set():
                 tasks = self.insist(f"{self.base}next/", {"count": AT_ONCE})[0]["tasks"]
@@ -159,7 +167,7 @@ class Rater:
                         return
                     self.do(task)
                 if not tasks:
-                    self.stopping.wait(0.3)
+                    self.stopping.wait(max(0.3, self.habits.pause))
         except Exception as failure:
             self.failure = failure
 

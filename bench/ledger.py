@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from bench._engines import on_each_engine, prepared
 from bench._machines import Program, absent, machines
-from bench._raters import SAVE, Habits, Ledger, Rater, rating, read
+from bench._raters import AT_ONCE, SAVE, Habits, Ledger, Rater, Refused, rating, read
 from bench._rounds import machine
 from bench._served import Server, free_port, serving
 
@@ -32,6 +32,8 @@ SLUG = "ledger"
 WANTED = 3
 BACKEND_SHARE = 0.25  # on PostgreSQL: of its processes to those of the server that are killed
 AGAIN_WITHIN = 120  # seconds
+SIGN_INS = 6  # a second
+USUALLY_AGAIN = 20  # seconds until all rate again, for the number of pairs
 SERVER, BACKEND = "a server", "a process of PostgreSQL"
 WORKER, POOLER = "a worker", "PgBouncer"
 BAD_WORDS = ("database is locked", "Internal Server Error")
@@ -80,6 +82,23 @@ def attacked(
         time.sleep(seconds)
         took[what].append(all_again(raters, strikes[what]()))
     return took
+
+
+def attacked_while_rating(
+    raters: Sequence[Rater], target: Target, chance: random.Random, seconds: float
+) -> tuple[dict[str, list[float]], float]:
+    """What `attacked` returns, and for how many seconds the raters rated in all."""
+    begun = time.monotonic()
+    try:
+        with rating(raters):
+            all_again(raters, begun + raters[0].habits.arrive)
+            began = time.monotonic()
+            plan = planned(chance, seconds, target.kills)
+            took = attacked(target.strikes, raters, plan)
+            time.sleep(max(0, seconds - sum(pause for pause, _ in plan)))
+            return took, time.monotonic() - began
+    except Refused as refused:
+        raise SystemExit(f"{refused}. What the servers said last:\n{target.said()[-10_000:]}") from refused
 
 
 def struck(program: Server | Program) -> float:
@@ -166,24 +185,19 @@ def measured(engine: str, chosen: argparse.Namespace) -> bool:
 
     from bench import _round
 
-    # Every rater can rate every pair once: enough for as fast as they are to go, for all of the time.
-    pairs = int(chosen.seconds * chosen.rate / WANTED * 1.5) + chosen.raters
+    # Every rater can rate every pair once: enough for as fast as they are to go, for all of the time, and as much
+    # as they hold. Raters without work would only ask for some.
+    lasts = chosen.seconds + chosen.kills * USUALLY_AGAIN
+    pairs = int(lasts * chosen.rate / WANTED * 1.5) + chosen.raters * AT_ONCE
     collection = _round.made(SLUG, raters=chosen.raters, pairs=pairs, wanted=WANTED, order=chosen.order)
     connection.close()
     ledger = Ledger(Path(os.environ["IDEALIST_DATA"]) / f"{engine}.ledger")
     chance = random.Random(chosen.seed)
-    habits = Habits(pause=chosen.raters / chosen.rate)
+    habits = Habits(pause=chosen.raters / chosen.rate, arrive=chosen.raters / SIGN_INS)
     try:
         with several(chosen, chance) if chosen.machines else one_server(engine, chosen, chance) as target:
             raters = people(target.addresses, SLUG, chosen.raters, ledger=ledger, habits=habits, seed=chosen.seed)
-            begun = time.monotonic()
-            with rating(raters):
-                all_again(raters, begun)
-                began = time.monotonic()
-                plan = planned(chance, chosen.seconds, target.kills)
-                took = attacked(target.strikes, raters, plan)
-                time.sleep(max(0, chosen.seconds - sum(seconds for seconds, _ in plan)))
-                lasted = time.monotonic() - began - sum(map(sum, took.values()))
+            took, lasted = attacked_while_rating(raters, target, chance, chosen.seconds)
             log = target.said()
     finally:
         ledger.close()
