@@ -21,6 +21,7 @@ RECORD, SMALL = (20, 50, 1_000, 100, 25), (2, 5, 50, 20, 4)
 TIMES, PLUS = 3, 0.3  # a page may take so many times as long as on the sample, and so many seconds
 SLOW_STATEMENT = 0.05  # seconds
 SLOWEST = 10
+LONGEST = 500  # characters of a line that are printed
 ADMIN = "pages-admin"
 STEPPED = ("overview", "compare", "agreement")  # pages that come step by step
 
@@ -187,11 +188,11 @@ def told_of(slow: list[Slow], engine: str) -> None:
         if each.sql not in worst or each.took > worst[each.sql].took:
             worst[each.sql] = each
     for each in sorted(worst.values(), key=lambda each: -each.took):
-        print(f"\n- {shown(each.took)}, {each.path}\n  {each.sql[:1500]}")
+        print(f"\n- {shown(each.took)}, {each.path}\n  {each.sql[:LONGEST]}")
         if engine == "PostgreSQL" and each.sql.lstrip().upper().startswith(("SELECT", "WITH")):
             with connection.cursor() as cursor:
                 cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS) {each.sql}", each.params)
-                print("".join(f"    {line}\n" for (line,) in cursor.fetchall()))
+                print("".join(f"    {line[:LONGEST]}\n" for (line,) in cursor.fetchall()))
 
 
 def main() -> None:

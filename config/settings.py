@@ -306,21 +306,20 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     }
     # A file, because a live server in a test and the test itself need two connections to one database.
     DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}
-elif DATABASES["default"]["ENGINE"].endswith("postgresql"):
-    # Where PostgreSQL expects much work, it compiles a statement. That took a quarter of a second at the desk, for
-    # a statement that then took a millisecond.
-    limits = {"jit": "off"}
+elif PATIENCE and DATABASES["default"]["ENGINE"].endswith("postgresql"):
+    limits = {
+        "lock_timeout": PATIENCE + "s",
+        "statement_timeout": "30s",
+        # A page that dies in the middle of an act must not keep its rows locked.
+        "idle_in_transaction_session_timeout": "30s",
+        # Where PostgreSQL expects much work, it compiles the statement. With a million ratings that took .26 s at
+        # the desk, for a statement that then took a millisecond.
+        "jit": "off",
+    }
     options = DATABASES["default"].setdefault("OPTIONS", {})
-    if PATIENCE:
-        limits |= {
-            "lock_timeout": PATIENCE + "s",
-            "statement_timeout": "30s",
-            # A page that dies in the middle of an act must not keep its rows locked.
-            "idle_in_transaction_session_timeout": "30s",
-        }
-        options.setdefault("connect_timeout", 4)
-        # Milliseconds after which a connection to a host that vanished fails.
-        options.setdefault("tcp_user_timeout", 10_000)
+    options.setdefault("connect_timeout", 4)
+    # Milliseconds after which a connection to a host that vanished fails.
+    options.setdefault("tcp_user_timeout", 10_000)
     if DATABASE_POOLER:
         options["limits"] = limits
     else:

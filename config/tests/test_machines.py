@@ -6,6 +6,7 @@ with a data folder of its own, on one PostgreSQL behind PgBouncer in transaction
 
 import io
 import json
+import re
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -222,6 +223,28 @@ def test_where_redis_is_away_nobody_guesses_passwords_and_programs_go_on(setting
     sent = {"username": "anna", "password": "wrong"}
     assert client.post("/accounts/sign-in/", sent).status_code == 503
     throttle.count_call("token", str(uuid4()), throttle.PER_TOKEN)
+
+
+ROOT = Path(__file__).resolve().parents[2]
+USED = {"add": ["key", 1], "get": ["key"], "set": ["key", 1], "get_many": [["key"]], "touch": ["key"]}
+USED |= {"delete": ["key"], "delete_many": [["key"]]}
+
+
+@pytest.mark.parametrize(("method", "arguments"), USED.items())
+def test_where_redis_is_away_each_method_that_is_used_says_so_as_a_page_expects(method, arguments):
+    facts = machines.tries(f"redis://127.0.0.1:{free_port()}/0")
+    tries = Valkey(facts["LOCATION"], {"OPTIONS": facts["OPTIONS"]})
+    with pytest.raises(ConnectionError, match="The cache cannot be used"):
+        getattr(tries, method)(*arguments)
+
+
+def test_the_methods_of_the_cache_that_are_used_are_those_above():
+    names = "|".join(dir(Valkey))
+    files = [
+        path for app in ("config", "ratings") for path in (ROOT / app).rglob("*.py") if "tests" not in path.parts
+    ]
+    called = {m for path in files for m in re.findall(rf'caches\["tries"\]\.({names})\(', path.read_text())}
+    assert called - {"make_key"} <= USED.keys() and "delete" in called
 
 
 # PgBouncer

@@ -129,14 +129,11 @@ def test_a_page_waits_for_a_lock_for_a_few_seconds_and_a_command_for_longer(tmp_
 def test_on_postgresql_pages_have_limits_and_commands_none(tmp_path):
     url = "postgres://somebody@somewhere/idealist?options=-c search_path=mine&sslmode=require"
     page = options(tmp_path, "config.wsgi", DATABASE_URL=url)
-    assert page["options"].startswith(
-        "-c search_path=mine -c jit=off -c lock_timeout=4s -c statement_timeout=30s "
-    )
+    assert page["options"].startswith("-c search_path=mine -c lock_timeout=4s -c statement_timeout=30s ")
+    assert page["options"].endswith(" -c jit=off")
     assert (page["sslmode"], page["connect_timeout"]) == ("require", 4)
     command = options(tmp_path, "config.settings", DATABASE_URL=url)
-    assert command == {"options": "-c search_path=mine -c jit=off", "sslmode": "require"}
-    pooled = options(tmp_path, "config.settings", DATABASE_URL=url, DATABASE_POOLER="1")
-    assert pooled["limits"] == {"jit": "off"}
+    assert command == {"options": "-c search_path=mine", "sslmode": "require"}
 
 
 @pytest.mark.parametrize(
