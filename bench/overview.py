@@ -2,7 +2,8 @@
 
 Ten systems, 1,000 queries, 100 documents a ranking, 100,000 ratings. Cold: the server was just started and has
 answered a sign-in and a page without numbers. Warm: the same page once more. After a rating: once more, when one
-judgment has changed; and *Agreement* and *Compare* likewise. The reference is a page of the same server that computes nothing.
+judgment has changed; and *Agreement* and *Compare* likewise. The reference is a page of the same server that
+computes nothing.
 """
 
 import argparse
