@@ -257,10 +257,13 @@ def _judged(collection: Collection, queries: list[int] | None) -> np.ndarray:
 
     queries: pks; None: all of the collection.
     """
-    some = {"query__collection": collection} if queries is None else {"query__in": queries}
+    ratings, pairs = Rating.objects.order_by(), Pair.objects.order_by()
+    # A rating's own query is a copy without an index.
+    if queries is None:
+        ratings, pairs = ratings.filter(rater__collection=collection), pairs.filter(query__collection=collection)
+    else:
+        ratings, pairs = ratings.filter(pair__query__in=queries), pairs.filter(query__in=queries)
     graded = Rating.objects.filter(pair=OuterRef("pk"), grade__isnull=False)
-    ratings = Rating.objects.order_by().filter(**some)
-    pairs = Pair.objects.order_by().filter(**some)
     counted = (
         ratings.values_list("query").annotate(
             grades=Count("grade"), cannot=Count("pk") - Count("grade"), pairs=_NONE

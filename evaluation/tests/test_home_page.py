@@ -7,10 +7,11 @@ import pytest
 
 from evaluation import measures
 from evaluation.tests.hills import analyst, make_hills, text_of
-from ratings import sample
-from ratings.models import Role
+from evaluation.views import home
+from ratings import queue, sample
+from ratings.models import Pair, Role
 from ratings.people import visits
-from ratings.tests.cast import make_collection, make_member, make_pair, make_user
+from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rater, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -75,6 +76,38 @@ def test_an_analyst_sees_counts_and_the_leader(client):
     assert "good leads with nDCG@10 0.8155" in page
     assert "n = 2" in page
     assert "2 queries, 4 documents, 2 systems, 5 ratings" in page
+
+
+def test_each_visit_computes_the_best_systems_of_some_collections_and_keeps_them(client, monkeypatch):
+    monkeypatch.setattr(home, "AT_ONCE", 1)  # ranking: each of the collections has four
+    names = ["airs", "bays", "caves"]
+    collections = [make_hills(name) for name in names]
+    user = make_member(collections[0], "ann", Role.ANALYST)
+    for collection in collections[1:]:
+        make_member(collection, "ann", Role.ANALYST)
+    client.force_login(user)
+    assert best_of(client) == {"airs"}
+    assert best_of(client) == {"airs", "bays"}
+    assert best_of(client) == {"airs", "bays", "caves"}
+    pair = Pair.objects.get(query__collection=collections[1], query__key="q2", document__key="b")
+    queue.save(make_rater(collections[1]), pair, queue.Submission(grade=grade(collections[1], "0")))
+    monkeypatch.setattr(home, "answered", computed := Recorded(home.answered))
+    assert best_of(client) == {"airs", "bays", "caves"}
+    assert [collection.slug for (collection,) in computed.calls] == ["bays"]
+
+
+def best_of(client) -> set[str]:
+    """The collections whose best system the page shows."""
+    return {row.collection.slug for row in client.get("/").context["mine"] if row.leader}
+
+
+class Recorded:
+    def __init__(self, function) -> None:
+        self.function, self.calls = function, []
+
+    def __call__(self, *arguments):
+        self.calls.append(arguments)
+        return self.function(*arguments)
 
 
 def test_a_rater_sees_their_own_progress_and_no_result(client):

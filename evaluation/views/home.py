@@ -136,7 +136,7 @@ def leader_of(collection: Collection, version: Version, most: int) -> tuple[Stan
     read = 0
     if not cache.is_counted(collection, version, "leader"):
         read = rankings_of(collection)
-    if read > most < AT_ONCE:
+    if most < AT_ONCE and read > max(most, 0):
         return None, 0
 
     def best() -> Standing | None:

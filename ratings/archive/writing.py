@@ -255,7 +255,7 @@ def _assignments(collection: Collection) -> Rows:
 
 def _ratings(collection: Collection) -> Rows:
     lookups = BY_KEY | {"grade": "grade__value"}
-    return _rows(Rating.objects.filter(query__collection=collection), "ratings", lookups)
+    return _rows(Rating.objects.filter(rater__collection=collection), "ratings", lookups)
 
 
 def _adjudications(collection: Collection) -> Rows:

@@ -28,5 +28,6 @@ def refusal(judge: Judge, choice: str) -> str:
 
 def unrated(sample: JudgeSample) -> int:
     """How many pairs of the sample have no rating at all, not even "cannot judge"."""
-    rated = Rating.objects.filter(query=OuterRef("query"), document=OuterRef("document"))
+    # By the pair, which has indexes: a rating's own query and document are copies without one.
+    rated = Rating.objects.filter(pair__query=OuterRef("query"), pair__document=OuterRef("document"))
     return SampledPair.objects.filter(sample=sample).filter(~Exists(rated)).count()
