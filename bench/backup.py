@@ -95,10 +95,10 @@ def fill(ratings: int) -> None:
         RatingEvent,
         [
             *("pair_id", "rater_id", "kind", "value", "reason", "comment", "scale_version", "guidelines_version"),
-            *("presentation_version", "opened", "seconds", "shown", "client_key", "collection_id", "created_at"),
+            *("presentation_version", "opened", "seconds", "shown", "client_key", "created_at"),
         ],
         (
-            (p.pk, r, "grade", str(g.value), "", "", 1, 0, 0, False, 2.5, "one", uuid4().hex, many.pk, now)
+            (p.pk, r, "grade", str(g.value), "", "", 1, 0, 0, False, 2.5, "one", uuid4().hex, now)
             for p, r, g in said
         ),
     )
