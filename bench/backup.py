@@ -294,7 +294,7 @@ def measured(engine: str, chosen: argparse.Namespace) -> None:
     server = Server(command, here.environment, address, here.folder / "server.log")
     ledger = Ledger(here.folder / "ledger")
     raters: list[Rater] = people(
-        address, "work", AT_WORK, ledger=ledger, habits=Habits(pause=AT_WORK / RATE), seed=7
+        [address], "work", AT_WORK, ledger=ledger, habits=Habits(pause=AT_WORK / RATE), seed=7
     )
     try:
         with serving(server), rating(raters):
