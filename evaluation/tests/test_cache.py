@@ -27,6 +27,9 @@ pytestmark = pytest.mark.django_db
 MEASURES = ["nDCG@3", "nDCG", "AP", "RR", "DCG@2", "Judged@3", "ERR@3", "RBP(p=0.5)", "Bpref", "NumRelRet"]
 
 
+CACHES = ("_wholes", "_counts", "_records", "_judgments", "_columns")
+
+
 @pytest.fixture
 def collection():
     """Eight queries, two systems, a pool of everything that they return."""
@@ -56,12 +59,16 @@ def everything(collection, rule: str = "mean") -> dict:
     return numbers | {"counts": holdings(collection)}
 
 
+@pytest.fixture(autouse=True)
+def caches(monkeypatch) -> None:
+    """Caches of this test alone."""
+    for name in CACHES:
+        monkeypatch.setattr(cache, name, getattr(cache, name))
+
+
 def forget() -> None:
-    cache._wholes = cache.Recent(32)
-    cache._counts = cache.Recent(8)
-    cache._records = cache.Recent(4)
-    cache._judgments = cache.Recent(8)
-    cache._columns = cache.Recent(64)
+    for name in CACHES:
+        setattr(cache, name, cache.Recent(getattr(cache, name)._limit))
 
 
 @pytest.mark.parametrize("grades", [("1", "2"), ("2", "2")])
