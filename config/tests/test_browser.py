@@ -19,7 +19,7 @@ from ratings.pool.adjudication import adjudicate
 from ratings.pool.anchors import set_anchor
 from ratings.tests.cast import grade, make_asked, make_collection, make_member, make_pair, make_ranking, make_rater
 
-from .desk import BOUNCE, MOVED_ON, all_saved, press, ready, shown
+from .desk import MOVED_ON, all_saved, press, ready, shown, wait_for_the_bounce
 from .looks import examine
 from .pages import follow
 
@@ -120,7 +120,7 @@ def test_undo_comment_cannot_judge_and_later_by_keyboard(visit, collection):
     rated(page, 0)
 
     press(page, "l")
-    page.wait_for_timeout(BOUNCE)
+    wait_for_the_bounce(page)
     page.keyboard.press("x")
     expect(page.get_by_role("button", name="I do not read this language")).to_be_visible()
     press(page, "2")
@@ -398,7 +398,7 @@ def test_long_and_foreign_documents_are_readable_on_a_phone(visit, collection):
         if page.locator("article.doc h2").inner_text() == hebrew:
             direction = page.locator("article.doc h2").evaluate("e => getComputedStyle(e).direction")
             assert direction == "rtl"
-        page.wait_for_timeout(BOUNCE)
+        wait_for_the_bounce(page)
         before = shown(page)
         page.locator("button.grade").nth(1).click()
         page.wait_for_function(MOVED_ON, arg=before)

@@ -13,7 +13,6 @@ from ratings.pool.anchors import set_anchor
 from ratings.tests.cast import grade, make_rater
 
 from .desk import (
-    BOUNCE,
     all_saved,
     begin,
     comes_back,
@@ -23,6 +22,7 @@ from .desk import (
     press_till_the_end,
     ready,
     shown,
+    wait_for_the_bounce,
 )
 from .pages import follow
 
@@ -67,7 +67,7 @@ def test_one_press_a_judgment_and_no_page_is_loaded(page, collection):
     page.evaluate("window.samePage = true")
     for _ in range(15):
         press(page, "2")
-    page.wait_for_timeout(BOUNCE)
+    wait_for_the_bounce(page)
     page.keyboard.press("0")
     expect(page.locator("#nothing")).to_contain_text("All done. Thank you for 16 ratings.")
     all_saved(page)
@@ -79,7 +79,7 @@ def test_one_press_a_judgment_and_no_page_is_loaded(page, collection):
 def test_a_pressed_key_is_being_saved_from_that_moment(page):
     """Before the browser has written the act, and before anything is sent."""
     begin(page)
-    page.wait_for_timeout(BOUNCE)
+    wait_for_the_bounce(page)
     state = page.evaluate("""() => {
         const before = document.getElementById("state").dataset.kind;
         document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "3", bubbles: true }));

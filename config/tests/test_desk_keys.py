@@ -8,7 +8,7 @@ from ratings.models import Anchor, Grade, Rating
 from ratings.pool.anchors import set_anchor
 from ratings.tests.cast import grade, make_pair
 
-from .desk import BOUNCE, all_saved, begin, comes_back, eventually, make_round, press, ready, shown
+from .desk import all_saved, begin, comes_back, eventually, make_round, press, ready, shown, wait_for_the_bounce
 from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
@@ -38,7 +38,7 @@ def test_a_key_that_was_changed_grades_and_is_shown_on_its_button(page, collecti
     expect(page.locator("button.grade", has_text="Good").locator("kbd")).to_have_text("h")
     before = shown(page)
     page.keyboard.press("2")
-    page.wait_for_timeout(BOUNCE)
+    wait_for_the_bounce(page)
     assert shown(page) == before
     press(page, "h")
     all_saved(page)
@@ -74,7 +74,7 @@ def test_keys_can_be_switched_off_and_the_buttons_still_work(page):
     before = shown(page)
     for key in "2xlcug?":
         page.keyboard.press(key)
-    page.wait_for_timeout(BOUNCE)
+    wait_for_the_bounce(page)
     assert shown(page) == before
     page.locator("button.grade", has_text="Good").click()
     all_saved(page)
@@ -89,7 +89,7 @@ def test_help_tells_the_keys_and_grades_nothing(page):
     page.keyboard.press("2")
     page.keyboard.press("Escape")
     expect(page.locator("#help")).to_be_hidden()
-    page.wait_for_timeout(BOUNCE)
+    wait_for_the_bounce(page)
     assert shown(page) == before
     assert Rating.objects.count() == 0
 
@@ -197,7 +197,7 @@ def test_a_break_is_offered_and_the_key_that_closes_it_grades_nothing(page, coll
     type(collection).objects.update(break_after=2)
     begin(page)
     press(page, "1")
-    page.wait_for_timeout(BOUNCE)
+    wait_for_the_bounce(page)
     page.keyboard.press("1")
     expect(page.locator("#break")).to_contain_text("You rated 2 in a row.")
     before = shown(page)
@@ -206,7 +206,7 @@ def test_a_break_is_offered_and_the_key_that_closes_it_grades_nothing(page, coll
     page.wait_for_timeout(600)
     page.keyboard.press("2")
     expect(page.locator("#break")).to_be_hidden()
-    page.wait_for_timeout(BOUNCE)
+    wait_for_the_bounce(page)
     assert shown(page) == before
     all_saved(page)
     assert Rating.objects.count() == 2
@@ -229,7 +229,7 @@ def test_warm_ups_are_counted_and_lead_straight_to_the_work(page, collection):
     begin(page)
     for place in (1, 2):
         expect(page.locator("#warm-up")).to_contain_text(f"Warm-up {place} of 2.")
-        page.wait_for_timeout(BOUNCE)
+        wait_for_the_bounce(page)
         page.keyboard.press("3")
         expect(page.locator("#answer")).to_contain_text("It says so.")
         expect(page.locator("#answer-last")).to_be_visible(visible=place == 2)
@@ -258,7 +258,7 @@ def test_grades_can_be_met_with_a_thumb(visit, collection, address):
     if address == "one":
         assert all(box["y"] > 740 / 2 and box["y"] + box["height"] <= 740 for box in boxes)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    page.wait_for_timeout(BOUNCE)
+    wait_for_the_bounce(page)
     page.locator("button.grade").nth(3).tap()
     all_saved(page)
     eventually(lambda: Rating.objects.count() == 1)

@@ -7,7 +7,7 @@ from ratings import queue
 from ratings.models import Rating, RatingEvent
 from ratings.tests.cast import grade
 
-from .desk import BOUNCE, all_saved, eventually, make_round
+from .desk import all_saved, eventually, make_round, wait_for_the_bounce
 from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(transaction=True)]
@@ -39,12 +39,12 @@ def choose_the_list(page: Page) -> None:
 
 def ready(page: Page) -> None:
     expect(page.locator("#state")).to_have_attribute("data-kind", "saved")
-    page.wait_for_timeout(BOUNCE)
+    wait_for_the_bounce(page)
 
 
 def press(page: Page, key: str) -> None:
     page.keyboard.press(key)
-    page.wait_for_timeout(BOUNCE)
+    wait_for_the_bounce(page)
 
 
 def done(page: Page) -> list[int]:

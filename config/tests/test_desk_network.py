@@ -17,7 +17,7 @@ from ratings.models import Rating, RatingEvent, Role
 from ratings.tests.cast import grade, make_member, make_rater
 
 from .conftest import FLAGS
-from .desk import BOUNCE, all_saved, begin, ended, eventually, make_round, press, ready, shown
+from .desk import all_saved, begin, ended, eventually, make_round, press, ready, shown, wait_for_the_bounce
 from .flaky import CUT, DROP, LATE, TWICE, WHOLE, Proxy, proxy_to
 from .looks import examine
 from .pages import follow
@@ -309,7 +309,7 @@ def processes_with(text: str) -> list[int]:
 def press_and_hang(page: Page, key: str) -> str:
     """Press a key on a page that does nothing any more from then on; the task that was on the screen."""
     task = shown(page)
-    page.wait_for_timeout(BOUNCE)
+    wait_for_the_bounce(page)
     page.evaluate(
         """key => setTimeout(() => {
             document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));

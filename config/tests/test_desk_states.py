@@ -12,7 +12,7 @@ from ratings.models import Anchor, Collection, Session
 from ratings.pool.anchors import set_anchor
 from ratings.tests.cast import grade, make_pair, make_rater
 
-from .desk import BOUNCE, all_saved, begin, make_round, press, press_till_the_end, ready, shown
+from .desk import all_saved, begin, make_round, press, press_till_the_end, ready, shown, wait_for_the_bounce
 from .looks import examine, wide
 from .pages import follow
 
@@ -190,14 +190,14 @@ def in_a_list(page: Page, collection: Collection) -> None:
     page.goto("/collections/hills/rate/")
     page.locator("main .btn.main:visible").click()
     expect(page.locator("#state")).to_have_attribute("data-kind", "saved")
-    page.wait_for_timeout(BOUNCE)
+    wait_for_the_bounce(page)
     page.keyboard.press("2")
     expect(page.locator(".row.is-done")).to_have_count(1)
 
 
 def reasons_in_a_list(page: Page, collection: Collection) -> None:
     in_a_list(page, collection)
-    page.wait_for_timeout(BOUNCE)
+    wait_for_the_bounce(page)
     page.keyboard.press("x")
     page.keyboard.press("c")
     expect(page.locator("details.cannot[open]")).to_be_visible()
