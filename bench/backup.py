@@ -257,7 +257,7 @@ def measured(engine: str, chosen: argparse.Namespace) -> None:
     from bench._engines import prepared
 
     prepared(static=True)
-    from django.db import connection
+    from django.db import connection, transaction
 
     from bench import _round
     from evaluation.models import FrozenEvaluation
@@ -267,7 +267,8 @@ def measured(engine: str, chosen: argparse.Namespace) -> None:
     chance, numbers = random.Random(7), count()
     here = Place(Path(os.environ["IDEALIST_DATA"]), os.environ["DATABASE_URL"])
     backup = here.folder / "one.zip"
-    fill(ratings)
+    with transaction.atomic():
+        fill(ratings)
     fill_rest()
     _round.made("work", raters=AT_WORK, pairs=RATE * 120 + kills * RATE * 20, wanted=1)
     frozen = set(FrozenEvaluation.objects.values_list("hash", flat=True))
