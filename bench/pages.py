@@ -141,8 +141,8 @@ def measured(engine: str, chosen: argparse.Namespace) -> None:
             client.force_login(raters[1].user)
             paths = {name: path for name, path in addresses(large).items() if name in ("rate", "my_ratings")}
             table += [(name, None, look) for name, look in looks(client, paths, large, slow, rounds).items()]
-    told(table)
-    told_of(slow, engine)
+    print_table(table)
+    print_statements(slow, engine)
 
 
 def everywhere() -> dict[str, str]:
@@ -159,7 +159,7 @@ def plain_static() -> dict:
     return {**settings.STORAGES, "staticfiles": plain}
 
 
-def told(table: list[tuple[str, Look | None, Look]]) -> None:
+def print_table(table: list[tuple[str, Look | None, Look]]) -> None:
     """Print the slowest pages, and those that are too slow beside the sample."""
     slowest = sorted(table, key=lambda row: -max(row[2].first, row[2].again))
     slowest = [row for place, row in enumerate(slowest) if place < SLOWEST or late(*row[1:])]
@@ -179,7 +179,7 @@ def late(small: Look | None, large: Look) -> bool:
     return small is not None and any(large[place] > TIMES * small[place] + PLUS for place in (0, 1))
 
 
-def told_of(slow: list[Slow], engine: str) -> None:
+def print_statements(slow: list[Slow], engine: str) -> None:
     from django.db import connection
 
     print(f"\nStatements above {SLOW_STATEMENT * 1000:.0f} ms:")
