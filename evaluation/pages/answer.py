@@ -222,7 +222,7 @@ class Holdings(Brought):
 def holdings(collection: Collection) -> Holdings:
     """The counts of the collection. At most fourteen database queries; only changed queries are counted again."""
     version = record.version(collection)
-    # Both by an index. None has the done assignments of a collection, and with a subquery PostgreSQL uses none.
+    # Each count uses an index. The one of done assignments is by rater, and PostgreSQL uses it only with a list.
     raters = list(collection.raters.order_by().values_list("pk", flat=True))
     done = Assignment.objects.filter(rater__in=raters, state=Assignment.State.DONE).count()
     waiting = Assignment.objects.filter(collection=collection).waiting().count()

@@ -14,13 +14,12 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 
 from ratings.models import Collection, Query, System
+from ratings.people.access import View
 
 from ..measures import mean
 from ..words import sentences
 from .answer import evaluated
 from .asked import Asked, page
-
-View = Callable[..., HttpResponse]
 
 STEP, MEANS, ALL = "step", "means", "all"
 AFTER = {"": MEANS, MEANS: ALL}  # the step that follows each
@@ -56,20 +55,23 @@ def step_by_step(section: str) -> Callable[[View], View]:
 
 def rankings_of(collection: Collection) -> int:
     """How many rankings the collection has where each system ranks each query. One database query, or none."""
-    return _rankings(collection.pk, collection.created_at, collection.version)
+    systems, queries = _counts(collection.pk, collection.created_at, collection.version)
+    return systems * queries
 
 
 @lru_cache(maxsize=1_000)
 def _known(pk: int, created_at: datetime, version: int, section: str, asked: Asked) -> _Known:
     """The same object for the same arguments. `created_at` tells collections apart whose pk was used again."""
-    return _Known(_rankings(pk, created_at, version))
+    systems, queries = _counts(pk, created_at, version)
+    return _Known(systems * queries)
 
 
 @lru_cache(maxsize=1_000)
-def _rankings(pk: int, created_at: datetime, version: int) -> int:
-    numbers = (_count(model) for model in (Query, System))
-    queries, systems = Collection.written.filter(pk=pk).order_by().values_list(*numbers).get()
-    return (queries or 0) * (systems or 0)
+def _counts(pk: int, created_at: datetime, version: int) -> tuple[int, int]:
+    """How many systems and queries the collection has."""
+    numbers = (_count(model) for model in (System, Query))
+    systems, queries = Collection.written.filter(pk=pk).order_by().values_list(*numbers).get()
+    return systems or 0, queries or 0
 
 
 def _count(model: type[Model]) -> Subquery:
@@ -81,7 +83,9 @@ def _first_steps(request: HttpRequest, context: dict, step: str) -> HttpResponse
     collection, asked = context["collection"], context["asked"]
     others = [(name, value) for name in request.GET for value in request.GET.getlist(name) if name != STEP]
     context |= {
-        "heading": sentences.heading(collection.name, collection.systems.count(), collection.queries.count()),
+        "heading": sentences.heading(
+            collection.name, *_counts(collection.pk, collection.created_at, collection.version)
+        ),
         "means": plain_means(collection, asked) if step == MEANS else None,
         "next": f"{request.path}?{urlencode([*others, (STEP, AFTER[step])])}",
     }

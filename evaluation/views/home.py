@@ -131,7 +131,7 @@ def ratings_of(collection: Collection, version: Version) -> int:
 def leader_of(collection: Collection, version: Version, most: int) -> tuple[Standing | None, int]:
     """The best system, and how many rankings were read for it.
 
-    None where `most` is less than AT_ONCE and would not do: once some are cached, the page has time for others.
+    None where it has more than `most` rankings to read. The first one of a request is computed all the same.
     """
     read = 0
     if not cache.is_counted(collection, version, "leader"):
