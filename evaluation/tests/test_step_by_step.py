@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from evaluation.pages import step_by_step
 from evaluation.tests.hills import analyst, make_hills, text_of
 from ratings import queue
-from ratings.models import Pair
+from ratings.models import Pair, System
 from ratings.tests.cast import grade, make_rater
 
 pytestmark = pytest.mark.django_db
@@ -108,6 +108,8 @@ def test_options_that_do_not_fit_are_refused_at_the_first_step_that_finds_out(cl
 
 def test_means_are_the_highest_first_and_undefined_ones_last(client):
     collection = make_hills()
+    System.objects.create(collection=collection, name="absent")
     analyst(client, collection)
-    rows = client.get("/collections/hills/", {"step": "means"}).context["means"]
-    assert [(row["system"], row["n"]) for row in rows] == [("good", 2), ("bad", 2)]
+    rows = client.get("/collections/hills/", {"step": "means", "missing": "skip"}).context["means"]
+    assert [(row["system"], row["n"]) for row in rows] == [("good", 2), ("bad", 1), ("absent", 0)]
+    assert rows[-1]["mean"] is None
