@@ -257,7 +257,7 @@ def test_the_number_of_database_queries_does_not_grow(client, django_assert_num_
     admin(client, make_two())
     with CaptureQueriesContext(connection) as first:
         client.get(URL)
-    assert len(first) <= 33
+    assert len(first) <= 32
     queries = [f"q{n}" for n in range(1, 31)]
     rankings = {f"s{n}": dict.fromkeys(queries, "abcd") for n in range(5)}
     large = make_hills("large", queries=queries, rankings=rankings, grades={})
