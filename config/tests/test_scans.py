@@ -1,6 +1,5 @@
-"""No page and no act reads the rows of all collections for those of one, as SQLite plans its statements."""
+"""No page and no act reads the rows of all collections for those of one, as SQLite compiles its statements."""
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -21,24 +20,28 @@ LARGE = {
     model._meta.db_table
     for model in (Assignment, Document, MachineGrade, Pair, Query, Ranking, Rating, RatingEvent)
 }
-TABLES = re.compile(r'(?:FROM|JOIN) "(\w+)"(?: (?:AS )?"?(?!WHERE|INNER|LEFT|ON|GROUP|ORDER|LIMIT)(\w+)"?)?')
 
 
-def scanned(plan: list[tuple], sql: str) -> set[str]:
-    """The large tables that a plan scans. It names a table by its alias."""
-    aliases = {alias or table: table for table, alias in TABLES.findall(sql)}
-    names = (found[1] for *_, line in plan if (found := re.match(r"SCAN (\w+)", line)))
-    return {aliases.get(name, name) for name in names} & LARGE
+def scanned(program: list[tuple], tables: dict[int, str]) -> set[str]:
+    """The large tables that a compiled statement goes through, by the page at which each table or index begins.
+
+    The plan in words is not enough: it names a table by its alias, and two tables of a statement may share one.
+    """
+    opened = {cursor: tables.get(page) for _, operation, cursor, page, *_ in program if operation == "OpenRead"}
+    return {opened.get(row[2]) for row in program if row[1] in ("Rewind", "Last")} & LARGE
 
 
 @contextmanager
 def scans_noted(scans: dict[str, str]) -> Iterator[None]:
     """Note the large tables that statements of the block scan, each with one of these."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT rootpage, tbl_name FROM sqlite_master")
+        tables = dict(cursor.fetchall())
 
     def explained(execute: Callable, sql: str, params, many: bool, context: dict):
         if sql.startswith(("SELECT", "WITH", "UPDATE", "DELETE")) and not many:
-            execute(f"EXPLAIN QUERY PLAN {sql}", params, many, context)
-            scans.update(dict.fromkeys(scanned(context["cursor"].cursor.fetchall(), sql), sql))
+            execute(f"EXPLAIN {sql}", params, many, context)
+            scans.update(dict.fromkeys(scanned(context["cursor"].cursor.fetchall(), tables), sql))
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(explained):
