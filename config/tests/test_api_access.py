@@ -9,6 +9,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from config.api import openapi_schema
+from config.tests.scans import analyzed, only_sqlite, scans_noted
 from ratings import queue
 from ratings.models import ApiToken, Picture, Role
 from ratings.people import members, tokens
@@ -132,6 +133,19 @@ def test_who_reads_what(calls):
 @pytest.mark.parametrize(("method", "path"), ACTS)
 def test_who_does_what(method, path):
     assert answers(World(), method, path) == TABLE[method, path]
+
+
+@only_sqlite
+@pytest.mark.parametrize("large", [False, True])
+def test_no_call_scans_the_rows_of_all_collections(large):
+    world, found = World(), {}
+    for (method, path), statuses in TABLE.items():
+        scans, allowed = {}, dict(zip(reversed(statuses), reversed(ACTORS), strict=True))
+        with analyzed(large), scans_noted(scans):
+            answer = world.call(allowed.get(200) or allowed[201], method, path)
+        assert answer.status_code in (200, 201)
+        found |= {(method, path): scans} if scans else {}
+    assert found == {}
 
 
 def answers(world: World, method: str, path: str) -> list[int]:

@@ -82,10 +82,9 @@ def ratings(
 
 def _seconds(query: int) -> dict[tuple[int, int], float | None]:
     """(pair id, rater id) → the seconds that the present rating took."""
-    events = RatingEvent.objects.filter(
+    events = RatingEvent.objects.standing().filter(
         pair__query=query,
         kind__in=[Kind.GRADE, Kind.CANNOT, Kind.IMPORT, Kind.ADJUDICATE],
-        undone_by__isnull=True,
     )
     # Sorted here: after an ANALYZE, SQLite would go through the events of all collections to read them in order.
     in_order = sorted(events.order_by().values_list("pk", "pair", "rater", "seconds"))

@@ -44,8 +44,8 @@ def answers(raters: Iterable[Rater], *, after: tuple[datetime, UUID] | None = No
             yield from made(some)
 
     ratings = Rating.objects.filter(rater__in=raters).annotate(at=F("created_at"), seen=F("pair__token"))
-    standing = RatingEvent.objects.filter(
-        rater=OuterRef("rater"), pair=OuterRef("pair"), kind=OuterRef("kind"), undone_by__isnull=True
+    standing = RatingEvent.objects.standing().filter(
+        rater=OuterRef("rater"), pair=OuterRef("pair"), kind=OuterRef("kind")
     )
     first = standing.order_by().values("pair").annotate(first=Min("created_at")).values("first")
     repeats = answered_repeats(raters).annotate(at=Subquery(first), seen=F("token"))

@@ -116,7 +116,7 @@ def _obstacles_of_ratings(job: Job) -> Iterator[str]:
     if job.collection.jobs.staging().exists():
         yield "Another import is under way. Wait until it is over, or cancel it."
     of_the_same = {"pair": OuterRef("pair"), "rater": OuterRef("rater")}
-    events = RatingEvent.objects.filter(**of_the_same, kind__in=queue.RATING_KINDS, undone_by__isnull=True)
+    events = RatingEvent.objects.standing().filter(**of_the_same, kind__in=queue.RATING_KINDS)
     later = job.events.alias(after=Exists(events.filter(pk__gt=OuterRef("pk")))).filter(after=True)
     if n := later.count():
         by = events.filter(pk__gt=OuterRef("pk")).order_by("pk").values("job")[:1]

@@ -4,11 +4,12 @@ Only `ratings.queue` writes these tables; `ratings.pool.adjudication` writes adj
 """
 
 import random
+from typing import Self
 from uuid import uuid4
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from .collection import Collection, Grade, Rater
 from .content import Document, Query
@@ -254,6 +255,14 @@ class RatingEventQuerySet(models.QuerySet):
 
     def delete(self):
         raise TypeError("Rating events are written once and never deleted.")
+
+    def standing(self) -> Self:
+        """Those that are not undone.
+
+        By a subquery: for a join, after an ANALYZE, SQLite indexes the events of all collections in each
+        statement.
+        """
+        return self.filter(~Exists(RatingEvent.objects.filter(undoes=OuterRef("pk"))))
 
     def forget_person(self, *, comments: bool = False) -> int:
         """Remove the actor and, with `comments`, the comments; grades and times stay. Returns the number of rows.

@@ -165,7 +165,7 @@ class _Acts:
 
 def _answers(acts: QuerySet) -> int:
     """The number of (rater, pair) with an act that is not undone."""
-    return acts.filter(undone_by__isnull=True).values("rater", "pair").distinct().count()
+    return acts.standing().values("rater", "pair").distinct().count()
 
 
 def _sum(one: float | None, other: float | None) -> float | None:

@@ -305,7 +305,7 @@ def _passed(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[in
         if reason in (Reason.BROKEN, Reason.PICTURE):
             broken.setdefault(pair_id, set()).add(rater_id)
     graded = Rating.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"), grade__isnull=False)
-    skips = RatingEvent.objects.filter(rater__in=list(works), kind=Kind.SKIP, undone_by__isnull=True).order_by()
+    skips = RatingEvent.objects.standing().filter(rater__in=list(works), kind=Kind.SKIP).order_by()
     for pair_id, rater_id, since in skips.annotate(since=Exists(graded)).values_list("pair", "rater", "since"):
         works[rater_id].put_off += 1
         if not since:

@@ -230,7 +230,7 @@ def queries_of(rater: Rater | Blank) -> QuerySet:
 
 def skips() -> QuerySet:
     """The events by which the rater put pairs off."""
-    return RatingEvent.objects.filter(rater=RATER, kind=Kind.SKIP, undone_by__isnull=True)
+    return RatingEvent.objects.standing().filter(rater=RATER, kind=Kind.SKIP)
 
 
 @cache

@@ -344,13 +344,12 @@ def _repeatable(count: int) -> PreparedUnion:
     """
     before, start = Blank("before", RatingEvent, "id"), Blank("start", RatingEvent, "id")
     since = RatingEvent.objects.filter(rater=RATER, pair=OuterRef("pair"), pk__gt=OuterRef("pk"))
-    graded = RatingEvent.objects.filter(
+    graded = RatingEvent.objects.standing().filter(
         Exists(Rating.objects.filter(rater=RATER, pair=OuterRef("pair"), grade__isnull=False)),
         ~Exists(Check.objects.filter(rater=RATER, pair=OuterRef("pair"), kind=REPEAT)),
         ~Exists(since),
         rater=RATER,
         kind=Kind.GRADE,
-        undone_by__isnull=True,
         pair__retired_at__isnull=True,
         pk__lt=before,
     )

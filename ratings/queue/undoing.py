@@ -57,8 +57,8 @@ def last_acts(rater: Rater, count: int = UNDO_DEPTH) -> list[RatingEvent]:
     The `token` of each event is the one by which the rater knew the task.
     """
     check = Check.objects.filter(rater=rater, pair=OuterRef("pair"), kind=REPEAT)
-    acts = RatingEvent.objects.filter(
-        rater=rater, kind__in=[Kind.GRADE, Kind.CANNOT, Kind.SKIP, Kind.REPEAT], undone_by__isnull=True
+    acts = RatingEvent.objects.standing().filter(
+        rater=rater, kind__in=[Kind.GRADE, Kind.CANNOT, Kind.SKIP, Kind.REPEAT]
     )
     of_check = Case(When(kind__in=REPEAT_KINDS, then=Subquery(check.values("token")[:1])))
     acts = acts.annotate(token=Coalesce(of_check, F("pair__token")))
@@ -81,7 +81,7 @@ def _check_of(me: Rater, event: RatingEvent) -> Check | None:
 
 
 def _take_back_check(me: Rater, check: Check, event: RatingEvent) -> None:
-    answers = RatingEvent.objects.filter(rater=me, pair=check.pair_id, kind=Kind.REPEAT, undone_by__isnull=True)
+    answers = RatingEvent.objects.standing().filter(rater=me, pair=check.pair_id, kind=Kind.REPEAT)
     earlier = answers.exclude(pk=event.pk).order_by("-pk").first()
     Check.objects.filter(pk=check.pk).update(event=earlier, turn=None if earlier else turn_before_all(me))
 
@@ -90,9 +90,7 @@ def _take_back(me: Rater, event: RatingEvent, now: datetime) -> None:
     """Restore the rating and the lease as they were before the event."""
     rating = Rating.objects.filter(pair=event.pair_id, rater=me).first()
     if event.kind != Kind.SKIP:
-        others = RatingEvent.objects.filter(
-            pair=event.pair_id, rater=me, kind__in=RATING_KINDS, undone_by__isnull=True
-        )
+        others = RatingEvent.objects.standing().filter(pair=event.pair_id, rater=me, kind__in=RATING_KINDS)
         latest = others.exclude(pk=event.pk).order_by("-pk").first()
         # If a rating event follows this one, it made the present rating, which stays.
         if latest is None or latest.pk < event.pk:

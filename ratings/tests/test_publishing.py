@@ -429,7 +429,7 @@ def given() -> dict:
 def told_by_events() -> dict:
     """The same, from the history alone."""
     said = ["grade", "cannot", "import"]
-    events = RatingEvent.objects.filter(kind__in=said, undone_by__isnull=True).order_by("pk")
+    events = RatingEvent.objects.standing().filter(kind__in=said).order_by("pk")
     return {
         (row.pair.query.key, row.pair.document.key, row.rater.name): (
             None if row.value is None else int(row.value),

@@ -688,9 +688,11 @@ class Game(RuleBasedStateMachine):
     def said_before(self, player: Player, act: Act) -> tuple | None:
         """By the last standing act on the pair before this one; the model remembers what each changed."""
         earlier = [one for one in player.acts[: player.acts.index(act)] if one.pair == act.pair]
-        events = RatingEvent.objects.filter(
-            rater=player.rater, pair=act.pair, kind__in=["grade", "cannot"], undone_by__isnull=True
-        ).exclude(client_key=act.key)
+        events = (
+            RatingEvent.objects.standing()
+            .filter(rater=player.rater, pair=act.pair, kind__in=["grade", "cannot"])
+            .exclude(client_key=act.key)
+        )
         last = events.order_by("-pk").first()
         assert (last is not None) == any(one.kind == "save" and one.standing for one in earlier)
         return last and (last.value, last.reason, last.comment)

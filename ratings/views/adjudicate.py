@@ -129,12 +129,13 @@ def withdraw_adjudication(
 def pair_life(request: HttpRequest, collection: Collection, distance: DistanceForm, token: UUID) -> HttpResponse:
     """All events of a pair, in order and with names."""
     pair = pair_of(collection, token)
-    events = list(pair.events.select_related("rater", "actor", "undone_by"))
+    events = list(pair.events.select_related("rater", "actor"))
     number = {event.pk: place for place, event in enumerate(events, start=1)}
+    undone_by = {event.undoes_id: number[event.pk] for event in events if event.undoes_id}
     labels = {grade.value: grade.label for grade in distance.scale}
     context = base_context(collection, distance) | {
         "pair": pair,
-        "acts": [act_row(event, number, labels) for event in events],
+        "acts": [act_row(event, number, undone_by, labels) for event in events],
     }
     return render(request, "ratings/pair_life.html", context)
 
@@ -234,13 +235,14 @@ def why_empty(collection: Collection, distance: DistanceForm) -> str:
     return "agreed" if several.exists() else "single"
 
 
-def act_row(event: RatingEvent, number: dict[int, int], labels: dict[Decimal, str]) -> dict:
+def act_row(
+    event: RatingEvent, number: dict[int, int], undone_by: dict[int, int], labels: dict[Decimal, str]
+) -> dict:
     """A row of the history. An undo has the number of the act that it undoes, and that act has the undo's."""
-    undone_by = getattr(event, "undone_by", None)
     return {
         "number": number[event.pk],
         "event": event,
         "label": labels.get(event.value, ""),
         "undoes": number.get(event.undoes_id),
-        "undone_by": number[undone_by.pk] if undone_by else None,
+        "undone_by": undone_by.get(event.pk),
     }
