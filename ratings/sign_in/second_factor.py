@@ -27,6 +27,11 @@ def has_one(user: AbstractBaseUser) -> bool:
     return is_mfa_enabled(user, FACTORS)
 
 
+def kinds_of(user: AbstractBaseUser) -> set[str]:
+    """The kinds of what the person set up: totp, webauthn, recovery_codes."""
+    return set(Authenticator.objects.filter(user=user).values_list("type", flat=True))
+
+
 def is_missing(request: HttpRequest) -> bool:
     """Whether the person has a role that needs a second factor, but no second factor."""
     if not settings.SECOND_FACTOR or given_at_provider(request, request.user):

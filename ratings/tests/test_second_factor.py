@@ -82,6 +82,14 @@ def test_the_password_alone_lets_nobody_in_and_with_the_code_it_does(anna):
     assert who(client) == "anna"
 
 
+def test_without_a_passkey_none_is_asked_for(anna):
+    client = Client()
+    password(client)
+    page = client.get(reverse("mfa_authenticate"))
+    assert (page.context["has_app"], page.context["has_passkey"]) == (True, False)
+    assert "data-passkey" not in page.text
+
+
 def test_a_code_without_a_password_does_nothing(anna):
     client = Client()
     assert given(client, code()).url == reverse("sign_in")

@@ -92,6 +92,13 @@ class Ask(Counted, base.AuthenticateView):
     def person(self):
         return self.stage.login.user
 
+    def get_context_data(self, **kwargs) -> dict:
+        kinds = second_factor.kinds_of(self.person())
+        return super().get_context_data(**kwargs) | {
+            "has_app": "totp" in kinds,
+            "has_passkey": "webauthn" in kinds,
+        }
+
     def form_invalid(self, form) -> HttpResponse:
         return self.render_to_response(self.get_context_data())
 
