@@ -5,7 +5,7 @@ is free (open, or its lease expired) and belongs to a pair that the rater has ne
 off. Of several free assignments of a pair the oldest one stands for it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import chain, islice
@@ -56,15 +56,16 @@ Item = Candidate | ExtraGold | RepeatPair
 
 
 class Holding(NamedTuple):
-    """How much a rater holds already."""
+    """What a rater holds already."""
 
-    leases: int
+    leases: tuple[int, ...]  # ids of assignments
     checks: int
     last_turn: int
 
     @property
     def tasks(self) -> int:
-        return self.leases + self.checks
+        """The number of tasks."""
+        return len(self.leases) + self.checks
 
 
 class Quota(NamedTuple):
@@ -166,11 +167,12 @@ def choose(me: Claimant, count: int, now: datetime, taken: set[int]) -> Choice:
     # There is no query with the id 0: it stands for no current query.
     values = {**parameters(me.rater, now, taken), "current_query": me.last_query or 0}
     values |= {"start": start, "query_start": order.query_point(start)}
-    key = StatementKey(me.rater.collection.order, me.restricted, count, taken=_padded(len(taken)))
+    key = StatementKey(me.rater.collection.order, me.restricted, count, taken=len(padded(taken)))
     if me.restricted and not _has_candidates(key)(**values):
         key = key._replace(count=0)
     leases, checks, *rows = _candidates(key)(**values)
-    holding = Holding(len(leases), len(checks), max((row[-1] for row in (*leases, *checks)), default=0))
+    last_turn = max((row[-1] for row in (*leases, *checks)), default=0)
+    holding = Holding(tuple(pk for pk, *_ in leases), len(checks), last_turn)
     quota = quota_for(me, holding, count)
     if min(quota) <= 0:
         return Choice(holding, quota, [], [], all=False)
@@ -186,16 +188,16 @@ def choose(me: Claimant, count: int, now: datetime, taken: set[int]) -> Choice:
 
 def parameters(me: Rater, now: datetime, taken: set[int] = frozenset()) -> dict[str, Any]:
     """The values of the blanks of `free_assignments`. Unused blanks are 0, which no assignment has as its id."""
-    ids = [*sorted(taken), *[0] * (_padded(len(taken)) - len(taken))]
-    return {"rater": me.pk, "collection": me.collection_id, "now": now} | _numbered("taken", ids)
+    return {"rater": me.pk, "collection": me.collection_id, "now": now} | numbered("taken", padded(sorted(taken)))
 
 
-def _numbered(name: str, values: list[int]) -> dict[str, int]:
+def padded(ids: Sequence[int]) -> list[int]:
+    """The ids and zeros, as many as the next multiple of BATCH."""
+    return [*ids, *[0] * (-len(ids) % BATCH)]
+
+
+def numbered(name: str, values: list[int]) -> dict[str, int]:
     return {f"{name}{place}": value for place, value in enumerate(values)}
-
-
-def _padded(length: int) -> int:
-    return -(-length // BATCH) * BATCH
 
 
 def free_assignments(key: StatementKey) -> QuerySet:
@@ -272,7 +274,7 @@ def next_groups(key: StatementKey, first_group: list[Candidate], values: dict[st
     elif field == "query":  # the current query has no candidates left, but others may have
         seen = [values["current_query"]]
     while seen and key.count:
-        rows = _candidates(key._replace(seen=len(seen)))(**values, **_numbered("seen", seen))
+        rows = _candidates(key._replace(seen=len(seen)))(**values, **numbered("seen", seen))
         group = [Candidate(*row) for row in chain(*rows)]
         if not group:
             return
@@ -287,7 +289,7 @@ def put_off_items(me: Claimant, key: StatementKey, values: dict[str, Any], quota
     if not rows:
         return []
     pairs = [pair for pair, *_ in rows] + [0] * (BATCH - len(rows))
-    (free_rows,) = assignments(**values, **_numbered("pair", pairs))
+    (free_rows,) = assignments(**values, **numbered("pair", pairs))
     by_pair = {candidate.pair: candidate for candidate in map(Candidate._make, free_rows)}
     items: list[Item] = []
     for pair, query, is_repeat, _ in rows[: quota.tasks]:

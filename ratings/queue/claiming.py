@@ -11,7 +11,18 @@ from ..database.prepared import Blank, Prepared, PreparedUpdate
 from ..happenings import happened
 from ..models import Assignment, Rater, Rating
 from .acts import lock, locking, transacted
-from .choosing import Candidate, Claimant, ExtraGold, Item, RepeatPair, choose, claimants
+from .choosing import (
+    Candidate,
+    Claimant,
+    ExtraGold,
+    Holding,
+    Item,
+    RepeatPair,
+    choose,
+    claimants,
+    numbered,
+    padded,
+)
 from .leases import LEASE, NOW, RATER, State, free, record_lost, release_all
 from .mixing import hold_extras, mixed, put_before, to_warm_up, warm_up
 from .tasks import REPEAT, OwnPair, Task, held, held_assignments, in_turn, open_checks
@@ -47,7 +58,7 @@ def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[
         turns = {item: choice.holding.last_turn + place for place, item in enumerate(items, 1)}
         candidates = [item for item in items if isinstance(item, Candidate)]
         # After an earlier pass locked rows, this one must not wait for others: two raters could deadlock.
-        rows = _hold(me, turns, candidates, now, wait=not (taken and rows))
+        rows = _hold(me, choice.holding, turns, candidates, now, wait=not (taken and rows))
         got = {own.row.pk for own in rows}
         record_lost((candidate.rater, candidate.pair) for candidate in candidates if candidate.pk in got)
         failed = {candidate.pk for candidate in candidates} - got
@@ -68,13 +79,19 @@ def stop(rater: Rater) -> None:
 
 
 def _hold(
-    me: Rater, turns: dict[Item, int], candidates: Sequence[Candidate], now: datetime, *, wait: bool
+    me: Rater,
+    holding: Holding,
+    turns: dict[Item, int],
+    candidates: Sequence[Candidate],
+    now: datetime,
+    *,
+    wait: bool,
 ) -> list[OwnPair]:
     """The assignments that `me` holds after the items were leased to them at these turns.
 
     Two queries, where all items are candidates.
     """
-    _lease(me, {candidate.pk: turns[candidate] for candidate in candidates}, now, wait=wait)
+    _lease(me, holding.leases, {candidate.pk: turns[candidate] for candidate in candidates}, now, wait=wait)
     if len(candidates) < len(turns):
         hold_extras(me, {item: turn for item, turn in turns.items() if isinstance(item, ExtraGold)}, now)
         repeats = {item.pair: turn for item, turn in turns.items() if isinstance(item, RepeatPair)}
@@ -82,25 +99,32 @@ def _hold(
     return held_assignments(me)
 
 
-def _lease(me: Rater, turns: dict[int, int], now: datetime, *, wait: bool) -> None:
-    """Lease to `me` those of the assignments (id → turn) that are still free, and renew all their leases. One
-    query.
+def _lease(me: Rater, leases: Sequence[int], turns: dict[int, int], now: datetime, *, wait: bool) -> None:
+    """Lease to `me` those of the assignments (id → turn) that are still free, and renew the leases of those that
+    they held. One query.
 
     A slower rater waits for the row lock and then finds that the row is not free. Rows are locked in the order of
     their ids, so two raters never wait for each other.
     """
-    ids = {f"assignment{place}": pk for place, pk in enumerate(turns)}
-    numbered = {f"turn{place}": turn for place, turn in enumerate(turns.values())}
-    _leasing(len(turns), wait)(rater=me.pk, now=now, until=now + LEASE, **ids, **numbered)
+    if not leases and not turns:
+        return
+    leases = padded(leases)
+    values = (
+        numbered("lease", leases) | numbered("assignment", list(turns)) | numbered("turn", list(turns.values()))
+    )
+    _leasing(len(leases), len(turns), wait)(rater=me.pk, now=now, until=now + LEASE, **values)
 
 
 @cache
-def _leasing(count: int, wait: bool) -> PreparedUpdate:
+def _leasing(leases: int, count: int, wait: bool) -> PreparedUpdate:
+    renewed = [Blank(f"lease{place}", Assignment, "id") for place in range(leases)]
     ids = [Blank(f"assignment{place}", Assignment, "id") for place in range(count)]
     turns = [Blank(f"turn{place}", Assignment, "turn") for place in range(count)]
     chosen = Q(rater=RATER, state=State.LEASED)
     if ids:
         chosen |= Q(free(NOW), pk__in=ids)
+    # By ids: a database that has counted the rows takes those of a rater for many, and reads the whole table.
+    chosen &= Q(pk__in=[*renewed, *ids])
     locked = Assignment.objects.filter(chosen).order_by("pk").select_for_update(no_key=True, skip_locked=not wait)
     cases = (When(pk=pk, then=turn) for pk, turn in zip(ids, turns, strict=True))
     return PreparedUpdate(
