@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 # Generous, because a busy machine is no fault of the page.
@@ -70,7 +73,15 @@ class Visit:
             self.complaints.append(f"outside: {url}")
 
     def sign_in(self, page: Page, username: str) -> Page:
-        """By keyboard alone, as a person who never touches the mouse."""
+        """The page with a session, made without the page of sign-in: that would take most of the time of a test."""
+        client = Client()
+        client.force_login(get_user_model().objects.get(username=username))
+        name = settings.SESSION_COOKIE_NAME
+        page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": self.server}])
+        return page
+
+    def sign_in_by_keyboard(self, page: Page, username: str) -> Page:
+        """As a person signs in who never touches the mouse."""
         page.goto("/accounts/sign-in/")
         page.get_by_label("Username").focus()
         page.keyboard.type(username)

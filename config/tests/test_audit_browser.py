@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.looks, pytest.mark.django_db(tran
 def test_a_superuser_reads_and_filters_without_a_script(visit):
     get_user_model().objects.create_superuser("root", password="a pass phrase")
     members.add(make_collection("hills"), make_user("vera"), Role.ANALYST)
-    page = visit.sign_in(visit.page(java_script_enabled=False), "root")
+    page = visit.sign_in_by_keyboard(visit.page(java_script_enabled=False), "root")
     page.goto("/")
     follow(page.get_by_role("link", name="Audit"))
     expect(page.locator("tbody tr").nth(1)).to_contain_text("added the member vera")  # then root signed in

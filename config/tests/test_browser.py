@@ -67,8 +67,8 @@ def shown_mean(page: Page, system: str) -> str:
 
 
 def test_ten_pairs_by_keyboard_alone_and_the_numbers_that_follow(visit, collection):
-    rater = visit.sign_in(visit.page(), "rater")
-    analyst = visit.sign_in(visit.page(), "analyst")
+    rater = visit.sign_in_by_keyboard(visit.page(), "rater")
+    analyst = visit.sign_in_by_keyboard(visit.page(), "analyst")
     analyst.goto("/collections/hills/")
     expect(analyst.locator("main .empty")).to_be_visible()  # no number before the first judgment
 

@@ -275,7 +275,7 @@ def test_signing_in_again_in_another_tab_is_enough(page, visit, expected):
     begin(page)
     Session.objects.all().delete()
     second = page.context.new_page()
-    visit.sign_in(second, "rater")
+    visit.sign_in_by_keyboard(second, "rater")
     press(page, "1")
     all_saved(page)
     expect(page.locator("#sign-in")).to_be_hidden()
@@ -292,7 +292,7 @@ def test_another_account_neither_sees_nor_sends_what_was_kept(page, visit, colle
     context = page.context
     page.close()
     context.clear_cookies()
-    boris = visit.sign_in(context.new_page(), "boris")
+    boris = visit.sign_in_by_keyboard(context.new_page(), "boris")
     begin(boris)
     press(boris, "-")
     all_saved(boris)
@@ -301,7 +301,7 @@ def test_another_account_neither_sees_nor_sends_what_was_kept(page, visit, colle
     boris.close()
     assert Rating.objects.count() == Rating.objects.filter(rater__name="boris").count() == 1
     context.clear_cookies()
-    rater = visit.sign_in(context.new_page(), "rater")
+    rater = visit.sign_in_by_keyboard(context.new_page(), "rater")
     begin(rater)
     all_saved(rater)
     assert Rating.objects.filter(rater__name="rater", grade__value=3).count() == len(kept) == 3
@@ -312,7 +312,7 @@ def test_a_page_whose_browser_belongs_to_somebody_else_now_is_sealed(page, visit
     make_rater(collection, "boris")
     begin(page)
     page.context.clear_cookies()
-    visit.sign_in(page.context.new_page(), "boris")
+    visit.sign_in_by_keyboard(page.context.new_page(), "boris")
     press(page, "1")
     expect(page.locator("#sealed")).to_contain_text("This browser is signed in as boris now")
     page.wait_for_timeout(300)

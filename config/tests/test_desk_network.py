@@ -256,6 +256,7 @@ def test_other_pages_tell_what_was_not_sent_and_lead_to_the_desk(page, visit, pr
 def test_who_rates_nowhere_is_sent_no_script_for_it(visit, collection):
     make_member(collection, "anna", Role.ANALYST)
     page = visit.sign_in(visit.page(), "anna")
+    page.goto("/")
     expect(page.get_by_role("heading", name="Your collections")).to_be_visible()
     assert page.locator("script").count() == page.locator("#unsent").count() == 0
 

@@ -148,7 +148,7 @@ def test_a_shop_with_pictures_is_rated_without_a_terminal(visit, settings, tmp_p
     settings.DATA_DIR = tmp_path
     jobs.record_heartbeat()
     get_user_model().objects.create_superuser("root", password="a pass phrase")
-    page = visit.sign_in(visit.page(java_script_enabled=script), "root")
+    page = visit.sign_in_by_keyboard(visit.page(java_script_enabled=script), "root")
     begun = time.monotonic()
     admin, rater = Walk(page), Walk(visit.page(java_script_enabled=script))
     rate(rater, set_up(admin, files, script), script)

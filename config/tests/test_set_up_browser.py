@@ -26,7 +26,7 @@ def root():
 
 
 def test_a_collection_is_made_by_keyboard_alone_and_without_javascript(visit, root):
-    page = visit.sign_in(visit.page(java_script_enabled=False, viewport={"width": 390, "height": 844}), "root")
+    page = visit.sign_in_by_keyboard(visit.page(java_script_enabled=False, viewport={"width": 390, "height": 844}), "root")
     follow(page.get_by_role("link", name="New collection"), "Enter")
     page.get_by_label("Name", exact=True).focus()
     page.keyboard.type("The shop")
@@ -63,7 +63,7 @@ def bring(page: Page, name: str) -> None:
 def test_from_nothing_to_a_first_rating_without_a_terminal_and_without_javascript(visit, root, settings, tmp_path):
     settings.DATA_DIR = tmp_path
     jobs.record_heartbeat()
-    page = visit.sign_in(visit.page(java_script_enabled=False), "root")
+    page = visit.sign_in_by_keyboard(visit.page(java_script_enabled=False), "root")
     follow(page.get_by_role("link", name="New collection"))
     page.get_by_label("Name", exact=True).fill("Shop")
     follow(page.get_by_role("button", name="Make the collection"))
